@@ -23,7 +23,7 @@ from ..capture.outside.surroundings import Surroundings
 from ..capture.places import UNBOUND
 from ..capture.raising import is_raised_by_user, is_raised_when_run, record_raise
 from ..capture.shared_containers import with_shared
-from ..capture.texts import is_open
+from ..capture.texts.deferred import is_open
 from ..outside.guards import Guard, SameErrorHandling, raised_by
 from ..outside.paths import MISSING, Argument, Called, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy

@@ -32,7 +32,8 @@ from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.surroundings import Surroundings, current_surroundings
-from .texts import Deferred, DeferredParts, WrittenText, method_of_text
+from .texts.deferred import Deferred, DeferredParts, WrittenText
+from .texts.methods import method_of_text
 
 _NOTHING_GIVEN = object()
 

@@ -21,7 +21,7 @@ from ..recording.errors import RecordedAgain
 from ..recording.operands import has_traced
 from .choices import Choice
 from .loops.iteration import ArrayRows, Lazy, Rows
-from .texts import Deferred
+from .texts.deferred import Deferred
 
 _KINDS = "USmM"
 _MOST_ALTERNATIVES = 32  # values of one text that may be one of several

@@ -16,7 +16,7 @@ from .calls.dispatch import implements
 from .distribution import condition, each, truth_of
 from .helpers import not_
 from .special_methods import special_method
-from .texts import Deferred, asked
+from .texts.deferred import Deferred, asked
 
 _OUT_OF_RANGE = IntegerOverflow("a float becomes a Python integer beyond 64 bits, which the program does not compute with")
 _SPLITTER = 2.0**27 + 1  # halves of a double, by Dekker

@@ -17,7 +17,7 @@ from .keys.views import KEYS, DictView
 from .lists.runs import is_open_list, length_of
 from .places import note_made
 from .special_methods import special_method
-from .texts import Deferred, asked, is_text
+from .texts.deferred import Deferred, asked, is_text
 
 
 def holds_choice(value: Any) -> bool:

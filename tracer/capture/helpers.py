@@ -46,8 +46,9 @@ from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .special_methods import special_method
-from .texts import Deferred, DeferredParts, asked, is_open, mod, unpacked_parts
-from .texts import text as text_of_parts
+from .texts.deferred import Deferred, DeferredParts, asked, is_open, unpacked_parts
+from .texts.formatting import mod
+from .texts.formatting import text as text_of_parts
 from .tries import finally_, try_
 
 __all__ = [

@@ -31,7 +31,7 @@ from .loops.iteration import TracedRange, is_of_open_length
 from .merging import selected
 from .outside.containers import OutsideDict, OutsideList
 from .outside.surroundings import current_surroundings
-from .texts import Deferred, concrete, part_of_text
+from .texts.deferred import Deferred, concrete, part_of_text
 
 # What most indices are, and their parts: nothing of what is looked at elsewhere concerns these.
 _PLAIN = frozenset({TracedArray, int, type(None), type(...), np.int64})

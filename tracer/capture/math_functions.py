@@ -16,7 +16,7 @@ from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import has_traced
 from .calls.dispatch import MEANINGS, implements
 from .conversions import converted, integer_of, is_open
-from .texts import asked
+from .texts.deferred import asked
 
 _MATH = {
     "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "expm1": np.expm1,

@@ -17,7 +17,7 @@ from .conversions import number_of
 from .lists.functions import mapped
 from .loops.iteration import rows_of
 from .loops.stacked_rows import row_of
-from .texts import Deferred
+from .texts.deferred import Deferred
 
 attribute = filling(ATTRIBUTES)
 

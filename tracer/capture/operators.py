@@ -18,7 +18,7 @@ from .entries import is_open_dict
 from .keys import dicts, sets
 from .lists import access as list_access
 from .lists.growing import note_list
-from .texts import product
+from .texts.formatting import product
 
 OPERATORS = vars(operator)
 NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int64})  # most operands; no sets, lists or dicts

@@ -18,8 +18,10 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from .calls.dispatch import SAYING, TEXT_METHODS, call, implements
 from .choices import Choice
-from .text_streams import TextStream, print_to
-from .texts import Deferred, TextMethod, call_later, concrete, is_open, is_text, text, told
+from .texts.deferred import Deferred, call_later, concrete, is_open, is_text
+from .texts.formatting import text, told
+from .texts.methods import TextMethod
+from .texts.streams import TextStream, print_to
 
 
 @implements(print)

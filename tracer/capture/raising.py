@@ -25,7 +25,7 @@ from ..source.rewriting import is_rewritten
 from .forms import carried, form_of, kinds, zero_like
 from .merging import filled, numbers
 from .places import note_made
-from .texts import ExceptionOf, is_open, raise_later
+from .texts.deferred import ExceptionOf, is_open, raise_later
 
 # What is raised of known values in the place of Python and NumPy as they raise it; anything else they raise themselves.
 _OF_VALUES = (IndexError, KeyError, ZeroDivisionError)

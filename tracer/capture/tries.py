@@ -24,7 +24,7 @@ from .failures import Region, errors_found_in, is_stale, note_errors
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, journal, local_names
 from .raising import handled, inside_try, is_of_tracing, is_raised_when_run, raise_uncaught, record_raise
-from .texts import Deferred, is_open, one_text_of
+from .texts.deferred import Deferred, is_open, one_text_of
 
 Block = Callable[..., Any]
 # Of the statements of a body each one, and whether it is a simple one: without others inside, binding names at its end.

@@ -52,7 +52,7 @@ from ..outside.containers import OutsideList
 from ..outside.objects import class_of
 from ..outside.streams import OutsideIterator
 from ..special_methods import is_compared_by_program, special_method
-from ..texts import Deferred, asked
+from ..texts.deferred import Deferred, asked
 from .dispatch import call, implements
 
 

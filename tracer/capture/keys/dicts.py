@@ -37,7 +37,7 @@ from ..loops.unrolling import for_
 from ..outside.containers import DictContents, OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
-from ..texts import concrete
+from ..texts.deferred import concrete
 from .lookup import (
     found,
     holds_unknown,

@@ -18,7 +18,7 @@ from ..lists.functions import mapped
 from ..lists.runs import instruction_of, length_of, settled
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
-from ..texts import concrete
+from ..texts.deferred import concrete
 from .dicts import change, contains_key, raise_where
 from .lookup import found, holds_unknown, put_behind, without_row
 from .views import KEYS, DictRows, DictView, as_they_are, entries_of, view_of_set

@@ -27,10 +27,10 @@ from ..forms import Parts, carried, common_type, is_number, is_plain_text, kind_
 from ..forms import parts_of as parts_of_object
 from ..loops.stacked_rows import slice_of
 from ..merging import selected
+from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, text_of_row, text_row, try_text_leaves
 from . import number_types
 from .number_types import Types
 from .references import Unread, put_into_one_table, refuse, tables_in, try_rows
-from .text_leaves import PLACE_AND_LENGTH, is_text_leaf, text_of_row, text_row, try_text_leaves
 
 
 class _Nothing:

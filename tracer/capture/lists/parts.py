@@ -14,9 +14,9 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ..characters import memory
 from ..entries import contents_of, has_open_keys
 from ..forms import Parts
+from ..texts.characters import memory
 from . import number_types
 from .deques import TracedDeque
 from .elements import LeafForm, constant_of

@@ -15,7 +15,6 @@ from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.makers import register_maker
-from ..characters import as_result
 from ..entries import is_open_dict
 from ..forms import Parts
 from ..forms import parts_of as parts_of_object
@@ -24,7 +23,8 @@ from ..loops.stacked_rows import is_of_python, whole_lists
 from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
 from ..shared_containers import Behind, First, Other
-from ..texts import AS_RESULTS, WrittenText, is_open
+from ..texts.characters import as_result
+from ..texts.deferred import AS_RESULTS, WrittenText, is_open
 from .access import items_of
 from .deques import TracedDeque
 from .parts import Elements, maker_of, parts_of, parts_of_row

@@ -16,7 +16,6 @@ from ...recording.errors import CarryTypeError
 from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
 from ..branches import between, choose
-from ..characters import holds_written_texts, release
 from ..choices import Maybe
 from ..copies import note_copies
 from ..distribution import condition
@@ -53,6 +52,7 @@ from ..places import (
     with_contents,
 )
 from ..raising import is_raised_when_run, record_raise
+from ..texts.characters import holds_written_texts, release
 from .aliases import ArrayPlace, LoopAliases
 from .growing_lists import GrowingLists, is_growing
 from .iteration import Rows

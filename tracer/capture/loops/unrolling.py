@@ -18,7 +18,7 @@ from ..choices import Choice
 from ..distribution import condition, truth_of
 from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
 from ..places import Names, are_containers_changed, is_round, journal, local_names
-from ..texts import is_longer_text
+from ..texts.deferred import is_longer_text
 from .captured_loop import CapturedLoop
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts

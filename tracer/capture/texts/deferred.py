@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from ...hlo.tracebacks import Place
-from ..calls.host_call import call_when_run
-from ..recording import pytree
-from ..recording.array import TracedArray, require_trace
-from ..recording.current_trace import current_trace
-from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import ConcretizationError, TracerError, unraised
-from ..recording.makers import Source, register_maker, register_writer
-from .choices import Choice, Maybe
-from .lists.runs import Run
-from .outside.surroundings import current_surroundings
-from .special_methods import special_method
+from ....hlo.tracebacks import Place
+from ...calls.host_call import call_when_run
+from ...recording import pytree
+from ...recording.array import TracedArray, require_trace
+from ...recording.current_trace import current_trace
+from ...recording.dynamic_array import DynamicArray
+from ...recording.errors import ConcretizationError, TracerError, unraised
+from ...recording.makers import Source, register_maker, register_writer
+from ..choices import Choice, Maybe
+from ..lists.runs import Run
+from ..outside.surroundings import current_surroundings
 
 
 class Deferred:
@@ -30,7 +28,7 @@ class Deferred:
     __slots__ = ("function", "values", "in_characters")
 
     def __init__(self, function: Callable[..., Any], *values: Any) -> None:
-        self.in_characters: Any = None  # for `written_texts`
+        self.in_characters: Any = None  # for `answers`
         values = [pytree.tree_map(lambda leaf: _as_it_is_now(_with_open_arguments(leaf)), value) for value in values]
         self.function, self.values = _with_options(function), tuple(values)
 
@@ -276,7 +274,7 @@ def raise_later(function: Callable[..., None], *values: Any, lines: Sequence[Pla
     call_when_run(lambda *given: function(*given), None, for_host(values), named=function, lines=lines, only_raises=True)
 
 
-# What functions say of texts among the program's characters, or None (`written_texts`).
+# What functions say of texts among the program's characters, or None (`answers`).
 ANSWERS: dict[Callable[..., Any], Callable[..., Any]] = {}
 
 
@@ -293,6 +291,9 @@ def asked(function: Callable[..., Any], example: Any, *values: Any) -> Any:
     if (found := answered(function, *values)) is not None:
         return found
     return call_when_run(lambda *given: function(*given), example, for_host(values))
+
+
+CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 class FString:
@@ -314,7 +315,7 @@ class FString:
         for part in parts:
             if type(part) is tuple:
                 conversion, value = next(conversions), shown(part[0])
-                part = format(shown(value if conversion == -1 else _CONVERSIONS[conversion](value)), part[1])
+                part = format(shown(value if conversion == -1 else CONVERSIONS[conversion](value)), part[1])
             texts.append(part)
         return "".join(texts)
 
@@ -326,18 +327,6 @@ class FString:
 
 
 # The methods that say what the text of an object is, for each conversion; -1 is none.
-_TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord("r"): ("__repr__",)}
-
-
-def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
-    """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
-    has_specification = not isinstance(specification, str) or specification != ""
-    if type(value).__str__ is BaseException.__str__ and conversion != ord("r") and len(value.args) == 1:
-        return value.args[0] if is_text(value.args[0]) else value
-    if conversion == -1 and (method := special_method(value, "__format__")) is not None:
-        return method(specification)
-    method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))
-    return value if method is None else method()
 
 
 def one_text_of(number: TracedArray, texts: Sequence[Any]) -> Any:
@@ -357,72 +346,11 @@ def is_text(value: Any) -> bool:
     return isinstance(value, (str, Deferred)) and type(value) is not DeferredParts
 
 
-_SHOWN_BY_PYTHON = frozenset({int, float, complex, bool, str, type(None)})
-
-
-def _shown(value: Any, conversion: int, specification: str) -> str:
-    return format(value if conversion == -1 else _CONVERSIONS[conversion](value), specification)
-
-
 def is_longer_text(before: Any, after: Any) -> bool:
     """Whether this may be another text with more in front of it or behind it."""
     if type(after) is Choice:
         return isinstance(before, str) and any(isinstance(one, str) and one != before and before in one for one in after.values)
     return is_text(before) and isinstance(after, Deferred) and after is not before
-
-
-def text(*parts: Any) -> Any:
-    """An f-string: its texts, and its values as (value, conversion, format)."""
-    if all([type(part) is str or type(part[0]) in _SHOWN_BY_PYTHON and type(part[2]) is str for part in parts]):
-        return "".join([part if type(part) is str else _shown(*part) for part in parts])
-    parts = tuple([part if type(part) is str else _told_part(*part) for part in parts])
-    open_parts = [type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts]
-    known = [
-        part if type(part) is str else (part[0], part[2]) if open_ else FString(part[1:2])((part[0], part[2]))
-        for part, open_ in zip(parts, open_parts)
-    ]
-    if not any(open_parts):
-        return "".join(known)
-    return Deferred(FString([part[1] for part, open_ in zip(parts, open_parts) if open_]), *known)
-
-
-def _told_part(value: Any, conversion: int, specification: Any) -> tuple[Any, int, Any]:
-    found = told(value, conversion, specification)
-    return (value, conversion, specification) if found is value else (found, -1, "" if conversion == -1 else specification)
-
-
-_CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
-_DIRECTIVES = re.compile(r"%%|(%[-+ #0]*\d*(?:\.\d+)?)([a-zA-Z])")
-
-
-def _with_texts(value: str, others: list[Any]) -> tuple[str, tuple[Any, ...]]:
-    """A text with directives, and what they show, with the texts of objects as their classes make them."""
-    remaining = iter(range(len(others)))
-
-    def told_by(found: re.Match) -> str:
-        place = next(remaining, None) if found[2] else None
-        if place is None or found[2] not in "sr":
-            return found[0]
-        before, others[place] = others[place], told(others[place], ord(found[2]))
-        return found[0] if others[place] is before else f"{found[1]}s"
-
-    return _DIRECTIVES.sub(told_by, value), tuple(others)
-
-
-def mod(value: Any, other: Any) -> Any:
-    """``value % other``"""
-    if type(value) is not str:
-        return value % other
-    others = list(other) if type(other) is tuple else [other]
-    if any(special_method(one, *_TELLING[-1]) for one in others):
-        value, other = _with_texts(value, others)
-    return Deferred(operator.mod, value, other) if is_open(other) else value % concrete(other)
-
-
-def product(value: Any, other: Any) -> Any:
-    """``value * other``"""
-    is_repeated = (type(value) is str and is_open(other)) or (type(other) is str and is_open(value))
-    return Deferred(operator.mul, value, other) if is_repeated else value * other
 
 
 def concrete(value: Any) -> Any:
@@ -437,43 +365,3 @@ def concrete(value: Any) -> Any:
         surroundings.guard_state(value)
         return surroundings.original(value)
     return value
-
-
-class TextMethod:
-    """A method of texts, as a function; two of one name are equal."""
-
-    def __init__(self, name: str) -> None:
-        self.__name__ = name
-
-    def __call__(self, value: str, args: Sequence[Any], kwargs: dict) -> Any:
-        return getattr(value, self.__name__)(*args, **kwargs)
-
-    def __eq__(self, other: Any) -> bool:
-        return type(other) is TextMethod and other.__name__ == self.__name__
-
-    def __hash__(self) -> int:
-        return hash(self.__name__)
-
-
-# Methods of texts, with an example of what they say; where there is none here it is a text.
-_ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfind": 0, "count": 0, "__len__": 0}
-_ANSWERS |= {name: False for name in dir(str) if name.startswith("is")}
-_ANSWERS_OF_LISTS = {"index": 0, "count": 0, "__len__": 0}
-_LEFT_OUT = {"encode", "translate", "maketrans"}
-
-
-def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
-    """``value.name`` for a method of str."""
-    answers = _ANSWERS_OF_LISTS if type(value) is DeferredParts else _ANSWERS
-    if name in answers:
-        return lambda *args, **kwargs: asked(TextMethod(name), answers[name], value, args, kwargs)
-    if name not in dir(str) or name in _LEFT_OUT or type(value) is DeferredParts:
-        kind = "list" if type(value) is DeferredParts else "str"
-        raise TracerError(f"{kind}.{name} of a text that depends on traced values is known when the program runs")
-    kind = DeferredParts if name in ("split", "rsplit", "splitlines") else Deferred
-
-    def made(*args: Any, **kwargs: Any) -> Any:
-        found = kind(TextMethod(name), value, args, kwargs)
-        return tuple([found[place] for place in range(3)]) if name in ("partition", "rpartition") else found
-
-    return made

@@ -8,18 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..calls.host_call import call_when_run
-from ..control_flow.branches import cond
-from ..control_flow.loops import while_loop
-from ..recording.array import TracedArray, require_trace
-from .calls.dispatch import implements
-from .characters import WRITERS, Piece, below, memory, text_at, written
-from .choices import Choice
-from .lists.access import fail_where, is_unknown
-from .lists.runs import instruction_of, number_of
-from .loops.iteration import ROWS_OF_TEXTS, Rows
-from .texts import ANSWERS, Deferred, FString, TextMethod, WrittenText, for_host, is_text, part_of_text
+from .... import hlo
+from ...calls.host_call import call_when_run
+from ...control_flow.branches import cond
+from ...control_flow.loops import while_loop
+from ...recording.array import TracedArray, require_trace
+from ..calls.dispatch import implements
+from ..choices import Choice
+from ..lists.access import fail_where, is_unknown
+from ..lists.runs import instruction_of, number_of
+from ..loops.iteration import ROWS_OF_TEXTS, Rows
+from .characters import below, memory
+from .deferred import ANSWERS, Deferred, FString, WrittenText, for_host, is_text, part_of_text
+from .methods import TextMethod
+from .writing import WRITERS, Piece, text_at, written
 
 Instruction = hlo.Instruction
 _MOST_COMPARED = 64  # characters of a known text that are compared at once

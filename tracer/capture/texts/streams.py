@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from ..recording.errors import TracerError
-from . import places
-from .calls.dispatch import call, implements
-from .texts import Deferred, asked, concrete, is_open, told
+from ...recording.errors import TracerError
+from .. import places
+from ..calls.dispatch import call, implements
+from .deferred import Deferred, asked, concrete, is_open
+from .formatting import told
 
 
 class TextStream:

@@ -1,13 +1,4 @@
-"""Texts that the program makes while it runs: they lie among its characters, in one array, and are known by where they do.
-
-So a loop carries a text as two numbers, and a branch chooses between two texts by choosing between numbers. What lies there
-is never changed. A text that is made longer is written on where it lies, if nobody has done so before; otherwise it is copied
-to where there is room for twice as much. In front of a text that may be written on stand the room that it has and, as a
-number below -2^30, how many characters of it are in use.
-
-A number whose text is Python's affair (`f"{x:.3f}"` of a float) may stand there as it is, as four elements: -1 - the number
-of the format, and its 64 bits. Only who returns or prints the text makes it of that.
-"""
+"""How texts are written among the characters of a program: behind a text that lies there, or where there is room."""
 
 from __future__ import annotations
 
@@ -18,197 +9,23 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..calls.host_call import call_when_run
-from ..control_flow.branches import switch
-from ..control_flow.loops import while_loop
-from ..recording.array import TracedArray, require_trace
-from ..recording.errors import SizeBeyondBound
-from ..recording.intervals import note_interval
-from .choices import Choice
-from .forms import TEXTS, Container, Form
-from .lists.runs import Run, instruction_of, number_of
-from .lists.tables import array_of_column, recording_in
-from .texts import Deferred, FString, WrittenText, for_host, is_text, text_with_number
+from .... import hlo
+from ...calls.host_call import call_when_run
+from ...control_flow.branches import switch
+from ...control_flow.loops import while_loop
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import SizeBeyondBound
+from ..choices import Choice
+from ..forms import TEXTS
+from ..lists.runs import instruction_of, number_of
+from .characters import below, memory, text_at
+from .deferred import Deferred, FString, WrittenText, for_host, is_text, text_with_number
+from .formats import IN_USE, PAYLOAD, codes_of
 
 Instruction = hlo.Instruction
-_PLACE, _LEAST_CAPACITY = "the characters of texts", 4096
 _PLACE_OF_HOST, _LEAST_OF_HOST = "the texts that Python makes", 256
-_IN_USE = 2**30
 _MOST_DIGITS = 20
-_PAYLOAD = 22  # bits of a number in one element
-_LAST_CHARACTER = 0x10FFFF
 _TRUTH_VALUES = ("False", "True")
-
-
-class Memory:
-    """The characters of a program: code points, their number, and the formats of numbers among them."""
-
-    def __init__(self, capacity: int) -> None:
-        self.codes = array_of_column(hlo.full(hlo.Shape(hlo.S32, (capacity,)), 0), False)
-        self.end = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
-        self.capacity, self.formats = capacity, Formats()
-
-    def at(self, position: Instruction) -> Instruction:
-        return hlo.reshape(hlo.dynamic_slice(self.now(), position, sizes=(1,)), ())
-
-    def now(self) -> Instruction:
-        return self.codes.instruction(require_trace())
-
-    def put(self, position: Instruction, codes: Instruction) -> None:
-        self.codes.set_value(hlo.dynamic_update_slice(self.now(), hlo.reshape(codes, (codes.shape.size,)), position))
-
-    def room(self, count: Instruction) -> Instruction:
-        """Where so many elements are that nobody else uses. The call fails where there are none left."""
-        trace = require_trace()
-        begin = hlo.reshape(self.end.instruction(trace), ())
-        end = hlo.add(begin, count)
-        trace.add_error_flag(hlo.gt(end, self.capacity), SizeBeyondBound, SizeBeyondBound.message(_PLACE))
-        self.end.set_value(hlo.reshape(end, (1,)))
-        return begin
-
-    def copy(self, source: Instruction, target: Instruction, first: Instruction, count: Instruction, step: int = 1) -> None:
-        """Copy the characters from the ``first`` on, each ``step`` further on than the one before."""
-        here = [number_of(one) for one in (source, target, first, count)]
-
-        def one(state: TracedArray) -> TracedArray:
-            trace = require_trace()
-            source, target, k = (number.instruction(trace) for number in (here[0], here[1], state))
-            taken = k if step == 1 else hlo.multiply(k, step)
-            self.put(hlo.add(target, k), self.at(hlo.add(source, taken)))
-            return number_of(hlo.add(k, 1))
-
-        while_loop(lambda state: below(state, here[3]), one, here[2])
-
-
-def below(first: TracedArray, second: TracedArray) -> TracedArray:
-    trace = require_trace()
-    return TracedArray.from_instruction(trace, hlo.lt(first.instruction(trace), second.instruction(trace)))
-
-
-def memory() -> Memory:
-    trace = require_trace()
-    if trace.program.characters is None:
-        with recording_in(trace.root):
-            capacity = trace.program.guessed_bounds.setdefault(_PLACE, _LEAST_CAPACITY)
-            trace.program.characters = Memory(capacity)
-    return trace.program.characters
-
-
-# --- numbers whose text Python makes ---
-
-
-class Formats:
-    """The formats of numbers among characters, as (conversion, specification, type, whether it is Python's)."""
-
-    def __init__(self) -> None:
-        self.known: list[tuple[int, str, np.dtype, bool]] = []
-
-    def number(self, *wanted: Any) -> int:
-        if wanted not in self.known:
-            self.known.append(wanted)
-        return self.known.index(wanted)
-
-    def texts(self, codes: np.ndarray, places: np.ndarray) -> list[str]:
-        """The texts that begin at places, and have lengths, with those of the numbers among them."""
-        begins, ends = places[:, 0], places.sum(axis=1)
-        codes = codes[: ends.max(initial=0)]
-        markers = np.flatnonzero((codes < 0) & (codes > -_IN_USE))
-        whole = _text_of(self._without_numbers(codes, markers))
-        pairs = zip(begins.tolist(), ends.tolist())
-        if not len(markers):
-            return [whole[begin:end] for begin, end in pairs]
-        shown, found = self._shown(codes, markers), []
-        first, last, markers = np.searchsorted(markers, begins), np.searchsorted(markers, ends), markers.tolist()
-        for (begin, end), one, behind in zip(pairs, first.tolist(), last.tolist()):
-            pieces = []
-            for number in range(one, behind):
-                pieces += (whole[begin : markers[number]], shown[number])
-                begin = markers[number] + 4
-            found.append("".join([*pieces, whole[begin:end]]))
-        return found
-
-    def text_at(self, codes: np.ndarray, start: int, length: int) -> str:
-        codes = codes[start : start + length]
-        return self.texts(codes, np.array([[0, len(codes)]]))[0]
-
-    def _without_numbers(self, codes: np.ndarray, markers: np.ndarray) -> np.ndarray:
-        """What can be decoded, as long."""
-        if codes.min(initial=0) >= 0 and codes.max(initial=0) <= _LAST_CHARACTER:
-            return codes
-        characters = np.where((codes < 0) | (codes > _LAST_CHARACTER), 0, codes)
-        for k in range(1, 4):
-            characters[markers + k] = 0
-        return characters
-
-    def _shown(self, codes: np.ndarray, markers: np.ndarray) -> list[str]:
-        """The texts of the numbers at these places."""
-        low, middle, high = (codes[markers + k].astype(np.uint64) for k in (1, 2, 3))
-        bits = low | middle << np.uint64(_PAYLOAD) | high << np.uint64(2 * _PAYLOAD)
-        kinds = -1 - codes[markers]
-        shown: list[str] = [""] * len(markers)
-        for kind in set(kinds.tolist()):
-            own, (conversion, specification, dtype, is_weak) = np.flatnonzero(kinds == kind), self.known[kind]
-            values = bits[own].view(dtype)[:: 8 // dtype.itemsize]
-            is_weak |= dtype == np.float64 and specification != ""  # of which NumPy makes what Python does, and slower
-            text = f"{{{'' if conversion == -1 else '!' + chr(conversion)}:{specification}}}".format
-            for place, one in zip(own.tolist(), map(text, values.tolist() if is_weak else values)):
-                shown[place] = one
-        return shown
-
-
-def _text_of(codes: np.ndarray) -> str:
-    return codes.tobytes().decode("utf-32-le", "surrogatepass")
-
-
-def _codes_of(text: str) -> np.ndarray:
-    return np.frombuffer(text.encode("utf-32-le", "surrogatepass"), "<i4").astype(np.int32)
-
-
-def as_result(text: WrittenText) -> Deferred:
-    """The text as Python has it when the program has run."""
-    held = memory()
-    codes = TracedArray.from_instruction(require_trace(), held.now(), is_scalar=False)
-    return Deferred(_plain_text_at if text.is_plain else held.formats.text_at, codes, text.start, text.length)
-
-
-def _plain_text_at(codes: np.ndarray, start: int, length: int) -> str:
-    return _text_of(codes[start : start + length])
-
-
-# --- rounds of loops ---
-
-
-def release(forms: Sequence[Form], rows: Sequence[Sequence[Any]]) -> None:
-    """Let the room be free behind a round that only it has used, if the texts that the loop carries lie in front of it.
-
-    forms, rows: of what the loop carries, and its numbers behind the round.
-    """
-    trace, held = require_trace(), require_trace().program.characters
-    if held is None or held.end.root_storage not in trace.written:
-        return
-    before = hlo.reshape(trace.outside[held.end.root_storage], ())
-    is_free = hlo.constant(np.bool_(True))
-    for form, row in zip(forms, rows):
-        if isinstance(form, Container) and form.type is WrittenText:
-            is_free = hlo.and_(is_free, hlo.le(instruction_of(row[0]), before))
-        elif holds_written_texts(form):
-            return
-    end = hlo.reshape(held.end.instruction(trace), ())
-    held.end.set_value(hlo.reshape(hlo.select(is_free, before, end), (1,)))
-
-
-def holds_written_texts(form: Form) -> bool:
-    """Whether a value of this form may hold texts that lie among the characters."""
-    if not isinstance(form, Container):
-        inner = getattr(form, "forms", ()) or (getattr(form, "form", None),)
-        return any(isinstance(one, Form) and holds_written_texts(one) for one in inner)
-    if form.type is WrittenText or form.type is Run and any(leaf.text is not None for leaf in form.auxiliary.leaves):
-        return True
-    return any(map(holds_written_texts, form.parts))
-
-
-# --- what is written ---
 
 
 @dataclass(frozen=True)
@@ -243,15 +60,8 @@ def written(value: Any, is_plain: bool = True) -> WrittenText:
         piece.write(position)
         position = hlo.add(position, piece.count)
     length = count if first is None else hlo.add(instruction_of(first.length), count)
-    memory().put(hlo.subtract(start, 1), hlo.subtract(-_IN_USE, hlo.convert(length, hlo.S32)))
+    memory().put(hlo.subtract(start, 1), hlo.subtract(-IN_USE, hlo.convert(length, hlo.S32)))
     return text_at(start, length, is_plain)
-
-
-def text_at(start: Instruction, length: Instruction, is_plain: bool = True) -> WrittenText:
-    places = number_of(start), number_of(length)
-    for one in places:
-        note_interval(require_trace(), one, (0, _IN_USE))
-    return WrittenText(*places, is_plain)
 
 
 def _sum(numbers: Sequence[Instruction]) -> Instruction:
@@ -273,7 +83,7 @@ def _room_behind(text: WrittenText, most: Instruction) -> tuple[Instruction, Ins
     held, start, length = memory(), instruction_of(text.start), instruction_of(text.length)
     room, in_use = (hlo.convert(held.at(hlo.subtract(start, k)), hlo.S64) for k in (2, 1))
     longest = hlo.add(length, most)
-    has_room = hlo.and_(hlo.eq(in_use, hlo.subtract(-_IN_USE, length)), hlo.le(longest, room))
+    has_room = hlo.and_(hlo.eq(in_use, hlo.subtract(-IN_USE, length)), hlo.le(longest, room))
     larger = hlo.add(hlo.multiply(longest, 2), 16)
     new = hlo.add(held.room(hlo.select(has_room, hlo.constant(np.int64(0)), hlo.add(larger, 2))), 2)
     begin = hlo.select(has_room, start, new)
@@ -346,7 +156,7 @@ def _piece(part: Any) -> Piece:
         return part
     if type(part) is str:
         count = hlo.constant(np.int64(len(part)))
-        return Piece(count, count, lambda position: held.put(position, hlo.constant(_codes_of(part))))
+        return Piece(count, count, lambda position: held.put(position, hlo.constant(codes_of(part))))
     if type(part) is Choice:
         return _constants(part)
     length = instruction_of(part.length)
@@ -356,7 +166,7 @@ def _piece(part: Any) -> Piece:
 
 def _constants(choice: Choice) -> Piece:
     """One of some known texts: a row of a table."""
-    rows = [_codes_of(one) for one in choice.values]
+    rows = [codes_of(one) for one in choice.values]
     lengths = np.array([len(row) for row in rows], np.int64)
     width = max(1, int(lengths.max()))
     table = np.zeros((len(rows), width), np.int32)
@@ -412,8 +222,8 @@ def _number_as_it_is(value: TracedArray, conversion: int, specification: str) ->
     index = memory().formats.number(conversion, specification, np.dtype(f"{dtype.kind}{dtype.itemsize}"), value.weak_type)
     elements = [hlo.constant(np.int32(-1 - index))]
     for k in range(3):
-        shifted = hlo.shift_right_logical(bits, np.uint64(k * _PAYLOAD))
-        elements.append(hlo.convert(hlo.and_(shifted, np.uint64(2**_PAYLOAD - 1)), hlo.S32))
+        shifted = hlo.shift_right_logical(bits, np.uint64(k * PAYLOAD))
+        elements.append(hlo.convert(hlo.and_(shifted, np.uint64(2**PAYLOAD - 1)), hlo.S32))
     four = hlo.concatenate(*[hlo.reshape(one, (1,)) for one in elements], dimensions=(0,))
     count = hlo.constant(np.int64(4))
     return Piece(count, count, lambda position: memory().put(position, four))
@@ -426,7 +236,7 @@ def _of_host(value: Deferred) -> Piece:
 
     def make(text: Any) -> tuple[np.ndarray, int]:
         codes = np.zeros(most, np.int32)
-        found = _codes_of(str(text))
+        found = codes_of(str(text))
         codes[: len(found)] = found[:most]
         return codes, len(found)
 

@@ -1,0 +1,1 @@
+"""Texts that depend on what the program computes: made when it has run, or written among its characters while it runs."""

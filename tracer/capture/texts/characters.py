@@ -1,0 +1,135 @@
+"""Texts that the program makes while it runs: they lie among its characters, in one array, and are known by where they do.
+
+So a loop carries a text as two numbers, and a branch chooses between two texts by choosing between numbers. What lies there
+is never changed. A text that is made longer is written on where it lies, if nobody has done so before; otherwise it is copied
+to where there is room for twice as much. In front of a text that may be written on stand the room that it has and, as a
+number below -2^30, how many characters of it are in use.
+
+A number whose text is Python's affair (`f"{x:.3f}"` of a float) may stand there as it is, as four elements: -1 - the number
+of the format, and its 64 bits. Only who returns or prints the text makes it of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .... import hlo
+from ...control_flow.loops import while_loop
+from ...recording.array import TracedArray, require_trace
+from ...recording.errors import SizeBeyondBound
+from ...recording.intervals import note_interval
+from ..forms import Container, Form
+from ..lists.runs import Run, instruction_of, number_of
+from ..lists.tables import array_of_column, recording_in
+from .deferred import Deferred, WrittenText
+from .formats import IN_USE, Formats, text_of
+
+Instruction = hlo.Instruction
+_PLACE, _LEAST_CAPACITY = "the characters of texts", 4096
+
+
+class Memory:
+    """The characters of a program: code points, their number, and the formats of numbers among them."""
+
+    def __init__(self, capacity: int) -> None:
+        self.codes = array_of_column(hlo.full(hlo.Shape(hlo.S32, (capacity,)), 0), False)
+        self.end = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
+        self.capacity, self.formats = capacity, Formats()
+
+    def at(self, position: Instruction) -> Instruction:
+        return hlo.reshape(hlo.dynamic_slice(self.now(), position, sizes=(1,)), ())
+
+    def now(self) -> Instruction:
+        return self.codes.instruction(require_trace())
+
+    def put(self, position: Instruction, codes: Instruction) -> None:
+        self.codes.set_value(hlo.dynamic_update_slice(self.now(), hlo.reshape(codes, (codes.shape.size,)), position))
+
+    def room(self, count: Instruction) -> Instruction:
+        """Where so many elements are that nobody else uses. The call fails where there are none left."""
+        trace = require_trace()
+        begin = hlo.reshape(self.end.instruction(trace), ())
+        end = hlo.add(begin, count)
+        trace.add_error_flag(hlo.gt(end, self.capacity), SizeBeyondBound, SizeBeyondBound.message(_PLACE))
+        self.end.set_value(hlo.reshape(end, (1,)))
+        return begin
+
+    def copy(self, source: Instruction, target: Instruction, first: Instruction, count: Instruction, step: int = 1) -> None:
+        """Copy the characters from the ``first`` on, each ``step`` further on than the one before."""
+        here = [number_of(one) for one in (source, target, first, count)]
+
+        def one(state: TracedArray) -> TracedArray:
+            trace = require_trace()
+            source, target, k = (number.instruction(trace) for number in (here[0], here[1], state))
+            taken = k if step == 1 else hlo.multiply(k, step)
+            self.put(hlo.add(target, k), self.at(hlo.add(source, taken)))
+            return number_of(hlo.add(k, 1))
+
+        while_loop(lambda state: below(state, here[3]), one, here[2])
+
+
+def below(first: TracedArray, second: TracedArray) -> TracedArray:
+    trace = require_trace()
+    return TracedArray.from_instruction(trace, hlo.lt(first.instruction(trace), second.instruction(trace)))
+
+
+def memory() -> Memory:
+    trace = require_trace()
+    if trace.program.characters is None:
+        with recording_in(trace.root):
+            capacity = trace.program.guessed_bounds.setdefault(_PLACE, _LEAST_CAPACITY)
+            trace.program.characters = Memory(capacity)
+    return trace.program.characters
+
+
+def text_at(start: Instruction, length: Instruction, is_plain: bool = True) -> WrittenText:
+    places = number_of(start), number_of(length)
+    for one in places:
+        note_interval(require_trace(), one, (0, IN_USE))
+    return WrittenText(*places, is_plain)
+
+
+def as_result(text: WrittenText) -> Deferred:
+    """The text as Python has it when the program has run."""
+    held = memory()
+    codes = TracedArray.from_instruction(require_trace(), held.now(), is_scalar=False)
+    return Deferred(_plain_text_at if text.is_plain else held.formats.text_at, codes, text.start, text.length)
+
+
+def _plain_text_at(codes: np.ndarray, start: int, length: int) -> str:
+    return text_of(codes[start : start + length])
+
+
+# --- rounds of loops ---
+
+
+def release(forms: Sequence[Form], rows: Sequence[Sequence[Any]]) -> None:
+    """Let the room be free behind a round that only it has used, if the texts that the loop carries lie in front of it.
+
+    forms, rows: of what the loop carries, and its numbers behind the round.
+    """
+    trace, held = require_trace(), require_trace().program.characters
+    if held is None or held.end.root_storage not in trace.written:
+        return
+    before = hlo.reshape(trace.outside[held.end.root_storage], ())
+    is_free = hlo.constant(np.bool_(True))
+    for form, row in zip(forms, rows):
+        if isinstance(form, Container) and form.type is WrittenText:
+            is_free = hlo.and_(is_free, hlo.le(instruction_of(row[0]), before))
+        elif holds_written_texts(form):
+            return
+    end = hlo.reshape(held.end.instruction(trace), ())
+    held.end.set_value(hlo.reshape(hlo.select(is_free, before, end), (1,)))
+
+
+def holds_written_texts(form: Form) -> bool:
+    """Whether a value of this form may hold texts that lie among the characters."""
+    if not isinstance(form, Container):
+        inner = getattr(form, "forms", ()) or (getattr(form, "form", None),)
+        return any(isinstance(one, Form) and holds_written_texts(one) for one in inner)
+    if form.type is WrittenText or form.type is Run and any(leaf.text is not None for leaf in form.auxiliary.leaves):
+        return True
+    return any(map(holds_written_texts, form.parts))

@@ -1,0 +1,84 @@
+"""How values are shown in texts: f-strings, ``%`` and the texts that objects have of themselves."""
+
+from __future__ import annotations
+
+import operator
+import re
+from typing import Any
+
+from ..special_methods import special_method
+from .deferred import CONVERSIONS, Deferred, FString, concrete, is_open, is_text
+
+# The methods that say what the text of an object is, for each conversion; -1 is none.
+_TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord("r"): ("__repr__",)}
+
+
+def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
+    """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
+    has_specification = not isinstance(specification, str) or specification != ""
+    if type(value).__str__ is BaseException.__str__ and conversion != ord("r") and len(value.args) == 1:
+        return value.args[0] if is_text(value.args[0]) else value
+    if conversion == -1 and (method := special_method(value, "__format__")) is not None:
+        return method(specification)
+    method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))
+    return value if method is None else method()
+
+
+_SHOWN_BY_PYTHON = frozenset({int, float, complex, bool, str, type(None)})
+
+
+def _shown(value: Any, conversion: int, specification: str) -> str:
+    return format(value if conversion == -1 else CONVERSIONS[conversion](value), specification)
+
+
+def text(*parts: Any) -> Any:
+    """An f-string: its texts, and its values as (value, conversion, format)."""
+    if all([type(part) is str or type(part[0]) in _SHOWN_BY_PYTHON and type(part[2]) is str for part in parts]):
+        return "".join([part if type(part) is str else _shown(*part) for part in parts])
+    parts = tuple([part if type(part) is str else _told_part(*part) for part in parts])
+    open_parts = [type(part) is tuple and (is_open(part[0]) or is_open(part[2])) for part in parts]
+    known = [
+        part if type(part) is str else (part[0], part[2]) if open_ else FString(part[1:2])((part[0], part[2]))
+        for part, open_ in zip(parts, open_parts)
+    ]
+    if not any(open_parts):
+        return "".join(known)
+    return Deferred(FString([part[1] for part, open_ in zip(parts, open_parts) if open_]), *known)
+
+
+def _told_part(value: Any, conversion: int, specification: Any) -> tuple[Any, int, Any]:
+    found = told(value, conversion, specification)
+    return (value, conversion, specification) if found is value else (found, -1, "" if conversion == -1 else specification)
+
+
+_DIRECTIVES = re.compile(r"%%|(%[-+ #0]*\d*(?:\.\d+)?)([a-zA-Z])")
+
+
+def _with_texts(value: str, others: list[Any]) -> tuple[str, tuple[Any, ...]]:
+    """A text with directives, and what they show, with the texts of objects as their classes make them."""
+    remaining = iter(range(len(others)))
+
+    def told_by(found: re.Match) -> str:
+        place = next(remaining, None) if found[2] else None
+        if place is None or found[2] not in "sr":
+            return found[0]
+        before, others[place] = others[place], told(others[place], ord(found[2]))
+        return found[0] if others[place] is before else f"{found[1]}s"
+
+    return _DIRECTIVES.sub(told_by, value), tuple(others)
+
+
+def mod(value: Any, other: Any) -> Any:
+    """``value % other``"""
+    if type(value) is not str:
+        return value % other
+    others = list(other) if type(other) is tuple else [other]
+    if any(special_method(one, *_TELLING[-1]) for one in others):
+        value, other = _with_texts(value, others)
+    return Deferred(operator.mod, value, other) if is_open(other) else value % concrete(other)
+
+
+def product(value: Any, other: Any) -> Any:
+    """``value * other``"""
+    is_repeated = (type(value) is str and is_open(other)) or (type(other) is str and is_open(value))
+    return Deferred(operator.mul, value, other) if is_repeated else value * other

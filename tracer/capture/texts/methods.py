@@ -1,0 +1,49 @@
+"""Methods of texts that are made when the program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...recording.errors import TracerError
+from .deferred import Deferred, DeferredParts, asked
+
+
+class TextMethod:
+    """A method of texts, as a function; two of one name are equal."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+    def __call__(self, value: str, args: Sequence[Any], kwargs: dict) -> Any:
+        return getattr(value, self.__name__)(*args, **kwargs)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is TextMethod and other.__name__ == self.__name__
+
+    def __hash__(self) -> int:
+        return hash(self.__name__)
+
+
+# Methods of texts, with an example of what they say; where there is none here it is a text.
+_ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfind": 0, "count": 0, "__len__": 0}
+_ANSWERS |= {name: False for name in dir(str) if name.startswith("is")}
+_ANSWERS_OF_LISTS = {"index": 0, "count": 0, "__len__": 0}
+_LEFT_OUT = {"encode", "translate", "maketrans"}
+
+
+def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
+    """``value.name`` for a method of str."""
+    answers = _ANSWERS_OF_LISTS if type(value) is DeferredParts else _ANSWERS
+    if name in answers:
+        return lambda *args, **kwargs: asked(TextMethod(name), answers[name], value, args, kwargs)
+    if name not in dir(str) or name in _LEFT_OUT or type(value) is DeferredParts:
+        kind = "list" if type(value) is DeferredParts else "str"
+        raise TracerError(f"{kind}.{name} of a text that depends on traced values is known when the program runs")
+    kind = DeferredParts if name in ("split", "rsplit", "splitlines") else Deferred
+
+    def made(*args: Any, **kwargs: Any) -> Any:
+        found = kind(TextMethod(name), value, args, kwargs)
+        return tuple([found[place] for place in range(3)]) if name in ("partition", "rpartition") else found
+
+    return made
