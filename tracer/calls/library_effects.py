@@ -27,7 +27,9 @@ _OUTSIDE = frozenset({
     "webbrowser", "zipfile",
 })  # fmt: skip
 # What others see of these objects, unless the function has made them itself.
-_WITH_STATE = frozenset({"_csv", "_queue", "_thread", "configparser", "csv", "logging", "queue", "sched", "threading"})
+_WITH_STATE = frozenset({
+    "_csv", "_queue", "_thread", "configparser", "csv", "logging", "queue", "sched", "threading", "unittest",
+})  # fmt: skip
 _PURE_PACKAGES = frozenset({"numpy", "scipy", "ml_dtypes", "llvmlite", __name__.partition(".")[0]})
 _PURE = frozenset({
     os.cpu_count, os.fsdecode, os.fsencode, os.fspath, os.get_exec_path, os.strerror, shutil.get_terminal_size,

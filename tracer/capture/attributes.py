@@ -13,8 +13,6 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..outside.guards import SameFunction, SameObject
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
@@ -31,6 +29,7 @@ from .outside import streams
 from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
+from .outside.libraries import attribute_of_library, note_class
 from .outside.surroundings import Surroundings, current_surroundings
 from .texts.deferred import Deferred, DeferredParts, WrittenText
 from .texts.methods import method_of_text
@@ -69,8 +68,6 @@ def _bound(found: Maybe, holder: Any, name: str) -> Any:
 
 
 def _read(holder: Any, name: str) -> Any:
-    if holder is np:  # taken to stay what it is, as other libraries are
-        return getattr(np, name)
     kind = type(holder)
     read = _READ.get(kind)
     if read is not None:
@@ -91,7 +88,7 @@ def _read(holder: Any, name: str) -> Any:
     if not is_instance:
         if path is not None:
             return surroundings.attribute(holder, path, name)
-        value = getattr(holder, name)
+        value = attribute_of_library(surroundings, holder, name)
         return streams.OutsideEnvironment() if value is os.environ else value
     found = _on_class(kind, name)
     if type(found) is property:
@@ -174,7 +171,9 @@ def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, fo
         return getattr(holder, name)
     base = next(base for base in kind.__mro__ if name in base.__dict__)
     path = surroundings.path_of(base)
-    if path is not None and not isinstance(holder, enum.Enum):
+    if path is None:
+        note_class(surroundings, kind, name)
+    elif not isinstance(holder, enum.Enum):
         if not hasattr(type(found), "__get__"):
             return surroundings.attribute(kind, surroundings.path_of(kind), name)
         same = SameFunction if type(found) is types.FunctionType else SameObject

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 from array import array
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -82,6 +82,26 @@ class SameObject(Guard):
         if type(found) is type(self.value):
             return f"{self.path.text}: another {type(found).__name__}"
         return f"{self.path.text}: {short(self.value)} -> {short(found)}"
+
+
+@dataclass(eq=False, slots=True)
+class SameNames(Guard):
+    """Names of a library's module or class: the objects that they stand for, MISSING where there is none."""
+
+    held: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> Mapping[str, Any]:
+        """The dict that has the names, which always is the same one."""
+        holder = self.path.read({})
+        return holder if type(holder) is dict else vars(holder)
+
+    def difference(self, objects: Objects) -> str | None:
+        names = self.names
+        for name, value in self.held.items():
+            if (found := names.get(name, MISSING)) is not value:
+                return f"{self.path.text}.{name}: {short(value)} -> {short(found)}"
+        return None
 
 
 @dataclass(eq=False, slots=True)

@@ -3,25 +3,32 @@
 from __future__ import annotations
 
 import functools
+import gc
 import types
+from collections.abc import Mapping
 from contextvars import ContextVar, copy_context
 from typing import Any
 
 import numpy as np
 
-from .guards import Guard, SameAs, SameErrorHandling, SameFunction, SameMethod, SameObject, SameType, SameValue
+from .guards import Guard, SameAs, SameErrorHandling, SameFunction, SameMethod, SameNames, SameObject, SameType, SameValue
 from .paths import MISSING, NO_OBJECTS, Attribute, Cell, Fixed, Global, Item, Path
 
 
 def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     """What together means that a guard holds; None where more than identities have to be looked at.
 
-    The facts are ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value), ("function", function) and
-    ("variable", context variable, what says whether another object there is as good).
+    The facts are ("item", dict, key, value), ("absent", dict, key), ("names", dict, what is to hold of it), ("cell", cell,
+    value), ("function", function) and ("variable", context variable, what says whether another object there is as good).
     """
     if isinstance(guard, SameErrorHandling):
         holds = functools.partial(_holds, guard)
         return [("variable", _error_handling(), holds)] if holds() else None
+    if isinstance(guard, SameNames):
+        if guard.difference(NO_OBJECTS) is not None:
+            return None
+        names = _dict_of(guard.names)
+        return [("names", names, [_item(names, name, value) for name, value in guard.held.items()])]
     if not isinstance(guard, (SameAs, SameFunction, SameObject, SameType, SameValue)) or isinstance(guard, SameMethod):
         return None
     if guard.difference(NO_OBJECTS) is not None:
@@ -35,6 +42,11 @@ def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     if isinstance(guard, SameFunction):
         found.append(("function", guard.value))
     return found
+
+
+def _dict_of(names: Mapping[str, Any]) -> dict[str, Any]:
+    """The dict itself, for one of a class, which Python shows as a view of it."""
+    return names if type(names) is dict else gc.get_referents(names)[0]
 
 
 def _holds(guard: Guard) -> bool:

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from .entries import entries_key
-from .guards import Guard, SameContents, SameKeys, SameLength, SameValue, is_number
-from .paths import Item, Length, Objects
+from .guards import Guard, SameContents, SameKeys, SameLength, SameNames, SameValue, is_number
+from .paths import Attribute, Item, Length, Objects
 
 _OF_WHOLE = (SameKeys, SameLength, SameContents)
 
@@ -40,6 +40,12 @@ class Policy:
                 found = guard.path.read(objects)
                 if type(found) is type(guard.value) and not guard.holds(found):
                     self.hidden.add(guard.path.key)
+
+            if isinstance(guard, SameNames):
+                for name, value in guard.held.items():
+                    found = guard.names.get(name)
+                    if found is not value and type(found) is type(value) and is_number(value):
+                        self.hidden.add(Attribute(guard.path, name).key)
 
     def clear(self) -> None:
         self.hidden.clear()

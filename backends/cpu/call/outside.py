@@ -3,7 +3,8 @@
 What a context variable is depends on the thread and its context: the interpreter is asked.
 
 The native entry compares them before anything else. A word may be looked at once those before it hold: the table of a dict
-stays where it is as long as the dict points to it.
+stays where it is as long as the dict points to it. Where many names of one dict are looked at, which hardly ever
+changes, its version says the same in one word.
 
 The offsets are those of CPython's ``pycore_dict.h`` and ``funcobject.h``, and are tried on objects before
 they are relied on.
@@ -15,15 +16,15 @@ import contextvars
 import ctypes
 import functools
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .object_layout import CELL_CONTENTS
+from .object_layout import CELL_CONTENTS, DICT_VERSION, dicts_have_versions
 
 # A word's address, and what has to stand there.
 Word = tuple[int, int]
-# ("item", dict, key, value), ("absent", dict, key), ("cell", cell, value), ("function", function) or
-# ("variable", variable, what says, when it is called, whether another object there is as good).
+# ("item", dict, key, value), ("absent", dict, key), ("names", dict, facts about it), ("cell", cell, value),
+# ("function", function) or ("variable", variable, what says, when it is called, whether another object there is as good).
 Fact = tuple[Any, ...]
 
 # PyDictObject { PyObject_HEAD; ma_used; a version; ma_keys; ma_values }
@@ -84,6 +85,27 @@ def _absent_words(holder: dict, key: Any) -> list[Word] | None:
     return [(id(holder) + DICT_KEYS, table), (table + KEYS_COUNT, _word(table + KEYS_COUNT))]
 
 
+def _words_of_names(holder: dict, facts: Sequence[Fact]) -> list[Word] | None:
+    at, changes = id(holder) + DICT_VERSION, 0
+    if dicts_have_versions():
+        version = _word(at)
+        known, changes = _versions.get(id(holder), (version, 0))
+        changes += known != version
+        _versions[id(holder)] = version, changes
+    if not dicts_have_versions() or changes > _FEW_CHANGES:
+        return words_of(facts)
+    # Another thread may have changed it since the facts were found.
+    holds = all([holder.get(key, _ABSENT) is (value[0] if value else _ABSENT) for _, _, key, *value in facts])
+    return [(at, version)] if holds else None
+
+
+_ABSENT = object()
+# By the ids of dicts: the version that was seen last, and how often it was another one than before.
+_versions: dict[int, tuple[int, int]] = {}
+# As modules are imported, and tests put something in the place of a function.
+_FEW_CHANGES = 32
+
+
 def _cell_words(cell: types.CellType, value: Any) -> list[Word] | None:
     found = (id(cell) + CELL_CONTENTS, id(value))
     return [found] if _word(found[0]) == found[1] else None
@@ -106,6 +128,7 @@ def variables_of(facts: Iterable[Fact]) -> list[tuple[contextvars.ContextVar, An
 
 _WORDS = {
     "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words,
+    "names": _words_of_names,
     "variable": lambda variable, is_as_good: [],
 }  # fmt: skip
 

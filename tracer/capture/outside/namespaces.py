@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...outside.paths import MISSING, Global, Path
+from .libraries import note_builtin
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
@@ -29,6 +30,8 @@ class Namespace(dict):
             return value
         value = self.surroundings.convert(value, Global(self.original, name))
         if value is MISSING:
+            if "__builtins__" in self.original:
+                note_builtin(self.surroundings, self.original["__builtins__"], name)
             raise KeyError(name)
         self.as_read[name] = self[name] = value
         return value

@@ -1,0 +1,60 @@
+"""Names of libraries' modules and classes, and of Python's built-in functions: what they stand for, as long as they do."""
+
+from __future__ import annotations
+
+import builtins
+import types
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ...outside.guards import SameNames, is_number
+from ...outside.paths import MISSING, Attribute, Fixed
+
+if TYPE_CHECKING:
+    from .surroundings import Surroundings
+
+_IS_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
+_OWN = f"{__name__.partition('.')[0]}."
+
+
+def attribute_of_library(surroundings: Surroundings, holder: types.ModuleType | type, name: str) -> Any:
+    """An attribute of a library's module or class. Raises AttributeError."""
+    if isinstance(holder, types.ModuleType):
+        found, path = vars(holder).get(name, MISSING), Fixed(holder, holder.__name__)
+        is_input = is_number(found) and surroundings.policy.is_hidden(Attribute(path, name).key)
+        if is_input or type(found) in _HOLDING:
+            return surroundings.attribute(holder, path, name)
+        _noted(surroundings, holder, name)
+    else:
+        note_class(surroundings, holder, name)
+    return getattr(holder, name)
+
+
+_HOLDING = frozenset({dict, list, set, deque, np.ndarray})  # whose contents change
+
+
+def note_class(surroundings: Surroundings, kind: type, name: str) -> None:
+    """What a class of a library's has under a name, or inherits."""
+    for base in kind.__mro__:
+        if base.__flags__ & _IS_IMMUTABLE or base.__module__.startswith(_OWN):
+            found = vars(base).get(name, MISSING)
+        else:
+            found = _noted(surroundings, base, name)
+        if found is not MISSING:
+            return
+
+
+def note_builtin(surroundings: Surroundings, holder: types.ModuleType | dict, name: str) -> None:
+    """What a function's built-in names, a module or a dict, have under a name."""
+    _noted(surroundings, builtins if holder is vars(builtins) else holder, name)
+
+
+def _noted(surroundings: Surroundings, holder: Any, name: str) -> Any:
+    key = ("fixed", id(holder)), SameNames
+    guard = surroundings.guards.get(key)
+    if guard is None:
+        text = getattr(holder, "__name__", "__builtins__")
+        guard = surroundings.guards[key] = SameNames(Fixed(holder, text))
+    return guard.held.setdefault(name, guard.names.get(name, MISSING))
