@@ -16,7 +16,7 @@ from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
-from ..capture.calls.dispatch import captured_later, reason_not_captured
+from ..capture.calls.dispatch import reason_not_captured
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
@@ -34,7 +34,7 @@ from ..recording.errors import (
 from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .again import made_again
-from .arguments import ArgumentReader, Call, structure_words
+from .arguments import Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
 from .concretization import make_known
 from .diversion import current_way, note_function
@@ -42,6 +42,7 @@ from .explanation import Explanation, explanation
 from .leaves import STATIC_CALLABLES
 from .native_call import install
 from .nested_call import call_in_trace
+from .own_code import HasCode, read_function
 from .profile import Profile, profile
 from .recompilation import Recompilations
 from .shared_memory import Place
@@ -58,7 +59,7 @@ R = TypeVar("R")
 _MOST_KEPT = 8
 
 
-class JittedFunctionBase:
+class JittedFunctionBase(HasCode):
     """A compiled function; made by `jit`.
 
     Calls run compiled code, which is made when a form of call (structure, shapes, dtypes, memory order, static values) is met
@@ -76,32 +77,40 @@ class JittedFunctionBase:
         describe_as(self, function)
         self.backend = backend
         self._function = function
-        self._to_trace = captured_later(function) if control_flow == "source" else lambda: function
         if not isinstance(static_argnums, int):
             static_argnums = tuple(static_argnums)
         if not isinstance(static_argnames, str):
             static_argnames = tuple(static_argnames)
         static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
         self.options = {**static, "backend": backend, "control_flow": control_flow}
-        self._reader = ArgumentReader(function, static_argnums, static_argnames)
+        self.own_code, self._reader, self._to_trace = read_function(function, self.options)
         self._known: dict[Any, KnownForm] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
         self._policy = Policy()
         self._entries: dict[Specialization, CacheEntry] = {}
-        self._outgrown = ""  # why the code for the next call is made, where it is for a size beyond its bound
         self._guessed_bounds: dict[str, int] = {}  # by the user's line: of sizes that are known at run
         # time only; and whether numbers that may be complex are real
+        self._outgrown = ""  # why the code for the next call is made, where it is not for what it is given
         self._hits = self._misses = 0
         self._compilations = Recompilations()
         self._backend: Backend | None = None  # in the place of the one that is named
         self._siblings: dict[Backend, JittedFunctionBase] = {}
         note_function(self)
 
+    def _follow_function(self) -> None:
+        """Forget what was made of other code, or for other defaults."""
+        if self.own_code.has_changed():
+            self.own_code, self._reader, self._to_trace = read_function(self._function, self.options)
+            self.cache_clear()
+            self._outgrown = "the function has other code, or other defaults"
+
     # --- calling ---
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
         beginning = made_again()
+        self._follow_function()
         if current_trace() is not None:
+            self.own_code.guard()
             return call_in_trace(self._to_trace(), self.__name__, args, kwargs)
         way = current_way() or JittedFunctionBase.run_compiled
         try:
@@ -353,6 +362,7 @@ class JittedFunctionBase:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
+        self._follow_function()
         try:
             call = self._reader.call(args, kwargs)
             form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)

@@ -45,7 +45,7 @@ def install(
 ) -> bool:
     """Let calls like this one bypass Python, where the executable and the interpreter can."""
     installer, types = getattr(specialization.executable, "install", None), registry.call_signature_types()
-    if installer is None or types is None or types.unsupported_reason() is not None:
+    if installer is None or types is None or types.unsupported_reason() is not None or instance.own_code.has_changed():
         return False
     recording = specialization.recording
     try:
@@ -74,7 +74,7 @@ def install(
                 around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
         is_made_again = raise_found is None and _may_fail(specialization)
         put_back = _drawn_from(recording, around) if is_made_again else []
-        facts = [fact for guard in recording.guards for fact in _facts(guard, around)]
+        facts = [*instance.own_code.facts, *[fact for guard in recording.guards for fact in _facts(guard, around)]]
         results, errors, structure, steps = results_and_steps(recording, around, call)
     except NotNative:
         return False

@@ -24,7 +24,8 @@ from .object_layout import CELL_CONTENTS, DICT_VERSION, dicts_have_versions
 # A word's address, and what has to stand there.
 Word = tuple[int, int]
 # ("item", dict, key, value), ("absent", dict, key), ("names", dict, facts about it), ("cell", cell, value),
-# ("function", function) or ("variable", variable, what says, when it is called, whether another object there is as good).
+# ("function", function), ("entered", function) or ("variable", variable, what says, when it is called, whether another object
+# there is as good).
 Fact = tuple[Any, ...]
 
 # PyDictObject { PyObject_HEAD; ma_used; a version; ma_keys; ma_values }
@@ -115,6 +116,11 @@ def _function_words(function: types.FunctionType) -> list[Word]:
     return [(id(function) + offset, _word(id(function) + offset)) for offset in FUNCTION_PARTS]
 
 
+def _words_of_entered(function: types.FunctionType) -> list[Word]:
+    """Of a function that the call is for: it gives all that has no default."""
+    return [word for word in _function_words(function) if word[1]]
+
+
 def function_parts(function: types.FunctionType) -> list[Word]:
     """What decides what a function does: offsets, and what stands there."""
     offsets = (*FUNCTION_PARTS, _FUNCTION_GLOBALS, _FUNCTION_CLOSURE)
@@ -128,7 +134,7 @@ def variables_of(facts: Iterable[Fact]) -> list[tuple[contextvars.ContextVar, An
 
 _WORDS = {
     "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words,
-    "names": _words_of_names,
+    "entered": _words_of_entered, "names": _words_of_names,
     "variable": lambda variable, is_as_good: [],
 }  # fmt: skip
 
