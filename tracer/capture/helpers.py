@@ -55,9 +55,9 @@ __all__ = [
     "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined", "combined_in_place",
     "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ", "equal", "finally_",
     "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported", "inner", "is_",
-    "is_none", "is_sequence", "listed", "made", "mod", "not_", "note_contents", "note_global", "note_nonlocal", "or_",
-    "ordered", "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread", "starred", "tested",
-    "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "is_none", "is_sequence", "known_to_python", "listed", "made", "mod", "not_", "note_contents", "note_global",
+    "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread",
+    "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -342,6 +342,22 @@ def is_sequence(value: Any, count: int, or_more: bool) -> Any:
         return False
     length = call(len, value)
     return length >= count if or_more else length == count
+
+
+def known_to_python(value: Any) -> Any:
+    """The subject of a ``match`` statement that Python runs."""
+    if _meets_traced(value):
+        form = "a guard that binds names of its pattern anew, or more than 8 alternatives that bind names"
+        raise NotImplementedError(f"a match statement on traced values has {form}: write such a case as two, or as `if`")
+    return value
+
+
+def _meets_traced(value: Any, depth: int = 4) -> bool:
+    """Whether patterns may come to a traced value, be it known or not: it is no float for them."""
+    if isinstance(value, TracedArray) or depth == 0:
+        return isinstance(value, TracedArray)
+    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
+    return any(_meets_traced(part, depth - 1) for part in (*parts, *built_in_getattr(value, "__dict__", {}).values()))
 
 
 def spread(value: Any) -> Any:

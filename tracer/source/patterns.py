@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import copy
+import itertools
 
 from .expressions import helper, located
 from .names import bound_names, copied
 
 # Of these a positional pattern is for the whole value.
 _WHOLE = {"bool", "bytearray", "bytes", "dict", "float", "frozenset", "int", "list", "set", "str", "tuple"}
+
+# The body of a case stands once for each of them.
+_MOST_ALTERNATIVES = 8
 
 
 class _Unknown(Exception):
@@ -69,12 +74,12 @@ class _Pattern:
             self.add(one, ast.Subscript(subject, ast.Constant(position), ast.Load()))
 
     def _MatchMapping(self, pattern: ast.MatchMapping, subject: ast.expr) -> None:
-        if pattern.rest is not None:
-            raise _Unknown
         self.tests.append(_call("isinstance", subject, ast.Name("dict", ast.Load())))
         for key, one in zip(pattern.keys, pattern.patterns):
             self._compare(key, ast.In(), subject)
             self.add(one, ast.Subscript(subject, key, ast.Load()))
+        if pattern.rest is not None:
+            self.bindings[pattern.rest] = _rest(subject, pattern.keys)
 
     def _MatchClass(self, pattern: ast.MatchClass, subject: ast.expr) -> None:
         self.tests.append(_call("isinstance", subject, pattern.cls))
@@ -96,6 +101,16 @@ def _call(name: str, *arguments: ast.expr) -> ast.expr:
     return ast.Call(ast.Name(name, ast.Load()), list(arguments), [])
 
 
+def _rest(subject: ast.expr, keys: list[ast.expr]) -> ast.expr:
+    """A dict of the items under other keys."""
+    key, value = "_matched_key", "_matched_value"
+    targets = ast.Tuple([ast.Name(key, ast.Store()), ast.Name(value, ast.Store())], ast.Store())
+    others = ast.Compare(ast.Name(key, ast.Load()), [ast.NotIn()], [ast.Tuple(keys, ast.Load())])
+    items = ast.Call(ast.Attribute(subject, "items", ast.Load()), [], [])
+    loop = ast.comprehension(targets, items, [others] if keys else [], 0)
+    return ast.DictComp(ast.Name(key, ast.Load()), ast.Name(value, ast.Load()), [loop])
+
+
 class _Bound(ast.NodeTransformer):
     """Puts what names are bound to in their places: a guard is asked before they are bound."""
 
@@ -105,38 +120,80 @@ class _Bound(ast.NodeTransformer):
     def visit_Name(self, node: ast.Name) -> ast.expr:
         return located(copied(self.bindings[node.id]), node) if node.id in self.bindings else node
 
-    def visit_Lambda(self, node: ast.AST) -> ast.expr:
-        raise _Unknown
+    def visit_Lambda(self, node: ast.AST) -> ast.AST:
+        names = {one.arg for one in ast.walk(node) if isinstance(one, ast.arg)} | _names_stored_in(node)
+        if names & set(self.bindings):
+            raise _Unknown
+        return self.generic_visit(node)
 
     visit_ListComp = visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_NamedExpr = visit_Lambda
 
 
+def _names_stored_in(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
+
+
 def as_branches(statement: ast.Match) -> list[ast.stmt]:
-    """The statement as an assignment and ``if`` statements; as it is where there are patterns that only Python knows."""
+    """The statement as an assignment and ``if`` statements; as it is where there are patterns that only Python knows.
+
+    Python compares traced values with no pattern, so that then the subject must not hold any.
+    """
     name = f"_matched_{statement.lineno}_{statement.col_offset}"
     alternatives = [one for case in statement.cases for one in _alternatives(case)]
     try:
-        cases = [_case(case, ast.Name(name, ast.Load())) for case in alternatives]
+        cases = [_case(case, tried, ast.Name(name, ast.Load())) for case, tried in alternatives]
     except _Unknown:
+        statement.subject = helper("known_to_python", statement.subject, statement.subject)
         return [statement]
     behind: list[ast.stmt] = []
-    for case, (test, body) in zip(reversed(alternatives), reversed(cases)):
+    for (case, _), (test, body) in zip(reversed(alternatives), reversed(cases)):
         behind = body if test is None else [located(ast.If(test, body, behind), case.pattern)]
     return [located(ast.Assign([ast.Name(name, ast.Store())], statement.subject), statement), *behind]
 
 
-def _alternatives(case: ast.match_case) -> list[ast.match_case]:
-    """A case for each of several patterns that bind names."""
-    pattern = case.pattern
-    if not isinstance(pattern, ast.MatchOr) or case.guard is not None or not bound_names([pattern]):
-        return [case]
-    others = [ast.match_case(one, None, [copied(statement) for statement in case.body]) for one in pattern.patterns[1:]]
-    return [ast.match_case(pattern.patterns[0], None, case.body), *others]
+def _alternatives(case: ast.match_case) -> list[tuple[ast.match_case, list[ast.pattern]]]:
+    """A case for each of several patterns that bind names, with those that must not match: Python asks a guard once."""
+    patterns = _alternative_patterns(case.pattern)
+    made = []
+    for place, one in enumerate(patterns):
+        guard, body = case.guard, case.body
+        if place:
+            guard, body = guard and copied(guard), [copied(statement) for statement in body]
+        made.append((ast.match_case(one, guard, body), patterns[:place] if guard is not None else []))
+    return made
 
 
-def _case(case: ast.match_case, subject: ast.expr) -> tuple[ast.expr | None, list[ast.stmt]]:
-    """The condition of a case, None where it always holds, and what is done there."""
+def _alternative_patterns(pattern: ast.pattern) -> list[ast.pattern]:
+    """Patterns without alternatives that bind names, in the order in which Python tries them."""
+    if isinstance(pattern, ast.MatchOr) and bound_names([pattern]):
+        return [one for part in pattern.patterns for one in _alternative_patterns(part)]
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is not None:
+        inner = _alternative_patterns(pattern.pattern)
+        return [ast.copy_location(ast.MatchAs(one, pattern.name), pattern) for one in inner] if len(inner) > 1 else [pattern]
+    parts = {name: getattr(pattern, name) for name in ("patterns", "kwd_patterns") if getattr(pattern, name, None)}
+    if isinstance(pattern, ast.MatchOr) or not parts:
+        return [pattern]
+    every = [one for group in parts.values() for one in group]
+    ways = list(itertools.islice(itertools.product(*map(_alternative_patterns, every)), _MOST_ALTERNATIVES + 1))
+    if len(ways) == 1 or len(ways) > _MOST_ALTERNATIVES:
+        return [pattern]
+    made = []
+    for way in ways:
+        one, rest = copy.copy(pattern), list(way)
+        for name, group in parts.items():
+            setattr(one, name, rest[: len(group)])
+            rest = rest[len(group) :]
+        made.append(one)
+    return made
+
+
+def _case(case: ast.match_case, tried: list[ast.pattern], subject: ast.expr) -> tuple[ast.expr | None, list[ast.stmt]]:
+    """The condition of a case, None where it always holds, and what is done there; other patterns have been tried in vain."""
     found = _Pattern()
+    for pattern in tried:
+        other = _Pattern()
+        other.add(pattern, subject)
+        found.tests.append(ast.UnaryOp(ast.Not(), other.test() or ast.Constant(True)))
     found.add(case.pattern, subject)
     if case.guard is not None:
         found.tests.append(_Bound(found.bindings).visit(copied(case.guard)))
