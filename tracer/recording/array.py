@@ -484,7 +484,7 @@ def _is_complex_beside_float(first: Any, *second: Any) -> bool:
 
 def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
     """The ufunc that ndarray's ``**`` uses in place of power, for a few exponents."""
-    if type(base) is not TracedArray or type(exponent) not in (int, float):
+    if not isinstance(base, TracedArray) or type(exponent) not in (int, float):
         return None
     kind = base.element_type.kind
     if exponent == 2 and (kind in ("float", "complex") or (type(exponent) is int and kind != "pred")):
