@@ -20,7 +20,7 @@ from .current_trace import current_trace
 from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
 from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, call_ufunc_method, not_implemented
 from .known_values import known_value
-from .operators import Operators
+from .operators import Operators, simple_power
 from .promotion import plain
 from .several_types import is_of_several_types, with_types
 from .trace import Storage, Trace
@@ -419,7 +419,7 @@ class TracedArray(ArrayMethods, Operators):
             found.weak_type = True
             return found
         if ufunc is np.power:
-            ufunc, operands = _simple_power(*operands) or (ufunc, operands)
+            ufunc, operands = simple_power(*operands) or (ufunc, operands)
         elif ufunc is np.multiply and self.weak_type and not self.shape:
             if isinstance(sequence := operands[operands[0] is self], (list, tuple)):
                 return sequence * operator.index(self)  # Python's: a sequence, repeated
@@ -480,17 +480,6 @@ def _is_complex_beside_float(first: Any, *second: Any) -> bool:
         return False
     other = second[0]
     return type(other) is np.float64 or type(other) is TracedArray and other.is_scalar and other.element_type is hlo.F64
-
-
-def _simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
-    """The ufunc that ndarray's ``**`` uses in place of power, for a few exponents."""
-    if not isinstance(base, TracedArray) or type(exponent) not in (int, float):
-        return None
-    kind = base.element_type.kind
-    if exponent == 2 and (kind in ("float", "complex") or (type(exponent) is int and kind != "pred")):
-        return np.square, (base,)
-    ufunc = {0.5: np.sqrt, 1: np.positive, -1: np.reciprocal}.get(exponent)
-    return (ufunc, (base,)) if ufunc is not None and kind in ("float", "complex") else None
 
 
 def as_index(value: Any, purpose: str) -> int:

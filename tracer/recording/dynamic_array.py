@@ -21,7 +21,7 @@ from .array import TracedArray, View, require_trace
 from .errors import ConcretizationError
 from .function_tables import DYNAMIC, dynamic_implementation, name_of
 from .intervals import note_interval
-from .operators import Operators
+from .operators import Operators, simple_power
 from .trace import Storage, Trace
 
 Instruction = hlo.Instruction
@@ -207,6 +207,8 @@ class DynamicArray(TracedArray):
         return isinstance(operand, TracedArray) or super().takes(operand)
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        if ufunc is np.power:
+            ufunc, operands = simple_power(*operands) or (ufunc, operands)
         return self.__array_ufunc__(ufunc, "__call__", *operands)
 
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:

@@ -68,3 +68,14 @@ class Operators:
     __abs__ = _unary(np.absolute)
     __invert__ = _unary(np.invert)
     del _
+
+
+def simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:
+    """The ufunc that ndarray's ``**`` uses in place of power, for a few exponents."""
+    if not isinstance(base, Operators) or type(exponent) not in (int, float):
+        return None
+    kind = base.element_type.kind
+    if exponent == 2 and (kind in ("float", "complex") or (type(exponent) is int and kind != "pred")):
+        return np.square, (base,)
+    ufunc = {0.5: np.sqrt, 1: np.positive, -1: np.reciprocal}.get(exponent)
+    return (ufunc, (base,)) if ufunc is not None and kind in ("float", "complex") else None
