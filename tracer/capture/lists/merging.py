@@ -33,7 +33,7 @@ from .runs import (
     with_capacity,
 )
 
-# The capacity of a list to which a captured loop appends; at most as much for one whose number of rounds is known.
+# The capacity of a list to which a captured loop appends; at most as much for one whose rounds have a bound.
 LEAST_CAPACITY, _MOST_AT_FIRST = 256, 65536
 _MOST_ENTRIES_AT_FIRST = 4096  # the same for dicts and sets, many of whose keys are put there again and again
 Opener = Callable[[Trace], AbstractContextManager]
@@ -230,7 +230,8 @@ def state_of(
 ) -> ListState | ContainerState | None:
     """How a value is carried that enters a round as one value and leaves it as the other; None if as it is.
 
-    rounds: their number, where it is known. lasting: gives what is left of the type of a list's elements behind a round.
+    rounds: how many there are at most, where that is known. lasting: gives what is left of the type of a list's elements behind
+    a round.
     """
     if type(before) is not type(end) or row_of(before) is not None and row_of(end) is not None:
         return None
@@ -267,8 +268,8 @@ def state_of(
     growth = bound_of(end) - bound_of(before)
     if growth <= 0:  # it is never longer than it was
         return ListState(_form(kind, bound_of(before), None, None, ring), kind)
-    expected = 0 if rounds is None else bound_of(before) + min(rounds * growth, _MOST_AT_FIRST)
-    return ListState(_form(kind, guessed(place, max(LEAST_CAPACITY, expected)), place, None, ring), kind)
+    expected = LEAST_CAPACITY if rounds is None else bound_of(before) + min(rounds * growth, _MOST_AT_FIRST)
+    return ListState(_form(kind, guessed(place, expected), place, None, ring), kind)
 
 
 def _with_index(state: ListState | None) -> ListState | None:

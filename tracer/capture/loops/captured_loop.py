@@ -21,7 +21,7 @@ from ..copies import note_copies
 from ..distribution import condition
 from ..failures import Region, errors_found_in, note_errors
 from ..forms import NOWHERE, Form, View, form_of, is_like, is_number, is_unchanged, kinds, labels
-from ..lists.merging import carried_as, state_of
+from ..lists.merging import LEAST_CAPACITY, carried_as, state_of
 from ..lists.references import note_same_makers
 from ..lists.runs import place_of, require_read
 from ..lists.tables import is_made_before, meeting, put_together
@@ -108,6 +108,7 @@ class CapturedLoop:
         copies: bool,
         may_be_empty: bool,
     ) -> None:
+        self.most_rounds = None if rows is None else rows.most(outer, LEAST_CAPACITY)
         self.outer, self.rows, self.test, self.body, self.copies = outer, rows, test, body, copies
         self.may_be_empty = may_be_empty or rows is not None and not isinstance(rows.length, int)
         self.places, self.others = (local_names(sharing, some) for some in names[:2])
@@ -460,8 +461,7 @@ class CapturedLoop:
 
     def _state_differs(self, slot: Slot, before: Any, end: Any) -> bool:
         """Whether lists in it have turned out to be carried in another way."""
-        rounds = None if self.rows is None or not isinstance(self.rows.length, int) else self.rows.length
-        state = state_of(before, end, place_of(), rounds, self.aliases.lasting)
+        state = state_of(before, end, place_of(), self.most_rounds, self.aliases.lasting)
         differs, slot.state = state != slot.state, state
         return differs
 

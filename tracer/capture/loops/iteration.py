@@ -16,7 +16,9 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
+from ...recording.intervals import interval_of
 from ...recording.operands import as_traced
+from ...recording.trace import Trace
 from .. import places
 from ..entries import has_open_keys
 from ..lists.access import item_of
@@ -52,6 +54,13 @@ class Rows:
         places.require_made_here(self.iterator)
         self.is_begun = True
         return next(self.iterator, *default)
+
+    def most(self, trace: Trace, limit: int) -> int | None:
+        """How many elements there are at most, where that is known, or known to be no more than the limit."""
+        if isinstance(self.length, int):
+            return max(0, self.length)
+        most = interval_of(trace, self.length)[1]
+        return most if 0 <= most <= limit else None
 
     def element(self, position: Any) -> Any:
         raise NotImplementedError
