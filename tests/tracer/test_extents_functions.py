@@ -153,3 +153,39 @@ def test_reshapes_are_views():
         return y, table, flat, np.array(y, copy=True)
 
     check(written, LINES[0], again=[(LINES[1],), (LINES[2],)])
+
+
+def counted_pairs(rows, columns):
+    size = int(rows.max()) + 1
+    table = np.zeros((size, size))
+    np.add.at(table, (rows, columns), 1)
+    return table
+
+
+def counted_from_the_end(rows, columns):
+    table = np.zeros((int(rows.max()) + 1, 5))
+    np.add.at(table, (np.where(rows > 2, -1, rows), columns), 0.5)
+    np.maximum.at(table, (1, columns), columns * 1.5)
+    return table
+
+
+def counted_in_a_view(rows, columns):
+    table = np.zeros((int(rows.max()) + 2, 4))
+    np.subtract.at(table[1:], (rows, columns), rows + 1.0)
+    return table
+
+
+def counted_in_columns(rows, columns):
+    table = np.zeros((int(rows.max()) + 1, 4))
+    np.add.at(table, (slice(None), columns), 2)
+    return table
+
+
+@pytest.mark.parametrize("function", [counted_pairs, counted_from_the_end, counted_in_a_view, counted_in_columns])
+def test_a_tuple_is_an_index_of_at(function):
+    jitted = jit(function)
+    for seed in (1, 2, 3):
+        rows, columns = np.random.default_rng(seed).integers(0, 4, (2, 9))
+        rows[0] = 2 + seed % 2  # tables of two sizes
+        columns = np.minimum(columns, 2)
+        np.testing.assert_array_equal(jitted(rows, columns), function(rows, columns))

@@ -263,10 +263,15 @@ def at(ufunc, array, index, *operands):
         return
     if isinstance(array, DynamicArray):
         index, trace = index if isinstance(index, tuple) else (index,), require_trace(array)
-        if any(one is None or isinstance(one, slice) or one is ... for one in index):
+        are_numbers = all(not np.ndim(prepare(one)) for one in operands)  # they fit what lies behind the sizes, too
+        whole_slice = slice(None)
+        if any(
+            one is None or isinstance(one, slice) and not (are_numbers and one == whole_slice) or one is ... for one in index
+        ):
             raise NotImplementedError(f"np.{ufunc.__name__}.at of slices of an array whose size is known at run time only")
         whole = array.padded(trace)
-        places = [_checked_places(as_array(prepare(one)), size) for one, size in zip(index, array.shape)]
+        sizes = zip(index, array.shape)
+        places = [one if isinstance(one, slice) else _checked_places(as_array(prepare(one)), size) for one, size in sizes]
         at(ufunc, whole, places[0] if len(places) == 1 else tuple(places), *operands)
         array[...] = dynamic(trace, whole, array.sizes(trace))
         return

@@ -49,6 +49,8 @@ def _of_lists(function: Callable, args: tuple, kwargs: dict) -> Any:
     implementation = _implementation(function)
     if implementation is None:
         return function(*args, **kwargs)
+    if function.__name__ == "at" and isinstance(getattr(function, "__self__", None), np.ufunc):
+        return function(*args, **kwargs)  # a tuple is an index there, and no array
     if dynamic_arrays((*args, *kwargs.values())):
         if function in DYNAMIC:
             return function(*args, **kwargs)
