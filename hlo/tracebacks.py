@@ -105,22 +105,27 @@ def _chained(entries: Iterable[tuple[FrameType, int, int]], made: TracebackType 
 
 def places_of_users(traceback: TracebackType | None = None) -> tuple[Place, ...]:
     """The lines of the user's that are being executed, from the traced function inwards, and then those of a traceback."""
-    found: list[Place] = []
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        code = frame.f_code
-        if not belongs_to_a_library(code.co_filename):
-            if not (found and _is_block_of(found[-1][0], code)):
-                found.append((code, frame.f_lasti))
-        elif any(code is one for one in _calls_users):
-            break
-        frame = frame.f_back
-    found.reverse()
+    found = [(frame.f_code, frame.f_lasti) for frame in reversed(frames_of_users())]
     for entry in _entries(traceback):
         if found and _is_block_of(entry.tb_frame.f_code, found[-1][0]):
             found.pop()
         found.append((entry.tb_frame.f_code, entry.tb_lasti))
     return tuple(found)
+
+
+def frames_of_users() -> list[FrameType]:
+    """The frames of the user's that are being executed, the innermost first: up to the function that is traced, if one is."""
+    found: list[FrameType] = []
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        code = frame.f_code
+        if not belongs_to_a_library(code.co_filename):
+            if not (found and _is_block_of(found[-1].f_code, code)):
+                found.append(frame)
+        elif any(code is one for one in _calls_users):
+            break
+        frame = frame.f_back
+    return found
 
 
 def raised_at(error: BaseException, *places: Place | SourceLocation) -> BaseException:

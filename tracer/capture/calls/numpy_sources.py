@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,7 +14,6 @@ from ...control_flow.loops import fori_loop
 from ...functions import windows
 from ...functions.decompositions import complex_eigenvalues, expected_to_hold, guessed_to_hold, real_if_all_are
 from ...recording.array import TracedArray, require_trace
-from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray, dynamic
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
 from ...recording.function_tables import implements as implements_function
@@ -221,13 +219,6 @@ def polyfromroots(roots: Any) -> Any:
     return parts[0]
 
 
-@implements(warnings.warn)
-def warn(*args: Any, **kwargs: Any) -> None:
-    """Compiled code gives no warnings, wherever the program is when it comes here."""
-    if current_trace() is None:
-        warnings.warn(*args, **kwargs)
-
-
 # Of NumPy 2.5, by which np.roots makes eigenvalues real.
 _TO_REAL = getattr(importlib.import_module("numpy.linalg._linalg"), "_to_real_if_imag_zero", None)
 
@@ -237,23 +228,6 @@ if _TO_REAL is not None:
     def real_eigenvalues(values: Any, matrix: Any) -> Any:
         is_complex = as_traced(matrix).element_type.is_complex
         return values if is_complex else real_if_all_are("np.roots", as_traced(values))[0]
-
-
-def _filter(original: Callable[..., None]) -> Callable[..., None]:
-    @implements(original)
-    def filter_(action: str, *args: Any, **kwargs: Any) -> None:
-        if action == "error" and current_trace() is not None:
-            raise NotImplementedError(
-                f'warnings.{original.__name__}("error") is not implemented in compiled functions, which give no warnings. '
-                'Fix: with np.errstate(all="raise"), and except FloatingPointError'
-            )
-        original(action, *args, **kwargs)
-
-    return filter_
-
-
-for _original in (warnings.simplefilter, warnings.filterwarnings):
-    _filter(_original)
 
 
 @implements(np.lib.stride_tricks.as_strided)
