@@ -21,10 +21,10 @@ from ..recording.errors import TracerError
 _NEVER, _OF_OBJECTS, _ALWAYS = range(3)
 
 _OUTSIDE = frozenset({
-    "_ctypes", "_signal", "_socket", "_sqlite3", "asyncio", "atexit", "concurrent", "ctypes", "dbm", "ftplib", "getpass",
-    "glob", "http", "imaplib", "multiprocessing", "nt", "os", "pdb", "poplib", "posix", "select", "selectors", "shelve",
-    "shutil", "signal", "smtplib", "socket", "sqlite3", "ssl", "subprocess", "tarfile", "tempfile", "urllib.request",
-    "webbrowser", "zipfile",
+    "_ctypes", "_signal", "_socket", "_sqlite3", "asyncio", "atexit", "concurrent", "ctypes", "dbm", "debugpy", "ftplib",
+    "getpass", "glob", "http", "imaplib", "ipdb", "IPython", "matplotlib.pyplot", "multiprocessing", "nt", "os", "pdb",
+    "poplib", "posix", "select", "selectors", "shelve", "shutil", "signal", "smtplib", "socket", "sqlite3", "ssl",
+    "subprocess", "tarfile", "tempfile", "urllib.request", "webbrowser", "zipfile",
 })  # fmt: skip
 # What others see of these objects, unless the function has made them itself.
 _WITH_STATE = frozenset({
@@ -37,6 +37,7 @@ _PURE = frozenset({
 })  # fmt: skip
 # What lasts for as long as something is traced.
 _FOR_A_WHILE = frozenset({contextlib.redirect_stdout, contextlib.redirect_stderr, getattr(contextlib, "chdir", None)})
+_DEBUGGERS = frozenset({"IPython.core.debugger", "IPython.terminal.embed", "debugpy", "ipdb.__main__", "pdb"})
 _of_module: dict[str, int] = {}
 
 
@@ -45,6 +46,10 @@ def require_no_effect(function: Any) -> None:
     if not _acts_outside(function):
         return
     name = getattr(function, "__qualname__", type(function).__qualname__)
+    if getattr(function, "__module__", None) in _DEBUGGERS:
+        raise TracerError(
+            f"{name} is called in a traced function, which Python runs once. Fix: breakpoint(), which stops each call"
+        )
     raise TracerError(
         f"{name} is called in a traced function. It acts on what is outside, or is told about that, which would happen while "
         "the function is traced, and not at each call. Call it outside, or let the compiled code call a function that does, by "

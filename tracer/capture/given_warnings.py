@@ -16,7 +16,7 @@ from ...hlo.source_lines import belongs_to_a_library
 from ...hlo.tracebacks import frames_of_users
 from ..calls.again import once
 from ..recording.current_trace import current_trace
-from .calls.dispatch import SAID_BY_PYTHON, SAYING, implements
+from .calls.dispatch import MADE_BY_PYTHON, implements
 from .texts import call_later
 
 _PACKAGE = __name__.partition(".")[0]
@@ -64,11 +64,10 @@ def warn(message: Any, category: Any = None, stacklevel: int = 1, source: Any = 
 
 
 def _warn_in_python(message: Any, category: Any = None, stacklevel: int = 1, *_: Any, **__: Any) -> None:
-    _give(message, category or UserWarning, stacklevel, [])
+    once(_give, message, category or UserWarning, stacklevel, [])
 
 
-SAYING.add(warnings.warn)
-SAID_BY_PYTHON[warnings.warn] = _warn_in_python
+MADE_BY_PYTHON[warnings.warn] = _warn_in_python
 
 
 def _give(message: Any, kind: type[Warning], level: int, lines: list[_Place]) -> None:

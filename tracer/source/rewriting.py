@@ -14,7 +14,7 @@ from .statements import PREFIX, rewrite
 
 _FUTURE_FLAGS = 0x1FF0000  # of code objects: from __future__ import ...
 # What sees the frame that it is called from, whose names would be those of a block.
-_LOOKS_AT_FRAMES = {"locals", "eval", "exec", "breakpoint", "_getframe", "currentframe"}
+_LOOKS_AT_FRAMES = {"locals", "eval", "exec", "_getframe", "currentframe"}
 _DOES_SO_WITHOUT_ARGUMENTS = {"vars", "dir"}
 _FACTORY, _FUNCTION = PREFIX + "factory", PREFIX + "function"
 

@@ -46,8 +46,8 @@ from .repeated_calls import repeated
 MEANINGS: dict[Any, Callable] = {}
 # Those that say something outside, which is not said again where Python makes a call again. `printing` adds to it.
 SAYING: set[Any] = {print, next, *RETURN_NOTHING}
-# What does so in the place of one that asks who has called it.
-SAID_BY_PYTHON: dict[Any, Callable[..., Any]] = {}
+# What Python calls in the place of a function that asks who has called it.
+MADE_BY_PYTHON: dict[Any, Callable[..., Any]] = {}
 # Those of them that look at what may be None themselves.
 TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 # And those that do not go over an iterator when they are called.
@@ -410,8 +410,10 @@ def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
     """A call where Python makes a call again that the program has made."""
     kind = type(function)
     is_function = kind in (types.FunctionType, types.BuiltinFunctionType, type(np.save))
+    if is_function and function in MADE_BY_PYTHON:
+        return MADE_BY_PYTHON[function](*args, **kwargs)
     if writes_to_standard_stream(function) or is_function and function in SAYING:
-        return once(SAID_BY_PYTHON.get(function, function), *args, **kwargs)
+        return once(function, *args, **kwargs)
     if kind is types.MethodType:
         return _called_again(function.__func__, (function.__self__, *args), kwargs)
     if kind is types.FunctionType and is_of_the_user(function.__code__.co_filename):
