@@ -5,7 +5,9 @@ import functools
 import inspect
 import operator
 import pickle
+import typing
 
+import cloudpickle
 import numpy as np
 import pytest
 from phlox import jit
@@ -136,3 +138,28 @@ class Generates:
 def test_callables_that_only_begin(function):
     with pytest.raises(TypeError, match="ordinary function; '(Generates|__call__)' is a generator"):
         jit(function)
+
+
+def test_a_jitted_function_tells_what_its_function_is():
+    @jit
+    def scaled(x: "np.ndarray", n: int = 3, *, k: float = 2.0) -> float:
+        return x.sum() * n * k
+
+    function = scaled.__wrapped__
+    assert typing.get_type_hints(scaled) == typing.get_type_hints(function)
+    assert (scaled.__defaults__, scaled.__kwdefaults__) == (function.__defaults__, function.__kwdefaults__)
+    assert not hasattr(jit(np.sum), "__kwdefaults__") and not hasattr(scaled, "others")
+    assert pickle.loads(cloudpickle.dumps(scaled)).__annotations__ == function.__annotations__
+
+
+def test_a_jitted_function_is_registered_by_its_annotations():
+    @functools.singledispatch
+    def total(value):
+        return "other"
+
+    @total.register
+    @jit
+    def _(value: np.ndarray):
+        return value.sum()
+
+    assert (total(np.ones(3)), total(3)) == (3.0, "other")

@@ -20,7 +20,7 @@ from ..capture.calls.dispatch import reason_not_captured
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
-from ..recording.callables import callable_name, describe_as, is_ordinary
+from ..recording.callables import callable_name, describe_as, is_ordinary, named
 from ..recording.current_trace import current_trace
 from ..recording.errors import (
     ChangedMeanwhile,
@@ -57,6 +57,8 @@ R = TypeVar("R")
 
 # Forms of what is outside that are kept for one form of call.
 _MOST_KEPT = 8
+# What others ask a function for. Annotations may be made when they are asked for, so that they are not taken over before.
+_OF_THE_FUNCTION = frozenset({"__annotations__", "__defaults__", "__kwdefaults__", "__type_params__"})
 
 
 class JittedFunctionBase(HasCode):
@@ -387,6 +389,11 @@ class JittedFunctionBase(HasCode):
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else types.MethodType(self, instance)
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _OF_THE_FUNCTION and hasattr(named(self._function), name):
+            return getattr(named(self._function), name)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
         return f"<jitted {self._function!r}>"
