@@ -17,7 +17,7 @@ from ...hlo.tracebacks import frames_of_users
 from ..calls.again import once
 from ..recording.current_trace import current_trace
 from .calls.dispatch import MADE_BY_PYTHON, implements
-from .texts import call_later
+from .texts.deferred import call_later
 
 _PACKAGE = __name__.partition(".")[0]
 
