@@ -79,11 +79,12 @@ def call_when_run(
     named: Any = None,
     lines: Sequence[Place] | None = None,
     only_raises: bool = False,
+    has_effects: bool = True,
 ) -> Any:
     """As `host_call`, of what may be called once more where Python makes a call again.
 
     It is called as ``named`` is in messages; what it raises is shown as coming from these lines, by default the user's.
-    only_raises: whether that is all that it does.
+    only_raises: whether that is all that it does. has_effects: whether it is called, too, where nobody needs what it returns.
     """
     kwargs, lines = kwargs or {}, places_of_users() if lines is None else lines
     leaves, structure = pytree.flatten(result_shapes)
@@ -133,7 +134,7 @@ def call_when_run(
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(
         stopped, *[value.instruction(trace) for value in traced], custom_call_target=host.name,
-        shape=hlo.TupleShape(tuple(shapes)), custom_call_has_side_effect=True,
+        shape=hlo.TupleShape(tuple(shapes)), custom_call_has_side_effect=has_effects,
     )  # fmt: skip
     if is_caught:
         trace.add_error_flag(hlo.get_tuple_element(made, len(results)), LeftToPython, f"{name} has raised an exception")

@@ -21,6 +21,8 @@ from ..capture.lists.parts import Elements, Lists, from_entries, is_row
 from ..capture.lists.references import Row
 from ..capture.lists.results import Making
 from ..capture.lists.runs import Form, Run
+from ..capture.texts.characters import TextAmongCharacters
+from ..capture.texts.formats import Formats
 from ..recording import pytree
 from ..recording.makers import attributes_of, maker
 from .native_places import NotNative
@@ -63,17 +65,18 @@ def rows_of(results: Results, elements: Elements, outputs: Sequence[Output]) -> 
     """The elements as a native call has them; None where Python makes them."""
     if elements.lists and results.lists_by_python:
         return None
-    if elements.formats is not None or any(output.kind not in OF_RESULTS for output in outputs):
+    if any(output.kind not in OF_RESULTS for output in outputs):
         if elements.lists:
             raise NotNative
         return None
     numbers = elements.own_count - len(elements.weak)
-    weak = [*elements.weak, *[True] * numbers]
+    weak = [*elements.weak, *[True] * numbers, *[False] * (elements.formats is not None)]
     for one in elements.lists:
         weak += [*one.weak, *[True] * (one.form.length is None)]
     columns = [_Column(output.index, is_weak, results.shapes[output.index]) for output, is_weak in zip(outputs, weak)]
     try:
-        made = _Made(results.types, elements.arrays_of_lists(columns))
+        characters = None if elements.formats is None else columns[elements.own_count].number
+        made = _Made(results.types, elements.arrays_of_lists(columns), characters, elements.formats)
         own = columns[: elements.own_count]
         return made.rows(elements.form, elements.length, elements.is_ring, own, int(elements.form.capacity > 1))
     except NotNative:
@@ -103,11 +106,13 @@ def _numbers_in(types: Any, part: Any) -> Iterator[Any]:
 class _Made:
     """What is made of columns, which have so many dimensions of rows. Raises NotNative for what is not.
 
-    arrays: the columns of lists that are rows of tables.
+    arrays: the columns of lists that are rows of tables. characters: the result that texts among the elements lie in.
     """
 
-    def __init__(self, types: Any, arrays: dict[Lists, Sequence[_Column]]) -> None:
-        self.types, self.arrays = types, arrays
+    def __init__(
+        self, types: Any, arrays: dict[Lists, Sequence[_Column]], characters: int | None, formats: Formats | None
+    ) -> None:
+        self.types, self.arrays, self.characters, self.formats = types, arrays, characters, formats
 
     def rows(self, form: Form, length: int | None, is_ring: bool, columns: Sequence[_Column], depth: int) -> Any:
         """The elements of a run; behind its columns stand its length and its start, where it has these."""
@@ -171,6 +176,10 @@ class _Made:
     def leaf(self, form: LeafForm, columns: Iterator[_Column], depth: int) -> Any:
         codes = next(columns).number if form.is_coded else None
         numbers: list[Any] = []
+        if form.text is not None:
+            formats = _formats_of(self.types, None if form.text else self.formats)
+            text = self.types.Text(self.characters, next(columns).number, None, is_pair=True, **formats)
+            return self.types.Leaf((), codes, tuple(map(constant_of, form.constants)), text)
         if form.types:
             held = {holder: next(columns) for holder in number_types.holders(form.types)}
             for kind in form.types:
@@ -185,6 +194,27 @@ class _Made:
         if is_weak and (shape or dtype not in PYTHON_NUMBERS) or is_scalar and shape or dtype == np.float16:
             raise NotNative
         return self.types.Numbers(number, "number" if is_weak else "scalar" if is_scalar else "array", dtype, shape)
+
+
+def text_of(results: Results, structure: pytree.Structure, outputs: Sequence[Output]) -> Any:
+    """A text among the characters as a native call has it; None for what is none, and where Python makes it."""
+    _, making, _ = structure
+    if not isinstance(making, TextAmongCharacters) or any(output.kind not in (*OF_RESULTS, "value") for output in outputs):
+        return None
+    characters, *places = outputs
+    if characters.kind == "value":
+        return None
+    numbers = [None if one.kind == "value" else one.index for one in places]
+    known = [int(one.value) if one.kind == "value" else 0 for one in places]
+    if any(number is not None and results.shapes[number].dtype != np.int64 for number in numbers):
+        return None
+    return results.types.Text(characters.index, *numbers, *known, **_formats_of(results.types, making.formats))
+
+
+def _formats_of(types: Any, formats: Formats | None) -> dict[str, Any]:
+    if formats is None:
+        return {}
+    return {"formats": tuple([types.number_format(*one) for one in formats.known]), "by_python": formats.text_of_bytes}
 
 
 _LEFT_TO_PYTHON = frozenset({Run, Row, Maybe, Choice})

@@ -17,7 +17,7 @@ from ..outside.effects import take_effect
 from ..recording import pytree
 from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_written, maker
 from .arguments import Call
-from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, entries_of, pieces_of, rows_of
+from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, entries_of, pieces_of, rows_of, text_of
 from .native_places import Around, NotNative
 from .traced_function import Effect, Output, Recording
 
@@ -77,8 +77,9 @@ def _unseen(results: Results, structure: pytree.Structure, outputs: Iterator[Out
             elif rows_of(results, elements, own) is not None:
                 yield from own
         return
-    if _is_left_to_python(structure):
-        list(itertools.islice(outputs, pytree.leaf_count(structure)))
+    if _is_left_to_python(structure) or is_written(structure):
+        own = list(itertools.islice(outputs, pytree.leaf_count(structure)))
+        yield from own if text_of(results, structure, own) is not None else ()
         return
     if kind is Maybe:
         flag = next(outputs)
@@ -139,6 +140,9 @@ class _Steps:
             return
         if _is_left_to_python(structure) or is_written(structure):
             own = list(itertools.islice(outputs, pytree.leaf_count(structure)))
+            if (text := text_of(self.results, structure, own)) is not None:
+                yield self.step("part", object=text)
+                return
             leaves = [GIVEN if _is_given(output) else output.value for output in own]
             given = [output for output, leaf in zip(own, leaves) if leaf is GIVEN]
             for output in given:

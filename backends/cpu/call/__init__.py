@@ -26,6 +26,7 @@ from .object_layout import unsupported_reason
 from .outside import Fact, words_of
 from .places import CheckedGuard, FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
 from .rows import Container, Leaf, Numbers, Rows, Shared
+from .texts import Text, number_format
 from .vectorcall_type import make_vectorcall_type
 
 __all__ = [
@@ -57,11 +58,13 @@ __all__ = [
     "SizeGuard",
     "StaticGuard",
     "Step",
+    "Text",
     "TypeGuard",
     "ValueGuard",
     "bind_entry",
     "install_entry",
     "make_vectorcall_type",
+    "number_format",
     "remove_entries",
     "unsupported_reason",
     "words_of",

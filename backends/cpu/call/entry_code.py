@@ -8,9 +8,9 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly, attempt, entries, finishing, guards, lookup, new_entries, places, python_calls, repetition, rows
+from . import assembly, attempt, entries, finishing, guards, lookup, new_entries, places, python_calls, repetition, rows, texts
 
-_PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, entries, new_entries, python_calls)
+_PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, texts, entries, new_entries, python_calls)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
 SMALL_FRAME = 1 << 11
@@ -21,6 +21,7 @@ FUNCTIONS = (
     *repetition.FUNCTIONS,
     *finishing.FUNCTIONS,
     *rows.FUNCTIONS,
+    *texts.FUNCTIONS,
     *entries.FUNCTIONS,
     *new_entries.FUNCTIONS,
     "PyContextVar_Get",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from math import prod
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from . import attempt, finishing, rows
+from . import attempt, finishing, rows, texts
 from . import object_layout as layout
 from .call_signature import PYTHON_RESULTS, ResultSpec
 
@@ -51,9 +52,11 @@ class Numbers(ctypes.Structure):
 
 
 class Part(ctypes.Structure):
-    """A part of `rows`. parts: the records of so many parts, or of a leaf's numbers; object: that of a container, or the
-    constants of a leaf; codes: or the numbers of shared objects, which are held from the place ``shared`` on, counted from the
-    memory of the results; the columns codes, length and start are -8 where there are none.
+    """A part of `rows`. parts: the records of so many parts, or of a leaf's numbers, or of its text, where shared is 1; object:
+    that of a container, or the constants of a leaf; codes: or the numbers of shared objects, which are held from the place
+    ``shared`` on, counted from the memory of the results; the columns codes, length and start are -8 where there are none. Of a
+    text codes are its characters, parts the formats of numbers among these, capacity where it begins if that is known, and
+    shared is 1 where its place and its length stand in one column, the start.
     """
 
     _fields_ = [
@@ -70,6 +73,12 @@ class Part(ctypes.Structure):
     ]
 
 
+class Format(ctypes.Structure):
+    """What `texts.NumberFormat` says."""
+
+    _fields_ = [(field.name, c_int64) for field in dataclasses.fields(texts.NumberFormat)]
+
+
 class Call(ctypes.Structure):
     """A call of a Python function by a program, as `python_calls` has it. operands: `Result` records of the objects."""
 
@@ -81,7 +90,7 @@ class Call(ctypes.Structure):
     ]
 
 
-RECORDS = (Result, Numbers, Part, Call)
+RECORDS = (Result, Numbers, Part, Format, Call)
 
 
 def result_of(builder: Builder, result: ResultSpec, allocate: int) -> Result:
@@ -103,6 +112,9 @@ def result_of(builder: Builder, result: ResultSpec, allocate: int) -> Result:
 def part_of(builder: Builder, part: rows.Part, results: Sequence[ResultSpec]) -> Part:
     """The record of what is made of rows of results."""
     match part:
+        case rows.Leaf(text=texts.Text() as text, codes=codes, constants=constants):
+            made = builder.table([_text_of(builder, text)])[0]
+            return Part(rows.PART_LEAF, 1, made, builder.object_array(constants), offset_of(codes), shared=1)
         case rows.Leaf(numbers=numbers, codes=codes, constants=constants):
             made = builder.table([numbers_of(builder, one, results) for one in numbers])[0]
             return Part(rows.PART_LEAF, len(numbers), made, builder.object_array(constants), offset_of(codes))
@@ -124,6 +136,23 @@ def part_of(builder: Builder, part: rows.Part, results: Sequence[ResultSpec]) ->
                 start=offset_of(part.start),
                 capacity=part.capacity,
             )
+        case texts.Text():
+            return _text_of(builder, part)
+
+
+def _text_of(builder: Builder, text: texts.Text) -> Part:
+    formats = [Format(*dataclasses.astuple(one)) for one in text.formats]
+    return Part(
+        kind=rows.PART_TEXT,
+        parts=builder.table(formats)[0],
+        object=builder.object(text.by_python),
+        codes=offset_of(text.characters),
+        shared=text.is_pair,
+        length=offset_of(text.start if text.is_pair else text.length),
+        known_length=text.known_length,
+        start=offset_of(text.start),
+        capacity=text.known_start,
+    )
 
 
 def address_of(builder: Builder, part: rows.Part, results: Sequence[ResultSpec]) -> int:

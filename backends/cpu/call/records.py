@@ -24,6 +24,7 @@ from . import (
     outside,
     places,
     rows,
+    texts,
     vectorcall_type,
 )
 from . import object_layout as layout
@@ -174,7 +175,7 @@ def names() -> dict[str, int]:
         f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset for record in _RECORDS for field in record._fields_
     }
     values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in _RECORDS}
-    for module in (layout, entry_code, attempt, places, finishing, rows, entries, new_entries, lookup, vectorcall_type):
+    for module in (layout, entry_code, attempt, places, finishing, rows, texts, entries, new_entries, lookup, vectorcall_type):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .texts import Text
+
 # Of the kinds of parts, those of containers are steps' (`finishing.STEPS`).
-PART_LEAF, PART_PIECES, PART_ROWS, PART_SHARED = range(-4, 0)
+PART_LEAF, PART_PIECES, PART_ROWS, PART_SHARED, PART_TEXT = range(-5, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +28,13 @@ class Numbers:
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """A number, or one of the constants. The row of the result ``codes`` says which: the columns of numbers come first."""
+    """A number, or a text, or one of the constants. The row of the result ``codes`` says which: the columns of numbers come
+    first, or the text."""
 
     numbers: tuple[Numbers, ...]
     codes: int | None = None
     constants: tuple[Any, ...] = ()
+    text: Text | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +79,7 @@ class Shared:
     part: Part
 
 
-Part = Leaf | Container | Rows | Shared
+Part = Leaf | Container | Rows | Shared | Text
 
 
 def room(part: Part) -> int:
@@ -104,7 +108,11 @@ start:
   %rest = getelementptr ptr, ptr %stack, i64 %count
   switch i64 %kind, label %next [ i64 PART_LEAF, label %leaf
                                   i64 PART_PIECES, label %new_list
-                                  i64 PART_SHARED, label %shared ]
+                                  i64 PART_SHARED, label %shared
+                                  i64 PART_TEXT, label %text ]
+text:
+  %made_text = tail call ptr @text_in_row(ptr %part, ptr %memory, i64 %row)
+  ret ptr %made_text
 leaf:
   %made_leaf = tail call ptr @leaf_in_row(ptr %part, ptr %memory, i64 %row)
   ret ptr %made_leaf
@@ -287,6 +295,13 @@ constant:
   call void @retain(ptr %held)
   ret ptr %held
 number:
+  %has_text = field i64 %leaf, Part_shared
+  %is_text = icmp ne i64 %has_text, 0
+  br i1 %is_text, label %text, label %choose_number
+text:
+  %made_text = tail call ptr @text_in_row(ptr %numbers_of_leaf, ptr %memory, i64 %row)
+  ret ptr %made_text
+choose_number:
   %numbers_offset = mul i64 %code, Numbers_SIZE
   %numbers = getelementptr i8, ptr %numbers_of_leaf, i64 %numbers_offset
   %value_at = call ptr @numbers_at(ptr %numbers, ptr %memory, i64 %row)
@@ -307,7 +322,7 @@ real:
   store float %narrow_first, ptr %narrow
   br label %make
 make:
-  %contents_at = phi ptr [ %value_at, %number ], [ %narrow, %real ]
+  %contents_at = phi ptr [ %value_at, %choose_number ], [ %narrow, %real ]
   %object = call ptr @object_of(ptr %record, ptr %contents_at)
   ret ptr %object
 }

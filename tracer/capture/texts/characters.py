@@ -12,6 +12,7 @@ of the format, and its 64 bits. Only who returns or prints the text makes it of 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -96,11 +97,19 @@ def as_result(text: WrittenText) -> Deferred:
     """The text as Python has it when the program has run."""
     held = memory()
     codes = TracedArray.from_instruction(require_trace(), held.now(), is_scalar=False)
-    return Deferred(_plain_text_at if text.is_plain else held.formats.text_at, codes, text.start, text.length)
+    return Deferred(TextAmongCharacters(None if text.is_plain else held.formats), codes, text.start, text.length)
 
 
-def _plain_text_at(codes: np.ndarray, start: int, length: int) -> str:
-    return text_of(codes[start : start + length])
+@dataclass(frozen=True)
+class TextAmongCharacters:
+    """Gives a text among the characters of a program that has run; formats: of the numbers among these."""
+
+    formats: Formats | None
+
+    def __call__(self, codes: np.ndarray, start: int, length: int) -> str:
+        if self.formats is None:
+            return text_of(codes[start : start + length])
+        return self.formats.text_at(codes, start, length)
 
 
 # --- rounds of loops ---

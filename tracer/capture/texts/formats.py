@@ -41,6 +41,10 @@ class Formats:
             found.append("".join([*pieces, whole[begin:end]]))
         return found
 
+    def text_of_bytes(self, elements: bytes) -> str:
+        codes = np.frombuffer(elements, np.int32)
+        return self.text_at(codes, 0, len(codes))
+
     def text_at(self, codes: np.ndarray, start: int, length: int) -> str:
         codes = codes[start : start + length]
         return self.texts(codes, np.array([[0, len(codes)]]))[0]

@@ -5,10 +5,11 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from ...calls.host_call import call_when_run
 from ...recording.errors import TracerError
 from .. import places
 from ..calls.dispatch import call, implements
-from .deferred import Deferred, asked, concrete, is_open
+from .deferred import Deferred, answered, concrete, for_host, is_open
 from .formatting import told
 
 
@@ -53,7 +54,10 @@ def write(stream: TextStream, text: Any) -> Any:
     if not isinstance(text, (str, Deferred)):
         raise TypeError(f"string argument expected, got '{type(text).__name__}'")
     call(stream.parts.append, text)
-    return asked(len, 0, text)
+    if not is_open(text):
+        return len(text)
+    found = answered(len, text)
+    return call_when_run(len, 0, for_host((text,)), has_effects=False) if found is None else found
 
 
 @implements(TextStream.writelines)

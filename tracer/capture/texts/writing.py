@@ -203,12 +203,17 @@ def _digits(number: Instruction) -> Piece:
             ten = hlo.constant(np.int64(10))
             code = hlo.subtract(ord("0"), hlo.remainder(rest, ten))
             memory().put(hlo.add(before.instruction(require_trace()), place), hlo.convert(code, hlo.S32))
-            return number_of(hlo.add(place, -1)), number_of(hlo.divide(rest, ten))
+            return number_of(hlo.add(place, -1)), _scalar(hlo.divide(rest, ten))
 
         none = number_of(zero)
-        while_loop(lambda state: below(none, state[0]), next_digit, (number_of(digits), number_of(rest)))
+        while_loop(lambda state: below(none, state[0]), next_digit, (number_of(digits), _scalar(rest)))
 
     return Piece(hlo.add(digits, sign), hlo.constant(np.int64(_MOST_DIGITS)), write)
+
+
+def _scalar(instruction: Instruction) -> TracedArray:
+    """A NumPy scalar: those of 64 bits have the whole range."""
+    return TracedArray.from_instruction(require_trace(), instruction)
 
 
 def _number_as_it_is(value: TracedArray, conversion: int, specification: str) -> Piece:
