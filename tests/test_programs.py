@@ -9,8 +9,9 @@ import pytest
 from programs.comparison import LOUD, call, compare, differences, kind, outcome_differences, reason
 from programs.not_yet import NOT_YET
 from programs.registry import PROGRAMS, Program
+from thinning import one_in
 
-EVERY_PROGRAM = [pytest.param(name, marks=[pytest.mark.slow] if place % 3 else []) for place, name in enumerate(PROGRAMS)]
+EVERY_PROGRAM = one_in(3, PROGRAMS)
 
 
 @pytest.mark.parametrize("name", EVERY_PROGRAM)
