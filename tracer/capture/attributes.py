@@ -16,7 +16,7 @@ from typing import Any
 from ..outside.guards import SameFunction, SameObject
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
-from ..recording.array import TracedArray
+from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from . import places
@@ -25,6 +25,7 @@ from .calls.dispatch import call, implements
 from .choices import Choice, Maybe
 from .copies import require_own
 from .distribution import each, truth_of
+from .origins import attribute_read
 from .outside import streams
 from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
@@ -57,11 +58,13 @@ def _user_method(owner: Any, name: str) -> types.FunctionType | None:
 def getattr_(holder: Any, name: str) -> Any:
     """``holder.name``"""
     found = _read(holder, name)
-    return _bound(found, holder, name) if type(found) is Maybe and found.absent is places.UNBOUND else found
+    return _bound(found, holder, name) if type(found) is Maybe and found.absent is places.UNBOUND else attribute_read(found)
 
 
 def _bound(found: Maybe, holder: Any, name: str) -> Any:
     """An attribute that the function sets, or deletes, under a condition."""
+    if (of_class := _on_class(type(holder), name)) is not MISSING and not hasattr(type(of_class), "__set__"):
+        return choose(found.is_there, lambda: found.value, lambda: _read_of_class(holder, name, of_class))
     if (method := _user_method(holder, "__getattr__")) is not None:
         return choose(found.is_there, lambda: found.value, lambda: call(method, holder, name))
     return found.required(AttributeError, f"'{type(holder).__name__}' object has no attribute '{name}'")
@@ -81,6 +84,8 @@ def _read(holder: Any, name: str) -> Any:
     if isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
         return getattr(holder, name)
     is_instance = kind is not types.ModuleType and not isinstance(holder, type)
+    if name == "__dict__" and path is None and places.where_made(holder) is not None and hasattr(holder, "__dict__"):
+        return _dict_of(holder)
     if path is None and is_instance and name in getattr(holder, "__dict__", ()) and _on_class(kind, name) is MISSING:
         return getattr(holder, name)
     if (setter := _class_that_sets(surroundings, holder, name)) is not None:
@@ -183,6 +188,13 @@ def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, fo
     return getattr(holder, name)
 
 
+def _read_of_class(holder: Any, name: str, found: Any) -> Any:
+    """What an object has of its class where it has no attribute of this name itself."""
+    if not hasattr(type(found), "__get__"):
+        return getattr_(type(holder), name)
+    return found.__get__(holder, type(holder))
+
+
 def imported(module: str, name: str, value: Any) -> Any:
     """``from module import name``, which is done: the value, as it is at each call."""
     if current_surroundings() is None:
@@ -212,7 +224,7 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         each(lambda one: setattr_(one, name, value), holder)
         return
     surroundings = current_surroundings()
-    require_own(holder)
+    require_own(holder, name)
     if surroundings is None or isinstance(holder, TracedArray):
         setattr(holder, name, value)
         return
@@ -267,6 +279,7 @@ def delattr_(holder: Any, name: str) -> None:
     surroundings = current_surroundings()
     path = None if surroundings is None else surroundings.path_of(holder)
     if path is None:
+        require_own(holder, name)
         places.note(places.Attribute(holder, name))
         delattr(holder, name)
         return
@@ -283,7 +296,7 @@ def plain_setattr(holder: Any, name: str, value: Any) -> None:
     if surroundings is not None and surroundings.path_of(holder) is not None:
         setattr_(holder, name, value)
         return
-    require_own(holder)
+    require_own(holder, name)
     places.note(places.Attribute(holder, name))
     object.__setattr__(holder, name, value)
 
@@ -329,7 +342,7 @@ def getattr_or_default(holder: Any, name: str, default: Any = _NOTHING_GIVEN) ->
             raise
         return default
     if type(found) is not Maybe or found.absent is not places.UNBOUND:
-        return found
+        return attribute_read(found)
     if default is _NOTHING_GIVEN:
         return _bound(found, holder, name)
     return choose(found.is_there, lambda: found.value, lambda: default)
@@ -341,18 +354,26 @@ def hasattr_(holder: Any, name: str) -> Any:
         found = _read(holder, name)
     except AttributeError:
         return False
+    attribute_read(found)
     return truth_of(found.is_there) if type(found) is Maybe and found.absent is places.UNBOUND else True
 
 
 @implements(builtins.vars)
 def vars_(holder: Any) -> Any:
-    found = getattr_(holder, "__dict__")
-    for name, value in found.items() if type(found) is dict else ():
+    return getattr_(holder, "__dict__")
+
+
+def _dict_of(holder: Any) -> dict:
+    """``holder.__dict__``, of an object that the function has made; what is changed there are attributes."""
+    for name, value in holder.__dict__.items():
+        attribute_read(value)
         if type(value) is Maybe and value.absent is places.UNBOUND:
             raise TracerError(
                 f"vars() of a {type(holder).__name__} whose attribute {name} is set, or deleted, under a condition that the "
                 "program decides. Fix: set it to None first"
             )
+    found = holder.__dict__
+    require_trace().program.attribute_dicts[id(found)] = found, holder
     return found
 
 

@@ -24,13 +24,14 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from . import places as _places
 from .choices import Choice, Maybe
-from .copies import containers_beside, make_unreadable, note_copies, note_former
+from .copies import note_copies
 from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, Form, OneOf, carried, form_of, is_unchanged, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
 from .lists.references import note_same_makers
 from .lists.tables import meeting, put_together
 from .merging import describe_value, filled, numbers
+from .origins import containers_beside, is_shared_by_names, make_unreadable, note_merged, note_origins, require_readable
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back, with_contents
 from .raising import is_raised_when_run, record_raise
@@ -141,11 +142,14 @@ def _decided(
     for place, recipe, old, ends in recipes:
         _places.note(place) if not isinstance(place, _places.LocalName) else None
         held = recipe(arrays)
+        if not isinstance(place, _places.Contents):
+            held = merger.one_of(held, ends)
         note_same_makers(held, ends)
         if isinstance(place, _places.LocalName) and not any(held is end for end in ends):
             _places.note_all_made(held)
         if not isinstance(place, _places.Contents):
             _note_shared(held, ends, sides, old)
+            merger.note_origins(held, ends)
         elif not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
         place.set(held)
@@ -160,6 +164,7 @@ def _decided(
         return outcome_of(code(arrays), possible, UNBOUND)
     returned = value(arrays)
     _note_shared(returned, results, sides)
+    merger.note_origins(returned, results)
     return outcome_of(code(arrays), possible, returned)
 
 
@@ -197,10 +202,6 @@ def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: An
     ]
     for one in (*_containers_in(held), *shared) if shared else ():
         note_copies(current_trace(), one)
-    for end, side in zip(ends, sides):
-        for one, other in containers_beside(held, end):
-            if id(other) not in side.made and (other is own or one is not held):
-                note_former(current_trace(), other, one)
 
 
 def _parts_in(value: Any) -> Iterator[Any]:
@@ -256,6 +257,11 @@ def _recorded(
             side.values.update(side.ends)
             side.places, side.made = dict(entries), dict(entries.made)
             side.unreadable = [holder for holder, _ in entries.unreadable]
+            if side.unreadable and side.raised is None:
+                for key, end in side.values.items():
+                    if end is not before.get(key) and (key not in entries or not isinstance(entries[key][0], _places.Contents)):
+                        require_readable(end)
+                require_readable(returned_value(side.outcome))
             put_back(entries)
             entries.clear()
     finally:
@@ -333,6 +339,7 @@ class _Merger:
         self.count = 0
         self.leaves: list[list[Any]] = []  # the numbers that each side hands on
         self.reasons: dict[str, str] = {}  # why lists have no structure in common
+        self.merged: dict[tuple[int, ...], Any] = {}  # what places hold, by the ids of the two containers that it is
 
     def merge(
         self, name: str, first: Any, second: Any, surely: bool = False, is_changed: bool = False
@@ -361,6 +368,22 @@ class _Merger:
         self.pairs.append((form, ends))
         self.count += len(kinds(form))
         return lambda arrays: filled(form, iter(arrays[begin:]))
+
+    def one_of(self, held: Any, ends: Sequence[Any]) -> Any:
+        """What has been put together before of the same two containers."""
+        if any(held is end for end in ends) or not is_shared_by_names(held):
+            return held
+        return self.merged.setdefault(tuple(map(id, ends)), held)
+
+    def note_origins(self, held: Any, ends: Sequence[Any]) -> None:
+        found: dict[int, tuple[Any, list[Any]]] = {}
+        for side, end in enumerate(ends):
+            for one, other in containers_beside(held, end, ends):
+                found.setdefault(id(one), (one, [None, None]))[1][side] = other
+        for one, others in found.values():
+            note_origins(one, [other for other in others if other is not None])
+            if None not in others:
+                note_merged(one, self.test, others)
 
     def _put_together(self, lists: Sequence[list]) -> None:
         """Lists of which a place holds one or the other are put into a table; where that cannot be they must not be changed."""

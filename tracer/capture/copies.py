@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from ..recording import pytree
@@ -12,8 +12,8 @@ from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
 from .choices import Choice, Maybe
-from .entries import OPEN, elements_of_set
 from .lists.references import Unread, make_rows, row_of
+from .origins import make_unreadable, may_be_one, others_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
 
@@ -46,63 +46,6 @@ def note_copy_of(trace: Trace, copy: Any, originals: Iterable[Any]) -> None:
             note_copy_of(trace, copy, original.values() if isinstance(original, dict) else list.__iter__(original))
 
 
-def note_former(trace: Trace, former: Any, held: Any) -> None:
-    """One of these is a copy of the other, as the program decides: once one is changed the other is read no more.
-
-    What has no other name is not read anyway.
-    """
-    if former is held or row_of(former) is not None or row_of(held) is not None:
-        return
-    for one, other in ((former, held), (held, former)):
-        trace.program.perhaps_one.setdefault(id(one), (one, []))[1].append(other)
-
-
-def containers_beside(held: Any, end: Any) -> Iterator[tuple[Any, Any]]:
-    """The lists, dicts and sets in a value that stand where others do in one of those of which it has been chosen."""
-    if type(held) in (Choice, Maybe):
-        for one in held.values if type(held) is Choice else (held.value,):
-            yield from containers_beside(one, end)
-        return
-    if held is end or type(held) is not type(end):
-        return
-    if isinstance(held, (list, dict, set)):
-        yield held, end
-    if isinstance(held, dict):
-        pairs = [(part, dict.get(end, key)) for key, part in dict.items(held)]
-    elif isinstance(held, list):
-        pairs = zip(list.__iter__(held), list.__iter__(end))
-    elif isinstance(held, tuple):
-        pairs = zip(held, end)
-    elif places.where_made(held) is not None:
-        attributes = attributes_of(end)
-        pairs = [(part, attributes[name]) for name, part in attributes_of(held).items() if name in attributes]
-    else:
-        return
-    for pair in pairs:
-        yield from containers_beside(*pair)
-
-
-def _is_former() -> NoReturn:
-    raise TracerError(
-        "a container is read, under another name, that may be one that has been changed in place since: a name that held it "
-        "holds another one or it, as the program decides. Fix: change a copy (x = dict(x), x = list(x)), or change both sides "
-        "under the condition"
-    )
-
-
-def make_unreadable(holder: Any) -> None:
-    """Let what reads this container raise."""
-    places.note_unreadable(holder)
-    if isinstance(holder, list):
-        list.__setitem__(holder, slice(None), [Unread(_is_former)])
-    elif isinstance(holder, dict):
-        dict.clear(holder)
-        dict.__setitem__(holder, OPEN, [Unread(_is_former)])
-    else:
-        set.clear(holder)
-        set.update(holder, elements_of_set({OPEN: [Unread(_is_former)]}))
-
-
 def _is_outdated() -> NoReturn:
     raise TracerError(
         "a list is read that is a copy of one of several, as the program decides which one, and one of these has been changed "
@@ -121,8 +64,13 @@ def _require_rows(trace: Trace, value: Any) -> None:
 
 
 def require_identity(*values: Any) -> None:
-    """To be called with containers of which it is asked whether they are one."""
+    """To be called with two containers of which it is asked whether they are one."""
     trace = current_trace()
+    if trace is not None and may_be_one(*values):
+        raise TracerError(
+            f"it is asked whether a {type(values[0]).__name__} is another one (by `is`) that it is perhaps, as the program "
+            "decides. Fix: compare what tells them apart (x[0] == y[0])"
+        )
     for value in values if trace is not None else ():
         if id(value) in trace.program.copies:
             _require_rows(trace, value)
@@ -132,8 +80,8 @@ def require_identity(*values: Any) -> None:
             )
 
 
-def require_own(holder: Any) -> None:
-    """To be called with a container that is about to be changed."""
+def require_own(holder: Any, *names: str) -> None:
+    """To be called with a container that is about to be changed, or an object of which attributes with these names are."""
     trace = current_trace()
     if trace is None:
         return
@@ -142,8 +90,9 @@ def require_own(holder: Any) -> None:
         for copy in program.copied[key][1]:
             places.note(places.Contents(copy))
             list.__setitem__(copy, slice(None), [Unread(_is_outdated)])
-    for other in program.perhaps_one.get(key, (holder, ()))[1]:
-        make_unreadable(other)
+    if key in program.origins or key in program.stand_for:
+        for other in others_of(holder):
+            make_unreadable(other, names)
     if key in program.copies:
         _require_rows(trace, holder)
         raise TracerError(

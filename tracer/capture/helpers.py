@@ -15,7 +15,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import LeftToPython
-from . import places
+from . import made_iterators, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
@@ -42,13 +42,14 @@ from .loops.iteration import is_of_open_length
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
+from .origins import is_shared_by_names, may_be_one, merged_from
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .special_methods import special_method
 from .texts.deferred import Deferred, DeferredParts, asked, is_open, unpacked_parts
-from .texts.formatting import mod
 from .texts.formatting import text as text_of_parts
+from .texts.missing_keys import mod
 from .tries import finally_, try_
 
 __all__ = [
@@ -115,7 +116,12 @@ def is_(value: Any, other: Any) -> Any:
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
     if (row := row_of(value)) is not None and (another := row_of(other)) is not None and value is not other:
         return row.table is another.table and equal(row.position, another.position)
-    if value is not other and type(value) is type(other) and isinstance(value, (list, dict, set)):
+    if value is not other and type(value) is type(other) and is_shared_by_names(value):
+        if merged_from(value) is None:
+            value, other = other, value
+        if (merged := merged_from(value)) is not None and may_be_one(value, other):
+            test, (first, second) = merged
+            return choose_traced(test, lambda: is_(first, other), lambda: is_(second, other))
         require_identity(value, other)
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
         require_trace().program.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
@@ -205,8 +211,8 @@ def contains(item: Any, container: Any) -> Any:
     if (method := special_method(container, "__contains__")) is not None:
         return truth_of(method(item))
     if not isinstance(container, (tuple, list, set, frozenset, dict, range)):
-        places.require_made_here(container)
-        return item in container
+        made_iterators.require_made_here(container)
+        return item in made_iterators.taken(container)
     if isinstance(container, range):
         if not _is_traced(item) or not item.element_type.is_integer:
             return item in container
@@ -381,7 +387,8 @@ def zipped(function: Any, value: Any) -> Any:
 
 def starred(value: Any) -> Any:
     """What stands behind a star in a list: of what has as many elements as the program decides, these as a list."""
-    places.require_made_here(value)
+    made_iterators.require_made_here(value)
+    value = made_iterators.taken(value)
     is_gone_over = has_open_keys(value) or type(value) is DictView or special_method(value, "__iter__") is not None
     is_gone_over = is_gone_over or is_of_open_length(value) and not is_open_list(value)
     return call(list, value) if is_gone_over else value

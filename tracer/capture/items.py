@@ -237,8 +237,7 @@ def _set_plain_item(value: Any, holder: Any, index: Any) -> None:
         value = without_maybes(value)
     elif type(holder) is dict:
         require_own(holder)
-        if places.is_journaling():
-            places.note(places.Item(holder, index) if index in holder else places.Contents(holder))
+        places.note_item(holder, index)
     else:
         note_contents(holder)
     if type(holder) is not TracedArray and (surroundings := current_surroundings()) is not None:
@@ -267,7 +266,10 @@ def delitem(holder: Any, index: Any) -> None:
         return
     if type(holder) is Maybe:
         holder = holder.required(TypeError, "'NoneType' object does not support item deletion")
-    note_contents(holder)
+    if places.owner_of(holder) is None:
+        note_contents(holder)
+    else:
+        places.note_item(holder, index)
     index = without_maybes(index)
     if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):
         list_access.delete(holder, index)

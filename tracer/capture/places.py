@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.attributes import has_attributes_alone, slots_of
+from ..recording.attributes import attributes_of, has_attributes_alone, slots_of
 from ..recording.current_trace import current_trace
-from ..recording.errors import RecordedAgain, TracerError
+from ..recording.errors import TracerError
 from ..recording.trace import Trace
 from .choices import Choice
 from .entries import contents_of, elements_of_set, is_open_dict
@@ -95,13 +95,9 @@ class Attribute(Place):
         return type if isinstance(self.holder, type) else object
 
     def get(self) -> Any:
-        is_cached = isinstance(getattr(type(self.holder), self.attribute, None), functools.cached_property)
-        if is_cached and self.attribute not in vars(self.holder):
-            return UNBOUND  # and not what would be computed now
-        try:
-            return self._kind.__getattribute__(self.holder, self.attribute)
-        except AttributeError:
-            return UNBOUND
+        if not isinstance(self.holder, type):
+            return attributes_of(self.holder).get(self.attribute, UNBOUND)  # and not what its class has, or would compute now
+        return vars(self.holder).get(self.attribute, UNBOUND)
 
     def set(self, value: Any) -> None:
         if value is not UNBOUND:
@@ -229,13 +225,40 @@ _journals = _Journals()
 def note(place: Place) -> None:
     """To be called before a place that is no local variable is changed."""
     if _journals.open:
+        if isinstance(place, Contents) and (owner := owner_of(place.holder)) is not None:
+            _require_single_attributes(owner)
         _journals.open[-1].add(place, place.get)
+
+
+def _require_single_attributes(owner: Any) -> None:
+    if not _journals.open[-1].stays and id(owner) not in _journals.open[-1].made:
+        raise TracerError(
+            f"vars() of a {type(owner).__name__} is changed as a whole in a loop or a branch that depends on traced values. "
+            "Fix: set and delete attributes one by one (setattr(x, name, value))"
+        )
+
+
+def note_item(holder: dict, index: Any) -> None:
+    """The same before the item of a dict is changed, set or deleted; that may be an attribute of an object."""
+    if not _journals.open:
+        return
+    owner = owner_of(holder)
+    if owner is not None:
+        note(Attribute(owner, index))
+    else:
+        note(Item(holder, index) if type(holder) is dict and index in holder else Contents(holder))
+
+
+def owner_of(holder: Any) -> Any:
+    """The object whose attributes a dict holds, None where it is no such dict."""
+    trace = current_trace()
+    return None if trace is None else trace.program.attribute_dicts.get(id(holder), (None, None))[1]
 
 
 def note_unreadable(holder: Any) -> None:
     """To be called before a container is made one that nobody may read, which no loop or branch carries."""
     if _journals.open:
-        _journals.open[-1].unreadable.append((holder, Contents(holder).get()))
+        _journals.open[-1].unreadable.append((holder, [(place, place.get()) for place in _places_of(holder)]))
 
 
 def done_by(function: Any, args: tuple, kwargs: dict) -> Any:
@@ -265,7 +288,7 @@ def _places_of(value: Any) -> list[Place]:
     """Where a container, or an object that the function has made, keeps what it holds."""
     if isinstance(value, (list, dict, set)):
         return [Contents(value)]
-    return [Attribute(value, name) for name in vars(value)] if hasattr(value, "__dict__") and where_made(value) else []
+    return [Attribute(value, name) for name in attributes_of(value)] if where_made(value) is not None else []
 
 
 def _is_same(one: Any, other: Any) -> bool:
@@ -304,44 +327,6 @@ def where_made(value: Any) -> Trace | None:
     if found is None or not (has_attributes_alone(kind) or kind is types.SimpleNamespace) or not _has_attributes(value):
         return None
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
-
-
-def _is_iterator(value: Any) -> bool:
-    return type(value).__module__ in ("builtins", "itertools") and hasattr(type(value), "__next__")
-
-
-def note_iterator(value: Any) -> Any:
-    """To be called with what may be an iterator that has just been made; returns it."""
-    if _is_iterator(value):
-        note_made(value)
-    return value
-
-
-def are_iterators_asked() -> bool:
-    """Whether captured loops or branches ask iterators that are made outside of them: these count positions then."""
-    return _ITERATORS_ARE_ASKED in current_trace().program.guessed_bounds
-
-
-_ITERATORS_ARE_ASKED = "iterators are asked"
-
-
-def require_made_here(iterable: Any) -> None:
-    """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was.
-
-    The function is recorded again first, with others in the place of those that count positions.
-    """
-    if current_trace() is None or not _is_iterator(iterable):
-        return
-    program = current_trace().program
-    found = program.made_objects.get(id(iterable))
-    if found is not None and found[1] is not current_trace():
-        if _ITERATORS_ARE_ASKED not in program.guessed_bounds:
-            program.guessed_bounds[_ITERATORS_ARE_ASKED] = True
-            raise RecordedAgain
-        raise TracerError(
-            "an iterator that is made outside of a loop or a branch that depends on traced values is asked for an element in "
-            "it. Fix: make it there, or count positions (i += 1, and values[i])"
-        )
 
 
 def note_all_made(value: Any) -> None:
@@ -483,8 +468,9 @@ def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], 
 
 
 def put_back(entries: Journal) -> None:
-    for holder, before in reversed(entries.unreadable):
-        Contents(holder).set(before)
+    for _, held in reversed(entries.unreadable):
+        for place, before in held:
+            place.set(before)
     entries.unreadable = []
     for place, before in reversed(entries.values()):
         place.set(before)

@@ -98,8 +98,7 @@ def call_text_method(method: Callable[..., Any], args: tuple, kwargs: dict) -> A
     return method(*map(concrete, args), **kwargs)
 
 
-for _name in ("format", "join"):
-    TEXT_METHODS[_name] = call_text_method
+TEXT_METHODS["join"] = call_text_method
 
 
 def _listed(value: Any) -> Any:

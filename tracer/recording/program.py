@@ -63,7 +63,12 @@ class Program:
         self.list_makers: dict[int, Any] = {}  # the instructions of users that have made lists, by the ids of these
         self.makers_of_copies: set[Any] = set()  # those of lists of which there are copies
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
-        self.perhaps_one: dict[int, Any] = {}  # containers by id, with others that are perhaps the same ones
+        self.origins: dict[int, Any] = {}  # by id, containers that stand for one of several, with those (capture/origins.py)
+        self.stand_for: dict[int, Any] = {}  # the same the other way round
+        self.noted_origins: list[tuple[int, Any]] = []  # in their order
+        self.left_iterators: dict[int, Any] = {}  # by id, those of which the program decides where a loop has left them
+        self.attribute_dicts: dict[int, Any] = {}  # by id, dicts that are those of objects, with these
+        self.merged: dict[int, Any] = {}  # containers of branches by id, with the test and those of both sides
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies
 

@@ -17,7 +17,7 @@ from ...recording.array import TracedArray, as_index, require_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
-from .. import places
+from .. import made_iterators, places
 from ..choices import Maybe
 from ..coded_arrays import CodedArray
 from ..conversions import bool_, is_open
@@ -157,7 +157,7 @@ def next_(iterator: Any, *default: Any) -> Any:
             f"next of {type(iterator).__name__.lower()}(...) of an array is not followed: it has no position. "
             "Fix: take the elements by their positions, or make a list of it before (list(...))"
         )
-    places.require_made_here(iterator)
+    made_iterators.require_made_here(iterator)
     if default and isinstance(iterator, iterators.Iterating):
         return call(iterator.following, *default)
     if default and special_method(iterator, "__next__") is not None:

@@ -28,7 +28,7 @@ from ...recording.function_tables import filling
 from ...recording.operands import has_traced
 from ...source.reading import note_source
 from ...source.rewriting import is_rewritten, reason_against, rewritten
-from .. import places
+from .. import made_iterators, places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
@@ -51,7 +51,7 @@ MADE_BY_PYTHON: dict[Any, Callable[..., Any]] = {}
 # Those of them that look at what may be None themselves.
 TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
 # And those that do not go over an iterator when they are called.
-_LEAVE_ITERATORS = {print, str, repr, format, isinstance, type, iter, enumerate, zip, map, filter, callable}
+_LEAVE_ITERATORS = {print, str, repr, format, isinstance, type, iter, callable}
 # The same for methods of str: they take the method, its arguments and those by name.
 TEXT_METHODS: dict[str, Callable] = {}
 # Methods of lists whose length the program decides; they take the list and the arguments.
@@ -178,6 +178,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return each_within(lambda given: call(function, *given, **kwargs), args)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
             require_own(holder)
+            for one in args if function.__name__ not in ("append", "insert", "setdefault", "add") else ():
+                made_iterators.require_made_here(one)
         if isinstance(holder, list) and function.__name__ in LIST_METHODS and is_open_call(function, holder, args):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, dict) and function.__name__ in DICT_METHODS and is_keyed_call(function, holder, args):
@@ -209,8 +211,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             if holds_choice(args):
                 return each_within(lambda given: call(function, *given, **kwargs), args)
         for one in args if function not in _LEAVE_ITERATORS else ():
-            places.require_made_here(one)
-        return places.note_iterator(meaning(*args, **kwargs))
+            made_iterators.require_made_here(one)
+        if function not in _LEAVE_ITERATORS and function is not next:
+            args = list(map(made_iterators.taken, args))
+        return made_iterators.note_iterator(meaning(*args, **kwargs))
     if kind is functools.partial:
         first, keywords = function.args, function.keywords
         if (surroundings := current_surroundings()) is not None:
@@ -244,7 +248,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if of_numpy(function):
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
     for one in args:
-        places.require_made_here(one)
+        made_iterators.require_made_here(one)
+    args = tuple(map(made_iterators.taken, args))
     return each_within(lambda given: places.done_by(function, given, kwargs), args)
 
 
@@ -478,6 +483,8 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     has_none = initialize is object.__init__ and (_is_users(new) or not args and not kwargs)
     if type(kind).__call__ is not type.__call__ or not is_plain or not has_none and not _is_users(initialize):
         if not belongs_to_the_user(kind):
+            for one in args:
+                made_iterators.require_made_here(one)
             args, kwargs = _seen_in(args, kwargs)
             require_no_effect(kind)
         made = kind(*args, **kwargs)

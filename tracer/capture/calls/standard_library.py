@@ -22,7 +22,7 @@ from ...calls.outside_state import look
 from ...outside.ownership import is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced
-from .. import places
+from .. import made_iterators, places
 from ..choices import Choice
 from ..copies import require_own
 from ..entries import has_open_keys
@@ -157,19 +157,22 @@ for _function in (sys.exit, *[getattr(builtins, name) for name in ("exit", "quit
 @implements(iter)
 def iter_(iterable: Any, *sentinel: Any) -> Any:
     is_open = is_open_list(iterable) or has_open_keys(iterable) or type(iterable) is DictView
-    if is_open or not sentinel and places.are_iterators_asked() and not isinstance(iterable, (Iterator, TracedGenerator, Lazy)):
+    is_asked = not sentinel and made_iterators.are_iterators_asked()
+    if is_open or is_asked and not isinstance(iterable, (Iterator, TracedGenerator, Lazy)):
         return call(iterators.Iterating, _sequence(iterable))
     return iter(begun(iterable), *sentinel)
 
 
 @implements(itertools.cycle)
 def cycle(iterable: Any) -> Any:
-    return call(iterators.Cycle, _sequence(iterable)) if places.are_iterators_asked() else itertools.cycle(begun(iterable))
+    if made_iterators.are_iterators_asked():
+        return call(iterators.Cycle, _sequence(iterable))
+    return itertools.cycle(begun(iterable))
 
 
 @implements(itertools.count)
 def count(start: Any = 0, step: Any = 1) -> Any:
-    is_asked = places.are_iterators_asked() or has_traced((start, step))
+    is_asked = made_iterators.are_iterators_asked() or has_traced((start, step))
     return call(iterators.Count, start, step) if is_asked else itertools.count(start, step)
 
 
@@ -214,6 +217,8 @@ def chain(*iterables: Any) -> Any:
 
 @implements(itertools.chain.from_iterable)
 def from_iterable(iterables: Any, /) -> Any:
+    for one in iterables if isinstance(iterables, (list, tuple)) else ():
+        made_iterators.require_made_here(one)
     return call(iterators.from_iterable, iterables) if _is_captured(iterables) else chain(*iterables)
 
 

@@ -291,8 +291,8 @@ def put(holder: dict, key: Any, value: Any) -> None:
         set_item(holder, key, value)
         return
     key = concrete(key)
-    if places.is_journaling() and not isinstance(holder, OutsideDict):
-        places.note(places.Item(holder, key) if type(holder) is dict and key in holder else places.Contents(holder))
+    if not isinstance(holder, OutsideDict):
+        places.note_item(holder, key)
     holder[key] = value
 
 

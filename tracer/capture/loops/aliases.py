@@ -17,6 +17,7 @@ from ..forms import is_around, may_be_shared
 from ..lists.elements import ElementType
 from ..lists.runs import Run
 from ..places import Contents, Place
+from .names import LoopNames
 
 # The key of a slot, and which of its numbers.
 ArrayPlace = tuple[Any, int]
@@ -42,13 +43,17 @@ class LoopAliases:
         self._reachable: set[Storage] = set()
         self._elements: set[Any] = set()  # slots with a list that is an element of another one, too
         self._copies = dict(outer.program.copies)
+        self.names = LoopNames(len(outer.program.noted_origins))
 
     def begin(self) -> None:
         """To be called before the loop is recorded once more."""
         self.outer.program.copies = dict(self._copies)
+        self.names.begin()
 
-    def enter(self, key: Any, row: Sequence[Any], held: Any, bases: dict[ArrayPlace, set[Storage]]) -> None:
+    def enter(self, place: Place, row: Sequence[Any], held: Any, bases: dict[ArrayPlace, set[Storage]]) -> None:
         """Connect the arrays among a slot's numbers with what they may be; ``held`` is what these are put together to."""
+        key = place.key
+        self.names.enter(place, held)
         for number, array in enumerate(row):
             if may_be_shared(array):
                 link(array.root_storage, bases.get((key, number), ()))
@@ -69,6 +74,7 @@ class LoopAliases:
                 keep_apart(storages[one], storages[other])
         self._values = {place: (storage, storage.instruction) for place, storage in self._entered.items()}
         self._entered = {}
+        self.names.separate()
 
     def note_together(self, rows: dict[Any, Sequence[Any]]) -> bool:
         """Take down which places hold what may be one array; whether that is new."""

@@ -76,7 +76,7 @@ _FEW_ROUNDS = 64
 
 
 _RETURNED = Place()
-_RETURNED.name = "the returned value"
+_RETURNED.name = _RETURNED.key = "the returned value"
 
 
 class _Again(BaseException):
@@ -198,6 +198,7 @@ class CapturedLoop:
             slot.form = slot.form or varying(initial)
             row = rows[slot.place.key] = numbers(slot.form, initial)
             self.aliases.note(slot.place.key, row)
+            self.aliases.names.note_initial(slot.place, slot.initial)
             state += carried_row(slot.form, row)
             types += kinds(slot.form)
             names += labels(slot.form, slot.place.name)
@@ -241,6 +242,7 @@ class CapturedLoop:
         position = next(values) if self.rows is not None else None
         code = next(values) if self.leaves_early else None
         value = UNBOUND if self.returned is None else filled(self.returned, values)
+        self.aliases.names.enter(_RETURNED, value)
         self._reset()
         self.entered = {}
         for slot in slots:
@@ -256,7 +258,7 @@ class CapturedLoop:
         note_same_makers(held, (slot.initial,))
         if slot.place.key in self.shared:
             note_copies(current_trace(), held)
-        self.aliases.enter(slot.place.key, row, held, bases)
+        self.aliases.enter(slot.place, row, held, bases)
         return held
 
     def _condition(self, slots: Sequence[Slot], state: list[Any]) -> Any:
@@ -315,6 +317,8 @@ class CapturedLoop:
             if region is not None and failed is None:
                 self._settle(region)
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
+            held_in_slots = [(slot.place, slot.place.get()) for slot in slots]
+            missing = self.aliases.names.note_round([*held_in_slots, (_RETURNED, returned_value(outcome))], entries)
             changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}
             put_back(entries)
             entries.clear()
@@ -334,9 +338,10 @@ class CapturedLoop:
         self._look_for_more(slots, ends, changed, outcome)
         appended = self.growing.appended(changed)
         shared = self.growing.shared(appended, {**ends, **held}, held, self.outer)
-        if not shared <= self.shared:
+        if missing or not shared <= self.shared:
             self.shared |= shared
             raise _Again(self)
+        self.aliases.names.require_readable()
         require_own_sizes(current_trace(), self.rows, position)
         added = {key: row_numbers(pytree.flatten(values)[0]) for key, values in appended.items()}
         require_read(itertools.chain(*added.values()))
@@ -473,6 +478,7 @@ class CapturedLoop:
             next(values)
         code = next(values) if self.leaves_early else None
         value = UNBOUND if self.returned is None else filled(self.returned, values)
+        self.aliases.names.enter(_RETURNED, value)
         self._reset()
         runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0
         for slot in self.slots.values():

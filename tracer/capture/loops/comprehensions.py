@@ -11,7 +11,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import ConcretizationError
-from .. import places
+from .. import made_iterators, places
 from ..branches import decide, truth
 from ..choices import Maybe
 from ..distribution import condition
@@ -96,9 +96,9 @@ class Loop:
             return False
         rows = rows_of(self.iterable)
         if rows is None and isinstance(self.iterable, Iterator):  # what is asked for elements here gives them again
-            places.require_made_here(self.iterable)
+            made_iterators.require_made_here(self.iterable)
             begin = list(islice(self.iterable, 2))
-            self.iterable = places.note_iterator(chain(begin, self.iterable))
+            self.iterable = made_iterators.note_iterator(chain(begin, self.iterable))
         else:
             begin = _elements(self.iterable if rows is None else rows)
         return self._decides(begin)
@@ -264,6 +264,8 @@ def generated(iterable: Any, whole: Callable[[Any], Iterator[Any]], *parts: Any)
     """As `listed`, of a generator expression."""
     if current_trace() is None:
         return whole(iterable)
+    made_iterators.require_made_here(iterable)
+    iterable = iterable.left() if isinstance(iterable, TracedGenerator) else made_iterators.asked_by_generator(iterable)
     return Generated(whole, Loop(iterable, *parts))
 
 

@@ -5,6 +5,7 @@ Then the loops and branches of the generator are those of the function that goes
 
 from __future__ import annotations
 
+import copy
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from ...outside.ownership import is_of_the_user
 from ...recording.current_trace import current_trace
 from ...recording.errors import TracerError
-from .. import places
+from .. import made_iterators, places
 from ..calls.dispatch import call
 from .iteration import Lazy
 
@@ -59,6 +60,17 @@ class TracedGenerator(Lazy):
                 "make it there, or make a list of it before (list(...))"
             )
 
+    def left(self) -> TracedGenerator:
+        """The generator, for another one that asks it for values: nobody knows for how many."""
+        if self.has_begun:
+            return self
+        self._require_made_here("gone over")
+        if self._is_left:
+            self._values()
+        asked = copy.copy(self)
+        self._is_left = True
+        return asked
+
     @property
     def has_begun(self) -> bool:
         return self._iterator is not None or self._is_pushed
@@ -102,7 +114,8 @@ class TracedGenerator(Lazy):
 
 def begun(iterable: Any) -> Any:
     """What goes over an object of the user's class, as its ``__iter__`` says; anything else as it is."""
-    places.require_made_here(iterable)
+    made_iterators.require_made_here(iterable)
+    iterable = made_iterators.taken(iterable)
     method = getattr(type(iterable), "__iter__", None)
     if type(method) is not types.FunctionType or isinstance(iterable, Lazy):
         return iterable

@@ -19,7 +19,7 @@ from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
 from ...recording.intervals import interval_of
 from ...recording.operands import as_traced
 from ...recording.trace import Trace
-from .. import places
+from .. import made_iterators
 from ..entries import has_open_keys
 from ..lists.access import item_of
 from ..lists.elements import are_alike
@@ -44,14 +44,16 @@ class Rows:
     of_python: Callable[[], Iterator[Any]] | None = None
     iterator: Iterator[Any] | None = None
     is_begun = False
+    is_once = False  # whether it can be gone over once, and whether it has been
+    is_gone_over: Any = False
 
     def asked_by_python(self, of_python: Callable[[], Iterator[Any]]) -> Rows:
-        self.of_python, self.iterator = of_python, places.note_iterator(of_python())
+        self.of_python, self.iterator = of_python, made_iterators.note_iterator(of_python())
         return self
 
     def following(self, *default: Any) -> Any:
         """``next(...)`` of what Python can ask."""
-        places.require_made_here(self.iterator)
+        made_iterators.require_made_here(self.iterator)
         self.is_begun = True
         return next(self.iterator, *default)
 
@@ -241,6 +243,8 @@ class ListItems:
 
 
 class Zip(Rows):
+    is_once = True
+
     def __init__(self, parts: Sequence[Rows]) -> None:
         self.parts = parts
         known = [part.length for part in parts if not isinstance(part.length, TracedArray)]
@@ -254,6 +258,8 @@ class Zip(Rows):
 
 
 class Enumerate(Rows):
+    is_once = True
+
     def __init__(self, rows: Rows, start: int) -> None:
         self.rows, self.start = rows, start
 
@@ -267,6 +273,8 @@ class Enumerate(Rows):
 
 
 class Reversed(Rows):
+    is_once = True
+
     def __init__(self, rows: Rows) -> None:
         self.rows, self.length = rows, rows.length
 
@@ -296,6 +304,8 @@ class Pairs(Rows):
 
 class Indices(Rows):
     """``np.ndindex``."""
+
+    is_once = True
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape

@@ -11,6 +11,7 @@ from .... import hlo
 from ...control_flow.bodies import size_of
 from ...recording.current_trace import current_trace
 from ...recording.trace import PackedInputs, Trace
+from ..origins import forget_origins
 from ..places import Names, journal, local_names, put_back
 from .settled import begin_loops
 
@@ -29,6 +30,7 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
     before = [(place, place.get()) for place in places]
     program = current_trace().program
     messages, flag, copies = len(program.error_messages), program.error_flag, dict(program.copies)
+    origins = len(program.noted_origins)
     with journal() as entries:
         entries.is_round = is_estimate
         try:
@@ -39,6 +41,7 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
             for region in program.regions:
                 region.forget(messages)
             program.error_flag, program.copies = flag, copies
+            forget_origins(origins)
             put_back(entries)
             entries.clear()
             for place, value in before:

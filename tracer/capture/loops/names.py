@@ -1,0 +1,107 @@
+"""Which containers in the state of a captured loop are perhaps one, or one from before it: a change of one is one of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..origins import (
+    Origin,
+    Path,
+    containers_in,
+    forget_origins,
+    is_unreadable,
+    make_unreadable,
+    note_origins,
+    origins_of,
+    others_of,
+    refuse_former,
+)
+from ..places import Contents, Journal, Place
+
+# The key of a slot, and the way to a container in what it holds.
+ContainerPlace = tuple[Any, Path]
+# So often what a place holds behind a round may turn out to be something else from before the loop.
+_MOST_GAINS = 8
+
+
+class LoopNames:
+    """What is known of one loop; it grows until no round finds more."""
+
+    def __init__(self, known: int) -> None:
+        self._known = known  # how many origins have been noted before the loop
+        self._before: dict[ContainerPlace, dict[int, Any]] = {}  # containers from before the loop that it is perhaps
+        self._gains: dict[ContainerPlace, int] = {}
+        self._common: dict[frozenset[ContainerPlace], Origin] = {}  # of places that hold perhaps one when a round begins
+        self._unreadable: dict[int, Any] = {}  # those from before the loop, as rounds change what is perhaps one of them
+        self._entered: dict[ContainerPlace, Any] = {}
+        self._ends_unreadable = False
+
+    def begin(self) -> None:
+        """To be called before the loop is recorded once more."""
+        forget_origins(self._known)
+
+    def note_initial(self, place: Place, initial: Any) -> None:
+        """A slot holds this when the first round begins."""
+        for key, one in _found(place, initial):
+            self._before.setdefault(key, {}).update(origins_of(one))
+
+    def enter(self, place: Place, held: Any) -> None:
+        """Take down what a slot holds when a round begins, or behind the loop."""
+        for key, one in _found(place, held):
+            self._entered[key] = one
+            note_origins(one, self._before.get(key, {}).values())
+
+    def separate(self) -> None:
+        """To be called behind `enter` of all slots."""
+        for places, origin in self._common.items():
+            for key in places & self._entered.keys():
+                note_origins(self._entered[key], (origin,))
+        for holder in self._unreadable.values():
+            make_unreadable(holder)
+
+    def note_round(self, ends: Iterable[tuple[Place, Any]], entries: Journal) -> bool:
+        """Take down what slots hold behind a round, before that is put back; whether anything is new."""
+        found = {key: one for place, end in ends for key, one in _found(place, end)}
+        entered = {id(one): key for key, one in self._entered.items()}
+        missing, holding = False, {}
+        for key, one in found.items():
+            before = {}
+            for other in (one, *others_of(one)):
+                if id(other) in entered:
+                    before |= self._before.get(entered[id(other)], {})
+                elif id(other) not in entries.made:
+                    before[id(other)] = other
+            missing |= self._gained(key, before)
+            for origin in origins_of(one):
+                holding.setdefault(origin, []).append(key)
+        for places in map(frozenset, holding.values()):
+            if len(places) > 1 and places not in self._common:
+                self._common[places] = Origin()
+                missing = True
+        for holder, _ in entries.unreadable:
+            if id(holder) not in entries.made and id(holder) not in entered and id(holder) not in self._unreadable:
+                self._unreadable[id(holder)] = holder
+                missing = True
+        self._ends_unreadable = any(map(is_unreadable, found.values()))
+        return missing
+
+    def _gained(self, key: ContainerPlace, before: dict[int, Any]) -> bool:
+        known = self._before.setdefault(key, {})
+        if before.keys() <= known.keys() or self._gains.get(key, 0) == _MOST_GAINS:
+            return False
+        self._gains[key] = self._gains.get(key, 0) + 1
+        known.update(before)
+        return True
+
+    def require_readable(self) -> None:
+        """Raises TracerError where a slot holds what nobody may read behind a round."""
+        if self._ends_unreadable:
+            refuse_former()
+
+
+def _found(place: Place, value: Any) -> Iterator[tuple[ContainerPlace, Any]]:
+    """The containers in what a slot holds; contents are none."""
+    for path, one in containers_in(value):
+        if path or not isinstance(place, Contents):
+            yield (place.key, path), one

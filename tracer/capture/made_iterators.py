@@ -1,0 +1,105 @@
+"""Iterators that a function makes: what they have given is not put back, so loops and branches ask only those made in them."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from typing import Any
+
+from ..recording.current_trace import current_trace
+from ..recording.errors import RecordedAgain, TracerError
+from .library.iterators import Count, Cycle, Iterating
+from .places import Place, note, note_made
+
+
+def _is_iterator(value: Any) -> bool:
+    return type(value).__module__ in ("builtins", "itertools") and hasattr(type(value), "__next__")
+
+
+def note_iterator(value: Any) -> Any:
+    """To be called with what may be an iterator that has just been made; returns it."""
+    if _is_iterator(value):
+        note_made(value)
+    return value
+
+
+def are_iterators_asked() -> bool:
+    """Whether captured loops or branches ask iterators that are made outside of them: these count positions then."""
+    return _ITERATORS_ARE_ASKED in current_trace().program.guessed_bounds
+
+
+_ITERATORS_ARE_ASKED = "iterators are asked"
+
+
+def require_made_here(iterable: Any) -> None:
+    """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was.
+
+    The function is recorded again first, with others in the place of those that count positions.
+    """
+    if current_trace() is None:
+        return
+    program = current_trace().program
+    if not _is_iterator(iterable) and id(iterable) not in program.left_iterators:
+        return
+    found = program.made_objects.get(id(iterable))
+    if found is not None and found[1] is not current_trace() or id(iterable) in program.left_iterators:
+        if _ITERATORS_ARE_ASKED not in program.guessed_bounds and _is_iterator(iterable):
+            program.guessed_bounds[_ITERATORS_ARE_ASKED] = True
+            raise RecordedAgain
+        raise TracerError(
+            "an iterator that is made outside of a loop or a branch that depends on traced values is asked for an element in "
+            "it, or one that a loop has left where the program decides. Fix: make it there, or count positions (i += 1, and "
+            "values[i])"
+        )
+
+
+def note_left(iterator: Any) -> None:
+    """To be called where the program may decide how many elements an iterator is asked for."""
+    current_trace().program.left_iterators[id(iterator)] = iterator
+
+
+class GoneOver(Place):
+    """Whether something that can be gone over once has been."""
+
+    def __init__(self, iterable: Any) -> None:
+        self.iterable, self.name = iterable, f"whether {type(iterable).__name__.lower()}(...) has been gone over"
+
+    @property
+    def key(self) -> Any:
+        return id(self.iterable), GoneOver
+
+    def get(self) -> Any:
+        return self.iterable.is_gone_over
+
+    def set(self, value: Any) -> None:
+        self.iterable.is_gone_over = value
+
+
+def taken(iterable: Any) -> Any:
+    """What stands for the elements of something that is gone over now, and perhaps can be gone over once."""
+    if current_trace() is None or not getattr(iterable, "is_once", False) or iterable.is_begun:
+        return iterable
+    if iterable.is_gone_over is not False:
+        raise TracerError(
+            f"{type(iterable).__name__.lower()}(...) is gone over again: nothing is left of it, or what a loop has left. Fix: "
+            "make a list of it before (list(...)), or make another one"
+        )
+    note(GoneOver(iterable))
+    elements = copy.copy(iterable)
+    elements.is_once = False  # those who go over it ask here, too
+    iterable.is_gone_over = True
+    return elements
+
+
+def asked_by_generator(iterable: Any) -> Any:
+    """What a generator expression goes over, of which nobody knows how far it comes: others do not go on with that."""
+    if not _is_iterator(iterable) and not isinstance(iterable, ITERATORS):
+        return taken(iterable)
+    note_left(iterable)
+    asked = itertools.chain((), iterable) if _is_iterator(iterable) else copy.copy(iterable)
+    note_made(asked)
+    return asked
+
+
+# Those that have positions, which captured loops and branches carry.
+ITERATORS = (Iterating, Cycle, Count)
