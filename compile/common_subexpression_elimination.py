@@ -9,59 +9,91 @@ import numpy as np
 from ..hlo import Computation, Instruction, Module, rebuild
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, COMMUTATIVE, EFFECTFUL
+from .memo import Memo
 from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations
 
 # Larger literals are equal only if they are the same array: hashing megabytes costs more than it finds.
 LARGEST_COMPARED_LITERAL = 16384  # bytes
 
+_settled: Memo[Computation, bool] = Memo()
+
 
 @module_pass("cse")
 def eliminate_common_subexpressions(module: Module) -> Module:
     """Replaces each instruction by an earlier one that does the same to the same operands."""
     keys = ComputationKeys()
-    return transform_computations(module, lambda computation: _eliminate(computation, keys))
+    return transform_computations(module, lambda computation: _eliminate(computation, keys), settled=_settled)
 
 
 def _eliminate(computation: Computation, keys: ComputationKeys) -> Computation:
     seen: dict[Any, Instruction] = {}
+    calling: dict[Any, list[Instruction]] = {}
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         traits = instruction.operation.traits
         if instruction.opcode == "parameter":
             return on_operands(instruction, operands)
-        if (CALLS in traits or EFFECTFUL in traits) and has_effects(instruction):
+        calls = CALLS in traits
+        if (calls or EFFECTFUL in traits) and has_effects(instruction):
             return on_operands(instruction, operands)
-        return seen.setdefault(_key(instruction, operands, keys), on_operands(instruction, operands))
+        if calls:
+            return _first_that_calls_the_same(instruction, operands, calling.setdefault(_key(instruction, operands), []), keys)
+        return seen.setdefault(_key(instruction, operands), on_operands(instruction, operands))
 
     return rebuild(computation, transform)
 
 
-def _key(instruction: Instruction, operands: tuple[Any, ...], keys: ComputationKeys) -> tuple:
-    """Equal for two instructions if and only if they do the same."""
+def _first_that_calls_the_same(
+    instruction: Instruction, operands: tuple[Instruction, ...], alike: list[Instruction], keys: ComputationKeys
+) -> Instruction:
+    """The first of those that are alike but for what they call, or the instruction itself, which becomes one of them."""
+    made = on_operands(instruction, operands)
+    if alike:  # few are, and what they call may be long
+        called = list(map(keys.number, made.called_computations))
+        for one in alike:
+            if called == list(map(keys.number, one.called_computations)):
+                return one
+    alike.append(made)
+    return made
+
+
+def _key(instruction: Instruction, operands: tuple[Any, ...]) -> tuple:
+    """Equal for two instructions if and only if they do the same, if the computations that they call do."""
     operation, shape = instruction.operation, instruction.shape
     if COMMUTATIVE in operation.traits and id(operands[0]) > id(operands[1]):
         operands = operands[::-1]
     # Without a stated shape, operands and attributes decide the shape.
     stated = shape if operation.wants_stated_shape or shape.is_tuple else None
     attributes = instruction.attributes
-    values = tuple([attribute_key(value, keys) for value in attributes.values()]) if attributes else ()
+    values = tuple([attribute_key(value) for value in attributes.values()]) if attributes else ()
     annotations = tuple(sorted(instruction.annotations.items())) if instruction.annotations else ()
     return operation, operands, values, stated, annotations
 
 
-def attribute_key(value: Any, keys: ComputationKeys) -> Any:
-    """A hashable value, equal for two values of attributes if and only if they are; for keys made with the same ``keys``."""
+_PLAIN = frozenset({int, bool, str, type(None)})
+
+
+def attribute_key(value: Any, keys: ComputationKeys | None = None) -> Any:
+    """A hashable value, equal for two values of attributes if and only if they are; for keys made with the same ``keys``.
+
+    Without, all computations are equal.
+    """
+    kind = type(value)
+    if kind in _PLAIN:
+        return kind, value  # the type matters: True == 1, but they are different attribute values
+    if isinstance(value, tuple):
+        kinds = tuple(map(type, value))
+        if _PLAIN.issuperset(kinds):
+            return kinds, value
+        return tuple([attribute_key(element, keys) for element in value])
     if isinstance(value, np.ndarray):
         if value.nbytes > LARGEST_COMPARED_LITERAL:
             return id(value)
         return value.dtype, value.shape, value.tobytes()
     if isinstance(value, Computation):
-        return "computation", keys.number(value)
-    if isinstance(value, tuple):
-        return tuple([attribute_key(element, keys) for element in value])
-    # The type matters: True == 1, but they are different attribute values.
-    return value if isinstance(value, str) else (type(value), value)
+        return "computation", None if keys is None else keys.number(value)
+    return kind, value
 
 
 class ComputationKeys:

@@ -6,10 +6,13 @@ import numpy as np
 
 from ..hlo import Computation, Evaluator, Instruction, Module, make_instruction, rebuild
 from ..hlo.evaluation import evaluate_instruction
+from .memo import Memo
 from .pass_manager import module_pass
 from .traversal import on_operands, transform_computations
 
 LARGEST_FOLDED = 1024  # elements, of the operands together and of the result
+
+_settled: Memo[Computation, bool] = Memo()
 
 
 @module_pass("fold-constants")
@@ -18,7 +21,7 @@ def fold_constants(module: Module) -> Module:
 
     So a broadcast of a constant and an iota stay what they are.
     """
-    return transform_computations(module, _fold)
+    return transform_computations(module, _fold, settled=_settled)
 
 
 def _fold(computation: Computation) -> Computation:

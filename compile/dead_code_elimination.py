@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from ..hlo import Computation, Instruction, Module
 from ..hlo.operation import CALLS, EFFECTFUL
+from .memo import Memo
 from .pass_manager import module_pass
 from .traversal import has_effects, transform_computations
+
+_settled: Memo[Computation, bool] = Memo()
 
 
 @module_pass("dce")
 def eliminate_dead_code(module: Module) -> Module:
     """Removes instructions on which neither the root nor an effect depends; parameters stay."""
-    return transform_computations(module, without_dead_code)
+    return transform_computations(module, without_dead_code, settled=_settled)
 
 
 def without_dead_code(computation: Computation) -> Computation:

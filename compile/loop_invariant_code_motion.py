@@ -5,12 +5,15 @@ from __future__ import annotations
 from ..hlo import Computation, Instruction, Module, TupleShape, make_instruction, rebuild
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, ELEMENTWISE
+from .memo import Memo
 from .pass_manager import module_pass
 from .traversal import has_effects, on_operands, transform_computations
 from .trip_count import known_trip_count, loop_invariant_elements
 
 # So many cheap elementwise operations on arrays are worth one array read in every round.
 _ENOUGH_CHEAP_OPERATIONS = 4
+
+_settled: Memo[Computation, bool] = Memo()
 
 
 @module_pass("hoist-loop-invariants")
@@ -21,7 +24,7 @@ def hoist_loop_invariants(module: Module) -> Module:
     unchanged. A loop that never runs computes it in vain, but to no harm: operations have no faults, and what has effects
     stays, as does a loop inside that may not end.
     """
-    return transform_computations(module, _hoist)
+    return transform_computations(module, _hoist, settled=_settled)
 
 
 def _hoist(computation: Computation) -> Computation:

@@ -6,6 +6,7 @@ from ..hlo import Computation, Instruction, Module, leaves, rebuild
 from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE, GIVEN, TUPLING
 from .fusion_policy import FusionPolicy
 from .inlining import inlined
+from .memo import Memo
 from .pass_manager import Pass
 from .traversal import has_effects, on_operands, transform_computations
 from .trip_count import known_trip_count
@@ -17,6 +18,7 @@ _SMALL = 64  # elements; whatever happens to fewer takes no time
 
 def unrolling_pass(policy: FusionPolicy) -> Pass:
     """The pass ``unroll-loops`` for a backend that fuses so."""
+    settled: Memo[Computation, bool] = Memo()
 
     def unroll_loops(module: Module) -> Module:
         """Replaces a loop of a few rounds, whose body does nothing but elementwise work on arrays, by its rounds.
@@ -24,7 +26,7 @@ def unrolling_pass(policy: FusionPolicy) -> Pass:
         A round in a loop reads and writes its state in memory; unrolled, the rounds become one fusion that keeps it in
         registers.
         """
-        return transform_computations(module, lambda computation: _unroll(computation, policy))
+        return transform_computations(module, lambda computation: _unroll(computation, policy), settled=settled)
 
     return Pass("unroll-loops", unroll_loops)
 

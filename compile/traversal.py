@@ -16,16 +16,23 @@ def transform_computations(
     module: Module,
     transform: Callable[[Computation], Computation],
     transform_entry: Callable[[Computation], Computation] | None = None,
+    settled: Memo[Computation, bool] | None = None,
 ) -> Module:
     """The module with each control flow computation transformed, callees before their callers; the entry in its own way.
 
-    Computations that run for each element are left to the backend; fused ones are finished.
+    Computations that run for each element are left to the backend; fused ones are finished. ``settled`` remembers those that
+    this transformation has left as they are, for when it runs again: it must depend on nothing but the computation.
     """
     transformed: dict[Computation, Computation] = {}
     for computation in control_flow_computations(module):
         current = transform_callees(computation, transformed.__getitem__)
+        if settled is not None and current in settled:
+            transformed[computation] = current
+            continue
         is_entry = computation is module.entry
-        transformed[computation] = (transform_entry if is_entry and transform_entry else transform)(current)
+        made = transformed[computation] = (transform_entry if is_entry and transform_entry else transform)(current)
+        if settled is not None and made is current:
+            settled[made] = True
     return with_entry(module, transformed[module.entry])
 
 
@@ -49,8 +56,8 @@ def called_functions(module: Module) -> list[Computation]:
 def transform_callees(computation: Computation, transform: Callable[[Computation], Computation]) -> Computation:
     """The computation with the control flow computations that it calls transformed."""
     changed: dict[Instruction, dict[str, Any]] = {}
-    for instruction in computation.instructions:
-        if CALLS in instruction.operation.traits and is_control_flow(instruction):
+    for instruction in computation.calling:
+        if is_control_flow(instruction):
             attributes = transformed_callees(instruction, transform)
             if attributes:
                 changed[instruction] = attributes

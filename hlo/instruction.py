@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -176,6 +177,11 @@ class Computation:
     def parameter_shapes(self) -> tuple[AnyShape, ...]:
         return tuple(parameter.shape for parameter in self.parameters)
 
+    @cached_property
+    def calling(self) -> tuple[Instruction, ...]:
+        """The instructions that call computations, in order."""
+        return tuple([instruction for instruction in self.instructions if CALLS in instruction.operation.traits])
+
     @property
     def combining_operation(self) -> Operation | None:
         """The operation, where all that the computation does is to combine its two parameters by one."""
@@ -277,8 +283,8 @@ def callees_first(
             ordered[computation] = None
         elif computation not in ordered and computation not in known:
             stack.append((computation, True))
-            for instruction in reversed(computation.instructions):
-                if CALLS in instruction.operation.traits and follows(instruction):
+            for instruction in reversed(computation.calling):
+                if follows(instruction):
                     stack.extend((c, False) for c in reversed(instruction.called_computations) if c not in ordered)
     return list(ordered)
 
@@ -309,13 +315,17 @@ def rebuild(computation: Computation, transform: Callable[[Instruction, tuple[In
     replaced: dict[Instruction, Instruction] = {}
     instructions: dict[Instruction, None] = {}
 
-    for instruction in computation.instructions:
+    for position, instruction in enumerate(computation.instructions):
         operands = instruction.operands
         if replaced:
             operands = tuple([replaced.get(operand, operand) for operand in operands])
         result = transform(instruction, operands)
         if result is not instruction:
+            if not replaced:  # most are left as they are, by most passes
+                instructions = dict.fromkeys(computation.instructions[:position])
             replaced[instruction] = result
+        elif not replaced:
+            continue
         if result in instructions:
             continue
         for operand in result.operands:

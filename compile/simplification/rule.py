@@ -30,6 +30,7 @@ from ...hlo import (
     rebuild,
 )
 from ...hlo.operation import ELEMENTWISE, GIVEN
+from ..memo import Memo
 from ..pass_manager import module_pass
 from ..traversal import on_operands, transform_computations, users_of
 
@@ -105,10 +106,13 @@ def _rules_by_opcode() -> dict[str, tuple[Rule, ...]]:
     return {opcode: tuple(rules) for opcode, rules in by_opcode.items()}
 
 
+_settled: Memo[Computation, bool] = Memo()
+
+
 @module_pass("simplify")
 def simplify(module: Module) -> Module:
     """Applies the rewrite rules of all subjects, in one walk from operands to users."""
-    return transform_computations(module, simplify_computation)
+    return transform_computations(module, simplify_computation, settled=_settled)
 
 
 def simplify_computation(computation: Computation) -> Computation:
