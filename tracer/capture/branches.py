@@ -382,7 +382,7 @@ class _Merger:
                 found.setdefault(id(one), (one, [None, None]))[1][side] = other
         for one, others in found.values():
             note_origins(one, [other for other in others if other is not None])
-            if None not in others:
+            if not any(other is None for other in others):
                 note_merged(one, self.test, others)
 
     def _put_together(self, lists: Sequence[list]) -> None:

@@ -330,7 +330,7 @@ def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
                 forms.append(form)
         return OneOf(tuple(forms)) if len(forms) > 1 else forms[0]
     both = common_form(first, second, in_loop)
-    if both is None and in_loop and (kind := _kind(first)) is not None and _kind(second) is not None:
+    if both is None and in_loop and (kind := kind_in(first)) is not None and kind_in(second) is not None:
         return Number(kind)
     return both or OneOf((first, second))
 
@@ -383,8 +383,10 @@ def written_text(value: Any, is_plain: bool) -> Any:
 
 def without_sizes(form: Form) -> Form:
     """The form of an array of any size, of one or of several arrays of as many dimensions; of anything else its own."""
-    found = list(map(_kind, form.forms if isinstance(form, OneOf) else (form,)))
+    found = list(map(kind_in, form.forms if isinstance(form, OneOf) else (form,)))
     if None in found or len({kind.shape.rank for kind in found}) > 1 or any(kind.is_scalar for kind in found):
+        return form
+    if len({kind.shape.element_type for kind in found}) > 1:
         return form
     return Number(found[0], of_any_size=True)
 
@@ -410,11 +412,11 @@ def common_form(first: Form, second: Form, in_loop: bool) -> Form | None:
     if isinstance(first, View) and isinstance(second, View) and first.location.is_alike(second.location):
         starts = [joined(one, other) for one, other in zip(first.starts, second.starts)]
         return View(first.kind, first.location, tuple(starts))
-    kinds = [_kind(form) for form in (first, second)]
+    kinds = [kind_in(form) for form in (first, second)]
     if None in kinds:
         return None
     both = common_type(*kinds)
-    if both is not None and not both.shape.rank and kinds[0].is_scalar is not kinds[1].is_scalar and not in_loop:
+    if both is not None and are_other_arrays(*kinds):
         return None
     if both is not None and all(kind.is_scalar and not kind.shape.rank for kind in kinds):
         alternatives = {kind.scalar_type: Number(kind) for form in (first, second) for kind in _types_of(form)}
@@ -423,8 +425,17 @@ def common_form(first: Form, second: Form, in_loop: bool) -> Form | None:
     return both and Number(both)
 
 
+def are_other_arrays(first: ValueType, second: ValueType) -> bool:
+    """Whether it shows which one it is, where one of two is an array: their dtypes differ, or one is a number."""
+    if first.is_scalar and second.is_scalar:
+        return False
+    if not first.shape.rank and not second.shape.rank and first.is_scalar is not second.is_scalar:
+        return True
+    return first.shape.element_type is not second.shape.element_type
+
+
 def _types_of(form: Form) -> list[ValueType]:
-    return [one.kind for one in form.forms] if isinstance(form, Several) else [_kind(form)]
+    return [one.kind for one in form.forms] if isinstance(form, Several) else [kind_in(form)]
 
 
 def _looked_into(form: Form, other: Form) -> Form:
@@ -435,7 +446,8 @@ def _looked_into(form: Form, other: Form) -> Form:
     return form
 
 
-def _kind(form: Form) -> ValueType | None:
+def kind_in(form: Form) -> ValueType | None:
+    """The type of a number or an array, None of other forms."""
     return form.kind if isinstance(form, Number | Several | View) else kind_of(form.value) if isinstance(form, Fixed) else None
 
 

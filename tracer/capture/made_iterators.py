@@ -77,7 +77,7 @@ class GoneOver(Place):
 
 def taken(iterable: Any) -> Any:
     """What stands for the elements of something that is gone over now, and perhaps can be gone over once."""
-    if current_trace() is None or not getattr(iterable, "is_once", False) or iterable.is_begun:
+    if current_trace() is None or not getattr(type(iterable), "is_once", False) or iterable.is_begun:
         return iterable
     if iterable.is_gone_over is not False:
         raise TracerError(

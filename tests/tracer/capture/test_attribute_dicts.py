@@ -83,8 +83,8 @@ def deleted_in_the_dict(x):
 @pytest.mark.parametrize(
     "function",
     [
-        set_in_the_dict, a_new_one_in_the_dict, changed_in_the_dict, a_method_under_a_condition, counted_from_the_class, deleted,
-        deleted_in_the_dict,
+        set_in_the_dict, a_new_one_in_the_dict, changed_in_the_dict, a_method_under_a_condition, counted_from_the_class,
+        deleted, deleted_in_the_dict,
     ],
 )  # fmt: skip
 def test_attributes_under_a_condition(function):
@@ -127,14 +127,14 @@ def test_the_dict_as_a_whole_is_right_or_refused(function):
 def asked_by_percent(x):
     d, text = defaultdict(int), ""
     if x > 0:
-        text = "%(w)s %% %(v)5d" % d
+        text = "%(w)s %% %(v)5d" % d  # noqa: UP031
     return text, dict(d)
 
 
 def asked_by_format(x):
     d, text = defaultdict(list), ""
     if x > 0:
-        text = "{0[w]} {d[v]}".format(d, d=d)
+        text = "{0[w]} {d[v]}".format(d, d=d)  # noqa: UP032
     return text, dict(d)
 
 
@@ -148,7 +148,7 @@ def asked_by_format_map(x):
 def asked_with_a_number(x):
     d = defaultdict(int)
     d["n"] = x
-    return "%(w)s %(n)s" % d, len(d)
+    return "%(w)s %(n)s" % d, len(d)  # noqa: UP031
 
 
 @pytest.mark.parametrize("function", [asked_by_percent, asked_by_format, asked_by_format_map, asked_with_a_number])

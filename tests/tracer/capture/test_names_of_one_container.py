@@ -1,4 +1,4 @@
-"""Two names hold one container, and a branch or a round of a loop gives one of them another: no value that is read is outdated."""
+"""Two names hold one container, and a branch or a round gives one of them another: no value that is read is outdated."""
 
 import numpy as np
 import pytest

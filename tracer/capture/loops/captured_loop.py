@@ -66,6 +66,7 @@ from .state import (
     of_one_type,
     require_one_name,
     require_own_sizes,
+    require_same_arrays,
     require_unaliased,
     varying,
 )
@@ -203,8 +204,7 @@ class CapturedLoop:
             types += kinds(slot.form)
             names += labels(slot.form, slot.place.name)
         self.aliases.note_together(rows)
-        length = None if self.rows is None else self.rows.length
-        name = "for" if self.rows is not None else "while"
+        length, name = (None, "while") if self.rows is None else (self.rows.length, "for")
         loop = Loop(
             self.outer, name, tuple(state), lambda state: self._condition(slots, list(state)),
             lambda state: self._round(slots, list(state)), function_place(self.body), tuple(names),
@@ -317,8 +317,8 @@ class CapturedLoop:
             if region is not None and failed is None:
                 self._settle(region)
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
-            held_in_slots = [(slot.place, slot.place.get()) for slot in slots]
-            missing = self.aliases.names.note_round([*held_in_slots, (_RETURNED, returned_value(outcome))], entries)
+            found = [*[(slot.place, slot.place.get()) for slot in slots], (_RETURNED, returned_value(outcome))]
+            missing = self.aliases.names.note_round(found, entries)
             changed = {key: (place, before, place.get()) for key, (place, before) in entries.items()}
             put_back(entries)
             entries.clear()
@@ -455,11 +455,12 @@ class CapturedLoop:
             return True
         end = self.ended[slot.place.key] = carried_as(end, slot.state)
         slot.ends_bound = end is not None and end is not UNBOUND and not isinstance(end, Maybe)
+        require_same_arrays(form_of(slot.initial), form_of(end), slot.place.name, self._place())
         both = form_with(slot.place, slot.form, end, self.outer, self._place())
         is_wider = not is_like(both, slot.form)
-        if is_wider and isinstance(slot.form, View):
-            require_unaliased(slot.place, slot.initial, self.copies, self._place())
         if is_wider:
+            if isinstance(slot.form, View):
+                require_unaliased(slot.place, slot.initial, self.copies, self._place())
             self.aliases.forget(slot.place.key)
         slot.form = both
         return is_wider

@@ -21,10 +21,13 @@ from ..forms import (
     Form,
     Number,
     OneOf,
+    Optional,
+    are_other_arrays,
     carried,
     form_of,
     is_number,
     joined,
+    kind_in,
     kind_of,
     kinds,
     without_sizes,
@@ -84,6 +87,20 @@ def of_one_type(number: Any, end: Any) -> Any:
     found = next(one for one in (number, *number.exact.values) if kind_of(one).scalar_type == wanted)
     found.exact = None
     return found
+
+
+def require_same_arrays(initial: Form, end: Form, name: str, loop: str) -> None:
+    """Raises CarryTypeError where an array enters the first round, and an array of another dtype, or a number, the others."""
+    if isinstance(initial, Optional):
+        initial = initial.form
+    if isinstance(end, Optional):
+        end = end.form
+    if isinstance(initial, Container) and isinstance(end, Container) and len(initial.parts) == len(end.parts):
+        for one, other in zip(initial.parts, end.parts):
+            require_same_arrays(one, other, name, loop)
+    first, second = kind_in(initial), kind_in(end)
+    if first is not None and second is not None and are_other_arrays(first, second):
+        raise CarryTypeError(f"{name} is {first} before {loop}, and {second} behind a round")
 
 
 def is_array(value: Any) -> bool:
