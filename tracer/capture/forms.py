@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..control_flow.bodies import ValueType, promoted, type_of
+from ..control_flow.bodies import ValueType, are_other_arrays, promoted, type_of
 from ..indexing.locations import Location, location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
@@ -423,15 +423,6 @@ def common_form(first: Form, second: Form, in_loop: bool) -> Form | None:
         if len(alternatives) > 1:
             return Several(both, tuple(sorted(alternatives.values(), key=lambda one: str(one.kind))))
     return both and Number(both)
-
-
-def are_other_arrays(first: ValueType, second: ValueType) -> bool:
-    """Whether it shows which one it is, where one of two is an array: their dtypes differ, or one is a number."""
-    if first.is_scalar and second.is_scalar:
-        return False
-    if not first.shape.rank and not second.shape.rank and first.is_scalar is not second.is_scalar:
-        return True
-    return first.shape.element_type is not second.shape.element_type
 
 
 def _types_of(form: Form) -> list[ValueType]:

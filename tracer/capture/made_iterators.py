@@ -31,16 +31,20 @@ def are_iterators_asked() -> bool:
 _ITERATORS_ARE_ASKED = "iterators are asked"
 
 
-def require_made_here(iterable: Any) -> None:
-    """Raises TracerError for an iterator from outside of a loop or a branch, which nobody can put back to where it was.
+def require_made_here(*given: Any) -> None:
+    """Raises TracerError for iterators from outside of a loop or a branch, which nobody can put back to where they were.
 
     The function is recorded again first, with others in the place of those that count positions.
     """
     if current_trace() is None:
         return
+    for iterable in given:
+        if _is_iterator(iterable) or id(iterable) in current_trace().program.left_iterators:
+            _require_made_here(iterable)
+
+
+def _require_made_here(iterable: Any) -> None:
     program = current_trace().program
-    if not _is_iterator(iterable) and id(iterable) not in program.left_iterators:
-        return
     found = program.made_objects.get(id(iterable))
     if found is not None and found[1] is not current_trace() or id(iterable) in program.left_iterators:
         if _ITERATORS_ARE_ASKED not in program.guessed_bounds and _is_iterator(iterable):

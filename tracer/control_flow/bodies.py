@@ -76,6 +76,15 @@ def promoted(first: ValueType, second: ValueType, widens: bool = False, resizes:
     return ValueType(shape.with_element_type(hlo.element_type_of(dtype)), not strong, first.is_scalar)
 
 
+def are_other_arrays(first: ValueType, second: ValueType) -> bool:
+    """Whether it shows which one it is, where one of two is an array: their dtypes differ, or one is a number."""
+    if first.is_scalar and second.is_scalar:
+        return False
+    if not first.shape.rank and not second.shape.rank and first.is_scalar is not second.is_scalar:
+        return True
+    return first.shape.element_type is not second.shape.element_type
+
+
 def convert(trace: Trace, instruction: hlo.Instruction, wanted: ValueType) -> hlo.Instruction:
     return trace.builder.write(lambda: fitted(hlo.convert(instruction, wanted.shape.element_type), wanted.shape))
 

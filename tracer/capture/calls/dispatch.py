@@ -86,6 +86,7 @@ _CHANGING = {
 
 
 _STORING = {"append", "extend", "insert"}
+_KEEPING = {"append", "insert", "setdefault", "add"}  # an iterator as it is
 
 
 # What changes a deque, a Counter or another container.
@@ -178,8 +179,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return each_within(lambda given: call(function, *given, **kwargs), args)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
             require_own(holder)
-            for one in args if function.__name__ not in ("append", "insert", "setdefault", "add") else ():
-                made_iterators.require_made_here(one)
+            made_iterators.require_made_here(*args if function.__name__ not in _KEEPING else ())
         if isinstance(holder, list) and function.__name__ in LIST_METHODS and is_open_call(function, holder, args):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, dict) and function.__name__ in DICT_METHODS and is_keyed_call(function, holder, args):
@@ -210,10 +210,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             args = without_maybes(args)
             if holds_choice(args):
                 return each_within(lambda given: call(function, *given, **kwargs), args)
-        for one in args if function not in _LEAVE_ITERATORS else ():
-            made_iterators.require_made_here(one)
-        if function not in _LEAVE_ITERATORS and function is not next:
-            args = list(map(made_iterators.taken, args))
+        if function not in _LEAVE_ITERATORS:
+            made_iterators.require_made_here(*args)
+            args = args if function is next else list(map(made_iterators.taken, args))
         return made_iterators.note_iterator(meaning(*args, **kwargs))
     if kind is functools.partial:
         first, keywords = function.args, function.keywords
@@ -247,8 +246,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
-    for one in args:
-        made_iterators.require_made_here(one)
+    made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
     return each_within(lambda given: places.done_by(function, given, kwargs), args)
 
@@ -483,8 +481,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     has_none = initialize is object.__init__ and (_is_users(new) or not args and not kwargs)
     if type(kind).__call__ is not type.__call__ or not is_plain or not has_none and not _is_users(initialize):
         if not belongs_to_the_user(kind):
-            for one in args:
-                made_iterators.require_made_here(one)
+            made_iterators.require_made_here(*args)
             args, kwargs = _seen_in(args, kwargs)
             require_no_effect(kind)
         made = kind(*args, **kwargs)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
+from ...control_flow.bodies import are_other_arrays
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
@@ -22,7 +23,6 @@ from ..forms import (
     Number,
     OneOf,
     Optional,
-    are_other_arrays,
     carried,
     form_of,
     is_number,
