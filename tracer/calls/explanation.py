@@ -97,7 +97,13 @@ def _sections(specialization: Specialization, entry: CacheEntry) -> Iterator[Sec
         yield "memory", [", ".join(f"{kind} {_bytes(size)}" for kind, size in sizes.items())]
 
 
-_EFFECTS = {"write": "set", "append": "appended to", "contents": "given other contents", "delete": "deleted"}
+_EFFECTS = {
+    "write": "set",
+    "append": "appended to",
+    "contents": "given other contents",
+    "entries": "given other entries",
+    "delete": "deleted",
+}
 
 
 def _all(module: hlo.Module) -> Iterator[hlo.Instruction]:

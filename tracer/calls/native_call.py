@@ -7,7 +7,7 @@ own.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -203,8 +203,8 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
             around.require(path, types.TypeGuard(kind))
         case SameEntries(form=form, rows=rows):
             around.entries(path, form, rows + 1)
-        case outside.SameKeys() if type(found) is dict:
-            around.require(path, types.KeysGuard(tuple(found)))
+        case outside.SameKeys() if type(found) in (dict, defaultdict, Counter):
+            around.require(path, types.KeysGuard(tuple(found), type(found)))
         case outside.SameLength() if type(found) in (list, deque) or isinstance(found, tuple):
             around.require_length(path, type(found), len(found))
         case _:

@@ -228,7 +228,9 @@ def _maker_of_entries(kind: type, auxiliary: Any) -> Any:
         return None
     if kind is defaultdict:
         return partial(defaultdict, auxiliary[0]) if OPEN in auxiliary[1] else None
-    return partial(from_entries, kind) if OPEN in (auxiliary or ()) else None
+    if OPEN not in (auxiliary or ()):
+        return None
+    return dict if kind is dict else partial(from_entries, kind)
 
 
 def _maker_of_list(kind: type, auxiliary: Any) -> Any:

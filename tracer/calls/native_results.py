@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -223,10 +224,21 @@ class _Steps:
                 holder, key, function = self.step("place", self.around.place_of(path)), name, setattr
             case "write", paths.Item(holder=path, index=index):
                 holder, key, function = self.step("place", self.around.place_of(path)), index, operator.setitem
-            case "append", path if type(path.read(self.around.objects)) is list:
-                yield self.step("place", self.around.typed(path, list))
+            case "append", path if (kind := type(path.read(self.around.objects))) in (list, deque):
+                yield self.step("place", self.around.typed(path, kind))
                 yield from self._structure(effect.structure, outputs)
-                yield self.step("call", 2, list.extend)
+                yield self.step("call", 2, kind.extend)
+                yield self.step("drop")
+                return
+            case "contents", path if (kind := type(path.read(self.around.objects))) in _FILLED:
+                place = self.around.typed(path, kind)
+                yield self.step("place", place)
+                yield from self._structure(effect.structure, outputs)
+                # What they are made of may be what is cleared.
+                yield self.step("place", place)
+                yield self.step("call", 1, kind.clear)
+                yield self.step("drop")
+                yield self.step("call", 2, _FILLED[kind])
                 yield self.step("drop")
                 return
             case "entries", path if self.around.has_entries(path):
@@ -290,6 +302,10 @@ def _is_plain(structure: pytree.Structure) -> bool:
 
 
 _PLAIN = (type(None), tuple, list, dict)
+
+
+# By the types of containers what fills one that has been cleared.
+_FILLED = {list: list.extend, deque: deque.extend, dict: dict.update, defaultdict: dict.update, set: set.update}
 
 
 def _taking(how: str, path: paths.Path) -> Callable[..., None]:

@@ -110,9 +110,13 @@ class SizeGuard:
 
 @dataclass(frozen=True, slots=True)
 class KeysGuard:
-    """A dict, by exact type, with these keys in this order: the very objects, or equal texts. The kernel does not see it."""
+    """A dict, by exact type, with these keys in this order: the very objects, or equal texts. The kernel does not see it.
+
+    type: another class of dicts that keep their order as dict does.
+    """
 
     keys: tuple
+    type: type = dict
 
 
 @dataclass(frozen=True, slots=True)

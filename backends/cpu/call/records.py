@@ -245,9 +245,9 @@ class Builder:
                 return Argument(kind=attempt.ARGUMENT_ADDRESS, expected=self.object(kind), size=offset)
             case SizeGuard(type=kind, size=size):
                 return Argument(kind=attempt.ARGUMENT_SIZE, expected=self.object(kind), size=size)
-            case KeysGuard(keys=keys):
+            case KeysGuard(keys=keys, type=kind):
                 table = self.object_array(keys)
-                return Argument(kind=attempt.ARGUMENT_KEYS, expected=self.object(dict), shape=table, size=len(keys))
+                return Argument(kind=attempt.ARGUMENT_KEYS, expected=self.object(kind), shape=table, size=len(keys))
             case ValueGuard(value=float(value)):
                 bits = int.from_bytes(struct.pack("<d", value), "little", signed=True)
                 return Argument(kind=attempt.ARGUMENT_FLOAT_VALUE, expected=self.object(float), size=bits)

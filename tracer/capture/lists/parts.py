@@ -279,7 +279,7 @@ def maker_of(value: Any) -> Callable[[list], Any]:
     """What makes a dict or a set as this one of a list of its entries."""
     if isinstance(value, defaultdict):
         return partial(defaultdict, value.default_factory)
-    return partial(from_entries, type(value))
+    return dict if type(value) is dict else partial(from_entries, type(value))
 
 
 def from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
