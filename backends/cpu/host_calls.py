@@ -11,12 +11,14 @@ from ...hlo.ops.known_calls import COMPRESS
 from ...hlo.ops.random_calls import draw_of
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
+from ...runtime.clocks import clock_number
 from ...runtime.custom_calls import NativeTarget
 from ..llvm.arrays import Array
 from ..llvm.memory import pointer_table
 from ..llvm.module import declaration
 from ..llvm.types import I32, POINTER
 from .call.python_calls import CALL_PYTHON
+from .clocks import emit_now
 from .emitter_table import emits_host_calls
 from .frame import Frame, Leaf, Values
 from .linear_algebra import emit_loop_call, is_empty, loop_call, scratch_bytes
@@ -36,6 +38,8 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
         target = instruction.attributes["custom_call_target"]
         if target == COMPRESS:
             return compaction(frame, instruction, values)
+        if (clock := clock_number(target)) is not None:
+            return [emit_now(frame.builder, clock)]
         if (draw := draw_of(target)) is not None:
             return emit_draw(frame, instruction, values, draw)
         if isinstance(find_target(target), NativeTarget):

@@ -15,9 +15,8 @@ from llvmlite import ir
 from ...compile.aliasing import only_names
 from ...hlo import Instruction, Module
 from ...hlo.operation import GIVEN
-from ..llvm.memory import stack_memory
-from ..llvm.module import declaration
-from ..llvm.types import I8, I32, I64, POINTER
+from ..llvm.types import I64, POINTER
+from .clocks import emit_now
 
 # A place in the user's files. What is computed in one go, as a fusion is, may come from several: that of its result is first.
 Line = tuple[str, int]
@@ -111,22 +110,13 @@ def _define_go_to(module: ir.Module, table: ir.Value) -> ir.Function:
 
     row, begun = function.args
     read, current = place(I64(_NOW), 0), place(I64(_NOW), 1)
-    now = _emit_now(b, module)
+    now = emit_now(b, time.CLOCK_MONOTONIC)
     add(place(b.load(current, typ=I64), 0), b.sub(now, b.load(read, typ=I64)))
     add(place(row, 1), begun)
     b.store(now, read)
     b.store(row, current)
     b.ret_void()
     return function
-
-
-def _emit_now(b: ir.IRBuilder, module: ir.Module) -> ir.Value:
-    """Nanoseconds of the clock that `time.monotonic_ns` reads."""
-    clock_gettime = declaration(module, "clock_gettime", I32, [I32, POINTER])
-    moment = stack_memory(b, 16, 8)
-    b.call(clock_gettime, [I32(time.CLOCK_MONOTONIC), moment])
-    seconds, nanoseconds = (b.load(b.gep(moment, [I64(offset)], source_etype=I8), typ=I64) for offset in (0, 8))
-    return b.add(b.mul(seconds, I64(10**9)), nanoseconds)
 
 
 def _define_measurement(module: ir.Module, go_to: ir.Function) -> ir.Function:

@@ -20,6 +20,7 @@ from ...hlo.operation import EFFECTFUL
 from ...hlo.ops.random_calls import draw_of
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.bit_generators import places_of_state
+from ...runtime.clocks import clock_number
 from ..outside import guards as outside
 from ..outside.entries import SameEntries
 from ..outside.identities import facts_of
@@ -127,6 +128,7 @@ def _effects_of(recording: Recording) -> tuple[bool, bool]:
         for instruction in computation.instructions
         if EFFECTFUL in instruction.operation.traits and has_effects(instruction)
     } - raising
+    targets = {target for target in targets if target is None or clock_number(target) is None}
     draws = {target for target in targets if target is not None and draw_of(target) is not None}
     return bool(draws), bool(targets - draws)
 

@@ -34,12 +34,15 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...runtime.clocks import clock_target
 from ..outside.paths import Called, Fixed
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace, set_current_trace
 from ..recording.errors import StaleCapture, TracerError
+from ..recording.intervals import note_interval
+from ..recording.trace import Trace
 from .again import once
 from .host_call import call_when_run
 from .leaves import RANDOM_GENERATORS
@@ -47,9 +50,12 @@ from .random_generators import from_outside, method_of_generator
 from .random_methods import make_generator, make_later
 from .trials import is_integer, results_of_trial
 
-_READ = {
+_CLOCKS = {
     time.time, time.time_ns, time.perf_counter, time.perf_counter_ns, time.monotonic, time.monotonic_ns, time.process_time,
-    time.process_time_ns, time.thread_time, time.thread_time_ns, os.getpid, os.getppid, os.getloadavg, threading.get_ident,
+    time.process_time_ns, time.thread_time, time.thread_time_ns,
+}  # fmt: skip
+_READ = _CLOCKS | {
+    os.getpid, os.getppid, os.getloadavg, threading.get_ident,
     np.load, np.loadtxt, np.genfromtxt, np.fromfile,
 }  # fmt: skip
 RETURN_NOTHING = {
@@ -156,6 +162,8 @@ def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     trace = current_trace()
     if trace is None or any(isinstance(value, _IN_MEMORY) for value in args):
         return function(*args, **kwargs)
+    if function in _CLOCKS and not args and not kwargs and (clock := clock_target(function)) is not None:
+        return _read_clock(trace, clock, function.__name__.endswith("_ns"))
     example = results_of_trial(function, args, kwargs)
     kinds, message = _kinds(example), f"{callable_name(function)} returns another kind of value"
 
@@ -169,6 +177,20 @@ def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
     trace.add_error_flag(hlo.constant(False, hlo.PRED), StaleCapture, message)  # so that calls go through Python
     return call_when_run(read, example, args, kwargs, named=function)
+
+
+def _read_clock(trace: Trace, clock: str, as_nanoseconds: bool) -> TracedArray:
+    """What the function of `time` gives, rounded as there."""
+    moment = hlo.custom_call(custom_call_target=clock, shape=hlo.Shape(hlo.S64), custom_call_has_side_effect=True)
+    if as_nanoseconds:
+        found = TracedArray.from_instruction(trace, moment, weak_type=True)
+        note_interval(trace, found, (0, 2**62))
+        return found
+    second = hlo.constant(np.int64(10**9))
+    whole = hlo.convert(hlo.divide(moment, second), hlo.F64)
+    parts = hlo.divide(hlo.convert(moment, hlo.F64), hlo.constant(np.float64(1e9)))
+    is_whole = hlo.eq(hlo.remainder(moment, second), 0)
+    return TracedArray.from_instruction(trace, hlo.select(is_whole, whole, parts), weak_type=True)
 
 
 def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
