@@ -66,22 +66,24 @@ class GoneOver(Place):
     """Whether something that can be gone over once has been."""
 
     def __init__(self, iterable: Any) -> None:
-        self.iterable, self.name = iterable, f"whether {type(iterable).__name__.lower()}(...) has been gone over"
+        self.holder, self.name = iterable, f"whether {type(iterable).__name__.lower()}(...) has been gone over"
 
     @property
     def key(self) -> Any:
-        return id(self.iterable), GoneOver
+        return id(self.holder), GoneOver
 
     def get(self) -> Any:
-        return self.iterable.is_gone_over
+        return self.holder.is_gone_over
 
     def set(self, value: Any) -> None:
-        self.iterable.is_gone_over = value
+        self.holder.is_gone_over = value
 
 
 def taken(iterable: Any) -> Any:
     """What stands for the elements of something that is gone over now, and perhaps can be gone over once."""
-    if current_trace() is None or not getattr(type(iterable), "is_once", False) or iterable.is_begun:
+    if current_trace() is None or not getattr(type(iterable), "is_once", False):
+        return iterable
+    if not iterable.is_once or iterable.is_begun:
         return iterable
     if iterable.is_gone_over is not False:
         raise TracerError(
