@@ -189,3 +189,48 @@ def test_a_tuple_is_an_index_of_at(function):
         rows[0] = 2 + seed % 2  # tables of two sizes
         columns = np.minimum(columns, 2)
         np.testing.assert_array_equal(jitted(rows, columns), function(rows, columns))
+
+
+def reshapes_of_reshapes(x, n):
+    table = np.arange(1.0 * n * n).reshape(n, n)
+    line = table.reshape(-1)
+    line[0] = 9
+    table[1, 1] = 7
+    for k in range(n):
+        line[k * n + k] += table[k, 0]
+    return table, line, line[n:].reshape(-1, n)
+
+
+def rows_in_a_line(x, n):
+    rows = x[:n]
+    line = rows.reshape(-1)
+    line[0] = 9
+    some = x.ravel()[: n * 4].reshape(n, 4)
+    some[1] *= 2
+    np.zeros((n, n))[None].reshape(n, n)[0] = 1
+    return x, rows, line, some
+
+
+def columns_in_a_line(x, n):
+    table = np.zeros((n, 4))
+    part, first, backwards = table[:, :2].ravel(), table[:, 0].ravel(), table.T.reshape(-1)
+    part += 1
+    first += 2
+    backwards += 3
+    block = x[n - 2 : n, 1:3]
+    line = block.ravel()
+    line -= line.mean()
+    every_other = x[:n, 0][::-1].ravel()
+    every_other += 5
+    return table, part, first, backwards, x, block, line
+
+
+@pytest.mark.parametrize("function", [reshapes_of_reshapes, rows_in_a_line, columns_in_a_line])
+def test_reshapes_are_views_where_elements_lie_one_behind_another(function):
+    jitted = jit(lambda x, chosen: function(x, int(chosen.sum())))
+    for size in (3, 2, 4, 3):
+        x, chosen = np.arange(16.0).reshape(4, 4) - 3, np.arange(6) < size
+        own = x.copy()
+        for found, expected in zip(jitted(x, chosen), function(own, size), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        np.testing.assert_array_equal(x, own)

@@ -11,12 +11,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
+from ...hlo.shape import row_major_strides
 from ..indexing.basic import assigned_value, is_basic_entry, is_mask_entry, selects_all
 from ..indexing.index_arrays import ArraySelection, any_of, second, select_arrays, taken, update_selected
 from ..indexing.masked_selection import MaskedSelection
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import implements_dynamic
+from ..recording.memory_order import is_contiguous
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if
@@ -167,6 +169,24 @@ def _steps(trace: Trace, array: TracedArray, entries: list[Any]) -> tuple[list[S
     return steps, kept
 
 
+def _keep_order(entries: list[Any], steps: list[Steps]) -> bool:
+    """Whether the selected elements lie one behind another wherever those of the array do."""
+    first = 0
+    while first < len(steps) and steps[first].dropped:
+        first += 1
+    behind = [entry for entry in entries if entry is not None][first + 1 :]
+    return all(map(selects_all, behind)) and (first == len(steps) or steps[first].step == 1)
+
+
+def is_in_order(array: TracedArray) -> bool:
+    """Whether it is certain that the elements lie one behind another, so that a reshape is a view."""
+    while isinstance(array, DynamicArray) and array.base is not None:
+        if not getattr(array.view_reader, "keeps_order", False):
+            return False
+        array = array.base
+    return isinstance(array, DynamicArray) or is_contiguous(array, "C")
+
+
 def _read_basic(trace: Trace, array: TracedArray, entries: list[Any]) -> TracedArray:
     steps, kept = _steps(trace, array, entries)
 
@@ -180,8 +200,13 @@ def _read_basic(trace: Trace, array: TracedArray, entries: list[Any]) -> TracedA
     is_dynamic = tuple(d is not None and steps[d].size is not None for d in kept)
     if not kept:
         return TracedArray.from_instruction(trace, read(trace, array.recorded(trace)))
+    read.keeps_order = _keep_order(entries, steps)  # type: ignore[attr-defined]
     if not any(is_dynamic):
-        return TracedArray.view_of(array, bounds, read, write)
+        strides = None
+        if not (read.keeps_order and is_in_order(array)):
+            own = row_major_strides(dimensions_of(array)) if isinstance(array, DynamicArray) else array.element_strides
+            strides = tuple(0 if d is None else own[d] * steps[d].step for d in kept)
+        return TracedArray.view_of(array, bounds, read, write, strides)
     shape = hlo.Shape(array.element_type, bounds, dynamic_dimensions=is_dynamic)
     view = DynamicArray.view_on(array, shape, read, write)
     view.is_expected_full = all(steps[d].expected for place, d in enumerate(kept) if is_dynamic[place])

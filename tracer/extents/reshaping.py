@@ -17,6 +17,7 @@ from ..recording.trace import Trace
 from .bounds import size_of_shape
 from .broadcasting import as_array, dimensions_of, fail_if
 from .creation import zeros
+from .indexing import is_in_order
 from .joining import broadcast_arrays
 
 
@@ -26,7 +27,9 @@ def ravel(a, order="C"):
         if a.base is not None:
             raise NotImplementedError("np.ravel in the order of a view's memory where sizes are known at run time only")
         order = "C"
-    return a[:] if a.ndim == 1 else reshape(a, -1, order=order)
+    if a.ndim != 1:
+        return reshape(a, -1, order=order, copy=None if is_in_order(a) else True)
+    return a[:] if is_in_order(a) else a.copy()
 
 
 @implements_dynamic(np.ndarray.flatten)
@@ -36,7 +39,7 @@ def flatten(a, order="C"):
 
 @implements_dynamic(np.reshape, np.ndarray.reshape)
 def reshape(a, *sizes, shape=None, order="C", copy=None):
-    """A view of an array of its own; of a view, and in another order, a copy."""
+    """A view where the elements certainly lie one behind another; else, and in another order, a copy."""
     given = shape if shape is not None else sizes[0] if len(sizes) == 1 else sizes
     wanted = list(given) if isinstance(given, (tuple, list)) else [given]
     a = as_array(a)
@@ -52,8 +55,10 @@ def reshape(a, *sizes, shape=None, order="C", copy=None):
             _require_count(trace, a.size, wanted[place])
         return a[tuple(slice(None) if d == place else None for d in range(len(wanted)))]
     bounds, sizes = _new_sizes(trace, a, wanted)
-    if isinstance(a, DynamicArray) and a.base is None and not copy:
-        return _view(a, bounds, sizes)
+    if not copy and is_in_order(a):
+        while getattr(a.view_reader, "reshapes", False):
+            a = a.base
+        return a[:] if a.ndim == len(bounds) == 1 else _view(a, bounds, sizes)
     if copy is False:
         raise NotImplementedError(
             "np.reshape with copy=False of a view whose size is known at run time only is not implemented"
@@ -61,7 +66,7 @@ def reshape(a, *sizes, shape=None, order="C", copy=None):
     return _reshaped(trace, a, bounds, sizes)
 
 
-def _view(a: DynamicArray, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray:
+def _view(a: TracedArray, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray:
     first = require_trace(a)
     held = {d: TracedArray.from_instruction(first, size) for d, size in sizes.items()}  # seen in traces inside of this one, too
 
@@ -74,9 +79,10 @@ def _view(a: DynamicArray, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray
         own = {d: size_of(base, d) for d in range(base.shape.rank) if base.shape.is_dynamic(d)}
         return _reshaped(trace, given, base.shape.dimensions, own).recorded(trace)
 
+    read.keeps_order = read.reshapes = True  # type: ignore[attr-defined]
     if not sizes:
         return TracedArray.view_of(a, bounds, read, write)
-    shape = a.bounds.with_dimensions(bounds, [d in sizes for d in range(len(bounds))])
+    shape = hlo.Shape(a.element_type, bounds, dynamic_dimensions=tuple(d in sizes for d in range(len(bounds))))
     return DynamicArray.view_on(a, shape, read, write)
 
 
