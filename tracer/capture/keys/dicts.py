@@ -37,7 +37,9 @@ from ..loops.unrolling import for_
 from ..outside.containers import DictContents, OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
-from ..texts.deferred import concrete
+from ..texts.deferred import concrete, is_text
+from ..texts.interned import holds_text
+from ..texts.reading import plain, position_among
 from .lookup import (
     found,
     holds_unknown,
@@ -112,10 +114,16 @@ def _looked_up(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
 def _looked_up_in_known(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
     """The same where all keys are known: the values may be of any kind, and stay the objects that they are."""
     require_hashable(key)
-    at = found([(one, None) for one in holder], key)
-    if at is None:
+    if is_text(key) and holds_text(key):
+        place = position_among(list(holder), plain(key))
+        is_there = hlo.lt(place, hlo.constant(np.int64(len(holder))))
+    else:
+        at = found([(one, None) for one in holder], key)
+        if at is None:
+            return None, None
+        _, place, is_there = at
+    if not holder:
         return None, None
-    _, place, is_there = at
     values = list(contents_of(holder).values())
     number = number_of(hlo.minimum(place, hlo.constant(np.int64(len(values) - 1))))
     return one_of(values, number), is_there
@@ -153,6 +161,9 @@ def delete_item(holder: dict, key: Any) -> None:
 def contains_key(holder: Any, key: Any) -> Any:
     """``key in holder``, of a dict or a set."""
     require_hashable(key)
+    if not has_open_keys(holder) and is_text(key) and holds_text(key):
+        place = position_among(list(holder), plain(key))
+        return _truth(hlo.lt(place, hlo.constant(np.int64(len(holder)))))
     entries = entries_of(holder) if has_open_keys(holder) else [(one, None) for one in holder]
     at = found(entries, key)
     return False if at is None else _truth(at[2])

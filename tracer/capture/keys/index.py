@@ -43,8 +43,15 @@ def _wide(number: int) -> Instruction:
 
 
 def _at(array: TracedArray, place: Instruction) -> Instruction:
+    """The number in a row; of a text where it begins, which tells those that are keys apart."""
     base = array.instruction(require_trace())
+    if base.shape.rank == 2:
+        return hlo.reshape(hlo.dynamic_slice(base, place, hlo.constant(np.int64(0)), sizes=(1, 1)), ())
     return hlo.reshape(hlo.dynamic_slice(base, place, sizes=(1,)), ())
+
+
+def _number_of(part: Instruction) -> Instruction:
+    return hlo.reshape(hlo.slice(part, (0,), (1,)), ()) if part.shape.rank else part
 
 
 def _traced(instruction: Instruction) -> TracedArray:
@@ -54,7 +61,7 @@ def _traced(instruction: Instruction) -> TracedArray:
 def slot_of(run: Run, parts: Sequence[Instruction]) -> tuple[Instruction, Instruction]:
     """The slot of a key, whose parts are of the columns' types, and what it holds: 0 where the key has no entry."""
     index, places = run.index, compared_keys(run.type)
-    keys, parts = [run.columns[place] for place in places], [parts[place] for place in places]
+    keys, parts = [run.columns[place] for place in places], [_number_of(parts[place]) for place in places]
     (size,) = index.shape
     wanted = [_traced(part) for part in parts]
 

@@ -30,6 +30,8 @@ from ..lists.runs import (
     type_of_items,
     with_capacity,
 )
+from ..texts.deferred import is_text
+from ..texts.interned import are_written, as_key, holds_text, holds_texts_of_any_kind, require_written
 from .index import slot_of, with_entry
 
 Instruction = hlo.Instruction
@@ -39,7 +41,7 @@ def holds_unknown(key: Any) -> bool:
     """Whether the program computes a key, or a part of it."""
     if isinstance(key, TracedArray):
         return key.known_value is None
-    return type(key) in (Maybe, Choice) or type(key) is tuple and any(map(holds_unknown, key))
+    return type(key) in (Maybe, Choice) or holds_text(key) or type(key) is tuple and any(map(holds_unknown, key))
 
 
 def require_hashable(key: Any) -> None:
@@ -48,7 +50,7 @@ def require_hashable(key: Any) -> None:
             require_hashable(part)
     elif isinstance(key, TracedArray) and not key.is_scalar:
         raise TypeError("unhashable type: 'numpy.ndarray'")
-    elif not isinstance(key, (TracedArray, Maybe, Choice)):
+    elif not isinstance(key, (TracedArray, Maybe, Choice)) and not is_text(key):
         hash(key)
 
 
@@ -95,8 +97,11 @@ def is_entry(run: Run, place: Instruction) -> Instruction:
 def found(entries: Sequence[Any], key: Any) -> tuple[Run, Instruction, Instruction] | None:
     """The entries as a run, the row of the one with this key, and whether there is one; None where none can be."""
     require_hashable(key)
+    require_written(key)
     if not entries:
         return None
+    if are_written() and (holds_text(key) or any(type(item) is Run for item in entries)):
+        entries, key = with_texts(entries), as_key(key)
     run = ordered(settled(entries))
     place = place_of_key(run, key)
     return None if place is None else (run, place, is_entry(run, place))
@@ -110,6 +115,9 @@ def stored(
     entries: Sequence[Any], key: Any, value: Any, replaces: bool = True, only_if: Instruction | None = None
 ) -> tuple[list[Any], Instruction]:
     """The entries with a value under a key, and its row. One with this key keeps its place, and its value unless replaced."""
+    require_written(key)
+    if are_written():
+        entries, key = with_texts(entries), as_key(key)
     kind = _type_with(entries, key, value)
     run = ordered(settled(entries, kind))
     if run.form.place is None:
@@ -151,15 +159,24 @@ def _type_with(entries: Sequence[Any], key: Any, value: Any) -> ElementType:
     return kind
 
 
+def with_texts(entries: Sequence[Any]) -> Sequence[Any]:
+    """The entries of a dict whose keys the program decides on, with all keys that are texts written where one has to be."""
+    if not are_written() or not any(type(item) is Run or holds_texts_of_any_kind(item[0]) for item in entries):
+        return entries
+    return [item if type(item) is Run else (as_key(item[0]), *item[1:]) for item in entries]
+
+
 # On a side of a branch entries are put behind the others, where they wait: no array goes through the branch.
 _MOST_WAITING = 4
 
 
 def put_behind(entries: Sequence[Any], key: Any, value: Any) -> list[Any]:
     """As `stored`; where the entries lie outside of a branch the new one may wait behind them."""
+    require_written(key)
     first = entries[0] if entries else None
     if type(first) is Run and first.columns and len(entries) <= _MOST_WAITING:
         if first.columns[0].root_storage.trace is not require_trace():
+            key = as_key(key) if are_written() else key
             _type_with(entries, key, value)
             return [*entries, (key, value)]
     return stored(in_one(entries), key, value)[0]
@@ -167,6 +184,8 @@ def put_behind(entries: Sequence[Any], key: Any, value: Any) -> list[Any]:
 
 def in_one(entries: Sequence[Any]) -> list[Any]:
     """The entries, each of another key: those that wait behind a run, or behind some that are known, have been put there."""
+    if any(type(item) is Run or holds_unknown(item[0]) for item in entries):
+        entries = with_texts(entries)
     known = next((place for place, item in enumerate(entries) if type(item) is Run or holds_unknown(item[0])), len(entries))
     done = list(entries[: max(1, known)])
     for item in entries[len(done) :]:

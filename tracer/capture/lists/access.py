@@ -14,8 +14,9 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython
 from .. import places
 from ..copies import note_copies
+from ..texts.leaves import written_rows
 from . import number_types, tables
-from .elements import ElementType, parts_of
+from .elements import ElementType, LeafForm, parts_of
 from .known_lists import element_at
 from .references import row_of
 from .runs import (
@@ -340,6 +341,26 @@ def of_common_types(run: Run, wanted: hlo.ElementType | None = None) -> Run:
         numbers.append(number)
         columns += own
     return made(ElementType(kind.structure, tuple(leaves), tuple(numbers)), columns, run.length, run.form.place, run.start)
+
+
+def with_texts_alone(run: Run) -> Run:
+    """The run with known texts written among the characters, where other texts in the same place are."""
+    kind = run.type
+    if not any(_has_known_texts(leaf) for leaf in kind.leaves):
+        return run
+    pending, leaves, columns = instructions(run), [], []
+    for leaf, number in zip(kind.leaves, kind.numbers):
+        own = [pending.pop(0) for _ in leaf.columns(number)]
+        if _has_known_texts(leaf):
+            own = [written_rows(*own, leaf.constants)]
+            leaf = replace(leaf, constants=())
+        leaves.append(leaf)
+        columns += own
+    return made(ElementType(kind.structure, tuple(leaves), kind.numbers), columns, run.length, run.form.place, run.start)
+
+
+def _has_known_texts(leaf: LeafForm) -> bool:
+    return bool(leaf.text and leaf.constants) and all(isinstance(one, str) for one in leaf.constants)
 
 
 def rows_inside(run: Run) -> Instruction:

@@ -11,7 +11,8 @@ from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython
 from ..forms import is_number
-from .access import any_row, items_of, of_common_types, rows_inside
+from ..texts.reading import rows_alike
+from .access import any_row, items_of, of_common_types, rows_inside, with_texts_alone
 from .elements import element_type, joined_type
 from .references import require_comparable
 from .runs import (
@@ -59,7 +60,7 @@ def _leave_nan_to_python(rows: Instruction) -> None:
 
 def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
     """Which rows of both are equal; where ``is_single``, with the first row of the other one."""
-    one, other = of_common_types(one), of_common_types(other)
+    one, other = (with_texts_alone(of_common_types(run)) for run in (one, other))
     found, place = None, 0
     columns, others = instructions(one), instructions(other)
 
@@ -71,7 +72,15 @@ def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
     for leaf in one.form.leaves:
         is_constant = None
         if leaf.text is not None:
-            raise NotImplementedError("a comparison of texts that the program makes, as elements of lists, is not implemented")
+            if leaf.is_coded or not leaf.text:
+                raise NotImplementedError(
+                    "a comparison of texts that the program makes, as elements of lists, with None or floats among them is not "
+                    "implemented"
+                )
+            equal = rows_alike(columns[place], others[place], is_single)
+            found = equal if found is None else hlo.and_(found, equal)
+            place += 1
+            continue
         if leaf.is_coded:
             equal = hlo.eq(columns[place], against(others[place], columns[place]))
             found = equal if found is None else hlo.and_(found, equal)

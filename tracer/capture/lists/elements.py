@@ -204,12 +204,24 @@ def compared_keys(kind: ElementType) -> list[int]:
     """Which columns of entries tell their keys apart: the types of numbers do not."""
     found, place = [], 0
     for leaf, number in zip(parts_of(kind)[0].leaves, kind.numbers):
-        if leaf.types and leaf.constants or leaf.text is not None:
+        if (leaf.types or leaf.text is not None) and leaf.constants:
             raise NotImplementedError(f"a dict or a set whose keys the program computes, and are of {kind}")
         end = place + len(leaf.columns(number))
         found += range(place + bool(leaf.types), end)
         place = end
     return found
+
+
+def with_written_keys(kind: ElementType) -> ElementType:
+    """The type of entries, (key, value), whose keys are written among the characters where they are texts."""
+    count = len(parts_of(kind)[0].leaves)
+    leaves, numbers = list(kind.leaves), list(kind.numbers)
+    for place, leaf in enumerate(leaves[:count]):
+        if not leaf.is_number and leaf.constants and all(isinstance(one, str) for one in leaf.constants):
+            leaves[place], numbers[place] = LeafForm(True, False, (), text=True), PLACE_AND_LENGTH
+        elif leaf.text and all(isinstance(one, str) for one in leaf.constants):
+            leaves[place] = dataclasses.replace(leaf, constants=())
+    return ElementType(kind.structure, tuple(leaves), tuple(numbers))
 
 
 def joined_type(first: ElementType | None, second: ElementType | None) -> ElementType | None:

@@ -14,8 +14,9 @@ from ...recording.trace import Trace
 from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
 from ..forms import same, unchanged
 from ..keys.index import index_of
-from ..keys.lookup import in_one
-from .elements import ElementType, joined_type, key_columns, not_one_type
+from ..keys.lookup import in_one, with_texts
+from ..texts.interned import are_written
+from .elements import ElementType, joined_type, key_columns, not_one_type, with_written_keys
 from .references import put_into_one_table, refuse, row_of
 from .runs import (
     Form,
@@ -117,6 +118,7 @@ def _aligned_dicts(traces: Sequence[Trace], first: dict, second: dict, reopened:
     if not (sides[0] and sides[1] and same(sides[0][0], sides[1][0])):
         # What comes first is one run afterwards, and each key is to be in it once.
         sides = [_within(trace, lambda side=side: in_one(side), reopened) for trace, side in zip(traces, sides)]
+    sides = [_within(trace, lambda side=side: with_texts(side), reopened) for trace, side in zip(traces, sides)]
     sides = _aligned_lists(traces, *sides, reopened)
     return {mark: sides[0]}, {mark: sides[1]}
 
@@ -246,6 +248,8 @@ def state_of(
         mark = mark_of(before)
         if mark is not None and rounds is not None:
             rounds = min(rounds, _MOST_ENTRIES_AT_FIRST)
+        if mark is not None and are_written():
+            kept, lasting = lasting, lambda kind: with_written_keys(kept(kind))
         children = tuple([state_of(before[key], end[key], place, rounds, lasting) for key in before])
         if mark is not None:
             children = tuple(map(_with_index, children))
@@ -291,6 +295,6 @@ def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
         return type(value)(elements_of_set(carried_as(contents_of(value), state)))
     if isinstance(value, dict):
         if state.mark is not None:
-            value = like(value, {key: in_one(entries) for key, entries in opened(value, state.mark).items()})
+            value = like(value, {key: with_texts(in_one(entries)) for key, entries in opened(value, state.mark).items()})
         return like(value, {key: carried_as(value[key], child) for key, child in zip(value, state.children)})
     return type(value)([carried_as(part, child) for part, child in zip(value, state.children)])

@@ -14,55 +14,16 @@ from ...control_flow.branches import cond
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
 from ..calls.dispatch import implements
-from ..choices import Choice
 from ..lists.access import fail_where, is_unknown
 from ..lists.runs import instruction_of, number_of
 from ..loops.iteration import ROWS_OF_TEXTS, Rows
 from .characters import below, memory
-from .deferred import ANSWERS, Deferred, FString, WrittenText, for_host, is_text, part_of_text
+from .deferred import ANSWERS, Deferred, WrittenText, for_host, is_text, part_of_text
 from .methods import TextMethod
+from .reading import alike, native, next_one, places_of, plain, stands_at
 from .writing import WRITERS, Piece, text_at, written
 
 Instruction = hlo.Instruction
-_MOST_COMPARED = 64  # characters of a known text that are compared at once
-
-
-def native(value: Any) -> WrittenText | None:
-    """The text among the program's characters, where no Python is needed to write it."""
-    if isinstance(value, str):
-        return written(value)
-    if type(value) is WrittenText:
-        return value if value.is_plain else None
-    if not is_text(value) or not _is_native(value):
-        return None
-    if type(value) is Choice:
-        return written(value)
-    trace = require_trace()
-    if value.in_characters is None or value.in_characters[0] is not trace:
-        value.in_characters = trace, written(value)
-    return value.in_characters[1]
-
-
-def _is_native(value: Any) -> bool:
-    """Whether no Python is needed to write this as a part of a text."""
-    if isinstance(value, (str, WrittenText)):
-        return isinstance(value, str) or value.is_plain
-    if type(value) is Choice:
-        return all(map(_is_native, value.values))
-    if type(value) is tuple:  # in an f-string
-        return value[1] == "" and (is_text(value[0]) and _is_native(value[0]) or _is_integer(value[0]))
-    if type(value) is not Deferred:
-        return False
-    if type(value.function) is FString:
-        return {-1, ord("s")}.issuperset(value.function.conversions) and all(map(_is_native, value.values))
-    if value.function is operator.add:
-        return all(map(_is_native, value.values))
-    return value.function is chr or value.function in WRITERS and _is_native(value.values[0])
-
-
-def _is_integer(value: Any) -> bool:
-    is_one = isinstance(value, TracedArray) and value.is_scalar and value.exact is None
-    return is_one and (value.element_type.is_integer or value.element_type is hlo.PRED) and value.element_type is not hlo.U64
 
 
 def answers(*functions: Callable[..., Any]) -> Callable[[Callable], Callable]:
@@ -79,10 +40,6 @@ def _flag(instruction: Instruction) -> TracedArray:
     return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
 
 
-def _places(text: WrittenText) -> tuple[Instruction, Instruction]:
-    return instruction_of(text.start), instruction_of(text.length)
-
-
 # --- lengths and items ---
 
 
@@ -97,7 +54,7 @@ def item(text: Any, index: Any) -> Any:
     """``text[index]``"""
     if (found := native(text)) is None or not (isinstance(index, (int, np.integer, TracedArray)) and np.ndim(index) == 0):
         return None
-    start, count = _places(found)
+    start, count = places_of(found)
     place = instruction_of(index)
     place = hlo.select(hlo.lt(place, 0), hlo.add(place, count), place)
     fail_where(hlo.or_(hlo.lt(place, 0), hlo.ge(place, count)), IndexError("string index out of range"))
@@ -110,7 +67,7 @@ def part(text: Any, start: Any, stop: Any, step: Any) -> WrittenText | None:
     step = 1 if step is None else step
     if is_unknown(step) or step == 0 or (found := native(text)) is None:
         return None
-    begin, count = _places(found)
+    begin, count = places_of(found)
     zero, less, step = hlo.constant(np.int64(0)), hlo.add(count, -1), int(step)
     lowest, highest = (zero, count) if step > 0 else (hlo.constant(np.int64(-1)), less)
     first = _bound(start, count, lowest, highest, lowest if step > 0 else highest)
@@ -142,11 +99,7 @@ class CharacterRows(Rows):
         return text_at(hlo.add(instruction_of(self.text.start), instruction_of(position)), hlo.constant(np.int64(1)))
 
 
-ROWS_OF_TEXTS[Deferred] = ROWS_OF_TEXTS[WrittenText] = lambda text: CharacterRows(_plain(text))
-
-
-def _plain(text: Any) -> WrittenText:
-    return written(text) if (found := native(text)) is None else found
+ROWS_OF_TEXTS[Deferred] = ROWS_OF_TEXTS[WrittenText] = lambda text: CharacterRows(plain(text))
 
 
 # --- comparisons ---
@@ -159,51 +112,18 @@ def equal(first: Any, second: Any) -> Any:
     one, other = native(first), second if isinstance(second, str) else native(second)
     if one is None or other is None:
         return None
-    start, count = _places(one)
+    start, count = places_of(one)
     if isinstance(other, str):
         is_as_long = hlo.eq(count, len(other))
-        return _flag(hlo.and_(is_as_long, _stands_at(start, other, is_as_long)))
+        return _flag(hlo.and_(is_as_long, stands_at(start, other, is_as_long)))
     is_as_long = hlo.eq(count, instruction_of(other.length))
-    return _flag(hlo.and_(is_as_long, _are_alike(start, instruction_of(other.start), count, is_as_long)))
+    return _flag(hlo.and_(is_as_long, alike(start, instruction_of(other.start), count, is_as_long)))
 
 
 @answers(operator.ne)
 def different(first: Any, second: Any) -> Any:
     found = equal(first, second)
     return None if found is None else _flag(hlo.not_(found.instruction(require_trace())))
-
-
-def _stands_at(place: Instruction, text: str, is_inside: Instruction) -> Instruction:
-    """Whether the known text stands there, where so many characters do."""
-    if not text:
-        return hlo.constant(np.bool_(True))
-    if len(text) > _MOST_COMPARED:
-        return _are_alike(place, instruction_of(written(text).start), hlo.constant(np.int64(len(text))), is_inside)
-    known = hlo.constant(np.array(list(map(ord, text)), np.int32))
-    found = hlo.eq(hlo.dynamic_slice(memory().now(), place, sizes=(len(text),)), known)
-    if len(text) == 1:
-        return hlo.reshape(found, ())
-    trace = require_trace()
-    return np.all(TracedArray.from_instruction(trace, found, is_scalar=False)).instruction(trace)
-
-
-def _are_alike(first: Instruction, second: Instruction, count: Instruction, is_asked: Instruction) -> Instruction:
-    """Whether so many characters are the same at two places; any answer where it ``is_asked`` not."""
-    count = hlo.select(is_asked, count, hlo.constant(np.int64(0)))
-    given = [number_of(one) for one in (first, second, count)]
-
-    def goes_on(k: TracedArray) -> TracedArray:
-        trace, held = require_trace(), memory()
-        one, other, count, place = (number.instruction(trace) for number in (*given, k))
-        are_equal = hlo.eq(held.at(hlo.add(one, place)), held.at(hlo.add(other, place)))
-        return TracedArray.from_instruction(trace, hlo.and_(hlo.lt(place, count), are_equal))
-
-    reached = while_loop(goes_on, _next, number_of(hlo.constant(np.int64(0))))
-    return hlo.eq(instruction_of(reached), count)
-
-
-def _next(number: TracedArray) -> TracedArray:
-    return number_of(hlo.add(number.instruction(require_trace()), 1))
 
 
 # --- texts in texts ---
@@ -225,13 +145,13 @@ def _at_end(text: Any, args: tuple, kwargs: dict, place: Callable[..., Instructi
     found, wanted = native(text), args[0] if isinstance(args[0], str) else native(args[0])
     if found is None or wanted is None:
         return None
-    start, count = _places(found)
+    start, count = places_of(found)
     most = hlo.constant(np.int64(len(wanted))) if isinstance(wanted, str) else instruction_of(wanted.length)
     is_long = hlo.ge(count, most)
     where = place(start, count, most)
     if isinstance(wanted, str):
-        return _flag(hlo.and_(is_long, _stands_at(where, wanted, is_long)))
-    return _flag(hlo.and_(is_long, _are_alike(where, instruction_of(wanted.start), most, is_long)))
+        return _flag(hlo.and_(is_long, stands_at(where, wanted, is_long)))
+    return _flag(hlo.and_(is_long, alike(where, instruction_of(wanted.start), most, is_long)))
 
 
 @answers(operator.contains)
@@ -267,16 +187,16 @@ def _position(text: Any, wanted: Any) -> Instruction | None:
 
 
 def _first_from(begin: Instruction, text: WrittenText, wanted: str) -> Instruction:
-    start, count = map(number_of, _places(text))
+    start, count = map(number_of, places_of(text))
 
     def goes_on(k: TracedArray) -> TracedArray:
         trace = require_trace()
         first, length, place = (number.instruction(trace) for number in (start, count, k))
         is_inside = hlo.le(hlo.add(place, len(wanted)), length)
-        is_there = _stands_at(hlo.add(first, place), wanted, is_inside)
+        is_there = stands_at(hlo.add(first, place), wanted, is_inside)
         return TracedArray.from_instruction(trace, hlo.and_(is_inside, hlo.not_(is_there)))
 
-    reached = instruction_of(while_loop(goes_on, _next, number_of(begin)))
+    reached = instruction_of(while_loop(goes_on, next_one, number_of(begin)))
     is_there = hlo.le(hlo.add(reached, len(wanted)), instruction_of(text.length))
     return hlo.select(is_there, reached, hlo.constant(np.int64(-1)))
 
@@ -287,7 +207,7 @@ def count(text: Any, args: tuple, kwargs: dict) -> Any:
     if len(args) != 1 or kwargs or not isinstance(args[0], str) or not args[0] or (found := native(text)) is None:
         return None
     wanted = args[0]
-    start, length = map(number_of, _places(found))
+    start, length = map(number_of, places_of(found))
 
     def goes_on(state: tuple[TracedArray, TracedArray]) -> TracedArray:
         trace = require_trace()
@@ -297,7 +217,7 @@ def count(text: Any, args: tuple, kwargs: dict) -> Any:
     def one(state: tuple[TracedArray, TracedArray]) -> tuple[TracedArray, TracedArray]:
         trace = require_trace()
         place, found = (number.instruction(trace) for number in state)
-        is_there = _stands_at(hlo.add(start.instruction(trace), place), wanted, hlo.constant(np.bool_(True)))
+        is_there = stands_at(hlo.add(start.instruction(trace), place), wanted, hlo.constant(np.bool_(True)))
         step = hlo.select(is_there, hlo.constant(np.int64(len(wanted))), hlo.constant(np.int64(1)))
         return number_of(hlo.add(place, step)), number_of(hlo.add(found, hlo.convert(is_there, hlo.S64)))
 
@@ -312,8 +232,8 @@ def count(text: Any, args: tuple, kwargs: dict) -> Any:
 def ord_(character: Any) -> Any:
     if not isinstance(character, Deferred):
         return ord(character)
-    found = _plain(character)
-    start, count = _places(found)
+    found = plain(character)
+    start, count = places_of(found)
     message = "ord() expected a character, but string of length {} found"
     require_trace().add_error_flag(hlo.ne(count, 1), TypeError, message, count)
     return number_of(hlo.convert(memory().at(start), hlo.S64))
@@ -338,7 +258,7 @@ def integer_of(text: Any, *base: Any) -> Any:
     """``int(text)``; of what has other characters than a few digits Python makes it, or raises its error."""
     if base or (found := native(text)) is None:
         return None
-    start, count = map(number_of, _places(found))
+    start, count = map(number_of, places_of(found))
 
     def goes_on(state: tuple[TracedArray, TracedArray]) -> TracedArray:
         return below(state[0], count)

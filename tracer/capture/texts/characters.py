@@ -29,7 +29,8 @@ from .deferred import Deferred, WrittenText
 from .formats import IN_USE, Formats, text_of
 
 Instruction = hlo.Instruction
-_PLACE, _LEAST_CAPACITY = "the characters of texts", 4096
+PLACE, _LEAST_CAPACITY = "the characters of texts", 4096
+ARE_KEYS = "whether texts that the program makes are keys"
 
 
 class Memory:
@@ -39,6 +40,9 @@ class Memory:
         self.codes = array_of_column(hlo.full(hlo.Shape(hlo.S32, (capacity,)), 0), False)
         self.end = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
         self.capacity, self.formats = capacity, Formats()
+        # For `interned`: from where on the texts lie that are keys, and what finds them.
+        self.top: Any = None
+        self.interned: Any = None
 
     def at(self, position: Instruction) -> Instruction:
         return hlo.reshape(hlo.dynamic_slice(self.now(), position, sizes=(1,)), ())
@@ -54,7 +58,8 @@ class Memory:
         trace = require_trace()
         begin = hlo.reshape(self.end.instruction(trace), ())
         end = hlo.add(begin, count)
-        trace.add_error_flag(hlo.gt(end, self.capacity), SizeBeyondBound, SizeBeyondBound.message(_PLACE))
+        limit = self.capacity if self.top is None else hlo.reshape(self.top.instruction(trace), ())
+        trace.add_error_flag(hlo.gt(end, limit), SizeBeyondBound, SizeBeyondBound.message(PLACE))
         self.end.set_value(hlo.reshape(end, (1,)))
         return begin
 
@@ -81,8 +86,10 @@ def memory() -> Memory:
     trace = require_trace()
     if trace.program.characters is None:
         with recording_in(trace.root):
-            capacity = trace.program.guessed_bounds.setdefault(_PLACE, _LEAST_CAPACITY)
-            trace.program.characters = Memory(capacity)
+            capacity = trace.program.guessed_bounds.setdefault(PLACE, _LEAST_CAPACITY)
+            trace.program.characters = held = Memory(capacity)
+            if ARE_KEYS in trace.program.guessed_bounds:
+                held.top = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), capacity), True)
     return trace.program.characters
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .... import hlo
@@ -47,3 +48,12 @@ def text_row(value: Any, is_plain: bool) -> hlo.Instruction:
 def text_of_row(row: hlo.Instruction, is_plain: bool) -> Any:
     parts = [hlo.reshape(hlo.slice(row, (k,), (k + 1,)), ()) for k in range(2)]
     return written_text(parts, is_plain)
+
+
+def written_rows(codes: hlo.Instruction, column: hlo.Instruction, constants: Sequence[str]) -> hlo.Instruction:
+    """The column of texts with known ones in the rows whose codes say so, from 1 on."""
+    for code, constant in enumerate(constants, 1):
+        row = hlo.broadcast(text_row(constant, True), column.shape.dimensions, (1,))
+        is_it = hlo.broadcast(hlo.eq(codes, code), column.shape.dimensions, (0,))
+        column = hlo.select(is_it, row, column)
+    return column
