@@ -5,7 +5,6 @@
 
 NOT_YET = {
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
-    "newcomers.letter_statistics": "error: ConcretizationError: The traced value s64[] is used for...",
     "pastimes.big_modular": "error: Python needs an integer and finds a traced value",
     "pastimes.permissions": "error: Python needs a bool and finds a traced value",
     "pastimes.reservoir": "error: TypeError: dtype <U1 has no XLA element type; supported...",
