@@ -22,15 +22,24 @@ class HostFunction:
     """A function of the operands' values that returns those of the results; what it raises is raised as it is.
 
     Of an operand it gets, by its kind, a "number" of Python's, a "scalar" of NumPy's, or an "array" that it cannot write to.
-    Programs call it by its ``name``, for as long as the object lives. only_raises: whether all that it does is to raise;
-    raises_behind_changes: whether Python is to make the call then.
+    Programs call it by its ``name``, for as long as the object lives. does_nothing: whether nothing is another outside when it
+    was called: it raises, or returns what it makes of the values; raises_behind_changes: whether Python is to make the call
+    where it raises. Where it makes the characters of a text in an array, and their count, native code does so in its place.
+    shows: of a number: the conversion, the specification, whether it is a "number" or a "scalar" of which dtype, and the letter
+    and the digits of a float that is shown as PyOS_double_to_string does, or None;
+    makes_text: of what this function of the same operands returns, and -1 for the count of None. direct: of one that has no
+    results, or says whether it has raised something that is over: what makes one that returns None, or True for that, and what
+    it tells of exceptions, which says whether they are over.
     """
 
     def __init__(
-        self, function: Callable[..., tuple[Any, ...]], description: str, kinds: Sequence[str], only_raises: bool = False
+        self, function: Callable[..., tuple[Any, ...]], description: str, kinds: Sequence[str], does_nothing: bool = False
     ) -> None:
-        self.function, self.description, self.kinds, self.only_raises = function, description, tuple(kinds), only_raises
+        self.function, self.description, self.kinds, self.does_nothing = function, description, tuple(kinds), does_nothing
         self.raises_behind_changes = False
+        self.shows: tuple[Any, ...] | None = None
+        self.makes_text: Callable[..., str | None] | None = None
+        self.direct: tuple[Callable[[Callable[[BaseException], bool]], Callable[..., bool | None]], Callable] | None = None
         self.name = f"{PREFIX}{next(_numbers)}"
         _functions[self.name] = self
 

@@ -41,6 +41,7 @@ ALLOWED = {
         "tracer.capture",
         "tracer.calls.again",
         "tracer.calls.host_call",
+        "tracer.calls.text_calls",
         "tracer.calls.leaves",
         "tracer.calls.library_effects",
         "tracer.calls.outside_state",

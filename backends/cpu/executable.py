@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -60,7 +61,7 @@ class NativeExecutable:
         steps: Sequence[Step] = (),
         raise_found: Callable[[int], Any] | None = None,
         left_to_python: tuple[type[Exception], ...] = (),
-        noting: Callable[[], Callable[[bool | None], None]] | None = None,
+        noting: tuple[ContextVar[Any], Callable[[list[Any]], None]] | None = None,
         put_back: Sequence[tuple[int, int]] = (),
     ) -> bool:
         """Let calls of the instance that fit the signature run this code directly.

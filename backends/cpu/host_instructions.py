@@ -90,16 +90,25 @@ class HostCall:
     """A Python function that evaluates one instruction, as native code calls it: the record of the call lies at ``address``.
 
     A function that a traced function calls gets objects of the operands that native code makes; any other evaluation gets the
-    address of the table.
+    address of the table. Of one that shows a number native code writes the text itself.
     """
 
     def __init__(self, instruction: Instruction) -> None:
         target = find_target(instruction.attributes["custom_call_target"]) if instruction.opcode == "custom-call" else None
         builder, shapes = records.Builder(), [operand.shape for operand in instruction.operands]
-        if isinstance(target, HostFunction) and _are_made_natively(target.kinds, shapes):
+        if isinstance(target, HostFunction) and target.shows is not None and unsupported_reason() is None:
+            record = made_records.showing_of(builder, target.shows, _places(instruction))
+        elif isinstance(target, HostFunction) and _are_made_natively(target.kinds, shapes):
             operands = [(kind, shape.dtype, shape.dimensions) for kind, shape in zip(target.kinds, shapes)]
-            function, has_arrays = _of_objects(instruction, target.function), bool(array_leaves(instruction.shape))
-            record = made_records.call_of(builder, function, operands, has_arrays)
+            if target.direct is not None:
+                flag = _HAS_FLAG if array_leaves(instruction.shape) else 0
+                record = made_records.call_of(builder, _direct(instruction, *target.direct), operands, flag)
+            elif target.makes_text is not None:
+                function = _raising(instruction, target.makes_text)
+                record = made_records.call_of(builder, function, operands, False, _places(instruction))
+            else:
+                function, has_arrays = _of_objects(instruction, target.function), bool(array_leaves(instruction.shape))
+                record = made_records.call_of(builder, function, operands, has_arrays)
         else:
             record = made_records.call_of(builder, _of_table(instruction, _evaluation(instruction, target)), (), True)
         self.address = builder.memory((made_records.Call * 1)(record))
@@ -108,13 +117,6 @@ class HostCall:
 
 def _of_objects(instruction: Instruction, function: Callable[..., tuple[Any, ...]]) -> Callable[..., None]:
     """A function of the operands, and of the address of a table where there are results, which it stores."""
-
-    def call(*operands: Any) -> tuple[Any, ...]:
-        try:
-            return function(*operands)
-        except BaseException as error:
-            _is_raised_by(instruction, error)
-            raise
 
     def call_and_store(*given: Any) -> None:
         *operands, table = given
@@ -127,7 +129,45 @@ def _of_objects(instruction: Instruction, function: Callable[..., tuple[Any, ...
 
     results = _Results(instruction)
     pointers = ctypes.c_void_p * results.count
-    return call_and_store if results.count else call
+    return call_and_store if results.count else _raising(instruction, function)
+
+
+# What is stored for a function without results, if anything: a byte that says whether it has returned True.
+_HAS_FLAG = 2
+
+
+def _direct(instruction: Instruction, make: Callable[..., Any], is_over: Callable[[BaseException], bool]) -> Callable[..., Any]:
+    """The function, whose exceptions tell of the instruction."""
+
+    def is_over_here(error: BaseException) -> bool:
+        try:
+            if is_over(error):
+                return True
+        except BaseException as other:
+            _is_raised_by(instruction, other)
+            raise
+        _is_raised_by(instruction, error)
+        return False
+
+    return make(is_over_here)
+
+
+def _raising(instruction: Instruction, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, whose exceptions tell of the instruction."""
+
+    def call(*operands: Any) -> Any:
+        try:
+            return function(*operands)
+        except BaseException as error:
+            _is_raised_by(instruction, error)
+            raise
+
+    return call
+
+
+def _places(instruction: Instruction) -> int:
+    """How many characters there is room for in the first result."""
+    return array_leaves(instruction.shape)[0].size
 
 
 def _of_table(instruction: Instruction, evaluate: Callable[[tuple[Any, ...]], Any]) -> Callable[[int], None]:

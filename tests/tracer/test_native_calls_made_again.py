@@ -1,5 +1,6 @@
 """Calls that have begun natively and that Python makes again: nothing outside is done twice, and nothing is left out."""
 
+import logging
 import os
 import threading
 from types import SimpleNamespace
@@ -211,3 +212,75 @@ def test_several_threads():
         thread.join()
     assert all(results)
     assert len(printed) == len(results) == 240
+
+
+class Counting:
+    """A standard output that calls a jitted function, which prints, too, for each line, and fails at some of them."""
+
+    def __init__(self, fails_at=None):
+        self.lines, self.fails_at = [], fails_at
+        self.inner = jit(self.told)
+
+    def told(self, number):
+        self.lines.append(f"inner {number}")
+        return number + 1
+
+    def write(self, text):
+        if text.strip():
+            if len(self.lines) == self.fails_at:
+                raise OSError("no room")
+            self.lines.append(text)
+            self.inner(len(self.lines))
+
+
+def said(x, k):
+    try:
+        print("first", x[0])
+        print("second")
+    except OSError as error:
+        print(str(error))
+    total = x[k]
+    print("end", total, sep="-", end="!\n")
+    x[0] = total
+    return total
+
+
+@pytest.mark.parametrize("fails_at", [None, 0, 2, 4])
+@pytest.mark.parametrize("k", [1, 9])
+def test_what_a_print_calls_is_a_part_of_it(monkeypatch, fails_at, k):
+    decorated = jit(said)
+    for number in range(3):
+        outcomes = []
+        for function in (said, decorated):
+            output, x = Counting(fails_at if number else None), X.copy()
+            with monkeypatch.context() as patched:
+                patched.setattr("sys.stdout", output)
+                try:
+                    found = function(x, k)
+                except Exception as error:
+                    found = repr(error)
+            outcomes.append((found, output.lines, x.tolist()))
+        assert outcomes[0] == outcomes[1]
+
+
+def test_loggers_are_told_once(caplog):
+    logger = logging.getLogger("phlox.tests.made_again")
+
+    def logs(x, k):
+        logger.warning("value %s at %d", x[0], k)
+        logger.error("keywords", extra={"place": 1})
+        x[0] = 2.0
+        return x[k]
+
+    decorated = jit(logs)
+    for k in (1, 2, 9, 1):
+        told = []
+        for function in (logs, decorated):
+            caplog.clear()
+            try:
+                function(X.copy(), k)
+            except IndexError:
+                pass
+            told.append([record.getMessage() for record in caplog.records])
+        assert told[0] == told[1]
+        assert len(told[0]) == 2

@@ -11,6 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,14 @@ import numpy as np
 Done = tuple[Any, Any, BaseException | None]
 
 
+# The last of what was done, until it is.
+_BEGUN: Done = (None, None, None)
+# What is being taken down. A native call sets it without a function of Python's.
+noted: ContextVar[list[Done] | None] = ContextVar("what a call does outside", default=None)
+
+
 class _Thread(threading.local):
     def __init__(self) -> None:
-        self.noted: list[Done] | None = None
         self.remaining: deque[Done] = deque()
         self.made_again: list[Done] | None = None
 
@@ -29,22 +35,9 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
-def noting() -> Callable[[bool | None], None]:
-    """From now on `once` takes down what a native call does, until what is returned is called: with True where Python makes it
-    again.
-
-    That is the next call that `made_again` is asked about in this thread.
-    """
-    done: list[Done] = []
-    thread = _thread
-    outer, thread.noted = thread.noted, done
-
-    def end(is_made_again: bool | None) -> None:
-        thread.noted = outer
-        if is_made_again:
-            thread.made_again = done
-
-    return end
+def make_again(done: list[Done]) -> None:
+    """Python makes a native call again that has done this: the next one that `made_again` is asked about in this thread."""
+    _thread.made_again = done
 
 
 def made_again() -> Beginning | None:
@@ -66,11 +59,11 @@ class Beginning:
     @contextmanager
     def noting(self) -> Iterator[None]:
         """Meanwhile `once` takes down what it does."""
-        outer, _thread.noted = _thread.noted, self.done
+        outer = noted.set(self.done)
         try:
             yield
         finally:
-            _thread.noted = outer
+            noted.reset(outer)
 
     @contextmanager
     def repeating(self) -> Iterator[None]:
@@ -87,27 +80,24 @@ class Beginning:
 def once(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """``function(*args, **kwargs)``, unless Python makes a call again in which this has been called already."""
     subject = args[0] if function is next else None
-    thread = _thread
-    noted = thread.noted
+    thread, taken_down = _thread, noted.get()
     if thread.remaining and thread.remaining[0][0] is subject:
         done = thread.remaining.popleft()
-        if noted is not None:
-            noted.append(done)
+        if taken_down is not None:
+            taken_down.append(done)
         _, value, error = done
         if error is not None:
             raise error
         return value
-    if noted is None:
+    if taken_down is None or taken_down and taken_down[-1] is _BEGUN:  # what a function calls is part of it
         return function(*args, **kwargs)
-    thread.noted = None  # what the function calls is part of it
+    taken_down.append(_BEGUN)
     try:
         value = function(*args, **kwargs)
     except BaseException as error:
-        noted.append((subject, None, error))
+        taken_down[-1] = subject, None, error
         raise
-    finally:
-        thread.noted = noted
-    noted.append((subject, value, None))
+    taken_down[-1] = subject, value, None
     return value
 
 

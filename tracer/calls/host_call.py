@@ -20,6 +20,7 @@ from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture
 from ..recording.makers import GIVEN, function_of_leaves
 from ..recording.trace import Trace
 from .again import once
+from .direct_calls import direct_call
 from .leaves import PYTHON_SCALARS
 from .random_generators import is_traced_generator, method_of_generator
 
@@ -78,13 +79,14 @@ def call_when_run(
     kwargs: dict[str, Any] | None = None,
     named: Any = None,
     lines: Sequence[Place] | None = None,
-    only_raises: bool = False,
+    does_nothing: bool = False,
     has_effects: bool = True,
 ) -> Any:
     """As `host_call`, of what may be called once more where Python makes a call again.
 
     It is called as ``named`` is in messages; what it raises is shown as coming from these lines, by default the user's.
-    only_raises: whether that is all that it does. has_effects: whether it is called, too, where nobody needs what it returns.
+    does_nothing: whether all that it does is to raise, or to make something of the values. has_effects: whether it is called,
+    too, where nobody needs what it returns.
     """
     kwargs, lines = kwargs or {}, places_of_users() if lines is None else lines
     leaves, structure = pytree.flatten(result_shapes)
@@ -96,12 +98,12 @@ def call_when_run(
         _checked(name, value, structure, results)
         return value
     values, arguments = pytree.flatten((args, kwargs), is_traced_generator)
-    given = [value for value in values if _is_given(value)]
+    given = [value for value in values if is_given(value)]
     traced = [value.handle if is_traced_generator(value) else value for value in given]
-    kinds = ["number" if value.weak_type and not value.ndim else "scalar" if value.is_scalar else "array" for value in traced]
+    kinds = list(map(kind_of_operand, traced))
     generators = {place: value.kind for place, value in enumerate(given) if is_traced_generator(value)}
     # Containers in them are made anew for each call.
-    arguments_of = function_of_leaves(arguments, [GIVEN if _is_given(value) else value for value in values])
+    arguments_of = function_of_leaves(arguments, [GIVEN if is_given(value) else value for value in values])
 
     shapes = [result.shape for result in results]
     is_caught = trace.program.open_tries > 0
@@ -122,14 +124,23 @@ def call_when_run(
             found = _checked(name, value, structure, results) if results or value is not None else ()
             return (*found, _FALSE) if is_caught else found
         except BaseException as error:
-            if is_caught and isinstance(error, Exception):
+            if is_over(error):
                 return (*[np.zeros(result.shape.dimensions, result.shape.dtype)[()] for result in results], np.bool_(True))
-            raised_at(error, *lines)
-            if host.raises_behind_changes and not isinstance(error, (StaleCapture, KeyboardInterrupt)):
-                raise RaisedBehindChanges(lambda error=error: error) from None
             raise
 
-    host = HostFunction(call, f"host_call of {name}", ["number", *kinds], only_raises)
+    def is_over(error: BaseException) -> bool:
+        if is_caught and isinstance(error, Exception):
+            return True
+        raised_at(error, *lines)
+        if host.raises_behind_changes and not isinstance(error, (StaleCapture, KeyboardInterrupt)):
+            raise behind_changes(error) from None
+        return False
+
+    host = HostFunction(call, f"host_call of {name}", ["number", *kinds], does_nothing)
+    if not results and not generators:
+        leaves_given = [GIVEN if is_given(value) else value for value in values]
+        make = direct_call(function, arguments, leaves_given, lambda value: _checked(name, value, structure, results))
+        host.direct = make, is_over
     trace.program.host_functions.append(host)
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(
@@ -147,7 +158,17 @@ def _traced(trace: Trace, call: hlo.Instruction, index: int, result: _Result) ->
     return TracedArray.from_instruction(trace, element, is_weak, is_scalar=result.kind is not np.ndarray)
 
 
-def _is_given(value: Any) -> bool:
+def behind_changes(error: BaseException) -> RaisedBehindChanges:
+    """What stands for an exception behind which Python makes the call."""
+    return RaisedBehindChanges(lambda: error)
+
+
+def kind_of_operand(value: TracedArray) -> str:
+    """What a function gets of a traced value, as `HostFunction` has it."""
+    return "number" if value.weak_type and not value.ndim else "scalar" if value.is_scalar else "array"
+
+
+def is_given(value: Any) -> bool:
     """Whether the program gives this to the function."""
     return isinstance(value, TracedArray) or is_traced_generator(value)
 

@@ -28,7 +28,7 @@ from ..outside.paths import MISSING, Path
 from ..recording import pytree
 from ..recording.errors import RaisedBehindChanges, StaleCapture
 from ..recording.ndarrays import array_form
-from .again import noting
+from .again import make_again, noted
 from .arguments import Call
 from .leaves import PackedLeaf, is_one_object
 from .native_places import Around, NotNative
@@ -86,7 +86,7 @@ def install(
         tuple(guards), call.keywords, tuple(results), structure, slots=of_arguments, errors=tuple(errors)
     )
     given = {"statics": statics, "around": around.finished(), "facts": facts, "steps": steps, "raise_found": raise_found}
-    given["noting"] = noting if is_made_again and _effects_of(recording)[1] else None
+    given["noting"] = (noted, make_again) if is_made_again and _effects_of(recording)[1] else None
     return installer(instance, signature, **given, left_to_python=_LEFT_TO_PYTHON, put_back=put_back)
 
 
@@ -121,13 +121,13 @@ def _effects_of(recording: Recording) -> tuple[bool, bool]:
 
     It has not raised anything then.
     """
-    raising = {host.name for host in recording.host_functions if host.only_raises}
+    harmless = {host.name for host in recording.host_functions if host.does_nothing}
     targets = {
         instruction.attributes.get("custom_call_target")
         for computation in recording.module.computations()
         for instruction in computation.instructions
         if EFFECTFUL in instruction.operation.traits and has_effects(instruction)
-    } - raising
+    } - harmless
     targets = {target for target in targets if target is None or clock_number(target) is None}
     draws = {target for target in targets if target is not None and draw_of(target) is not None}
     return bool(draws), bool(targets - draws)

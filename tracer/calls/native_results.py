@@ -18,8 +18,9 @@ from ..outside.effects import take_effect
 from ..recording import pytree
 from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_written, maker
 from .arguments import Call
-from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, entries_of, pieces_of, rows_of, text_of
+from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, entries_of, pieces_of, rows_of
 from .native_places import Around, NotNative
+from .native_texts import is_text, part_of
 from .traced_function import Effect, Output, Recording
 
 
@@ -78,10 +79,13 @@ def _unseen(results: Results, structure: pytree.Structure, outputs: Iterator[Out
             elif rows_of(results, elements, own) is not None:
                 yield from own
         return
-    if _is_left_to_python(structure) or is_written(structure):
-        own = list(itertools.islice(outputs, pytree.leaf_count(structure)))
-        yield from own if text_of(results, structure, own) is not None else ()
+    own = list(itertools.islice(outputs, pytree.leaf_count(structure)))
+    if part_of(results, structure, own) is not None:
+        yield from [output for output in own if output.kind in OF_RESULTS]
         return
+    if _is_left_to_python(structure):
+        return
+    outputs = iter(own)
     if kind is Maybe:
         flag = next(outputs)
         if auxiliary is None and flag.kind == "result":
@@ -139,11 +143,16 @@ class _Steps:
         if kind is type(None):
             yield self.step("object", object=None)
             return
-        if _is_left_to_python(structure) or is_written(structure):
-            own = list(itertools.islice(outputs, pytree.leaf_count(structure)))
-            if (text := text_of(self.results, structure, own)) is not None:
-                yield self.step("part", object=text)
-                return
+        own = list(itertools.islice(outputs, pytree.leaf_count(structure)))
+        if (part := part_of(self.results, structure, own)) is not None:
+            yield self.step("part", object=part)
+            return
+        outputs = iter(own)
+        is_left = _is_left_to_python(structure)
+        if is_written(structure) and not is_left:
+            yield from self._written(structure, outputs)
+            return
+        if is_left:
             leaves = [GIVEN if _is_given(output) else output.value for output in own]
             given = [output for output, leaf in zip(own, leaves) if leaf is GIVEN]
             for output in given:
@@ -170,6 +179,29 @@ class _Steps:
             yield self.step("attributes", len(children), attributes)
         else:
             yield self.step("call", len(children), maker(kind, auxiliary))
+
+    def _written(self, structure: pytree.Structure, outputs: Iterator[Output]) -> Iterator[Any]:
+        """What an expression makes, of texts among the characters, too."""
+        leaves: list[Any] = []
+        steps: list[Any] = []
+
+        def with_leaves(structure: pytree.Structure) -> pytree.Structure:
+            if is_text(structure):
+                steps.extend(self._structure(structure, outputs))
+                leaves.append(GIVEN)
+                return pytree.LEAF
+            if structure is not pytree.LEAF:
+                kind, auxiliary, children = structure
+                return kind, auxiliary, tuple(map(with_leaves, children))
+            output = next(outputs)
+            if _is_given(output):
+                steps.extend(self._output(output))
+            leaves.append(GIVEN if _is_given(output) else output.value)
+            return pytree.LEAF
+
+        written = with_leaves(structure)
+        yield from steps
+        yield self.step("call", sum([leaf is GIVEN for leaf in leaves]), function_of_leaves(written, leaves))
 
     def _list(self, making: Making, children: Sequence[pytree.Structure], outputs: Iterator[Output]) -> Iterator[Any]:
         """A list of elements and of rows of results, one after the other, or what is one of these."""

@@ -32,7 +32,7 @@ from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.libraries import attribute_of_library, note_class
 from .outside.surroundings import Surroundings, current_surroundings
-from .texts.deferred import Deferred, DeferredParts, WrittenText
+from .texts.deferred import Deferred, DeferredObject, DeferredParts, WrittenText
 from .texts.methods import method_of_text
 
 _NOTHING_GIVEN = object()
@@ -163,6 +163,7 @@ _READ: dict[type, Callable[[Any, str], Any]] = {
     Choice: lambda holder, name: each(lambda one: getattr_(one, name), holder),
     Deferred: method_of_text,
     DeferredParts: method_of_text,
+    DeferredObject: method_of_text,
     WrittenText: method_of_text,
     TracedArray: _of_traced,
     DynamicArray: _of_traced,

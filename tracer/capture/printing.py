@@ -8,6 +8,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,12 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
         stream = file if standard is None else getattr(sys, standard)
         once(print, *shown, sep=sep, end=end, file=stream, flush=flush)
 
-    call_later(print_now, *[told(value, ord("s")) for value in values])
+    shown = [told(value, ord("s")) for value in values]
+    if file is not None:
+        return call_later(print_now, *shown)
+    is_plain = not flush and (sep, end) == (" ", "\n")
+    printing = print if is_plain else partial(print, sep=sep, end=end, flush=flush)
+    call_later(partial(once, printing), *shown, named=print)
 
 
 def _log_function(function: Callable[..., None]) -> Callable[..., None]:
@@ -45,7 +51,14 @@ def _log_function(function: Callable[..., None]) -> Callable[..., None]:
         once(function, *args, **kwargs)
 
     log_now.__name__ = function.__name__
-    return lambda *args, **kwargs: call_later(log_now, args, kwargs)
+
+    def log(*args: Any, **kwargs: Any) -> None:
+        if kwargs:
+            call_later(log_now, args, kwargs)
+        else:
+            call_later(partial(once, function), *args, named=function)
+
+    return log
 
 
 # Loggers are told at every call, too, what the values are then.

@@ -25,7 +25,7 @@ from .new_entries import NewEntries
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
 from .places import CheckedGuard, FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
-from .rows import Container, Leaf, Numbers, Rows, Shared
+from .rows import Choice, Container, Leaf, Numbers, Rows, Shared, Shown
 from .texts import Text, number_format
 from .vectorcall_type import make_vectorcall_type
 
@@ -36,6 +36,7 @@ __all__ = [
     "BoundEntry",
     "CallSignature",
     "CheckedGuard",
+    "Choice",
     "Container",
     "EntryColumns",
     "Fact",
@@ -55,6 +56,7 @@ __all__ = [
     "Rows",
     "SameGuard",
     "Shared",
+    "Shown",
     "SizeGuard",
     "StaticGuard",
     "Step",

@@ -21,7 +21,7 @@ ASSEMBLY = """
 ; the results, runs the kernel, and returns the results as one object. Returns @does_not_fit if it does not fit.
 define internal ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %frame) {
 start:
-  %ending_at = alloca ptr
+  %noted_at = alloca [2 x ptr]
   %data_offset = field i64 %entry, Entry_data_offset
   %data = getelementptr i8, ptr %frame, i64 %data_offset
   %cells_distance = field i64 %entry, Entry_cells_distance
@@ -184,7 +184,7 @@ result_done:
   br label %next_result
 
 run:
-  %is_begun = call i1 @begin_noting(ptr %entry, ptr %ending_at)
+  %is_begun = call i1 @begin_noting(ptr %entry, ptr %noted_at)
   br i1 %is_begun, label %run_kernel, label %failed
 run_kernel:
   %kernel = field ptr %entry, Entry_kernel
@@ -220,7 +220,7 @@ compare_error:
   %is_other = icmp eq i32 %match, 0
   br i1 %is_other, label %leave_with_error, label %leave_to_python
 leave_with_error:
-  %is_ended_by_error = call i1 @end_noting(ptr %ending_at, i1 false)
+  %is_ended_by_error = call i1 @end_noting(ptr %entry, ptr %noted_at, i1 false)
   br label %leave
 leave_to_python:
   %clear_error = load ptr, ptr @PyErr_Clear
@@ -229,9 +229,9 @@ leave_to_python:
 make_again:
   ; No other entry is tried where Python is told that it makes the call again.
   call void @copy_saved(ptr %entry, ptr %frame, i1 false)
-  %ending = load ptr, ptr %ending_at
-  %was_not_noted = icmp eq ptr %ending, null
-  %is_told = call i1 @end_noting(ptr %ending_at, i1 true)
+  %noted = load ptr, ptr %noted_at
+  %was_not_noted = icmp eq ptr %noted, null
+  %is_told = call i1 @end_noting(ptr %entry, ptr %noted_at, i1 true)
   %left = select i1 %was_not_noted, ptr @does_not_fit, ptr @is_pythons
   br label %leave
 ask_for_errors:
@@ -254,7 +254,7 @@ raise_found:
   br label %leave
 
 end:
-  %is_ended = call i1 @end_noting(ptr %ending_at, i1 false)
+  %is_ended = call i1 @end_noting(ptr %entry, ptr %noted_at, i1 false)
   br i1 %is_ended, label %finish, label %failed
 finish:
   ; The first form of result needs no more than this.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from typing import Any
 
 from ....runtime.locks import new_lock
@@ -42,7 +43,7 @@ def bind_entry(
     raise_error: Callable[[int], Any] | None = None,
     raise_found: Callable[[int], Any] | None = None,
     left_to_python: tuple[type[Exception], ...] = (),
-    noting: Callable[[], Callable[[bool | None], None]] | None = None,
+    noting: tuple[ContextVar[Any], Callable[[list[Any]], None]] | None = None,
     put_back: Sequence[tuple[int, int]] = (),
 ) -> BoundEntry:
     """Binds a signature to a compiled kernel.
@@ -60,8 +61,8 @@ def bind_entry(
     raise_found: called with the code of an error that the signature's ``errors`` tell of, an s64; it must raise. Without it
         Python takes such a call.
     left_to_python: where the kernel has set an exception of one of these classes Python takes the call, too.
-    noting: called before the kernel is run. What it returns is called behind it, with True where Python takes the call, else
-        with None. In the first case no other entry is tried.
+    noting: a variable that is a new list while the kernel is run, and what is called with that where Python takes the call; no
+        other entry is tried then.
     put_back: the addresses and sizes of memory outside that has its contents from before the call again where Python takes it.
 
     Compiles nothing. Raises TypeError or ValueError if an object does not suit the signature, RuntimeError if this interpreter
@@ -105,7 +106,7 @@ def bind_entry(
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)
     record.found_error = None if raise_found is None else builder.object(raise_found)
     record.left_to_python = builder.object(left_to_python) if left_to_python else None
-    record.noting = None if noting is None else builder.object(noting)
+    record.noting, record.make_again = (None, None) if noting is None else map(builder.object, noting)
     return BoundEntry(signature, record, (owner, *builder.references))
 
 

@@ -8,9 +8,23 @@ without passes; functions off the fast path are marked ``optnone``, which makes 
 
 from __future__ import annotations
 
-from . import assembly, attempt, entries, finishing, guards, lookup, new_entries, places, python_calls, repetition, rows, texts
+from . import (
+    assembly,
+    attempt,
+    entries,
+    finishing,
+    guards,
+    lookup,
+    new_entries,
+    places,
+    python_calls,
+    repetition,
+    rows,
+    shown,
+    texts,
+)
 
-_PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, texts, entries, new_entries, python_calls)
+_PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, texts, shown, entries, new_entries, python_calls)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
 SMALL_FRAME = 1 << 11
@@ -22,6 +36,7 @@ FUNCTIONS = (
     *finishing.FUNCTIONS,
     *rows.FUNCTIONS,
     *texts.FUNCTIONS,
+    *shown.FUNCTIONS,
     *entries.FUNCTIONS,
     *new_entries.FUNCTIONS,
     "PyContextVar_Get",

@@ -56,7 +56,8 @@ class Part(ctypes.Structure):
     that of a container, or the constants of a leaf; codes: or the numbers of shared objects, which are held from the place
     ``shared`` on, counted from the memory of the results; the columns codes, length and start are -8 where there are none. Of a
     text codes are its characters, parts the formats of numbers among these, capacity where it begins if that is known, and
-    shared is 1 where its place and its length stand in one column, the start.
+    shared is 1 where its place and its length stand in one column, the start. Of a choice the capacity is 1 where its number
+    is a byte.
     """
 
     _fields_ = [
@@ -79,18 +80,36 @@ class Format(ctypes.Structure):
     _fields_ = [(field.name, c_int64) for field in dataclasses.fields(texts.NumberFormat)]
 
 
+class Showing(ctypes.Structure):
+    """How a number is shown, as `rows.Showing` says; the specification is null where there is none, and the letter 0."""
+
+    _fields_ = [
+        ("letter", c_int64),
+        ("digits", c_int64),
+        ("conversion", c_int64),
+        ("specification", c_void_p),
+        ("made", Result),
+    ]
+
+
 class Call(ctypes.Structure):
-    """A call of a Python function by a program, as `python_calls` has it. operands: `Result` records of the objects."""
+    """A call of a Python function by a program, as `python_calls` has it. operands: `Result` records of the objects.
+
+    passes_table: 1 where it gets the address of the results' part of the table, 2 where that is one byte, which says whether
+    it has returned True. places: of how many characters there is room for a text that it returns. Without a function the text
+    of a number is written there: operands is a `Showing`.
+    """
 
     _fields_ = [
         ("function", c_void_p),
         ("count", c_int64),
         ("operands", c_void_p),
         ("passes_table", c_int64),
+        ("places", c_int64),
     ]
 
 
-RECORDS = (Result, Numbers, Part, Format, Call)
+RECORDS = (Result, Numbers, Part, Format, Showing, Call)
 
 
 def result_of(builder: Builder, result: ResultSpec, allocate: int) -> Result:
@@ -138,6 +157,12 @@ def part_of(builder: Builder, part: rows.Part, results: Sequence[ResultSpec]) ->
             )
         case texts.Text():
             return _text_of(builder, part)
+        case rows.Shown(result=number, showing=showing):
+            made = builder.table([_showing_of(builder, *showing)])[0]
+            return Part(rows.PART_SHOWN, 1, made, codes=offset_of(number))
+        case rows.Choice(number=number, parts=parts, is_flag=is_flag):
+            made = builder.table([part_of(builder, one, results) for one in parts])[0]
+            return Part(rows.PART_CHOICE, len(parts), made, codes=offset_of(number), capacity=is_flag)
 
 
 def _text_of(builder: Builder, text: texts.Text) -> Part:
@@ -177,11 +202,28 @@ def of_memory(builder: Builder, kind: str, dtype: np.dtype, shape: tuple[int, ..
 
 
 def call_of(
-    builder: Builder, function: object, operands: Sequence[tuple[str, np.dtype, tuple[int, ...]]], passes_table: bool
+    builder: Builder,
+    function: object,
+    operands: Sequence[tuple[str, np.dtype, tuple[int, ...]]],
+    passes_table: int,
+    places: int = 0,
 ) -> Call:
     """The record of a call. operands: whether a "number", a "scalar" or an "array" is made of each, its dtype and shape."""
     made = [of_memory(builder, *one) for one in operands]
-    return Call(builder.object(function), len(made), builder.table(made)[0], passes_table)
+    return Call(builder.object(function), len(made), builder.table(made)[0], passes_table, places)
+
+
+def showing_of(builder: Builder, showing: rows.Showing, places: int) -> Call:
+    """The record of what writes the text of a number."""
+    return Call(None, 0, builder.table([_showing_of(builder, *showing)])[0], False, places)
+
+
+def _showing_of(
+    builder: Builder, conversion: int, specification: str, kind: str, dtype: np.dtype, form: tuple[str, int] | None
+) -> Showing:
+    given = builder.object(specification) if specification else None
+    letter, digits = (0, 0) if form is None else (ord(form[0]), form[1])
+    return Showing(letter, digits, conversion, given, of_memory(builder, kind, dtype, ()))
 
 
 def offset_of(number: int | None) -> int:

@@ -39,7 +39,8 @@ NAMES = (CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL, DROP_HIDDEN)
 ASSEMBLY = f"""
 ; Calls a Python function with objects made of operands; returns 0, or CALL_FAILED with the exception set. table: the addresses
 ; of the operands' data, then of the results'. The function gets the address of the part of it that no objects are made of, too,
-; where it asks for it.
+; where it asks for it. Where there is no function the text of a number is written, where there are places for characters the
+; text that it returns (`texts`).
 define i32 @{CALL_PYTHON}(ptr %call, ptr %table) noinline {{
 start:
   %ensure = load ptr, ptr @PyGILState_Ensure
@@ -48,6 +49,15 @@ start:
   %count = field i64 %call, Call_count
   %first_record = field ptr %call, Call_operands
   %passes_table = field i64 %call, Call_passes_table
+  %places = field i64 %call, Call_places
+  %no_function = icmp eq ptr %function, null
+  br i1 %no_function, label %write_number, label %allocate_objects
+write_number:
+  %is_shown = call i1 @write_shown(ptr %first_record, i64 %places, ptr %table)
+  %none = load ptr, ptr @none
+  %shown = select i1 %is_shown, ptr %none, ptr null
+  br label %done
+allocate_objects:
   %all = add i64 %count, 1
   %objects_size = shl i64 %all, 3
   %allocate = load ptr, ptr @PyMem_Malloc
@@ -59,8 +69,8 @@ no_memory:
   %nothing = call ptr %set()
   br label %done
 next:
-  %made = phi i64 [ 0, %start ], [ %made_after, %make ]
-  %record = phi ptr [ %first_record, %start ], [ %record_after, %make ]
+  %made = phi i64 [ 0, %allocate_objects ], [ %made_after, %make ]
+  %record = phi ptr [ %first_record, %allocate_objects ], [ %record_after, %make ]
   %data_at = getelementptr ptr, ptr %table, i64 %made
   %is_complete = icmp eq i64 %made, %count
   br i1 %is_complete, label %complete, label %make
@@ -74,7 +84,7 @@ make:
   %no_object = icmp eq ptr %object, null
   br i1 %no_object, label %drop, label %next
 complete:
-  %has_table = icmp ne i64 %passes_table, 0
+  %has_table = icmp eq i64 %passes_table, 1
   br i1 %has_table, label %pass_table, label %call_function
 pass_table:
   %from_pointer = load ptr, ptr @PyLong_FromVoidPtr
@@ -94,10 +104,30 @@ drop:
   call void @drop_all(ptr %objects, i64 %held)
   %free = load ptr, ptr @PyMem_Free
   call void %free(ptr %objects)
+  %returns_text = icmp ne i64 %places, 0
+  br i1 %returns_text, label %write, label %drop_value
+write:
+  %results_at = getelementptr ptr, ptr %table, i64 %count
+  %is_written = call i1 @write_text(ptr %value, i64 %places, ptr %results_at)
+  %none_object = load ptr, ptr @none
+  %written = select i1 %is_written, ptr %none_object, ptr null
+  br label %done
+drop_value:
+  %stores_flag = icmp eq i64 %passes_table, 2
+  br i1 %stores_flag, label %store_flag, label %drop_returned
+store_flag:
+  %flag_place = getelementptr ptr, ptr %table, i64 %count
+  %flag_at = load ptr, ptr %flag_place
+  %true_object = load ptr, ptr @true
+  %is_true = icmp eq ptr %value, %true_object
+  %flag = zext i1 %is_true to i8
+  store i8 %flag, ptr %flag_at
+  br label %drop_returned
+drop_returned:
   call void @drop(ptr %value)
   br label %done
 done:
-  %result = phi ptr [ null, %no_memory ], [ %value, %drop ]
+  %result = phi ptr [ %shown, %write_number ], [ null, %no_memory ], [ %written, %write ], [ %value, %drop_returned ]
   %failed = icmp eq ptr %result, null
   %code = select i1 %failed, i32 {CALL_FAILED}, i32 0
   %release = load ptr, ptr @PyGILState_Release

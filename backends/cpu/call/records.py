@@ -24,6 +24,7 @@ from . import (
     outside,
     places,
     rows,
+    shown,
     texts,
     vectorcall_type,
 )
@@ -116,9 +117,9 @@ class Entry(ctypes.Structure):
     if the signature has names. is_array_alone: whether the result is one new array. words: what has to stand outside, as
     `outside` tells; variables: context variables, and what they have to be. apart: what must not share memory. errors: where
     the codes of errors stand in the frame; found_error: what is called with such a code, null where Python takes the call;
-    left_to_python: the classes of exceptions of the kernel where it does, too; noting: what is called before the kernel is run,
-    and returns what is called behind it, with True where Python takes the call; put_back: the memory that is as it was then,
-    and is saved in the frame.
+    left_to_python: the classes of exceptions of the kernel where it does, too; noting: a context variable that is a new list
+    while the kernel is run; make_again: what is called with that where Python takes the call; put_back: the memory that is as
+    it was then, and is saved in the frame.
     """
 
     _fields_ = [
@@ -153,6 +154,7 @@ class Entry(ctypes.Structure):
         ("found_error", c_void_p),
         ("left_to_python", c_void_p),
         ("noting", c_void_p),
+        ("make_again", c_void_p),
         ("put_back", c_void_p),
         ("put_back_end", c_void_p),
         ("saved_offset", c_int64),
@@ -175,7 +177,20 @@ def names() -> dict[str, int]:
         f"{record.__name__}_{field[0]}": getattr(record, field[0]).offset for record in _RECORDS for field in record._fields_
     }
     values |= {f"{record.__name__}_SIZE": ctypes.sizeof(record) for record in _RECORDS}
-    for module in (layout, entry_code, attempt, places, finishing, rows, texts, entries, new_entries, lookup, vectorcall_type):
+    for module in (
+        layout,
+        entry_code,
+        attempt,
+        places,
+        finishing,
+        rows,
+        texts,
+        shown,
+        entries,
+        new_entries,
+        lookup,
+        vectorcall_type,
+    ):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
 
@@ -322,7 +337,7 @@ class Builder:
         packed_count: int,
         put_back: Sequence[tuple[int, int]],
     ) -> Entry:
-        """The record of the whole; its fields hash, error, found_error, left_to_python and noting are left empty."""
+        """The record of the whole; its fields hash, error, found_error, left_to_python, noting, make_again are left empty."""
         words_at = self._pairs(words)
         variables_at = self.object_array([one for variable in variables for one in variable])
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))

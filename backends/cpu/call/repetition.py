@@ -3,54 +3,78 @@
 from __future__ import annotations
 
 # In the form of `entry_code`'s.
-FUNCTIONS = ("PyErr_Fetch", "PyErr_Restore")
+FUNCTIONS = ("PyContextVar_Reset", "PyContextVar_Set", "PyErr_Fetch", "PyErr_Restore")
 
 ASSEMBLY = """
-; Lets Python take down what is done from now on; notes the function that ends this, NULL where there is none. Whether nothing
+; Lets a context variable be a new list; notes that, and the token that takes it back, NULL where there is none. Whether nothing
 ; was raised.
-define internal i1 @begin_noting(ptr %entry, ptr %ending_at) {
+define internal i1 @begin_noting(ptr %entry, ptr %noted_at) {
 start:
-  store ptr null, ptr %ending_at
-  %begin = field ptr %entry, Entry_noting
-  %notes_nothing = icmp eq ptr %begin, null
-  br i1 %notes_nothing, label %fine, label %ask
-ask:
-  %call = load ptr, ptr @PyObject_CallNoArgs
-  %ending = call ptr %call(ptr %begin)
-  store ptr %ending, ptr %ending_at
-  %failed = icmp eq ptr %ending, null
-  br i1 %failed, label %raised, label %fine
+  %token_at = getelementptr ptr, ptr %noted_at, i64 1
+  store ptr null, ptr %noted_at
+  store ptr null, ptr %token_at
+  %variable = field ptr %entry, Entry_noting
+  %notes_nothing = icmp eq ptr %variable, null
+  br i1 %notes_nothing, label %fine, label %make
+make:
+  %make_list = load ptr, ptr @PyList_New
+  %list = call ptr %make_list(i64 0)
+  %no_list = icmp eq ptr %list, null
+  br i1 %no_list, label %raised, label %begin
+begin:
+  %set = load ptr, ptr @PyContextVar_Set
+  %token = call ptr %set(ptr %variable, ptr %list)
+  %not_set = icmp eq ptr %token, null
+  br i1 %not_set, label %drop_list, label %note
+note:
+  store ptr %list, ptr %noted_at
+  store ptr %token, ptr %token_at
+  br label %fine
+drop_list:
+  call void @drop(ptr %list)
+  br label %raised
 fine:
   ret i1 true
 raised:
   ret i1 false
 }
 
-; Ends this, and says whether Python makes the call again. An exception that is set stays so, before one that is raised here.
-; Whether nothing was raised here.
-define internal i1 @end_noting(ptr %ending_at, i1 %is_made_again) {
+; Ends this, and hands on the list where Python makes the call again. An exception that is set stays so, before one that is
+; raised here. Whether nothing was raised here.
+define internal i1 @end_noting(ptr %entry, ptr %noted_at, i1 %is_made_again) {
 start:
   %type_at = alloca ptr
   %value_at = alloca ptr
   %traceback_at = alloca ptr
-  %ending = load ptr, ptr %ending_at
-  %notes_nothing = icmp eq ptr %ending, null
-  br i1 %notes_nothing, label %fine, label %tell
-tell:
+  %list = load ptr, ptr %noted_at
+  %notes_nothing = icmp eq ptr %list, null
+  br i1 %notes_nothing, label %fine, label %end
+end:
   %fetch = load ptr, ptr @PyErr_Fetch
   call void %fetch(ptr %type_at, ptr %value_at, ptr %traceback_at)
-  %true_object = load ptr, ptr @true
-  %none_object = load ptr, ptr @none
-  %said = select i1 %is_made_again, ptr %true_object, ptr %none_object
+  %token_at = getelementptr ptr, ptr %noted_at, i64 1
+  %token = load ptr, ptr %token_at
+  %variable = field ptr %entry, Entry_noting
+  %reset = load ptr, ptr @PyContextVar_Reset
+  %not_reset = call i32 %reset(ptr %variable, ptr %token)
+  call void @drop(ptr %token)
+  %is_reset = icmp eq i32 %not_reset, 0
+  %tells = and i1 %is_reset, %is_made_again
+  br i1 %tells, label %tell, label %told
+tell:
+  %make_again = field ptr %entry, Entry_make_again
   %call = load ptr, ptr @PyObject_CallOneArg
-  %answer = call ptr %call(ptr %ending, ptr %said)
+  %answer = call ptr %call(ptr %make_again, ptr %list)
+  %is_told = icmp ne ptr %answer, null
   call void @drop(ptr %answer)
-  call void @drop(ptr %ending)
+  br label %told
+told:
+  %is_fine = phi i1 [ %is_reset, %end ], [ %is_told, %tell ]
+  call void @drop(ptr %list)
   %type = load ptr, ptr %type_at
   %was_clear = icmp eq ptr %type, null
   br i1 %was_clear, label %look, label %restore
 look:
-  %is_fine = icmp ne ptr %answer, null
   ret i1 %is_fine
 restore:
   %value = load ptr, ptr %value_at

@@ -10,7 +10,7 @@ import numpy as np
 from .texts import Text
 
 # Of the kinds of parts, those of containers are steps' (`finishing.STEPS`).
-PART_LEAF, PART_PIECES, PART_ROWS, PART_SHARED, PART_TEXT = range(-5, 0)
+PART_LEAF, PART_PIECES, PART_ROWS, PART_SHARED, PART_TEXT, PART_CHOICE, PART_SHOWN = range(-7, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,19 @@ class Numbers:
     kind: str
     dtype: np.dtype
     shape: tuple[int, ...] = ()
+
+
+# How a number is shown: the conversion, the specification, what it is, a "number" or a "scalar" of a dtype, and, of floats that
+# PyOS_double_to_string shows, its letter and the digits behind the point, else None.
+Showing = tuple[int, str, str, np.dtype, tuple[str, int] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The text of a number, a result."""
+
+    result: int
+    showing: Showing
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +92,16 @@ class Shared:
     part: Part
 
 
-Part = Leaf | Container | Rows | Shared | Text
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """One of the parts, that whose number an s64 result is; of two parts it ``is_flag`` where a byte is."""
+
+    number: int
+    parts: tuple[Part, ...]
+    is_flag: bool = False
+
+
+Part = Leaf | Container | Rows | Shared | Text | Choice | Shown
 
 
 def room(part: Part) -> int:
@@ -91,6 +113,8 @@ def room(part: Part) -> int:
             return len(parts) + max(map(room, parts), default=0)
         case Rows(part=one) | Shared(part=one):
             return room(one)
+        case Choice(parts=parts):
+            return max(map(room, parts))
     return 0
 
 
@@ -109,7 +133,19 @@ start:
   switch i64 %kind, label %next [ i64 PART_LEAF, label %leaf
                                   i64 PART_PIECES, label %new_list
                                   i64 PART_SHARED, label %shared
-                                  i64 PART_TEXT, label %text ]
+                                  i64 PART_TEXT, label %text
+                                  i64 PART_SHOWN, label %shown_number
+                                  i64 PART_CHOICE, label %choice ]
+shown_number:
+  %shown_place_offset = field i64 %part, Part_codes
+  %shown_place = getelementptr i8, ptr %memory, i64 %shown_place_offset
+  %shown_at = load ptr, ptr %shown_place
+  %shown = tail call ptr @shown(ptr %parts, ptr %shown_at)
+  ret ptr %shown
+choice:
+  %chosen_part = call ptr @chosen_part(ptr %part, ptr %memory)
+  %chosen = tail call ptr @part_in_row(ptr %chosen_part, ptr %memory, i64 %row, ptr %stack)
+  ret ptr %chosen
 text:
   %made_text = tail call ptr @text_in_row(ptr %part, ptr %memory, i64 %row)
   ret ptr %made_text
@@ -193,6 +229,35 @@ drop_list:
   br label %none
 none:
   ret ptr null
+}
+
+; The part that a choice is.
+define internal ptr @chosen_part(ptr %part, ptr %memory) {
+start:
+  %count = field i64 %part, Part_count
+  %parts = field ptr %part, Part_parts
+  %offset = field i64 %part, Part_codes
+  %is_flag = field i64 %part, Part_capacity
+  %number_place = getelementptr i8, ptr %memory, i64 %offset
+  %number_at = load ptr, ptr %number_place
+  %is_wide = icmp eq i64 %is_flag, 0
+  br i1 %is_wide, label %number, label %flag
+number:
+  %whole = load i64, ptr %number_at
+  br label %found
+flag:
+  %byte = load i8, ptr %number_at
+  %is_set = icmp ne i8 %byte, 0
+  %as_number = zext i1 %is_set to i64
+  br label %found
+found:
+  %given = phi i64 [ %whole, %number ], [ %as_number, %flag ]
+  %last = sub i64 %count, 1
+  %is_inside = icmp ult i64 %given, %count
+  %inside = select i1 %is_inside, i64 %given, i64 %last
+  %distance = mul i64 %inside, Part_SIZE
+  %chosen = getelementptr i8, ptr %parts, i64 %distance
+  ret ptr %chosen
 }
 
 ; Appends the object of a part to a list; whether that was possible, otherwise an exception is set.

@@ -97,7 +97,7 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
     formats = None
     if any(leaf.text is not None for leaf in form.leaves):
         held = memory()
-        numbers.append(TracedArray.from_instruction(trace, held.now(), is_scalar=False))
+        numbers.append(held.returned())
         formats = held.formats
     lists = _lists_in(form.structure)
     form = replace(form, structure=_of_lists(form.structure))

@@ -276,7 +276,7 @@ def integer_of(text: Any, *base: Any) -> Any:
     none = hlo.select(hlo.eq(instruction_of(count), 0), hlo.constant(np.int64(-1)), zero)
     _, number = while_loop(goes_on, one, (number_of(zero), number_of(none)))
     is_one = _flag(hlo.ge(instruction_of(number), 0))
-    return cond(is_one, lambda: number, lambda: call_when_run(int, 0, for_host((found,))))
+    return cond(is_one, lambda: number, lambda: call_when_run(int, 0, for_host((found,)), does_nothing=True))
 
 
 _MOST_DIGITS = 18

@@ -19,6 +19,7 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.loops import while_loop
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import SizeBeyondBound
 from ...recording.intervals import note_interval
@@ -43,12 +44,20 @@ class Memory:
         # For `interned`: from where on the texts lie that are keys, and what finds them.
         self.top: Any = None
         self.interned: Any = None
+        self._returned: TracedArray | None = None
 
     def at(self, position: Instruction) -> Instruction:
         return hlo.reshape(hlo.dynamic_slice(self.now(), position, sizes=(1,)), ())
 
     def now(self) -> Instruction:
         return self.codes.instruction(require_trace())
+
+    def returned(self) -> TracedArray:
+        """The characters as a result; that of all texts, where nothing has been written in between."""
+        now = self.now()
+        if self._returned is None or self._returned.root_storage.instruction is not now:
+            self._returned = TracedArray.from_instruction(require_trace(), now, is_scalar=False)
+        return self._returned
 
     def put(self, position: Instruction, codes: Instruction) -> None:
         self.codes.set_value(hlo.dynamic_update_slice(self.now(), hlo.reshape(codes, (codes.shape.size,)), position))
@@ -103,8 +112,8 @@ def text_at(start: Instruction, length: Instruction, is_plain: bool = True) -> W
 def as_result(text: WrittenText) -> Deferred:
     """The text as Python has it when the program has run."""
     held = memory()
-    codes = TracedArray.from_instruction(require_trace(), held.now(), is_scalar=False)
-    return Deferred(TextAmongCharacters(None if text.is_plain else held.formats), codes, text.start, text.length)
+    make = TextAmongCharacters(None if text.is_plain else held.formats)
+    return pytree.put_together(Deferred, make, (held.returned(), text.start, text.length))
 
 
 @dataclass(frozen=True)

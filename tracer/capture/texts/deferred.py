@@ -89,6 +89,14 @@ class DeferredParts(Deferred):
     __add__ = __radd__ = __mul__ = __mod__ = Deferred._refuse
 
 
+class DeferredObject(Deferred):
+    """What is no text, and is made when the program runs: an exception."""
+
+    __slots__ = ()
+
+    __add__ = __radd__ = __mul__ = __mod__ = __getitem__ = Deferred._refuse
+
+
 class WrittenText(Deferred):
     """A text that lies among the program's characters, where and for how many of these (`characters`).
 
@@ -126,7 +134,7 @@ class _WithOptions:
 
     def __call__(self, *values: Any) -> Any:
         with np.printoptions(**self.options):
-            return _when_run(self.function)(*values)
+            return when_run(self.function)(*values)
 
     def __eq__(self, other: Any) -> bool:
         return type(other) is _WithOptions and (other.function, other.options) == (self.function, self.options)
@@ -140,7 +148,8 @@ def _with_options(function: Callable[..., Any]) -> Callable[..., Any]:
     return function if trace is None or options == trace.program.print_options else _WithOptions(function, options)
 
 
-def _when_run(function: Callable[..., Any]) -> Callable[..., Any]:
+def when_run(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What makes a `Deferred` of values that are known."""
     return function.when_run if isinstance(function, FString) else function
 
 
@@ -161,8 +170,8 @@ def _with_open_arguments(value: Any) -> Any:
     if not isinstance(value, BaseException) or not is_open(value):
         return value
     if type(value).__module__ == "builtins" and not vars(value) and value.__cause__ is None:
-        return Deferred(type(value), *value.args)
-    return Deferred(ExceptionOf(type(value)), value.args, vars(value), value.__cause__)
+        return DeferredObject(type(value), *value.args)
+    return DeferredObject(ExceptionOf(type(value)), value.args, vars(value), value.__cause__)
 
 
 class ExceptionOf:
@@ -193,9 +202,9 @@ def _text_of(kind: type[Deferred], function: Callable[..., Any], parts: Sequence
 
 
 # A compiled call puts the text together of values that are known then.
-for _kind in (Deferred, DeferredParts):
+for _kind in (Deferred, DeferredParts, DeferredObject):
     pytree.register_pytree(_kind, lambda text: (text.values, text.function), partial(_text_of, _kind))
-    register_maker(_kind, _when_run)
+    register_maker(_kind, when_run)
 
 
 def _written_text(source: Source, function: Callable[..., Any], parts: Sequence[pytree.Structure]) -> str | None:
@@ -263,15 +272,15 @@ def for_host(values: Any) -> Any:
     )
 
 
-def call_later(function: Callable[..., None], *values: Any) -> None:
-    """Call the function with these values whenever the program comes here."""
+def call_later(function: Callable[..., None], *values: Any, named: Any = None) -> None:
+    """Call the function with these values whenever the program comes here; messages call it as ``named`` is."""
     shown = _with_options(function)
-    call_when_run(lambda *given: shown(*given), None, for_host(values), named=function)
+    call_when_run(shown, None, for_host(values), named=function if named is None else named)
 
 
 def raise_later(function: Callable[..., None], *values: Any, lines: Sequence[Place]) -> None:
     """As `call_later`, of what does nothing but raise, from these lines."""
-    call_when_run(lambda *given: function(*given), None, for_host(values), named=function, lines=lines, only_raises=True)
+    call_when_run(function, None, for_host(values), named=function, lines=lines, does_nothing=True)
 
 
 # What functions say of texts among the program's characters, or None (`answers`).
@@ -290,7 +299,7 @@ def asked(function: Callable[..., Any], example: Any, *values: Any) -> Any:
         return function(*values)
     if (found := answered(function, *values)) is not None:
         return found
-    return call_when_run(lambda *given: function(*given), example, for_host(values))
+    return call_when_run(lambda *given: function(*given), example, for_host(values), does_nothing=True)
 
 
 CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
@@ -343,7 +352,7 @@ def text_with_number(number: int, *texts: str) -> str:
 def is_text(value: Any) -> bool:
     if type(value) is Choice:
         return all(map(is_text, value.values))
-    return isinstance(value, (str, Deferred)) and type(value) is not DeferredParts
+    return isinstance(value, (str, Deferred)) and type(value) not in (DeferredParts, DeferredObject)
 
 
 def is_longer_text(before: Any, after: Any) -> bool:

@@ -67,7 +67,8 @@ class Formats:
         for kind in set(kinds.tolist()):
             own, (conversion, specification, dtype, is_weak) = np.flatnonzero(kinds == kind), self.known[kind]
             values = bits[own].view(dtype)[:: 8 // dtype.itemsize]
-            is_weak |= dtype == np.float64 and specification != ""  # of which NumPy makes what Python does, and slower
+            # Of a float64 NumPy makes what Python does, and slower.
+            is_weak |= dtype == np.float64 and specification != "" and conversion == -1
             text = f"{{{'' if conversion == -1 else '!' + chr(conversion)}:{specification}}}".format
             for place, one in zip(own.tolist(), map(text, values.tolist() if is_weak else values)):
                 shown[place] = one

@@ -6,6 +6,7 @@ import operator
 import re
 from typing import Any
 
+from ...recording.array import TracedArray
 from ..special_methods import special_method
 from .deferred import CONVERSIONS, Deferred, FString, concrete, is_open, is_text
 
@@ -16,8 +17,12 @@ _TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord(
 def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
     """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
     has_specification = not isinstance(specification, str) or specification != ""
-    if type(value).__str__ is BaseException.__str__ and conversion != ord("r") and len(value.args) == 1:
-        return value.args[0] if is_text(value.args[0]) else value
+    if isinstance(value, BaseException) and conversion in (-1, ord("s")) and len(value.args) == 1:
+        (only,), says = value.args, type(value).__str__
+        if says is KeyError.__str__:
+            return text((only, ord("r"), ""))
+        if says is BaseException.__str__:
+            return text((only, ord("s"), "")) if isinstance(only, TracedArray) else only if is_text(only) else value
     if conversion == -1 and (method := special_method(value, "__format__")) is not None:
         return method(specification)
     method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))

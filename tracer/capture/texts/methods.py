@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...recording.errors import TracerError
-from .deferred import Deferred, DeferredParts, asked
+from .deferred import Deferred, DeferredObject, DeferredParts, asked
 
 
 class TextMethod:
@@ -37,6 +37,8 @@ def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     answers = _ANSWERS_OF_LISTS if type(value) is DeferredParts else _ANSWERS
     if name in answers:
         return lambda *args, **kwargs: asked(TextMethod(name), answers[name], value, args, kwargs)
+    if type(value) is DeferredObject:
+        raise TracerError(f"{name} of an object that is made of traced values is known when the program runs")
     if name not in dir(str) or name in _LEFT_OUT or type(value) is DeferredParts:
         kind = "list" if type(value) is DeferredParts else "str"
         raise TracerError(f"{kind}.{name} of a text that depends on traced values is known when the program runs")

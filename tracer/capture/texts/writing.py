@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
-from ...calls.host_call import call_when_run
+from ...calls.text_calls import characters_of_number, characters_of_text
 from ...control_flow.branches import switch
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
@@ -19,12 +19,14 @@ from ..choices import Choice
 from ..forms import TEXTS
 from ..lists.runs import instruction_of, number_of
 from .characters import below, memory, text_at
-from .deferred import Deferred, FString, WrittenText, for_host, is_text, text_with_number
+from .deferred import Deferred, FString, WrittenText, for_host, is_open, is_text, text_with_number
 from .formats import IN_USE, PAYLOAD, codes_of
 
 Instruction = hlo.Instruction
 _PLACE_OF_HOST, _LEAST_OF_HOST = "the texts that Python makes", 256
 _MOST_DIGITS = 20
+# Numbers whose text native code asks the interpreter for.
+_SHOWN = (hlo.F64, hlo.F32, hlo.S64, hlo.S32)
 _TRUTH_VALUES = ("False", "True")
 
 
@@ -136,6 +138,15 @@ def _shown(value: Any, specification: Any, conversion: int, is_plain: bool) -> I
     if is_text(value) and specification == "" and is_told:
         yield from _parts(value, is_plain)
         return
+    if type(specification) is str and not is_open(value):
+        yield FString((conversion,))((value, specification))
+        return
+    if type(value) is Choice and type(specification) is str:
+        if not any(map(is_open, value.values)):
+            yield Choice(value.number, [FString((conversion,))((one, specification)) for one in value.values])
+            return
+        yield _one_of(value.number, [Deferred(FString((conversion,)), (one, specification)) for one in value.values], is_plain)
+        return
     if isinstance(value, TracedArray) and value.is_scalar and value.exact is None and type(specification) is str:
         kind = value.element_type
         if is_told and specification == "" and kind is hlo.PRED:
@@ -144,10 +155,11 @@ def _shown(value: Any, specification: Any, conversion: int, is_plain: bool) -> I
         if kind.is_integer and (is_told or value.weak_type) and specification in ("", "d") and kind is not hlo.U64:
             yield _digits(instruction_of(value))
             return
-        if not is_plain and kind in (hlo.F64, hlo.F32, hlo.S64, hlo.S32):
+        if not is_plain and kind in _SHOWN:
             yield _number_as_it_is(value, conversion, specification)
             return
-    yield _of_host(Deferred(FString((conversion,)), (value, specification)))
+    piece = _shown_number(value, conversion, specification)
+    yield _of_host(Deferred(FString((conversion,)), (value, specification))) if piece is None else piece
 
 
 def _piece(part: Any) -> Piece:
@@ -218,9 +230,7 @@ def _scalar(instruction: Instruction) -> TracedArray:
 
 def _number_as_it_is(value: TracedArray, conversion: int, specification: str) -> Piece:
     """A number whose text is made of it later, with its format."""
-    number = value.instruction(require_trace())
-    kind = number.shape.element_type
-    wide = hlo.convert(number, hlo.S64 if kind.is_integer else hlo.F64) if value.weak_type else number
+    wide = _as_shown(value)
     dtype = wide.shape.dtype
     bits = hlo.bitcast_convert(wide, hlo.U64 if dtype.itemsize == 8 else hlo.U32)
     bits = hlo.convert(bits, hlo.U64)
@@ -234,22 +244,47 @@ def _number_as_it_is(value: TracedArray, conversion: int, specification: str) ->
     return Piece(count, count, lambda position: memory().put(position, four))
 
 
+def _shown_number(value: Any, conversion: int, specification: Any) -> Piece | None:
+    """The text of a number, which native code asks the interpreter for; None where there may be none."""
+    if not isinstance(value, TracedArray) or not value.is_scalar or value.exact is not None or type(specification) is not str:
+        return None
+    if value.element_type not in _SHOWN:
+        return None
+    number = _as_shown(value)
+    dtype = np.dtype(number.shape.dtype.char)
+    # Of a float64 NumPy makes what Python does, and slower.
+    is_weak = value.weak_type or dtype == np.float64 and specification != "" and conversion == -1
+    try:
+        for example in (dtype.type(1), dtype.type(-1)):
+            format(example.item() if is_weak else example, specification if conversion == -1 else "")
+            format("", specification if conversion != -1 else "")
+    except (ValueError, OverflowError):
+        return None
+    most = _places_of_host()
+    codes, count = characters_of_number(number, conversion, specification, dtype, is_weak, most)
+    return _piece_of_host(codes, count, most)
+
+
+def _as_shown(value: TracedArray) -> Instruction:
+    """A number with 64 bits where it is Python's."""
+    number = value.instruction(require_trace())
+    return hlo.convert(number, hlo.S64 if number.shape.element_type.is_integer else hlo.F64) if value.weak_type else number
+
+
 def _of_host(value: Deferred) -> Piece:
     """A text that Python makes, or that of what it makes."""
-    trace = require_trace()
-    most = trace.program.guessed_bounds.setdefault(_PLACE_OF_HOST, _LEAST_OF_HOST)
+    most = _places_of_host()
+    return _piece_of_host(*characters_of_text(for_host(value), value.function, most), most)
 
-    def make(text: Any) -> tuple[np.ndarray, int]:
-        codes = np.zeros(most, np.int32)
-        found = codes_of(str(text))
-        codes[: len(found)] = found[:most]
-        return codes, len(found)
 
-    codes, length = call_when_run(make, (np.zeros(most, np.int32), 0), for_host((value,)), named=value.function)
-    count = instruction_of(length)
-    trace.add_error_flag(hlo.gt(count, most), SizeBeyondBound, SizeBeyondBound.message(_PLACE_OF_HOST))
-    held = codes.instruction(trace)
-    return Piece(count, hlo.constant(np.int64(most)), lambda position: memory().put(position, held))
+def _places_of_host() -> int:
+    return require_trace().program.guessed_bounds.setdefault(_PLACE_OF_HOST, _LEAST_OF_HOST)
+
+
+def _piece_of_host(codes: Instruction, count: Instruction, most: int) -> Piece:
+    message = SizeBeyondBound.message(_PLACE_OF_HOST)
+    require_trace().add_error_flag(hlo.gt(count, most), SizeBeyondBound, message)
+    return Piece(count, hlo.constant(np.int64(most)), lambda position: memory().put(position, codes))
 
 
 TEXTS[Deferred], TEXTS[WrittenText] = None, written

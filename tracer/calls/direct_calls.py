@@ -1,0 +1,60 @@
+"""Calls of Python functions that return nothing, while the program runs: a function that is written for each of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ..recording import pytree
+from ..recording.makers import Source
+from .again import is_repeating, noted, once
+
+# Where such functions stand, as tracebacks know it: among those of this package.
+_FILE = str(Path(__file__).with_name("<direct call>"))
+
+
+def direct_call(
+    function: Callable[..., Any], arguments: pytree.Structure, leaves: Sequence[Any], check: Callable[[Any], Any]
+) -> Callable[[Callable[[BaseException], bool]], Callable[..., bool | None]]:
+    """What gives, for what takes exceptions, a function that calls another one, unless its first argument is true.
+
+    arguments: of the positional ones, and of those with names; the others of its arguments are the leaves that are GIVEN.
+    check: gets what is returned that is not None. What takes an exception says whether that is over; the function returns True
+    then, and None otherwise.
+    """
+    source = Source(iter(leaves))
+    positional, named = arguments[2]
+    parts = [source.value(part) for part in positional[2]]
+    if named[2]:
+        parts.append(f"**{source.value(named)}")
+    is_once = isinstance(function, partial) and function.func is once and len(function.args) == 1 and not function.keywords
+    called, checked = source.constant(function.args[0] if is_once else function), source.constant(check)
+    call = f"{called}({', '.join(parts)})"
+    if is_once:
+        call += f" if {source.constant(noted.get)}() is None and not {source.constant(is_repeating)}() else "
+        call += f"{source.constant(function)}({', '.join(parts)})"
+    lines = [
+        f"def direct({', '.join(['stopped', *source.parameters])}):",
+        " if stopped:",
+        "  return None",
+        " try:",
+        *[f" {line}" for line in source.lines],
+        f"  returned = {call}",
+        "  if returned is not None:",
+        f"   {checked}(returned)",
+        " except BaseException as error:",
+        "  if is_over(error):",
+        "   return True",
+        "  raise",
+    ]
+
+    code = compile("\n".join([*source.definitions, *lines]), _FILE, "exec")
+
+    def make(is_over: Callable[[BaseException], bool]) -> Callable[..., bool | None]:
+        names = {**source.names, "is_over": is_over}
+        exec(code, names)  # noqa: S102, as namedtuple does
+        return names["direct"]
+
+    return make
