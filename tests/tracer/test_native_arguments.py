@@ -9,7 +9,7 @@ import pytest
 from phlox import jit, register_pytree
 from phlox.backends.cpu.call import unsupported_reason
 
-from ..support.native_calls import natively
+from ..support.native_calls import calls_noted, natively
 
 pytestmark = pytest.mark.skipif(unsupported_reason() is not None, reason=f"no native entries: {unsupported_reason()}")
 GRID = np.arange(20.0).reshape(4, 5)
@@ -180,3 +180,25 @@ def test_what_is_set_by_way_of_python():
 
 
 LETTERS = ["a", "b"]
+
+
+def test_none_is_looked_at_without_python():
+    @dataclass
+    class Choice:
+        first: float
+        second: object = None
+
+    def chosen(x, y, pair, choice):
+        found = x if y is None else x + y
+        return found * (2.0 if pair[1] is None else pair[1]) + (0.0 if choice.second is None else choice.second) + choice.first
+
+    f = jit(chosen)
+    for y in (None, 1.0):
+        for second in (None, 3.0):
+            arguments = (1.5, y, (0.5, second), Choice(0.25, second))
+            for number in range(3):
+                with calls_noted() as called:
+                    found = f(*arguments)
+                    called = called[:]
+                assert found == chosen(*arguments)
+                assert not number or called == []

@@ -161,8 +161,10 @@ class Around:
     def _parts(self, holder: int, name: str, structure: pytree.Structure, value: Any, leaves: dict[str, Leaf]) -> None:
         """Places for the elements of a container; ``name`` is what they are called after."""
         kind, auxiliary, children = structure
+        if kind is NoneType:
+            return
         labels = pytree.child_labels(structure)
-        if not issubclass(kind, (tuple, NoneType)):
+        if not issubclass(kind, tuple):
             self._containers.append((holder, kind))
         if dataclasses.is_dataclass(kind):
             self._static_fields(holder, value)
