@@ -1,7 +1,10 @@
 """Calls that have begun natively and that Python makes again: nothing outside is done twice, and nothing is left out."""
 
+import contextlib
+import io
 import logging
 import os
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -284,3 +287,22 @@ def test_loggers_are_told_once(caplog):
             told.append([record.getMessage() for record in caplog.records])
         assert told[0] == told[1]
         assert len(told[0]) == 2
+
+
+def test_what_is_written_goes_to_what_the_standard_output_is():
+    def tells(x):
+        print("value", x, file=sys.stdout)
+        sys.stdout.write("written\n")
+        print("error", file=sys.stderr)
+        return x
+
+    decorated = jit(tells)
+    for number in range(4):
+        texts = []
+        for function in (tells, decorated):
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                function(number + 0.5)
+            texts.append((out.getvalue(), err.getvalue()))
+        assert texts[0] == texts[1]
+    assert decorated.cache_info().misses == 1

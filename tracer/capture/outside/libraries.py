@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 import types
 from collections import deque
 from typing import TYPE_CHECKING, Any
@@ -21,6 +22,8 @@ _OWN = f"{__name__.partition('.')[0]}."
 
 def attribute_of_library(surroundings: Surroundings, holder: types.ModuleType | type, name: str) -> Any:
     """An attribute of a library's module or class. Raises AttributeError."""
+    if holder is sys and name in _STREAMS:
+        return getattr(sys, name)
     if isinstance(holder, types.ModuleType):
         found, path = vars(holder).get(name, MISSING), Fixed(holder, holder.__name__)
         is_input = is_number(found) and surroundings.policy.is_hidden(Attribute(path, name).key)
@@ -32,6 +35,7 @@ def attribute_of_library(surroundings: Surroundings, holder: types.ModuleType | 
     return getattr(holder, name)
 
 
+_STREAMS = ("stdout", "stderr")  # what is written goes to what they are at the call
 _HOLDING = frozenset({dict, list, set, deque, np.ndarray})  # whose contents change
 
 
