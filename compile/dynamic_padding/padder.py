@@ -86,10 +86,17 @@ class Padder:
         if handler is not None and (dynamic or opcode in ALWAYS_HANDLED):
             return handler(self, instruction, operands)
         if not dynamic:
-            return self.unpacked(self.same(instruction, [self.packed(operand) for operand in operands], instruction.shape))
+            return self.unpacked(self.unchanged(instruction, tuple(map(self.packed, operands))))
         if ELEMENTWISE in instruction.operation.traits:
             return self.elementwise(instruction, operands)
         raise NotImplementedError(f"{opcode} of dynamic dimensions has no native code; the reference backend runs it")
+
+    def unchanged(self, instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        """An instruction without dynamic dimensions on other operands, not checked again where they have the same shapes."""
+        if any(new.shape != old.shape for new, old in zip(operands, instruction.operands)):
+            return self.same(instruction, operands, instruction.shape)
+        record, attributes = instruction.operation, instruction.attributes
+        return self.b.append(Instruction(record, operands, attributes, instruction.shape, instruction.name, instruction.source))
 
     def same(
         self, instruction: Instruction, operands: Iterable[Instruction], shape: AnyShape | None = None, **changed: Any
