@@ -21,7 +21,7 @@ from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from . import places
 from .branches import choose
-from .calls.dispatch import call, implements
+from .calls.dispatch import MEANINGS, call, implements
 from .choices import Choice, Maybe
 from .copies import require_own
 from .distribution import each, truth_of
@@ -154,6 +154,8 @@ def _of_traced(holder: TracedArray, name: str) -> Any:
     if holder.is_scalar and not hasattr(kind := holder.run_time_type, name):
         shown = kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
         raise AttributeError(f"'{shown}' object has no attribute '{name}'", name=name, obj=holder)
+    if holder.is_scalar and holder.weak_type and (method := MEANINGS.get(getattr(holder.run_time_type, name))) is not None:
+        return functools.partial(method, holder)  # a special method of Python's numbers
     return getattr(holder, name)
 
 
