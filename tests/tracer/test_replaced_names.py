@@ -81,7 +81,7 @@ REPLACED = {
         lambda a, b: types.SimpleNamespace(denominator=8),
     ),
     "text": (lambda x: x * len(os.sep), os, "sep", "long"),
-    "list": (lambda x: x * len(sys.argv), sys, "argv", ["a"] * 17),
+    "list": (lambda x: x * len(sys.argv), sys, "argv", ["a"] * 1000),
 }
 
 

@@ -24,7 +24,7 @@ from ...runtime.clocks import clock_number
 from ..outside import guards as outside
 from ..outside.entries import SameEntries
 from ..outside.identities import facts_of
-from ..outside.paths import MISSING, Path
+from ..outside.paths import MISSING, Fixed, Path
 from ..recording import pytree
 from ..recording.errors import RaisedBehindChanges, StaleCapture
 from ..recording.ndarrays import array_form
@@ -217,7 +217,7 @@ def _facts(guard: outside.Guard, around: Around) -> list[tuple[Any, ...]]:
 def _may_be_made_anew(guard: outside.Guard) -> bool:
     """Whether other objects are as good: equal numbers, containers with the same elements."""
     if isinstance(guard, outside.SameType):
-        return True
+        return not isinstance(guard.path, Fixed)
     if not isinstance(guard, outside.SameValue) or is_one_object(guard.value):
         return False
     if type(guard.value) is not int:

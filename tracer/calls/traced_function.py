@@ -409,7 +409,7 @@ class _Outputs:
 
     def is_leaf(self, value: Any) -> bool:
         """Whether a value is one leaf, even if it can be taken apart."""
-        return is_traced_generator(value) or self.trace.program.surroundings.is_reachable(value)
+        return is_traced_generator(value) or self.trace.program.surroundings.place_of(value) is not None
 
     def add(self, leaf: Any, place: str, takes_objects: bool = False) -> None:
         """Raises TracerError, naming the place, for what can be none."""
@@ -418,7 +418,7 @@ class _Outputs:
             found = self._array(leaf)
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS)) or is_static(leaf):
             found = Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
-        elif surroundings.is_reachable(leaf):
+        elif surroundings.place_of(leaf) is not None:
             found = Output("outside", value=surroundings.place_of(leaf))
         elif takes_objects and not _holds_traced(leaf):
             found = Output("value", value=leaf)

@@ -13,9 +13,8 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
-from ..outside.guards import SameFunction, SameObject
 from ..outside.ownership import is_of_the_user
-from ..outside.paths import MISSING, Attribute, Fixed, Item, Path
+from ..outside.paths import MISSING, Attribute, Item, Path
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
@@ -38,6 +37,7 @@ from .texts.methods import method_of_text
 _NOTHING_GIVEN = object()
 
 
+_PLAIN_NAMES = frozenset({"__doc__", "__name__", "__qualname__", "__module__", "__annotations__"})
 _FIELDS = (types.MemberDescriptorType, type(namedtuple("Fields", "field").field))
 
 
@@ -89,7 +89,7 @@ def _read(holder: Any, name: str) -> Any:
     if path is None and is_instance and name in getattr(holder, "__dict__", ()) and _on_class(kind, name) is MISSING:
         return getattr(holder, name)
     if (setter := _class_that_sets(surroundings, holder, name)) is not None:
-        return surroundings.attribute(setter, surroundings.path_of(setter), name)
+        return _bound_to(holder, surroundings.attribute(setter, surroundings.path_of(setter), name))
     if not is_instance:
         if path is not None:
             return surroundings.attribute(holder, path, name)
@@ -98,7 +98,6 @@ def _read(holder: Any, name: str) -> Any:
     found = _on_class(kind, name)
     if type(found) is property:
         if type(found.fget) is types.FunctionType:
-            _guard_class(surroundings, path, kind, name, found)
             return call(found.fget, holder)
     elif isinstance(found, functools.cached_property):
         if not _has_own(surroundings, holder, path, name):
@@ -108,13 +107,13 @@ def _read(holder: Any, name: str) -> Any:
             value = choose(held.is_there, lambda: held.value, lambda: call(found.func, holder))
             return _cached(surroundings, holder, path, name, found, value)
     elif found is not MISSING and (method := _user_method(found, "__get__")) is not None:
-        _guard_class(surroundings, path, kind, name, MISSING)
-        return call(method, found, holder, kind)
+        return call(method, _descriptor(surroundings, kind, name, found), holder, kind)
     if path is not None:
         return surroundings.attribute(holder, path, name)
     if name not in getattr(holder, "__dict__", ()):
         if found is not MISSING:
             return _of_class(surroundings, holder, kind, name, found)
+        note_class(surroundings, kind, name)
         if (method := _user_method(holder, "__getattr__")) is not None:
             return call(method, holder, name)
     return getattr(holder, name)
@@ -126,9 +125,36 @@ def _cached(surroundings: Surroundings, holder: Any, path: Path | None, name: st
         places.note(places.Attribute(holder, name))
         holder.__dict__[name] = value
     else:
-        _guard_class(surroundings, path, type(holder), name, found)
         places.note(OutsideAttribute(surroundings, holder, path, name))
         surroundings.set_attribute(holder, path, name, value)
+    return value
+
+
+def _descriptor(surroundings: Surroundings, kind: type, name: str, found: Any) -> Any:
+    """A descriptor of the user's, whose own attributes are looked at, too."""
+    base = next(base for base in kind.__mro__ if name in base.__dict__)
+    path = surroundings.path_of(base)
+    return found if path is None else surroundings.convert(found, Item(Attribute(path, "__dict__"), name))
+
+
+def _bound_to(holder: Any, value: Any) -> Any:
+    """What an object, or a class, has of an attribute that the function has given its class."""
+    is_class = isinstance(holder, type)
+    if isinstance(value, staticmethod):
+        return value.__func__
+    if isinstance(value, classmethod):
+        return types.MethodType(value.__func__, holder if is_class else type(holder))
+    if is_class:
+        return value
+    if type(value) is property and value.fget is not None:
+        return call(value.fget, holder)
+    if type(value) is types.FunctionType:
+        return types.MethodType(value, holder)
+    if hasattr(type(value), "__get__") and not isinstance(value, (types.BuiltinFunctionType, type)):
+        raise TracerError(
+            f"a {type(value).__name__} is made an attribute of the class {type(holder).__name__} by the traced function, which "
+            "is followed for functions, properties, class methods and static methods. Fix: make the class have it before"
+        )
     return value
 
 
@@ -184,9 +210,7 @@ def _of_class(surroundings: Surroundings, holder: Any, kind: type, name: str, fo
     elif not isinstance(holder, enum.Enum):
         if not hasattr(type(found), "__get__"):
             return surroundings.attribute(kind, surroundings.path_of(kind), name)
-        same = SameFunction if type(found) is types.FunctionType else SameObject
-        surroundings.guard(same(Item(Attribute(path, "__dict__"), name), found))
-        if same is SameFunction and base is kind:
+        if type(found) is types.FunctionType and base is kind:
             surroundings.methods.add((kind, name))
     return getattr(holder, name)
 
@@ -204,11 +228,6 @@ def imported(module: str, name: str, value: Any) -> Any:
         return value
     holder = sys.modules.get(importlib.util.resolve_name(module, sys._getframe(1).f_globals.get("__package__")))
     return getattr_(holder, name) if hasattr(holder, name) else value
-
-
-def _guard_class(surroundings: Surroundings, path: Path | None, kind: type, name: str, found: Any) -> None:
-    if path is not None and found is not MISSING:
-        surroundings.guard(SameObject(Attribute(Fixed(kind, kind.__name__), name), found))
 
 
 def _has_own(surroundings: Surroundings, holder: Any, path: Path | None, name: str) -> bool:
@@ -235,11 +254,10 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
     found = _on_class(kind, name)
     if type(found) is property:
         if type(found.fset) is types.FunctionType:
-            _guard_class(surroundings, path, kind, name, found)
             call(found.fset, holder, value)
             return
     elif found is not MISSING and (method := _user_method(found, "__set__")) is not None:
-        call(method, found, holder, value)
+        call(method, _descriptor(surroundings, kind, name, found), holder, value)
         return
     if path is None:
         if places.is_journaling():
@@ -266,6 +284,11 @@ def _require_settable(holder: Any, kind: type, name: str, found: Any, path: Path
             f"{path.text}.{name} is set by the traced function, and {kind.__name__} has a __setattr__ of its own, which would "
             "run when the function is traced, and not at each call. Fix: return the value, and set the attribute outside"
         )
+    if isinstance(holder, type) and name.startswith("__") and name.endswith("__") and name not in _PLAIN_NAMES:
+        raise TracerError(
+            f"{path.text}.{name} is set, or deleted, by the traced function: what Python calls by itself is that which the "
+            "class has before. Fix: set it outside of the function"
+        )
     if found is MISSING and not hasattr(holder, "__dict__"):
         raise AttributeError(f"'{kind.__name__}' object has no attribute '{name}'")
     if (
@@ -287,6 +310,11 @@ def delattr_(holder: Any, name: str) -> None:
         delattr(holder, name)
         return
     surroundings.attribute(holder, path, name)  # raises where there is none
+    if isinstance(holder, type) and hasattr(type(found := holder.__dict__.get(name)), "__get__") and found is not None:
+        raise TracerError(
+            f"{path.text}.{name} is deleted by the traced function, which is followed for attributes of classes that are no "
+            "methods. Fix: delete it outside of the function"
+        )
     if places.is_journaling():
         places.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, MISSING)

@@ -103,6 +103,51 @@ class SameNames(Guard):
                 return f"{self.path.text}.{name}: {short(value)} -> {short(found)}"
         return None
 
+    def holds(self, found: Any) -> bool:
+        return self.difference({}) is None
+
+
+@dataclass(eq=False, slots=True)
+class SameClass(Guard):
+    """What a class of the user's inherits from, and all that decides what reads and calls of its instances run.
+
+    ``is_set`` are names that the function sets itself, with the classes that it sets them of.
+    """
+
+    bases: tuple[type, ...]
+    is_set: set[tuple[type, str]]
+    order: tuple[type, ...] = field(init=False)
+    held: list[dict[str, Any]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.order = self.path.read({}).__mro__
+        self.held = [_what_is_run(base) for base in self.bases]
+
+    def difference(self, objects: Objects) -> str | None:
+        kind = self.path.read(objects)
+        if kind.__mro__ is not self.order and kind.__mro__ != self.order:
+            return f"class {self.path.text}: other base classes"
+        for base, held in zip(self.bases, self.held):
+            now = _what_is_run(base)
+            if now.keys() == held.keys() and all([now[name] is value for name, value in held.items()]):
+                continue
+            for name in (*held, *now):
+                if now.get(name, MISSING) is not held.get(name, MISSING) and (base, name) not in self.is_set:
+                    return f"class {base.__name__}: another {name}"
+        return None
+
+    def holds(self, found: Any) -> bool:
+        return self.difference({}) is None
+
+
+def _what_is_run(kind: type) -> dict[str, Any]:
+    """Functions and other descriptors of a class, and its special methods, which None leaves out."""
+    return {
+        name: value
+        for name, value in vars(kind).items()
+        if hasattr(type(value), "__get__") or name[:2] == "__" and (value is None or callable(value))
+    }
+
 
 @dataclass(eq=False, slots=True)
 class SameFunction(SameObject):

@@ -11,14 +11,26 @@ from typing import Any
 
 import numpy as np
 
-from .guards import Guard, SameAs, SameErrorHandling, SameFunction, SameMethod, SameNames, SameObject, SameType, SameValue
+from .guards import (
+    Guard,
+    SameAs,
+    SameClass,
+    SameErrorHandling,
+    SameFunction,
+    SameMethod,
+    SameNames,
+    SameObject,
+    SameType,
+    SameValue,
+)
 from .paths import MISSING, NO_OBJECTS, Attribute, Cell, Fixed, Global, Item, Path
 
 
 def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     """What together means that a guard holds; None where more than identities have to be looked at.
 
-    The facts are ("item", dict, key, value), ("absent", dict, key), ("names", dict, what is to hold of it), ("cell", cell,
+    The facts are ("item", dict, key, value), ("absent", dict, key), ("names", dict, what is to hold of it), ("class", class,
+    what is to hold of it), ("type", object, its type), ("cell", cell,
     value), ("function", function) and ("variable", context variable, what says whether another object there is as good).
     """
     if isinstance(guard, SameErrorHandling):
@@ -29,6 +41,10 @@ def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
             return None
         names = _dict_of(guard.names)
         return [("names", names, [_item(names, name, value) for name, value in guard.held.items()])]
+    if isinstance(guard, SameClass):
+        return None if guard.difference(NO_OBJECTS) is not None else [("class", guard.path.read(NO_OBJECTS), _within(guard))]
+    if isinstance(guard, SameType) and isinstance(guard.path, Fixed):
+        return [("type", guard.path.value, guard.kind)]
     if not isinstance(guard, (SameAs, SameFunction, SameObject, SameType, SameValue)) or isinstance(guard, SameMethod):
         return None
     if guard.difference(NO_OBJECTS) is not None:
@@ -42,6 +58,16 @@ def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     if isinstance(guard, SameFunction):
         found.append(("function", guard.value))
     return found
+
+
+def _within(guard: SameClass) -> list[tuple[Any, ...]]:
+    """What means of each of the classes that it has the same methods."""
+    facts = []
+    for base, held in zip(guard.bases, guard.held):
+        names = _dict_of(vars(base))
+        facts.append(_item(names, " ", MISSING))  # which no name is: nothing has been added
+        facts += [_item(names, name, value) for name, value in held.items() if (base, name) not in guard.is_set]
+    return facts
 
 
 def _dict_of(names: Mapping[str, Any]) -> dict[str, Any]:

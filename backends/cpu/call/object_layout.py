@@ -22,6 +22,8 @@ OBJECT_TYPE = 8
 # PyTypeObject { PyObject_VAR_HEAD; tp_name, tp_basicsize, tp_itemsize, tp_dealloc, tp_vectorcall_offset: a word each; ... }
 TYPE_BASIC_SIZE = 32
 TYPE_VECTORCALL_OFFSET = 56
+# ... tp_del; unsigned int tp_version_tag; }, and padding
+TYPE_VERSION = 384
 # PyVarObject { PyObject_HEAD; Py_ssize_t ob_size; }
 TUPLE_SIZE = 16
 # PyListObject { PyObject_VAR_HEAD; PyObject **ob_item; ... }
@@ -121,6 +123,33 @@ def dicts_have_versions() -> bool:
     for change in (lambda: one.update({1: 2.5}), lambda: one.update({2: 2.5}), lambda: one.pop(1), one.clear):
         change()
         versions.append(_pointer(id(one) + DICT_VERSION))
+    return versions[0] == versions[1] and len(set(versions)) == 5 and 0 not in versions
+
+
+@functools.cache
+def types_have_versions() -> bool:
+    """Whether each change of a class, or of what it inherits from, changes the word at `TYPE_VERSION`, to 0 or a new number."""
+    if _interpreter_reason() is not None:
+        return False
+
+    class Base:
+        first = 1
+
+    class Other:
+        first = 2
+
+    class Derived(Base):
+        pass
+
+    versions = []
+    for change in (lambda: None, lambda: None, lambda: setattr(Base, "first", 3), lambda: setattr(Derived, "first", 4),
+                   lambda: delattr(Derived, "first"), lambda: setattr(Derived, "__bases__", (Other,))):  # fmt: skip
+        change()
+        changed = _pointer(id(Derived) + TYPE_VERSION)
+        found = Derived.first, Derived().first, Derived.__doc__
+        versions.append(_pointer(id(Derived) + TYPE_VERSION))
+        if len(versions) > 2 and changed in versions[:-1] or found[0] != found[1]:
+            return False
     return versions[0] == versions[1] and len(set(versions)) == 5 and 0 not in versions
 
 

@@ -19,13 +19,13 @@ import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from .object_layout import CELL_CONTENTS, DICT_VERSION, dicts_have_versions
+from .object_layout import CELL_CONTENTS, DICT_VERSION, OBJECT_TYPE, TYPE_VERSION, dicts_have_versions, types_have_versions
 
 # A word's address, and what has to stand there.
 Word = tuple[int, int]
-# ("item", dict, key, value), ("absent", dict, key), ("names", dict, facts about it), ("cell", cell, value),
-# ("function", function), ("entered", function) or ("variable", variable, what says, when it is called, whether another object
-# there is as good).
+# ("item", dict, key, value), ("absent", dict, key), ("names", dict, facts about it), ("class", class, facts about dicts),
+# ("type", object, its type), ("cell", cell, value), ("function", function), ("entered", function) or ("variable", variable,
+# what says, when it is called, whether another object there is as good).
 Fact = tuple[Any, ...]
 
 # PyDictObject { PyObject_HEAD; ma_used; a version; ma_keys; ma_values }
@@ -87,24 +87,39 @@ def _absent_words(holder: dict, key: Any) -> list[Word] | None:
 
 
 def _words_of_names(holder: dict, facts: Sequence[Fact]) -> list[Word] | None:
-    at, changes = id(holder) + DICT_VERSION, 0
-    if dicts_have_versions():
-        version = _word(at)
-        known, changes = _versions.get(id(holder), (version, 0))
-        changes += known != version
-        _versions[id(holder)] = version, changes
-    if not dicts_have_versions() or changes > _FEW_CHANGES:
-        return words_of(facts)
+    at = id(holder) + DICT_VERSION if dicts_have_versions() else None
+    return _version_word(holder, at, facts) or words_of(facts)
+
+
+def _words_of_class(kind: type, facts: Sequence[Fact]) -> list[Word] | None:
+    found = _version_word(kind, id(kind) + TYPE_VERSION if types_have_versions() else None, facts)
+    if found is not None:
+        return found
+    found, order = words_of(facts), id(kind.__mro__)
+    places = [at for at in range(id(kind), id(kind) + type.__basicsize__, 8) if _word(at) == order]
+    return None if found is None or not places else [*found, (places[0], order)]
+
+
+def _version_word(holder: Any, at: int | None, facts: Sequence[Fact]) -> list[Word] | None:
+    """The version of a dict or a class, where it stays the same as a rule, and these facts about the dict, or dicts, hold."""
+    getattr(holder, "__doc__", None)  # by a read a class gets a version
+    if at is None or (version := _word(at)) == 0:
+        return None
+    known, changes = _versions.get(id(holder), (version, 0))
+    changes += known != version
+    _versions[id(holder)] = version, changes
+    if changes > _FEW_CHANGES:
+        return None
     # Another thread may have changed it since the facts were found.
-    holds = all([holder.get(key, _ABSENT) is (value[0] if value else _ABSENT) for _, _, key, *value in facts])
+    holds = all([names.get(key, _ABSENT) is (value[0] if value else _ABSENT) for _, names, key, *value in facts])
     return [(at, version)] if holds else None
 
 
 _ABSENT = object()
-# By the ids of dicts: the version that was seen last, and how often it was another one than before.
+# By the ids of dicts and classes: the version that was seen last, and how often it was another one than before.
 _versions: dict[int, tuple[int, int]] = {}
 # As modules are imported, and tests put something in the place of a function.
-_FEW_CHANGES = 32
+_FEW_CHANGES = 4
 
 
 def _cell_words(cell: types.CellType, value: Any) -> list[Word] | None:
@@ -134,6 +149,7 @@ def variables_of(facts: Iterable[Fact]) -> list[tuple[contextvars.ContextVar, An
 
 _WORDS = {
     "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words,
+    "class": _words_of_class, "type": lambda value, kind: [(id(value) + OBJECT_TYPE, id(kind))],
     "entered": _words_of_entered, "names": _words_of_names,
     "variable": lambda variable, is_as_good: [],
 }  # fmt: skip

@@ -18,7 +18,9 @@ from ...calls.library_effects import require_no_effect
 from ...calls.outside_state import RETURN_NOTHING, look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import name_of_method
+from ...outside.guards import SameFunction
 from ...outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
+from ...outside.paths import Fixed
 from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
@@ -34,6 +36,7 @@ from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
 from ..lists.runs import is_open_list
 from ..outside.containers import OutsideDict, OutsideList
+from ..outside.libraries import meet
 from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from .cached_functions import recorded_call
@@ -444,6 +447,8 @@ def captured(function: types.FunctionType) -> types.FunctionType:
         is_followed = is_rewritten(made.__code__)
         if not stays_as_it_is(function.__code__.co_filename):
             made = surroundings.bound(made)
+            if made.__globals__ is not function.__globals__:  # else the function is made by one that is traced
+                surroundings.guard(SameFunction(Fixed(function, function.__name__), function))
         made = made if is_followed else places.noted(made)
         known = surroundings.captured[id(function)] = function, held, made
     return known[2]
@@ -476,6 +481,8 @@ def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     """An instance of a class, whose ``__init__``, if it has one, is captured if it is the user's."""
     new, initialize, surroundings = kind.__new__, kind.__init__, current_surroundings()
+    if surroundings is not None:
+        meet(surroundings, kind)
     is_error = issubclass(kind, BaseException) and type(new) is types.BuiltinFunctionType
     is_plain = is_error or new is object.__new__ or has_attributes_alone(kind) and _is_users(new)
     has_none = initialize is object.__init__ and (_is_users(new) or not args and not kwargs)

@@ -1,4 +1,4 @@
-"""Names of libraries' modules and classes, and of Python's built-in functions: what they stand for, as long as they do."""
+"""Classes, and names of libraries' modules and of Python's built-in functions: what they have, as long as they have it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...outside.guards import SameNames, is_number
+from ...outside.guards import SameClass, SameNames, SameType, is_number
+from ...outside.ownership import belongs_to_the_user
 from ...outside.paths import MISSING, Attribute, Fixed
 
 if TYPE_CHECKING:
@@ -48,6 +49,29 @@ def note_class(surroundings: Surroundings, kind: type, name: str) -> None:
             found = _noted(surroundings, base, name)
         if found is not MISSING:
             return
+
+
+def meet(surroundings: Surroundings, kind: type) -> None:
+    """A class, of which the function uses instances, or what it has: it stays as it is."""
+    path = Fixed(kind, kind.__name__)
+    if (path.key, SameClass) in surroundings.guards:
+        return
+    bases = tuple([base for base in kind.__mro__ if not base.__flags__ & _IS_IMMUTABLE and belongs_to_the_user(base)])
+    if bases:
+        surroundings.guard(SameClass(path, bases, surroundings.names_set_of_classes))
+        if type(kind) is not type:
+            meet(surroundings, type(kind))
+
+
+def meet_object(surroundings: Surroundings, value: Any) -> None:
+    """An object that will be the same at each call."""
+    if isinstance(value, type):
+        meet(surroundings, value)
+    elif not isinstance(value, types.ModuleType):
+        kind = type(value)
+        meet(surroundings, kind)
+        if not kind.__flags__ & _IS_IMMUTABLE:
+            surroundings.guard(SameType(Fixed(value, f"the {kind.__name__}"), kind))
 
 
 def note_builtin(surroundings: Surroundings, holder: types.ModuleType | dict, name: str) -> None:

@@ -16,9 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ...outside.guards import SameFunction
 from ...outside.ownership import belongs_to_the_user, is_of_the_user
-from ...outside.paths import Attribute, Fixed, Item
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
@@ -27,10 +25,12 @@ from ..attributes import getattr_
 from ..calls.dispatch import MEANINGS, call
 from ..distribution import truth_of
 from ..special_methods import CALLED
+from .libraries import meet
 from .surroundings import Surroundings, current_surroundings
 
-_classes: weakref.WeakKeyDictionary[type, type | None] = weakref.WeakKeyDictionary()
-_made_classes: weakref.WeakKeyDictionary[type, type] = weakref.WeakKeyDictionary()
+# With the names of the special methods that the class has had.
+_classes: weakref.WeakKeyDictionary[type, tuple[set[str], type | None]] = weakref.WeakKeyDictionary()
+_made_classes: weakref.WeakKeyDictionary[type, tuple[set[str], type]] = weakref.WeakKeyDictionary()
 _TEXTS = frozenset({"__repr__", "__str__", "__format__"})
 # These are called otherwise, or not while a function is traced.
 _OTHERS = frozenset({
@@ -55,11 +55,12 @@ def followed(value: Any) -> Any:
     kind = type(value)
     if isinstance(value, (type, types.ModuleType)) or not belongs_to_the_user(kind):
         return value
-    if kind not in _classes:
-        names = _special_names(kind) - {"__post_init__"}
+    names = _special_names(kind) - {"__post_init__"}
+    known = _classes.get(kind)
+    if known is None or known[0] != names:
         made_of = _following(kind, names) if names and _can_be_shared(kind) else None
-        _classes[kind] = kind if made_of is None and names <= _TEXTS else made_of
-    made_of = _classes[kind]
+        known = _classes[kind] = names, kind if made_of is None and names <= _TEXTS else made_of
+    made_of = known[1]
     if made_of is kind or made_of is None:
         return value if made_of is kind else None
     made = object.__new__(made_of)
@@ -69,10 +70,11 @@ def followed(value: Any) -> Any:
 
 def class_to_make(kind: type) -> type:
     """The class of which the function makes instances in the place of this one."""
-    if kind not in _made_classes:
-        names = _special_names(kind) if belongs_to_the_user(kind) else set()
-        _made_classes[kind] = (names and _following(kind, names, is_made=True)) or kind
-    return _made_classes[kind]
+    names = _special_names(kind) if belongs_to_the_user(kind) else set()
+    known = _made_classes.get(kind)
+    if known is None or known[0] != names:
+        known = _made_classes[kind] = names, (names and _following(kind, names, is_made=True)) or kind
+    return known[1]
 
 
 def follow_argument(surroundings: Surroundings, value: Any) -> None:
@@ -91,7 +93,7 @@ def end_following(trace: Trace) -> None:
     """Give the objects that are followed their own class, as the function has returned."""
     for value in (*[made for made, _ in trace.program.made_objects.values()], *trace.program.surroundings.followed_arguments):
         kind = type(value)
-        if "followed_methods" in vars(kind) and kind is _made_classes.get(kind.followed_class):
+        if "followed_methods" in vars(kind) and kind is _made_classes.get(kind.followed_class, (None, None))[1]:
             object.__setattr__(value, "__class__", kind.followed_class)
 
 
@@ -152,8 +154,7 @@ def _called(kind: type, name: str, self: Any, /, *args: Any, **kwargs: Any) -> A
     function = getattr(kind, name)
     surroundings = current_surroundings()
     if surroundings is not None and not surroundings.is_finished:
-        base = next(base for base in kind.__mro__ if name in base.__dict__)
-        surroundings.guard(SameFunction(Item(Attribute(Fixed(base, base.__name__), "__dict__"), name), function))
+        meet(surroundings, kind)
     return call(function, self, *args, **kwargs)
 
 

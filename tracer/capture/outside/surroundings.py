@@ -46,6 +46,7 @@ from ...recording.trace import Trace
 from . import streams
 from .arguments import ArgumentContainers
 from .kinds import OUTSIDE_CONTAINERS, container_for
+from .libraries import meet, meet_object
 from .namespaces import Namespace
 from .open_containers import outside_set
 
@@ -82,6 +83,7 @@ class Surroundings:
         self._handles: dict[int, TracedArray] = {}
         self._functions: dict[int, tuple[types.FunctionType, types.FunctionType]] = {}
         self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
+        self.names_set_of_classes: set[tuple[type, str]] = set()
         self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
         self._attributes: dict[tuple[int, str], Any] = {}
         self._attributes_read: dict[tuple[int, str], Any] = {}
@@ -103,6 +105,7 @@ class Surroundings:
         applied = function.args[0] if isinstance(function, functools.partial) else function  # by `calls.captured_callable`
         holder = getattr(applied, "__self__", applied)
         self._remember(holder, Fixed(holder, type(holder).__name__))
+        meet_object(self, holder)
         return function
 
     def applied(self, partial: functools.partial) -> tuple[list[Any], dict[str, Any]]:
@@ -266,6 +269,7 @@ class Surroundings:
     def _object(self, value: Any, path: Path) -> Any:
         """An object whose attributes are looked at when they are asked for."""
         self._remember(value, path)
+        meet(self, type(value)) if isinstance(path, Argument) else meet_object(self, value)
         if id(value) not in self._followed:
             made = self.follow(value)
             if made is None:
@@ -307,9 +311,10 @@ class Surroundings:
         known = self._holders.get(id(holder))
         if known is not None:
             return known[1]
-        if isinstance(holder, (types.ModuleType, type)) and belongs_to_the_user(holder):
+        if isinstance(holder, (types.ModuleType, type)) and belongs_to_the_user(holder) and not _is_made_here(holder):
             path = Fixed(holder, holder.__name__)
             self._holders[id(holder)] = holder, path
+            meet_object(self, holder)
             return path
         return None
 
@@ -408,6 +413,7 @@ class Surroundings:
         """MISSING deletes it. ``place`` is where it is set, if not as an attribute."""
         if isinstance(holder, type):
             self.methods.clear()
+            self.names_set_of_classes.add((holder, name))
         key = id(self.original(holder)), name
         self._attributes_set[key] = place or Attribute(path, name)
         self._attributes[key] = value
@@ -482,16 +488,17 @@ class Surroundings:
             if capture is not changed and isinstance(capture.array, np.ndarray):
                 self.guards[changed.path.key, Distinct, capture.path.key] = Distinct(changed.path, capture.path)
 
-    def is_reachable(self, value: Any) -> bool:
-        """Whether this is an object from outside, or a copy of a container from outside."""
-        return self.place_of(value) is not None
-
     def place_of(self, value: Any) -> Path | None:
-        """Where it is found, None for another object."""
+        """Where an object from outside, or a copy of a container from there, is found; None for another object."""
         if is_traced_generator(value):
             return value.path
         found = self._holders.get(id(value))
         return self.containers.path_of(value) if found is None else found[1]
+
+
+def _is_made_here(kind: Any) -> bool:
+    """Whether this is a class with methods that the function makes while it is traced."""
+    return any([isinstance(getattr(value, "__globals__", None), Namespace) for value in vars(kind).values()])
 
 
 def current_surroundings() -> Surroundings | None:
