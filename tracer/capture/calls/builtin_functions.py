@@ -101,11 +101,6 @@ def _is_taken_apart(value: Any) -> bool:
     return isinstance(value, (list, Lazy, Rows)) or has_open_keys(value) or is_of_open_length(value)
 
 
-def _gone_over_once(rows: Rows) -> Rows:
-    places.note_made(rows)
-    return rows
-
-
 @implements(zip)
 def zip_(*iterables: Any, strict: bool = False) -> Any:
     parts = [rows_of(iterable) for iterable in iterables]
@@ -117,7 +112,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         made = zip(*iterables, strict=strict)
         places.note_made(made)
         return made
-    made = _gone_over_once(Zip(parts))
+    made = Zip(parts)
     if any(part.of_python is None for part in parts):
         return made
     return made.asked_by_python(lambda: zip(*iterables, strict=strict))
@@ -130,7 +125,7 @@ def enumerate_(iterable: Any, start: int = 0) -> Any:
     rows = rows_of(iterable)
     if rows is None:
         return enumerate(iterable, start)
-    made = _gone_over_once(Enumerate(rows, start))
+    made = Enumerate(rows, start)
     return made if rows.of_python is None else made.asked_by_python(lambda: enumerate(iterable, start))
 
 
@@ -139,14 +134,14 @@ def reversed_(sequence: Any) -> Any:
     rows = rows_of(sequence)
     if rows is None:
         return reversed(sequence)
-    made = _gone_over_once(Reversed(rows))
+    made = Reversed(rows)
     return made if rows.of_python is None else made.asked_by_python(lambda: reversed(sequence))
 
 
 @implements(np.ndindex)
 def ndindex(*shape: Any) -> Any:
     shape = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple) else shape
-    return _gone_over_once(Indices(tuple(map(int, shape))))
+    return Indices(tuple(map(int, shape)))
 
 
 @implements(next)

@@ -19,7 +19,7 @@ from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
 from ...recording.intervals import interval_of
 from ...recording.operands import as_traced
 from ...recording.trace import Trace
-from .. import made_iterators
+from .. import made_iterators, places
 from ..entries import has_open_keys
 from ..lists.access import item_of
 from ..lists.elements import are_alike
@@ -44,8 +44,7 @@ class Rows:
     of_python: Callable[[], Iterator[Any]] | None = None
     iterator: Iterator[Any] | None = None
     is_begun = False
-    is_once = False  # whether it can be gone over once, and whether it has been
-    is_gone_over: Any = False
+    is_once = False
 
     def asked_by_python(self, of_python: Callable[[], Iterator[Any]]) -> Rows:
         self.of_python, self.iterator = of_python, made_iterators.note_iterator(of_python())
@@ -242,9 +241,19 @@ class ListItems:
             raise StopIteration
 
 
-class Zip(Rows):
-    is_once = True
+class Once(Rows):
+    """What can be gone over once, as iterators are; whether it has been is ``is_gone_over``."""
 
+    is_once = True
+    is_gone_over: Any = False
+
+    def __new__(cls, *_: Any) -> Once:
+        made = super().__new__(cls)
+        places.note_made(made)
+        return made
+
+
+class Zip(Once):
     def __init__(self, parts: Sequence[Rows]) -> None:
         self.parts = parts
         known = [part.length for part in parts if not isinstance(part.length, TracedArray)]
@@ -257,9 +266,7 @@ class Zip(Rows):
         return tuple([part.element(position) for part in self.parts])
 
 
-class Enumerate(Rows):
-    is_once = True
-
+class Enumerate(Once):
     def __init__(self, rows: Rows, start: int) -> None:
         self.rows, self.start = rows, start
 
@@ -272,9 +279,7 @@ class Enumerate(Rows):
         return _weak(number), self.rows.element(position)
 
 
-class Reversed(Rows):
-    is_once = True
-
+class Reversed(Once):
     def __init__(self, rows: Rows) -> None:
         self.rows, self.length = rows, rows.length
 
@@ -302,10 +307,8 @@ class Pairs(Rows):
         return self.rows.element(position * 2), self.rows.element(position * 2 + 1)
 
 
-class Indices(Rows):
+class Indices(Once):
     """``np.ndindex``."""
-
-    is_once = True
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
