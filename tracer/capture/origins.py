@@ -15,7 +15,7 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from . import places
 from .choices import Choice, Maybe
-from .entries import OPEN, contents_of, elements_of_set, has_open_keys
+from .entries import OPEN, contents_of, elements_of_set, has_open_keys, mark_of
 from .forms import is_around
 from .lists.references import Unread, row_of
 
@@ -34,7 +34,9 @@ def is_shared_by_names(value: Any) -> bool:
 
 def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
     if isinstance(value, dict):
-        return dict.items(value)
+        mark = mark_of(value)
+        # The list of entries has no name, and is another one whenever a round is recorded.
+        return dict.items(value) if mark is None else (((mark, place), one) for place, one in enumerate(value[mark]))
     if isinstance(value, list):
         return enumerate(list.__iter__(value))
     if isinstance(value, tuple):
