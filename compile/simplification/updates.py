@@ -37,9 +37,9 @@ def _updated_view(array: Instruction) -> tuple[Instruction, list[Instruction]]:
     return array, updates[::-1]
 
 
-def _written(array: Instruction, part: Instruction, starts: list[int], like: Instruction) -> Instruction:
-    element_type = like.operands[2].shape.element_type
-    return hlo.dynamic_update_slice(array, part, *(hlo.constant(start, element_type) for start in starts))
+def _is_held(start: int, index: Instruction) -> bool:
+    """Whether a start fits into the type of an index, which may be narrow."""
+    return start < 1 << index.shape.element_type.bits - 1
 
 
 def _reversed_update(there, back, *updates):
@@ -80,6 +80,8 @@ def reverse_of_update_of_reverse(operation: Instruction) -> Instruction | None:
         part, *indices = update.operands[1:]
         for d in reversed_:
             start = x.shape.dimensions[d] - part.shape.dimensions[d] - starts[d]
+            if not _is_held(start, indices[d]):
+                return None
             indices[d] = hlo.constant(start, indices[d].shape.element_type)
         x = hlo.dynamic_update_slice(x, hlo.reverse(part, reversed_), *indices)
     return x if updates else None
@@ -133,7 +135,11 @@ def update_by_own_part(operation: Instruction) -> Instruction | None:
     first, second = _starts(inner), _starts(operation)
     if part.operands[0] is not x or None in first or _unit_starts(part) != second:
         return None
-    return _written(x, inner.operands[1], [a + b for a, b in zip(first, second)], operation)
+    starts = [a + b for a, b in zip(first, second)]
+    if not all(map(_is_held, starts, operation.operands[2:])):
+        return None
+    indices = [hlo.constant(start, index.shape.element_type) for start, index in zip(starts, operation.operands[2:])]
+    return hlo.dynamic_update_slice(x, inner.operands[1], *indices)
 
 
 def _written_twice(second):
