@@ -37,7 +37,7 @@ class LoopNames:
         self._entered: dict[ContainerPlace, Any] = {}
         self._ends_unreadable = False
         self._round = 0  # the number of times that a round has been recorded
-        self._met: dict[int, tuple[tuple, int]] = {}  # tuples that slots have held behind one, and behind which
+        self._met: dict[int, tuple[Any, int]] = {}  # containers that slots have held behind one, and behind which
         self._looked_at: set[ContainerPlace] = set()
 
     def begin(self) -> None:
@@ -74,9 +74,11 @@ class LoopNames:
             for other in (one, *others_of(one)):
                 if id(other) in entered:
                     before |= self._before.get(entered[id(other)], {})
-                elif id(other) not in entries.made and (type(other) is not tuple or self._is_met_again(other)):
+                elif id(other) in entries.made:
+                    continue
+                elif self._is_met_again(other):
                     before[id(other)] = other
-                elif type(other) is tuple and key not in self._looked_at:
+                elif key not in self._looked_at:
                     self._looked_at.add(key)
                     missing = True
             missing |= self._gained(key, before)
@@ -93,8 +95,8 @@ class LoopNames:
         self._ends_unreadable = any(map(is_unreadable, found.values()))
         return missing
 
-    def _is_met_again(self, one: tuple) -> bool:
-        """Nobody says where a tuple is made; one from before the loop is the same one when a round is recorded again."""
+    def _is_met_again(self, one: Any) -> bool:
+        """Not all say that they have been made; one from before the loop is the same one when a round is recorded again."""
         return self._met.setdefault(id(one), (one, self._round))[1] != self._round
 
     def _gained(self, key: ContainerPlace, before: dict[int, Any]) -> bool:

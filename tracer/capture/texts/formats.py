@@ -11,6 +11,14 @@ PAYLOAD = 22  # bits of a number in one element
 _LAST_CHARACTER = 0x10FFFF
 
 
+def _within(begins: np.ndarray, ends: np.ndarray, size: int) -> np.ndarray:
+    """Which of so many places lie in one of the ranges."""
+    steps = np.zeros(size + 1, np.int64)
+    np.add.at(steps, begins, 1)
+    np.add.at(steps, ends, -1)
+    return np.cumsum(steps)[:-1] > 0
+
+
 class Formats:
     """The formats of numbers among characters, as (conversion, specification, type, whether it is Python's)."""
 
@@ -26,6 +34,8 @@ class Formats:
         """The texts that begin at places, and have lengths, with those of the numbers among them."""
         begins, ends = places[:, 0], places.sum(axis=1)
         codes = codes[: ends.max(initial=0)]
+        if codes.min(initial=0) < 0:
+            codes = np.where(_within(begins, ends, len(codes)), codes, 0)  # between the texts there may be anything
         markers = np.flatnonzero((codes < 0) & (codes > -IN_USE))
         whole = text_of(self._without_numbers(codes, markers))
         pairs = zip(begins.tolist(), ends.tolist())
