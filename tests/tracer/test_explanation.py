@@ -1,5 +1,7 @@
 """`JittedFunction.explain`: what a user is told of a compiled function."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
 from phlox.tracer import jit
@@ -53,7 +55,7 @@ def test_a_loop_that_cannot_be_captured_says_why():
     def f(x):
         parts = {}
         for k in range(400):
-            parts[f"part {k}"] = x[k % 3]
+            parts[Decimal(k)] = x[k % 3]
         return sum(parts.values())
 
     f(WEIGHTS)

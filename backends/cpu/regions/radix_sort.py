@@ -73,7 +73,8 @@ def _lowest_of_window(builder: ir.IRBuilder, key: SortKey, array: Array, width: 
     first = _key_bits(b, key, array, Affine(0))
 
     def differing(position: ir.Value, found: list[RegisterValue]) -> list[RegisterValue]:
-        return [b.or_(found[0], b.xor(_key_bits(b, key, array, Affine(position)), first))]
+        bits = b.xor(_key_bits(b, key, array, Affine(position)), first)
+        return [b.or_(found[0], bits if bits.type == I64 else b.zext(bits, I64))]
 
     (bits,) = carried_loop(b, 0, size, 1, [I64(0)], differing, "differing")
     zeros = b.ctlz(bits, I1(0))
