@@ -29,7 +29,7 @@ from .outside import streams
 from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
-from .outside.libraries import attribute_of_library, note_class
+from .outside.libraries import attribute_of_library, is_looked_at, note_class
 from .outside.surroundings import Surroundings, current_surroundings
 from .texts.deferred import Deferred, DeferredObject, DeferredParts, WrittenText
 from .texts.methods import method_of_text
@@ -77,6 +77,8 @@ def _read(holder: Any, name: str) -> Any:
         return read(holder, name)
     surroundings = current_surroundings()
     if surroundings is None:
+        return getattr(holder, name)
+    if kind is types.ModuleType and is_looked_at(surroundings, holder, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)
     if path is None and (kind, name) in surroundings.methods:

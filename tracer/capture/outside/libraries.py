@@ -21,6 +21,12 @@ _IS_IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 _OWN = f"{__name__.partition('.')[0]}."
 
 
+def is_looked_at(surroundings: Surroundings, holder: types.ModuleType, name: str) -> bool:
+    """Whether what a library's module has under a name has been read before, and is no number that may be another one."""
+    guard = surroundings.guards.get((("fixed", id(holder)), SameNames))
+    return guard is not None and name in guard.held
+
+
 def attribute_of_library(surroundings: Surroundings, holder: types.ModuleType | type, name: str) -> Any:
     """An attribute of a library's module or class. Raises AttributeError."""
     if holder is sys and name in _STREAMS:
