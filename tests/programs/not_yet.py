@@ -8,7 +8,6 @@ NOT_YET = {
     "pastimes.big_modular": "error: Python needs an integer and finds a traced value",
     "pastimes.permissions": "error: Python needs a bool and finds a traced value",
     "pastimes.reservoir": "error: TypeError: dtype <U1 has no XLA element type; supported...",
-    "pastimes.rpn": "error: TracerError: a text that depends on traced values is kno...",
     "pastimes.safe_division": "error: ConcretizationError: a list: <up to 1 elements> is put i...",
     "pastimes.slide_2048": "error: TracerError: a list whose length the program decides is...",
     "puzzles.best_move": "error: ConcretizationError: best_move.<locals>.value calls itse...",
