@@ -8,6 +8,8 @@ from typing import Any
 
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
+from .choices import Choice
+from .entries import has_open_keys
 from .library.iterators import Count, Cycle, Iterating
 from .places import Place, note, note_made
 
@@ -81,6 +83,11 @@ class GoneOver(Place):
 
 def taken(iterable: Any) -> Any:
     """What stands for the elements of something that is gone over now, and perhaps can be gone over once."""
+    if type(iterable) is Choice and any(map(has_open_keys, iterable.values)):
+        raise TracerError(
+            "one of several dicts or sets, whose elements the program computes, is gone over. Fix: len(...), sum(...) or "
+            "sorted(...) of it"
+        )
     if current_trace() is None or not getattr(type(iterable), "is_once", False):
         return iterable
     if not iterable.is_once or iterable.is_begun:

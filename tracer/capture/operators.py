@@ -37,6 +37,10 @@ def combined(name: str, first: Any, second: Any) -> Any:
     """``first | second``, and other operators of sets."""
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return OPERATORS[name](first, second)
+    if type(first) is Choice:
+        return each(lambda one: combined(name, one, second), first)
+    if type(second) is Choice:
+        return each(lambda one: combined(name, first, one), second)
     if sets.are_sets(first, second):
         return sets.operated(name, first, second)
     if name == "or_" and is_open_dict(first) | is_open_dict(second):
@@ -48,6 +52,9 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
     """``holder |= other``, and other operators of sets."""
     if type(holder) in NUMBERS and type(other) in NUMBERS:
         return OPERATORS["i" + name.rstrip("_")](holder, other)
+    if type(holder) is Choice and any(isinstance(one, (set, dict)) for one in holder.values):
+        each(lambda one: combined_in_place(name, one, other), holder)
+        return holder
     if sets.are_sets(holder, other):
         return sets.operated_in_place(name, holder, other)
     if name == "or_" and is_open_dict(holder) | is_open_dict(other):

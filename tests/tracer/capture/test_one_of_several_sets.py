@@ -1,0 +1,37 @@
+"""Sets and dicts in a list, of which the program decides which one is meant."""
+
+import numpy as np
+import pytest
+from phlox import TracerError, jit
+
+EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [1, 3]])
+
+
+def neighbours(edges):
+    around = [set() for _ in range(4)]
+    for a, b in edges:
+        around[a].add(b)
+        around[b].add(a)
+    return around
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda one, other: len(one & other), lambda one, other: len(one - other), lambda one, other: len(one ^ other),
+        lambda one, other: len(one | other), lambda one, other: len(one & {0, 1, 2}), lambda one, other: sum(one & other),
+    ],
+)  # fmt: skip
+def test_operators(use):
+    def common(edges, i, j):
+        around = neighbours(edges)
+        return use(around[i], around[j])
+
+    jitted = jit(common)
+    for i, j in ((0, 2), (1, 3), (3, 3), (0, 2)):
+        assert jitted(EDGES, i, j) == common(EDGES, i, j)
+
+
+def test_going_over_one_is_refused():
+    with pytest.raises(TracerError, match="one of several dicts or sets"):
+        jit(lambda edges, i: [v for v in neighbours(edges)[i]])(EDGES, 1)
