@@ -28,6 +28,16 @@ def _unit_starts(slice_: Instruction) -> tuple[int, ...] | None:
     return tuple(start for start, _, _ in ranges) if all(step == 1 for _, _, step in ranges) else None
 
 
+def _starts_within(x: Instruction, written: Instruction, starts: tuple[int | None, ...]) -> tuple[int, ...] | None:
+    """Where in x an update writes whose operand is the slice of x that begins at these starts; None for anything else."""
+    if written.opcode != "dynamic-update-slice" or written.operands[0].opcode != "slice":
+        return None
+    part, inner = written.operands[0], _starts(written)
+    if part.operands[0] is not x or None in inner or _unit_starts(part) != starts:
+        return None
+    return tuple(a + b for a, b in zip(starts, inner))
+
+
 def _updated_view(array: Instruction) -> tuple[Instruction, list[Instruction]]:
     """What is updated, and the updates, in the order in which they are done; not through more than a few of them."""
     updates: list[Instruction] = []
@@ -129,14 +139,8 @@ def _part_written_back(dimensions=(6, 4), starts=(2, 1), back=(1, 0)):
 def update_by_own_part(operation: Instruction) -> Instruction | None:
     """dynamic-update-slice(x, dynamic-update-slice(slice(x), y, c), d) -> dynamic-update-slice(x, y, c + d), the slice at d"""
     x, inner = operation.operands[:2]
-    if inner.opcode != "dynamic-update-slice" or inner.operands[0].opcode != "slice":
-        return None
-    part = inner.operands[0]
-    first, second = _starts(inner), _starts(operation)
-    if part.operands[0] is not x or None in first or _unit_starts(part) != second:
-        return None
-    starts = [a + b for a, b in zip(first, second)]
-    if not all(map(_is_held, starts, operation.operands[2:])):
+    starts = _starts_within(x, inner, _starts(operation))
+    if starts is None or not all(map(_is_held, starts, operation.operands[2:])):
         return None
     indices = [hlo.constant(start, index.shape.element_type) for start, index in zip(starts, operation.operands[2:])]
     return hlo.dynamic_update_slice(x, inner.operands[1], *indices)
@@ -173,12 +177,7 @@ def update_of_the_same(operation: Instruction) -> Instruction | None:
         return None
     if written is y:
         return before if starts == known else None
-    if written.opcode != "dynamic-update-slice" or written.operands[1] is not y or written.operands[0].opcode != "slice":
-        return None
-    part, inner = written.operands[0], _starts(written)
-    if part.operands[0] is not x or None in inner or _unit_starts(part) != starts:
-        return None
-    return before if tuple(a + b for a, b in zip(starts, inner)) == known else None
+    return before if _starts_within(x, written, starts) == known and written.operands[1] is y else None
 
 
 def _slice_of_update(*ranges):

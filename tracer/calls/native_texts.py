@@ -9,7 +9,7 @@ import numpy as np
 
 from ..capture.choices import Choice, Maybe
 from ..capture.texts.characters import TextAmongCharacters
-from ..capture.texts.deferred import Deferred, FString, when_run
+from ..capture.texts.deferred import CONVERSIONS, Deferred, FString, when_run
 from ..recording import pytree
 from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, text_of
 from .native_places import NotNative
@@ -17,7 +17,6 @@ from .text_calls import shown_as
 from .traced_function import Output
 
 _MADE = (Choice, Maybe, Deferred)
-_CONVERSIONS = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 def part_of(results: Results, structure: pytree.Structure, outputs: list[Output]) -> Any:
@@ -109,5 +108,5 @@ def _shown(results: Results, value: Any, conversion: int, specification: Any) ->
         if type(known) is str:
             return types.Shown(number.result, shown_as(conversion, known, number.dtype, number.kind == "number"))
     if conversion != -1:
-        value = types.Container("call", (value,), _CONVERSIONS[conversion])
+        value = types.Container("call", (value,), CONVERSIONS[conversion])
     return types.Container("call", (value, specification), format)

@@ -30,6 +30,11 @@ def shown_as(conversion: int, specification: str, dtype: np.dtype, is_weak: bool
     return conversion, specification, "number" if is_weak else "scalar", dtype, form
 
 
+def shown_by(conversion: int, specification: str) -> Callable[[Any], str]:
+    """What makes the text of a value, as it stands in an f-string."""
+    return f"{{{'' if conversion == -1 else '!' + chr(conversion)}:{specification}}}".format
+
+
 def form_of_float(conversion: int, specification: Any, is_weak: bool) -> tuple[str, int] | None:
     """How a float64 is shown: the letter, and the digits behind the point; ("r", 0) as Python writes it. None otherwise."""
     if specification == "" and is_weak and conversion != ord("a"):
@@ -44,7 +49,7 @@ def characters_of_number(
     """The text of a number, in so many places; it can be shown so, whatever it is. is_weak: whether it is Python's."""
     shows = shown_as(conversion, specification, dtype, is_weak)
     kind = shows[2]
-    shown = f"{{{'' if conversion == -1 else '!' + chr(conversion)}:{specification}}}".format
+    shown = shown_by(conversion, specification)
 
     def made(stopped: bool, value: Any) -> str:
         return "" if stopped else shown(value)

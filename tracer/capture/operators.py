@@ -37,10 +37,8 @@ def combined(name: str, first: Any, second: Any) -> Any:
     """``first | second``, and other operators of sets."""
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return OPERATORS[name](first, second)
-    if type(first) is Choice:
-        return each(lambda one: combined(name, one, second), first)
-    if type(second) is Choice:
-        return each(lambda one: combined(name, first, one), second)
+    if type(first) is Choice or type(second) is Choice:
+        return each(lambda one: each(lambda two: combined(name, one, two), second), first)
     if sets.are_sets(first, second):
         return sets.operated(name, first, second)
     if name == "or_" and is_open_dict(first) | is_open_dict(second):

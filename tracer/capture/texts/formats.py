@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from ...calls.text_calls import shown_by
+
 IN_USE = 2**30
 PAYLOAD = 22  # bits of a number in one element
 _LAST_CHARACTER = 0x10FFFF
@@ -79,7 +81,7 @@ class Formats:
             values = bits[own].view(dtype)[:: 8 // dtype.itemsize]
             # Of a float64 NumPy makes what Python does, and slower.
             is_weak |= dtype == np.float64 and specification != "" and conversion == -1
-            text = f"{{{'' if conversion == -1 else '!' + chr(conversion)}:{specification}}}".format
+            text = shown_by(conversion, specification)
             for place, one in zip(own.tolist(), map(text, values.tolist() if is_weak else values)):
                 shown[place] = one
         return shown
