@@ -9,7 +9,6 @@ NOT_YET = {
     "pastimes.permissions": "error: Python needs a bool and finds a traced value",
     "pastimes.reservoir": "error: TypeError: dtype <U1 has no XLA element type; supported...",
     "pastimes.safe_division": "error: ConcretizationError: a list: <up to 1 elements> is put i...",
-    "pastimes.slide_2048": "error: TracerError: a list whose length the program decides is...",
     "puzzles.best_move": "error: ConcretizationError: best_move.<locals>.value calls itse...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
 }

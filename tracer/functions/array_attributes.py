@@ -10,7 +10,7 @@ import numpy as np
 from ...hlo.shape import row_major_strides
 from ..recording.array import TracedArray
 from ..recording.function_tables import ATTRIBUTES, FUNCTIONS, filling
-from ..recording.operands import as_traced
+from ..recording.operands import as_traced, prepare
 
 _attribute = filling(ATTRIBUTES)
 
@@ -42,9 +42,11 @@ class Flat:
         return found.copy() if isinstance(found, TracedArray) and found.ndim else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        elements = self.elements()
-        if np.ndim(value) or isinstance(value, TracedArray) and value.ndim:  # repeated as often as it is needed
-            value = FUNCTIONS[np.resize](as_traced(value), elements[index].shape)
+        elements, value = self.elements(), prepare(value)
+        if np.ndim(value):
+            value, wanted = as_traced(value), elements[index]
+            if not (value.is_dynamic or wanted.is_dynamic):  # repeated as often as it is needed
+                value = FUNCTIONS[np.resize](value, wanted.shape)
         elements[index] = value
         if elements.root_storage is not self.base.root_storage:
             self.base[...] = elements.reshape(self.base.shape)

@@ -38,6 +38,7 @@ from .recorded_calls import record_again
 Instruction = hlo.Instruction
 
 _COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+_SEQUENCES = frozenset({list, tuple})
 
 
 @implements_method(np.ufunc.__call__)
@@ -58,6 +59,10 @@ def call_ufunc(
 ) -> Any:
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
     plain = where is True and casting == "same_kind" and dtype is signature is sig is axes is axis is None and not keepdims
+    if not _SEQUENCES.isdisjoint(map(type, inputs)):
+        inputs = tuple(map(prepare, inputs))
+        if any(isinstance(one, TracedArray) and one.is_dynamic for one in inputs):
+            return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
     kernel = UFUNCS.get(ufunc)
     if kernel is None:
         contraction = CONTRACTIONS.get(ufunc)
@@ -71,7 +76,6 @@ def call_ufunc(
     if len(inputs) != ufunc.nin:
         inputs, out = _split_outputs(ufunc, inputs, out)
     outputs = () if out is None else tuple([None if one is None else require_out(one) for one in _as_tuple(out)])
-    inputs = tuple([value if type(value) is TracedArray else prepare(value) for value in inputs])
     trace = require_trace(*inputs)
 
     def record() -> tuple[Instruction, ...]:

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.function_tables import DYNAMIC, implements_method
+from ..recording.operands import sequence
 from .basic import (
     decides_about_sizes,
     has_traced_bounds,
@@ -54,6 +55,8 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
         raise TypeError(f"'{array.dtype.type.__module__}.{array.dtype.type.__name__}' object does not support item assignment")
     if not array.is_writeable:
         raise ValueError("assignment destination is read-only")
+    if isinstance(value, (list, tuple)):
+        value = sequence(value, array.dtype)
     if is_basic(index):
         if has_traced_bounds(index) or isinstance(value, TracedArray) and value.is_dynamic:
             DYNAMIC[np.ndarray.__setitem__](array, index, value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -15,6 +15,8 @@ from .intervals import require_fits
 from .trace import Trace
 
 Instruction = hlo.Instruction
+# What makes an array of a list that holds an element of this class, which stands for others; it is told the dtype, if one is given.
+ARRAYS_OF_LISTS: dict[type, Callable[[Sequence, Any], TracedArray]] = {}
 
 
 def class_of(value: Any) -> Any:
@@ -39,6 +41,8 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
 
     Raises ValueError where the shapes of the parts differ.
     """
+    for kind in set(map(type, value)) & ARRAYS_OF_LISTS.keys():
+        return ARRAYS_OF_LISTS[kind](value, dtype)
     trace = require_trace()
     if not has_traced(value):
         array = np.asarray(value, dtype)

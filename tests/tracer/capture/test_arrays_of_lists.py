@@ -93,3 +93,67 @@ def test_what_holds_lists_of_lists_is_no_array_yet():
 
     with pytest.raises(NotImplementedError, match="that hold lists"):
         cube(LABELS[0])
+
+
+def _assigned(x, m):
+    out = np.zeros((2, 8), np.float32)
+    out[1, : len(m)] = m
+    return out
+
+
+def _added_in_place(x, m):
+    out = np.ones(8)
+    out[: len(m)] += m
+    out[8 - len(m) :] *= m
+    return out
+
+
+def _assigned_by_flat(x, m):
+    out = np.zeros((2, 4))
+    out.flat[: len(m)] = m
+    return out
+
+
+def _at_places(x, m):
+    out = x * 1.5
+    out[m] = m
+    out[m] += [2 * one for one in m]
+    return out
+
+
+BESIDE_ARRAYS = {
+    "assigned": _assigned,
+    "added in place": _added_in_place,
+    "assigned by flat": _assigned_by_flat,
+    "at places": _at_places,
+    "tuple": lambda x, m: np.ones(len(m)) - tuple(m),
+    "difference": lambda x, m: m - np.ones(len(m)),
+    "narrow numbers": lambda x, m: np.ones(len(m), np.float32) - m,
+    "integers": lambda x, m: np.ones(len(m), int) * m,
+    "powers": lambda x, m: np.full(len(m), 2) ** m,
+    "compared": lambda x, m: (np.full(len(m), 3) < m, m >= np.full(len(m), 3)),
+    "product": lambda x, m: np.ones((3, len(m))) @ m,
+    "pairs": lambda x, m: np.ones((len(m), 2)) + [(one, -one) for one in m],
+    "column": lambda x, m: x[:, None] - m,
+    "list of an array": lambda x, m: [x[m]] + np.ones(len(m)),
+    "method": lambda x, m: x.take(m),
+    "of another length": lambda x, m: np.ones(3) + m,
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_ARRAYS)
+def test_lists_beside_arrays(name):
+    def function(x):
+        return BESIDE_ARRAYS[name](x, [i for i, one in enumerate(x) if one > 2])
+
+    jitted = jit(function)
+    for x in (np.array([3, 1, 4, 1, 5, 9, 2, 6]), np.array([0, 3, 0, 1, 5, 0, 0, 7]), np.zeros(8, int), np.full(8, 5)):
+        try:
+            expected = function(x)
+        except ValueError:
+            with pytest.raises(ValueError, match="could not be broadcast|sizes that are known at run time differ"):
+                jitted(x)
+            continue
+        for found, one in zip(*(value if isinstance(value, tuple) else (value,) for value in (jitted(x), expected))):
+            assert found.dtype == one.dtype
+            np.testing.assert_array_equal(found, one)

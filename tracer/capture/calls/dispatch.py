@@ -165,6 +165,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             elif places.may_be_put_back() and not leaves_no_traces(function):
                 require_no_effect(function)
                 raise _not_captured(function)
+            elif kind is types.MethodType and isinstance(function.__self__, TracedArray) and any(map(is_open_list, args)):
+                return NEEDS_ARRAYS["numpy"](function, args, kwargs)
             else:
                 require_no_effect(function)
                 args, kwargs = _seen_in(args, kwargs)

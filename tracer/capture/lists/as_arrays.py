@@ -12,9 +12,10 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic
 from ...recording.errors import LeftToPython, TracerError
+from ...recording.operands import ARRAYS_OF_LISTS
 from . import tables
 from .access import any_row, fail_where, items_of, leave_empty_to_python, of_common_types, rows_inside
-from .references import tables_in
+from .references import Row, tables_in
 from .runs import Form, Run, instruction_of, instructions, made, ordered, settled, type_of_items
 
 INHOMOGENEOUS = "setting an array element with a sequence. The requested array has an inhomogeneous shape"
@@ -111,6 +112,13 @@ def array_of_list(values: Any, has_dtype: bool = False) -> Any:
     if array.ndim > 1 or array.dtype != np.float64 and not has_dtype:
         leave_empty_to_python(run, "np.array")
     return array
+
+
+def _in_dtype(values: Any, dtype: Any) -> Any:
+    return array_of_list(values) if dtype is None else array_of_list(values, has_dtype=True).astype(dtype)
+
+
+ARRAYS_OF_LISTS[Run] = ARRAYS_OF_LISTS[Row] = _in_dtype
 
 
 def stacked(lists: Sequence[Any], message: str) -> TracedArray:
