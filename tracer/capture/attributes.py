@@ -20,7 +20,8 @@ from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from . import places
 from .branches import choose
-from .calls.dispatch import MEANINGS, call, implements
+from .calls.dispatch import call
+from .calls.meanings import MEANINGS, implements
 from .choices import Choice, Maybe
 from .copies import require_own
 from .distribution import each, truth_of

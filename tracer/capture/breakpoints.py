@@ -12,7 +12,7 @@ from ... import hlo
 from ...hlo.tracebacks import frames_of_users
 from ..recording.current_trace import current_trace
 from ..recording.errors import LeftToPython
-from .calls.dispatch import MADE_BY_PYTHON, implements
+from .calls.meanings import MADE_BY_PYTHON, implements
 
 _DEBUGGER = "PYTHONBREAKPOINT"
 

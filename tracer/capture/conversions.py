@@ -12,7 +12,7 @@ from ..recording.errors import IntegerOverflow
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced
 from .branches import truth
-from .calls.dispatch import implements
+from .calls.meanings import implements
 from .distribution import condition, each, truth_of
 from .helpers import not_
 from .special_methods import special_method

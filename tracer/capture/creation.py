@@ -17,7 +17,8 @@ from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare, require
-from .calls.dispatch import call, implements
+from .calls.dispatch import call
+from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant
 from .coded_arrays import CodedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array

@@ -16,7 +16,7 @@ from ...hlo.source_lines import belongs_to_a_library
 from ...hlo.tracebacks import frames_of_users
 from ..calls.again import once
 from ..recording.current_trace import current_trace
-from .calls.dispatch import MADE_BY_PYTHON, implements
+from .calls.meanings import MADE_BY_PYTHON, implements
 from .texts.deferred import call_later
 
 _PACKAGE = __name__.partition(".")[0]

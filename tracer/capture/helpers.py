@@ -19,7 +19,8 @@ from . import made_iterators, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
-from .calls.dispatch import SPECIAL_METHODS, call
+from .calls.dispatch import call
+from .calls.meanings import SPECIAL_METHODS
 from .choices import Choice, Maybe
 from .coded_arrays import CodedArray
 from .copies import note_copies, require_identity

@@ -14,7 +14,8 @@ from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, Trace
 from ..recording.operands import as_traced, has_traced
 from . import places
 from .branches import MOST_ALTERNATIVES
-from .calls.dispatch import call, implements
+from .calls.dispatch import call
+from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant
 from .choices import Choice, Maybe, without_maybes
 from .coded_arrays import CodedArray, change_known, coded

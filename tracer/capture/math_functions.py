@@ -14,7 +14,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import has_traced
-from .calls.dispatch import MEANINGS, implements
+from .calls.meanings import MEANINGS, implements
 from .conversions import converted, integer_of, is_open
 from .texts.deferred import asked
 

@@ -11,7 +11,8 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import places
-from .calls.dispatch import call, implements
+from .calls.dispatch import call
+from .calls.meanings import implements
 from .choices import Choice
 from .distribution import each
 from .entries import is_open_dict

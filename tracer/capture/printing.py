@@ -17,7 +17,8 @@ from ..calls.again import once
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
-from .calls.dispatch import SAYING, TEXT_METHODS, call, implements
+from .calls.dispatch import call
+from .calls.meanings import SAYING, TEXT_METHODS, implements
 from .choices import Choice
 from .texts.deferred import Deferred, call_later, concrete, is_open, is_text
 from .texts.formatting import text, told

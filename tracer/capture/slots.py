@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray
-from .calls.dispatch import call, implements
+from .calls.dispatch import call
+from .calls.meanings import implements
 from .texts.deferred import Deferred, is_text
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "divmod")

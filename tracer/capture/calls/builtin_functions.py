@@ -53,7 +53,8 @@ from ..outside.objects import class_of
 from ..outside.streams import OutsideIterator
 from ..special_methods import is_compared_by_program, special_method
 from ..texts.deferred import Deferred, asked
-from .dispatch import call, implements
+from .dispatch import call
+from .meanings import implements
 
 
 @implements(len)

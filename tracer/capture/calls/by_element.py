@@ -14,7 +14,8 @@ from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_tr
 from ..lists.functions import mapped
 from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
-from .dispatch import call, implements
+from .dispatch import call
+from .meanings import implements
 
 
 class Vectorized:

@@ -15,21 +15,18 @@ import numpy as np
 
 from ...calls.again import is_repeating, once
 from ...calls.library_effects import require_no_effect
-from ...calls.outside_state import RETURN_NOTHING, look, writes_to_standard_stream
+from ...calls.outside_state import look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import name_of_method
-from ...outside.guards import SameFunction
-from ...outside.ownership import belongs_to_the_user, is_of_the_user, stays_as_it_is
-from ...outside.paths import Fixed
+from ...outside.ownership import belongs_to_the_user, is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
 from ...recording.errors import TracerError
-from ...recording.function_tables import filling
 from ...recording.operands import has_traced
 from ...source.reading import note_source
-from ...source.rewriting import is_rewritten, reason_against, rewritten
+from ...source.rewriting import reason_against
 from .. import made_iterators, places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
@@ -41,43 +38,27 @@ from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from .cached_functions import recorded_call
 from .harmless import leaves_no_traces, only_keeps
+from .meanings import (
+    DICT_METHODS,
+    LIST_METHODS,
+    MADE_BY_PYTHON,
+    MEANINGS,
+    NEEDS_ARRAYS,
+    SAYING,
+    SET_METHODS,
+    SPECIAL_METHODS,
+    TAKE_MAYBES,
+    TEXT_METHODS,
+)
 from .methods_of_containers import holds_open_list, is_keyed_call, is_open_call
-from .numpy_calls import call_numpy, of_numpy
+from .numpy_calls import call_numpy, of_numpy, with_arrays
 from .repeated_calls import repeated
+from .users_functions import captured, captured_alone
 
-# Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
-MEANINGS: dict[Any, Callable] = {}
-# Those that say something outside, which is not said again where Python makes a call again. `printing` adds to it.
-SAYING: set[Any] = {print, next, *RETURN_NOTHING}
-# What Python calls in the place of a function that asks who has called it.
-MADE_BY_PYTHON: dict[Any, Callable[..., Any]] = {}
-# Those of them that look at what may be None themselves.
-TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
-# And those that do not go over an iterator when they are called.
-_LEAVE_ITERATORS = {print, str, repr, format, isinstance, type, iter, callable}
-# The same for methods of str: they take the method, its arguments and those by name.
-TEXT_METHODS: dict[str, Callable] = {}
-# Methods of lists whose length the program decides; they take the list and the arguments.
-LIST_METHODS: dict[str, Callable] = {}
-# The same for methods of dicts, and of sets, whose keys the program computes.
-DICT_METHODS: dict[str, Callable] = {}
-SET_METHODS: dict[str, Callable] = {}
-# What becomes of a call with such a list, by the function's package, "" for others: takes the function and its arguments.
-NEEDS_ARRAYS: dict[str, Callable] = {}
-
-# NumPy's functions that traced arrays answer to; those of them that look for such arrays in a list, too. (np.block looks into
-# lists of lists.)
-_FUNCTION_OF_ARRAYS = type(np.mean)
-_ASK_ELEMENTS = {
-    np.choose, np.column_stack, np.concatenate, np.dstack, np.histogramdd, np.hstack, np.lexsort, np.linalg.multi_dot,
-    np.piecewise, np.ravel_multi_index, np.select, np.stack, np.vstack,
-}  # fmt: skip
-
-# What is written otherwise as a rule, by the names of the special methods of containers; they take the container.
-SPECIAL_METHODS: dict[str, Callable] = {}
-
+_FUNCTION_OF_ARRAYS = type(np.mean)  # NumPy's functions that traced arrays answer to
 _GENERIC = (types.GenericAlias, type(Generic[TypeVar("T")]))  # list[int], and the user's Stack[int]
 _WITH_CACHE = type(functools.lru_cache(len))
+_LEAVE_ITERATORS = {print, str, repr, format, isinstance, type, iter, callable}  # do not go over one when they are called
 _OF_EXACT_TYPES = (type, isinstance)  # whose results depend on the type that a number has
 _OF_CONTAINERS = (types.WrapperDescriptorType, types.MethodDescriptorType)  # methods that take the container
 _CHANGEABLE = (list, dict, set)
@@ -86,18 +67,10 @@ _CHANGING = {
     "append", "extend", "insert", "pop", "remove", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add",
     "discard",
 }  # fmt: skip
-
-
 _STORING = {"append", "extend", "insert"}
 _KEEPING = {"append", "insert", "setdefault", "add"}  # an iterator as it is
-
-
 # What changes a deque, a Counter or another container.
 _CHANGING_OTHERS = {*_CHANGING, "appendleft", "extendleft", "popleft", "rotate", "subtract", "move_to_end"}
-
-
-# Decorator: what a call of these functions means while a function is traced.
-implements = filling(MEANINGS)
 
 
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -246,7 +219,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if places.may_be_put_back() and not leaves_no_traces(function):
         raise _not_captured(function)
     if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
-        args, kwargs = _with_arrays(function, args, kwargs)
+        args, kwargs = with_arrays(function, args, kwargs)
     if not isinstance(getattr(function, "__self__", None), (list, dict, set)) or function.__name__ == "sort":
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
@@ -264,26 +237,6 @@ def _called_on(caller: Any, holder: Any) -> Any:
         return tuple(found) if len(found) > 1 else found[0]
     name, *args = (*made.args, *given) if type(made) is functools.partial else given
     return call(call(getattr, holder, name), *args, **getattr(made, "keywords", {}))
-
-
-def _with_arrays(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
-    """The arguments of a function of NumPy's, with arrays for lists of traced values.
-
-    NumPy makes arrays of lists without asking what is in them, unless another argument is a traced array.
-    """
-    given = (*args, *kwargs.values())
-    if function is np.block or not has_traced(given) or any(isinstance(one, TracedArray) for one in given):
-        return args, kwargs
-    make = _as_arrays if function in _ASK_ELEMENTS else _as_array
-    return tuple(map(make, args)), {name: make(one) for name, one in kwargs.items()}
-
-
-def _as_array(value: Any) -> Any:
-    return MEANINGS[np.array](value) if isinstance(value, (list, tuple)) and has_traced(value) else value
-
-
-def _as_arrays(value: Any) -> Any:
-    return tuple(map(_as_array, value)) if type(value) in (list, tuple) else value
 
 
 # Most calls are of this kind: nothing of what is looked at elsewhere concerns them.
@@ -437,29 +390,6 @@ def _not_captured(function: Any) -> TracerError:
     )
 
 
-def captured(function: types.FunctionType) -> types.FunctionType:
-    """The function with its control flow and its calls captured; itself where that cannot be."""
-    surroundings = current_surroundings()
-    if surroundings is None:
-        return _rewritten(function)
-    held = function.__code__, function.__defaults__, function.__kwdefaults__
-    known = surroundings.captured.get(id(function))
-    if known is None or not all(map(operator.is_, known[1], held)):
-        made = _rewritten(function)
-        is_followed = is_rewritten(made.__code__)
-        if not stays_as_it_is(function.__code__.co_filename):
-            made = surroundings.bound(made)
-            if made.__globals__ is not function.__globals__:  # else the function is made by one that is traced
-                surroundings.guard(SameFunction(Fixed(function, function.__name__), function))
-        made = made if is_followed else places.noted(made)
-        known = surroundings.captured[id(function)] = function, held, made
-    return known[2]
-
-
-def _rewritten(function: types.FunctionType) -> types.FunctionType:
-    return rewritten(function, sys.modules[__name__.rsplit(".", 2)[0] + ".helpers"])
-
-
 def reason_not_captured(function: Callable[..., Any]) -> str | None:
     """Why the control flow of a function is not captured, None if it is."""
     inner = getattr(named(function), "__func__", named(function))
@@ -477,7 +407,7 @@ def captured_later(function: Callable[..., Any]) -> Callable[[], Callable[..., A
 
 def captured_callable(function: Callable[..., Any]) -> Callable[..., Any]:
     """Any callable, so that what it runs is captured."""
-    return _rewritten(function) if type(function) is types.FunctionType else functools.partial(call, function)
+    return captured_alone(function) if type(function) is types.FunctionType else functools.partial(call, function)
 
 
 def _made(kind: type, args: tuple, kwargs: dict) -> Any:

@@ -15,6 +15,7 @@ from ...recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
 from ...recording.operands import has_traced, prepare
 from ..coded_arrays import are_chosen, call_with_codes, changeable
 from ..loops.stacked_rows import whole_array
+from .meanings import MEANINGS
 
 # Larger arrays that NumPy makes of what is known stay NumPy's.
 _MOST_BYTES = 1 << 16
@@ -93,3 +94,30 @@ def traced_constant(found: Any, others: Sequence[np.ndarray] = ()) -> Any:
     if any(np.may_share_memory(found, other) for other in others):
         return found
     return TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False)
+
+
+# Those of NumPy's functions that look for traced arrays in a list, too. (np.block looks into lists of lists.)
+_ASK_ELEMENTS = {
+    np.choose, np.column_stack, np.concatenate, np.dstack, np.histogramdd, np.hstack, np.lexsort, np.linalg.multi_dot,
+    np.piecewise, np.ravel_multi_index, np.select, np.stack, np.vstack,
+}  # fmt: skip
+
+
+def with_arrays(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
+    """The arguments of a function of NumPy's, with arrays for lists of traced values.
+
+    NumPy makes arrays of lists without asking what is in them, unless another argument is a traced array.
+    """
+    given = (*args, *kwargs.values())
+    if function is np.block or not has_traced(given) or any(isinstance(one, TracedArray) for one in given):
+        return args, kwargs
+    make = _as_arrays if function in _ASK_ELEMENTS else _as_array
+    return tuple(map(make, args)), {name: make(one) for name, one in kwargs.items()}
+
+
+def _as_array(value: Any) -> Any:
+    return MEANINGS[np.array](value) if isinstance(value, (list, tuple)) and has_traced(value) else value
+
+
+def _as_arrays(value: Any) -> Any:
+    return tuple(map(_as_array, value)) if type(value) in (list, tuple) else value

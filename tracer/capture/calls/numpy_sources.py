@@ -18,7 +18,8 @@ from ...recording.dynamic_array import DynamicArray, dynamic
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
 from ...recording.function_tables import implements as implements_function
 from ...recording.operands import as_traced, has_traced
-from .dispatch import captured, implements
+from .meanings import implements
+from .users_functions import captured
 
 # What is followed for arrays of fixed shapes alone, for all, and only where sizes are known at run time only.
 _FOLLOWED_IF_FIXED: tuple[Callable, ...] = (np.diag_indices_from, np.tril_indices_from, np.triu_indices_from)

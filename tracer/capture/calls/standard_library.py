@@ -32,7 +32,8 @@ from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
 from ..loops.iteration import Lazy, Rows, is_captured, rows_of
-from .dispatch import MEANINGS, TAKE_MAYBES, call, implements
+from .dispatch import call
+from .meanings import MEANINGS, TAKE_MAYBES, implements
 
 # Of what is known, so many elements are gone over one by one.
 _FEW = 32

@@ -7,7 +7,8 @@ from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
 from .. import places
-from ..calls.dispatch import call, implements
+from ..calls.dispatch import call
+from ..calls.meanings import implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import has_open_keys
 from ..items import getitem

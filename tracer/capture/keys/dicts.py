@@ -13,7 +13,8 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from .. import places
 from ..branches import choose, decide
-from ..calls.dispatch import DICT_METHODS, call, implements
+from ..calls.dispatch import call
+from ..calls.meanings import DICT_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..choices import Choice
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict

@@ -11,7 +11,7 @@ import numpy as np
 from .... import hlo
 from ...recording.array import TracedArray
 from .. import places
-from ..calls.dispatch import SET_METHODS, implements
+from ..calls.meanings import SET_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import OPEN, UNORDERED, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
 from ..lists.functions import mapped

@@ -9,7 +9,8 @@ from typing import Any
 from .... import hlo
 from ...recording import pytree
 from .. import places
-from ..calls.dispatch import LIST_METHODS, call, implements
+from ..calls.dispatch import call
+from ..calls.meanings import LIST_METHODS, implements
 from .access import change, gathered, is_unknown, items_of, sliced
 from .runs import Run, instruction_of, is_open_list, settled, type_of_items
 

@@ -18,7 +18,8 @@ from ...recording.function_tables import DYNAMIC
 from ...recording.intervals import note_interval
 from .. import places
 from ..branches import choose
-from ..calls.dispatch import NEEDS_ARRAYS, call
+from ..calls.dispatch import call
+from ..calls.meanings import NEEDS_ARRAYS
 from ..choices import Choice
 from ..forms import Parts, common_type, kind_of
 from ..library import orderings

@@ -10,7 +10,8 @@ import numpy as np
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from .. import places
-from ..calls.dispatch import LIST_METHODS, call
+from ..calls.dispatch import call
+from ..calls.meanings import LIST_METHODS
 from . import tables
 from .access import (
     change,

@@ -16,7 +16,8 @@ from ...recording.attributes import attributes_of, slots_of
 from ...recording.errors import TracerError
 from .. import places
 from ..attributes import getattr_, hasattr_
-from ..calls.dispatch import call, implements
+from ..calls.dispatch import call
+from ..calls.meanings import implements
 from ..entries import is_open_dict
 from ..lists.runs import is_open_list
 from .kinds import OUTSIDE_CONTAINERS

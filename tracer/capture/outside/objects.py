@@ -22,7 +22,8 @@ from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.trace import Trace
 from ..attributes import getattr_
-from ..calls.dispatch import MEANINGS, call
+from ..calls.dispatch import call
+from ..calls.meanings import MEANINGS
 from ..distribution import truth_of
 from ..special_methods import CALLED
 from .libraries import meet

@@ -13,7 +13,7 @@ from ...calls.host_call import call_when_run
 from ...control_flow.branches import cond
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
-from ..calls.dispatch import implements
+from ..calls.meanings import implements
 from ..lists.access import fail_where, is_unknown
 from ..lists.runs import instruction_of, number_of
 from ..loops.iteration import ROWS_OF_TEXTS, Rows

@@ -11,7 +11,7 @@ from string import Formatter
 from typing import Any
 
 from ..attributes import getattr_
-from ..calls.dispatch import TEXT_METHODS
+from ..calls.meanings import TEXT_METHODS
 from ..items import getitem
 from ..printing import call_text_method
 from . import formatting

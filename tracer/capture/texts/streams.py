@@ -8,7 +8,8 @@ from typing import Any
 from ...calls.host_call import call_when_run
 from ...recording.errors import TracerError
 from .. import places
-from ..calls.dispatch import call, implements
+from ..calls.dispatch import call
+from ..calls.meanings import implements
 from .deferred import Deferred, answered, concrete, for_host, is_open
 from .formatting import told
 

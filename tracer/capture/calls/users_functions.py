@@ -1,0 +1,37 @@
+"""The user's functions with their control flow and their calls captured."""
+
+from __future__ import annotations
+
+import operator
+import sys
+import types
+
+from ...outside.guards import SameFunction
+from ...outside.ownership import stays_as_it_is
+from ...outside.paths import Fixed
+from ...source.rewriting import is_rewritten, rewritten
+from .. import places
+from ..outside.surroundings import current_surroundings
+
+
+def captured(function: types.FunctionType) -> types.FunctionType:
+    """The function with its control flow and its calls captured; itself where that cannot be."""
+    surroundings = current_surroundings()
+    if surroundings is None:
+        return captured_alone(function)
+    held = function.__code__, function.__defaults__, function.__kwdefaults__
+    known = surroundings.captured.get(id(function))
+    if known is None or not all(map(operator.is_, known[1], held)):
+        made = captured_alone(function)
+        is_followed = is_rewritten(made.__code__)
+        if not stays_as_it_is(function.__code__.co_filename):
+            made = surroundings.bound(made)
+            if made.__globals__ is not function.__globals__:  # else the function is made by one that is traced
+                surroundings.guard(SameFunction(Fixed(function, function.__name__), function))
+        made = made if is_followed else places.noted(made)
+        known = surroundings.captured[id(function)] = function, held, made
+    return known[2]
+
+
+def captured_alone(function: types.FunctionType) -> types.FunctionType:
+    return rewritten(function, sys.modules[__name__.rsplit(".", 2)[0] + ".helpers"])
