@@ -14,7 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ..tracer.calls.jit import JittedFunctionBase, jit
+from ..tracer.calls.jit import jit
+from ..tracer.calls.jitted_function import JittedFunctionBase
 from ..tracer.calls.random_generators import is_traced_generator
 from ..tracer.capture.calls.dispatch import captured_callable
 from ..tracer.recording import pytree

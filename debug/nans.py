@@ -13,7 +13,7 @@ from .. import hlo
 from ..backends.reference.backend import ReferenceBackend, ReferenceExecutable
 from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE, GIVEN, TUPLING
 from ..tracer.calls.diversion import diverted
-from ..tracer.calls.jit import JittedFunctionBase
+from ..tracer.calls.jitted_function import JittedFunctionBase
 from ..tracer.recording.errors import at
 
 

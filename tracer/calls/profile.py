@@ -14,7 +14,7 @@ from ...runtime.locks import new_lock
 from ...runtime.source_lines import shown_line
 
 if TYPE_CHECKING:
-    from .jit import JittedFunctionBase
+    from .jitted_function import JittedFunctionBase
 
 # A file and a line in it. What is computed in one go may come from several: that of its result is first.
 Place = tuple[str, int]

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from phlox import jit
-from phlox.tracer.calls.jit import JittedFunctionBase
+from phlox.tracer.calls.jitted_function import JittedFunctionBase
 
 from ...support.undecorated import assert_alike
 
