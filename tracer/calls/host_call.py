@@ -63,7 +63,7 @@ def host_call(function: Callable[..., Any], result_shapes: Any, *args: Any, **kw
         generator, name = method
         called, args = functools.partial(call_method, name), (generator, *args)
     elif trace is not None and trace.program.surroundings is not None:
-        called = trace.program.surroundings.released(function)
+        called = trace.program.surroundings.functions.released(function)
     return call_when_run(functools.partial(once, called), result_shapes, args, kwargs, named=function)
 
 

@@ -22,7 +22,7 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
     elsewhere, further results. Arguments that it returns are the caller's arrays themselves.
     """
     outer = current_trace()
-    entered = outer.program.surroundings.entered(function) if outer.program.surroundings is not None else function
+    entered = outer.program.surroundings.functions.entered(function) if outer.program.surroundings is not None else function
     with Trace(identifier(name), parent=outer) as inner, inner.running, journal(stays=True) as changed:
         result = entered(*args, **kwargs)
         places = [place for place, _ in changed.values()]

@@ -285,7 +285,7 @@ def _record(
             surroundings.containers.add(name, argument)
         try:
             with _handling_as_before(trace):
-                result = surroundings.entered(function)(*args, **kwargs)
+                result = surroundings.functions.entered(function)(*args, **kwargs)
         except Exception as error:
             if not is_raised_by_user(error) or not is_open(error):
                 if _is_raised_behind_changes(trace, error, unique, parameters):

@@ -152,11 +152,11 @@ class _Finder:
             raise NotAlike
         surroundings = self.trace.program.surroundings
         for name in names:
-            value = surroundings.global_value(function.__globals__, name)
+            value = surroundings.functions.global_value(function.__globals__, name)
             if value is not MISSING:
                 self._value(value)  # while it is traced the name stands for nothing else
         held = [
-            self._value(surroundings.cell_value(cell))
+            self._value(surroundings.functions.cell_value(cell))
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ())
             if name != "_phlox"
         ]

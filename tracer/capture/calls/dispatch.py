@@ -195,7 +195,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind is functools.partial:
         first, keywords = function.args, function.keywords
         if (surroundings := current_surroundings()) is not None:
-            first, keywords = surroundings.applied(function)
+            first, keywords = surroundings.functions.applied(function)
         return call(function.func, *first, *args, **{**keywords, **kwargs})
     if kind is _DISPATCHING_METHODS:
         raise _not_followed(functools.singledispatchmethod)

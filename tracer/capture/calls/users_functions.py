@@ -25,7 +25,7 @@ def captured(function: types.FunctionType) -> types.FunctionType:
         made = captured_alone(function)
         is_followed = is_rewritten(made.__code__)
         if not stays_as_it_is(function.__code__.co_filename):
-            made = surroundings.bound(made)
+            made = surroundings.functions.bound(made)
             if made.__globals__ is not function.__globals__:  # else the function is made by one that is traced
                 surroundings.guard(SameFunction(Fixed(function, function.__name__), function))
         made = made if is_followed else places.noted(made)

@@ -33,7 +33,7 @@ from ...outside.guards import (
     is_open_to_others,
 )
 from ...outside.ownership import belongs_to_the_user, holds_attributes_alone, is_looked_into
-from ...outside.paths import MISSING, Argument, Attribute, Cell, Fixed, Item, Objects, Path
+from ...outside.paths import MISSING, Argument, Attribute, Fixed, Item, Objects, Path
 from ...outside.policy import HiddenNeeded, Policy
 from ...outside.values import is_value
 from ...recording.array import TracedArray
@@ -45,6 +45,7 @@ from ...recording.program import Capture
 from ...recording.trace import Trace
 from . import streams
 from .arguments import ArgumentContainers
+from .functions import FunctionsOutside
 from .kinds import OUTSIDE_CONTAINERS, container_for
 from .libraries import meet, meet_object
 from .namespaces import Namespace
@@ -55,7 +56,6 @@ _NO_OBJECTS = (types.ModuleType, types.FunctionType, dict, list, deque)
 _LIBRARIES = frozenset({"collections", "numpy"})  # whose classes hold what their methods read
 _NUMPY_FUNCTIONS = (np.ufunc, type(np.sum))
 _FOLLOWED = (TracedArray, *OUTSIDE_CONTAINERS, set)
-_HELPERS = "_phlox"
 
 
 class Surroundings:
@@ -71,17 +71,15 @@ class Surroundings:
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
         self.trace, self.policy, self.objects = trace, policy, objects
         self.guards: dict[Any, Guard] = {}
+        self.functions = FunctionsOutside(self)
         self.containers = ArgumentContainers()
         self.is_finished = False
         self._holders: dict[int, tuple[Any, Path]] = {}
         self._followed: dict[int, Any] = {}  # by the ids of objects: what stands for those that have special methods
         self._originals: dict[int, Any] = {}  # the other way round
         self.followed_arguments: list[Any] = []  # containers that are objects with special methods
-        self._namespaces: dict[int, Namespace] = {}
-        self._cells: dict[int, tuple[types.CellType, types.CellType, Any, Path]] = {}
         self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays
         self._handles: dict[int, TracedArray] = {}
-        self._functions: dict[int, tuple[types.FunctionType, types.FunctionType]] = {}
         self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
         self.names_set_of_classes: set[tuple[type, str]] = set()
         self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
@@ -95,102 +93,6 @@ class Surroundings:
     def argument(self, name: str, value: Any) -> Any:
         """An argument that is not traced: one that is an object is looked into."""
         return self.convert(self.objects[name], Argument(name)) if name in self.objects else value
-
-    # --- functions ---
-
-    def entered(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function that is traced."""
-        if type(function) is types.FunctionType:
-            return self.bound(function)
-        applied = function.args[0] if isinstance(function, functools.partial) else function  # by `calls.captured_callable`
-        holder = getattr(applied, "__self__", applied)
-        self._remember(holder, Fixed(holder, type(holder).__name__))
-        meet_object(self, holder)
-        return function
-
-    def applied(self, partial: functools.partial) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of a partial application."""
-        path = self.path_of(partial)
-        if path is None:
-            return list(partial.args), partial.keywords
-        args = [self.convert(one, Item(Attribute(path, "args"), number)) for number, one in enumerate(partial.args)]
-        holder = Attribute(path, "keywords")
-        return args, {name: self.convert(one, Item(holder, name)) for name, one in partial.keywords.items()}
-
-    def bound(self, function: types.FunctionType) -> types.FunctionType:
-        """The function with globals, closure variables and defaults that tell what is read and set."""
-        known = self._functions.get(id(function))
-        if known is not None:
-            return known[1]
-        if isinstance(function.__globals__, Namespace):  # made by a function that is traced
-            return function
-        names = function.__code__.co_freevars
-        cells = [self._cell(name, cell) for name, cell in zip(names, function.__closure__ or ())]
-        path = Fixed(function, function.__name__)
-        holder, held = Attribute(path, "__defaults__"), function.__defaults__
-        defaults = held and tuple([self.convert(value, Item(holder, position)) for position, value in enumerate(held)])
-        made = types.FunctionType(
-            function.__code__, self._namespace(function.__globals__), function.__name__, defaults, tuple(cells)
-        )
-        if given := function.__kwdefaults__:
-            holder = Attribute(path, "__kwdefaults__")
-            made.__kwdefaults__ = {name: self.convert(value, Item(holder, name)) for name, value in given.items()}
-        made.__qualname__, made.__module__, made.__doc__ = function.__qualname__, function.__module__, function.__doc__
-        made.__dict__.update(function.__dict__)
-        self._functions[id(function)] = function, made
-        return made
-
-    def released(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        """The function as it is when the program runs: with the globals and closure variables that are outside then."""
-        holder = getattr(function, "__self__", None)
-        for value, made in self._containers.values():
-            if made is holder:
-                return getattr(value, function.__name__)
-        for original, made in self._functions.values():
-            if made is function:
-                return original
-        if type(function) is not types.FunctionType or not isinstance(function.__globals__, Namespace):
-            return function
-        originals = {id(made): original for original, made, *_ in self._cells.values()}
-        cells = tuple([originals.get(id(cell), cell) for cell in function.__closure__ or ()])
-        released = types.FunctionType(
-            function.__code__, function.__globals__.original, function.__name__, function.__defaults__, cells
-        )
-        released.__kwdefaults__, released.__qualname__ = function.__kwdefaults__, function.__qualname__
-        return released
-
-    def _namespace(self, original: dict) -> Namespace:
-        found = self._namespaces.get(id(original))
-        if found is None:
-            found = self._namespaces[id(original)] = Namespace(self, original)
-        return found
-
-    def _cell(self, name: str, cell: types.CellType) -> types.CellType:
-        if name in (_HELPERS, "__class__"):
-            return cell
-        known = self._cells.get(id(cell))
-        if known is None:
-            path = Cell(cell, name)
-            value = self.convert(path.read(self.objects), path)
-            made = types.CellType() if value is MISSING else types.CellType(value)
-            known = self._cells[id(cell)] = cell, made, value, path
-        return known[1]
-
-    def global_value(self, namespace: dict, name: str) -> Any:
-        """What a global name stands for, MISSING if it has no value. Raises KeyError if the traced function has set it."""
-        original = namespace.original if isinstance(namespace, Namespace) else namespace
-        found = self._namespaces.get(id(original))
-        if found is not None and found.has_set(name):
-            raise KeyError(name)
-        return original.get(name, MISSING)
-
-    def cell_value(self, cell: types.CellType) -> Any:
-        """What a closure variable stands for now, MISSING if it has no value."""
-        known = self._cells.get(id(cell))
-        try:
-            return (cell if known is None else known[1]).cell_contents
-        except ValueError:
-            return MISSING
 
     # --- values ---
 
@@ -215,7 +117,7 @@ class Surroundings:
             self.guard(SameMethod(path, value))
             bound_to = Attribute(path, "__self__")
             if id(value.__self__) in self._holders:
-                self._remember(value.__self__, bound_to)
+                self.remember(value.__self__, bound_to)
             else:
                 self.convert(value.__self__, bound_to)
             if id(value.__self__) in self._followed:
@@ -252,7 +154,7 @@ class Surroundings:
         """A function among the arguments may be made anew for each call, and do the same."""
         may_be_another = is_open_to_others(value) and isinstance(path.root, Argument)
         self.guard(SameFunction(path, value, may_be_another))
-        self._remember(value, path)
+        self.remember(value, path)
         if may_be_another:
             for other, place in list(self._holders.values()):
                 if other is not value and isinstance(other, types.FunctionType) and other.__code__ is value.__code__:
@@ -260,15 +162,15 @@ class Surroundings:
 
     def _partial(self, value: functools.partial, path: Path) -> None:
         """A partial application among the arguments may be made anew for each call."""
-        self._remember(value, path)
+        self.remember(value, path)
         self.convert(value.func, Attribute(path, "func"))
         self.guard(SameLength(Attribute(path, "args"), len(value.args)))
         self.guard(SameKeys(Attribute(path, "keywords"), list(value.keywords)))
-        self.applied(value)
+        self.functions.applied(value)
 
     def _object(self, value: Any, path: Path) -> Any:
         """An object whose attributes are looked at when they are asked for."""
-        self._remember(value, path)
+        self.remember(value, path)
         meet(self, type(value)) if isinstance(path, Argument) else meet_object(self, value)
         if id(value) not in self._followed:
             made = self.follow(value)
@@ -283,7 +185,7 @@ class Surroundings:
     def _opaque(self, value: Any, path: Path) -> Any:
         """An object that is read where nobody sees it."""
         self.guard(SameObject(path, value))
-        self._remember(value, path)
+        self.remember(value, path)
         self.guard_state(value)
         return value
 
@@ -299,7 +201,7 @@ class Surroundings:
         """The user's own object, for one that may stand for it."""
         return self._originals.get(id(value), value)
 
-    def _remember(self, value: Any, path: Path) -> None:
+    def remember(self, value: Any, path: Path) -> None:
         known = self._holders.get(id(value))
         if known is None:
             self._holders[id(value)] = value, path
@@ -320,7 +222,7 @@ class Surroundings:
 
     def _array(self, value: np.ndarray, path: Path) -> Any:
         if counts_by_contents(value):
-            self._remember(value, path)
+            self.remember(value, path)
             self.guard_state(value)
             return value
         try:
@@ -405,7 +307,7 @@ class Surroundings:
         if not isinstance(value, types.MethodType) and getattr(holder, path.name, MISSING) is not value:
             if is_looked_into(value) and not is_value(value) and not isinstance(value, (np.ndarray, tuple, dict, list)):
                 self.guard(SameType(path, type(value)))  # made anew whenever it is read
-                self._remember(value, path)
+                self.remember(value, path)
                 return value
         return self.convert(value, path)
 
@@ -430,12 +332,7 @@ class Surroundings:
     def effects(self) -> list[tuple[str, Path, Any]]:
         """What is to be done behind each call: how, where, and the value as it was traced."""
         found: list[tuple[str, Path, Any]] = []
-        for namespace in self._namespaces.values():
-            found += namespace.effects()
-        for _, made, before, path in self._cells.values():
-            value = self.cell_value(made)
-            if value is not before:
-                found.append(("write", path, value))
+        found += self.functions.effects()
         for key, path in self._attributes_set.items():
             value = self._attributes[key]
             if key not in self._attributes_read or self._attributes_read[key] is not value:
@@ -487,6 +384,10 @@ class Surroundings:
         for capture in captures:
             if capture is not changed and isinstance(capture.array, np.ndarray):
                 self.guards[changed.path.key, Distinct, capture.path.key] = Distinct(changed.path, capture.path)
+
+    def user_container(self, made: Any) -> Any:
+        """The user's own container, for one that stands for it; MISSING for another object."""
+        return next((value for value, stands in self._containers.values() if stands is made), MISSING)
 
     def place_of(self, value: Any) -> Path | None:
         """Where an object from outside, or a copy of a container from there, is found; None for another object."""
