@@ -105,10 +105,10 @@ def _version_word(holder: Any, at: int | None, facts: Sequence[Fact]) -> list[Wo
     getattr(holder, "__doc__", None)  # by a read a class gets a version
     if at is None or (version := _word(at)) == 0:
         return None
-    known, changes = _versions.get(id(holder), (version, 0))
-    changes += known != version
-    _versions[id(holder)] = version, changes
-    if changes > _FEW_CHANGES:
+    seen = _seen_at(at)
+    seen.changes += seen.version not in (0, version)
+    seen.version = version
+    if seen.changes > _FEW_CHANGES:
         return None
     # Another thread may have changed it since the facts were found.
     holds = all([names.get(key, _ABSENT) is (value[0] if value else _ABSENT) for _, names, key, *value in facts])
@@ -116,10 +116,23 @@ def _version_word(holder: Any, at: int | None, facts: Sequence[Fact]) -> list[Wo
 
 
 _ABSENT = object()
-# By the ids of dicts and classes: the version that was seen last, and how often it was another one than before.
-_versions: dict[int, tuple[int, int]] = {}
 # As modules are imported, and tests put something in the place of a function.
 _FEW_CHANGES = 4
+
+
+class _Seen:
+    """The version of a dict or a class that was seen last, and how often it was another one than before."""
+
+    __slots__ = ("changes", "version")
+
+    def __init__(self) -> None:
+        self.version = self.changes = 0
+
+
+# As many as programs have at a time: dicts cannot be held weakly, and most of those that functions make are soon gone.
+@functools.lru_cache(maxsize=4096)
+def _seen_at(address: int) -> _Seen:
+    return _Seen()
 
 
 def _cell_words(cell: types.CellType, value: Any) -> list[Word] | None:

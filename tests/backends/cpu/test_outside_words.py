@@ -1,10 +1,12 @@
 """What stands outside, compared word by word: what native entries rely on."""
 
 import gc
+import sys
 
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.backends.cpu.call.object_layout import dicts_have_versions
 from phlox.backends.cpu.call.outside import words_hold, words_of
 
 pytestmark = pytest.mark.skipif(words_of([]) is None, reason="the layout of this interpreter's objects is not known")
@@ -79,3 +81,19 @@ def test_calls_are_native_and_see_changes():
     np.testing.assert_array_equal(f(x), 3 * x + 2)
     scale = 2.0
     np.testing.assert_array_equal(f(x), 2 * x + 2)
+
+
+@pytest.mark.skipif(not dicts_have_versions(), reason="dicts of this Python have no versions")
+def test_dicts_that_are_gone_are_forgotten():
+    def held(count):
+        namespaces = [{"x": 1.5} for _ in range(count)]
+        for names in namespaces:
+            assert words_hold(words_of([("names", names, [("item", names, "x", names["x"])])]))
+
+    def blocks(count):
+        before = sys.getallocatedblocks()
+        held(count)
+        return sys.getallocatedblocks() - before
+
+    held(6000)
+    assert blocks(12000) < 1000
