@@ -6,42 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from ..hlo import Computation, Instruction, Module, rebuild
+from ..hlo import Computation, Instruction, rebuild
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, COMMUTATIVE, EFFECTFUL
-from .memo import Memo
 from .pass_manager import module_pass
-from .traversal import has_effects, on_operands, transform_computations
+from .traversal import has_effects, of_each_computation, on_operands
 
 # Larger literals are equal only if they are the same array: hashing megabytes costs more than it finds.
 LARGEST_COMPARED_LITERAL = 16384  # bytes
-
-_settled: Memo[Computation, bool] = Memo()
-
-
-@module_pass("cse")
-def eliminate_common_subexpressions(module: Module) -> Module:
-    """Replaces each instruction by an earlier one that does the same to the same operands."""
-    keys = ComputationKeys()
-    return transform_computations(module, lambda computation: _eliminate(computation, keys), settled=_settled)
-
-
-def _eliminate(computation: Computation, keys: ComputationKeys) -> Computation:
-    seen: dict[Any, Instruction] = {}
-    calling: dict[Any, list[Instruction]] = {}
-
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        traits = instruction.operation.traits
-        if instruction.opcode == "parameter":
-            return on_operands(instruction, operands)
-        calls = CALLS in traits
-        if (calls or EFFECTFUL in traits) and has_effects(instruction):
-            return on_operands(instruction, operands)
-        if calls:
-            return _first_that_calls_the_same(instruction, operands, calling.setdefault(_key(instruction, operands), []), keys)
-        return seen.setdefault(_key(instruction, operands), on_operands(instruction, operands))
-
-    return rebuild(computation, transform)
 
 
 def _first_that_calls_the_same(
@@ -124,3 +96,24 @@ def _computation_key(computation: Computation, keys: ComputationKeys) -> tuple:
         annotations = tuple(sorted(instruction.annotations.items()))
         lines.append((instruction.operation, operands, values, instruction.shape, annotations))
     return tuple(lines), position[computation.root]
+
+
+@module_pass("cse")
+@of_each_computation(ComputationKeys)
+def eliminate_common_subexpressions(computation: Computation, keys: ComputationKeys) -> Computation:
+    """Replaces each instruction by an earlier one that does the same to the same operands."""
+    seen: dict[Any, Instruction] = {}
+    calling: dict[Any, list[Instruction]] = {}
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        traits = instruction.operation.traits
+        if instruction.opcode == "parameter":
+            return on_operands(instruction, operands)
+        calls = CALLS in traits
+        if (calls or EFFECTFUL in traits) and has_effects(instruction):
+            return on_operands(instruction, operands)
+        if calls:
+            return _first_that_calls_the_same(instruction, operands, calling.setdefault(_key(instruction, operands), []), keys)
+        return seen.setdefault(_key(instruction, operands), on_operands(instruction, operands))
+
+    return rebuild(computation, transform)

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, Module, make_instruction, rebuild
+from ..hlo import Computation, Instruction, make_instruction, rebuild
 from ..hlo.instruction import tuple_of
-from .memo import Memo
 from .pass_manager import module_pass
-from .traversal import on_operands, transform_computations, users_of
+from .traversal import of_each_computation, on_operands, users_of
 from .tuple_parameter import needed_instructions, on_smaller_tuple
-
-_settled: Memo[Computation, bool] = Memo()
 
 
 @module_pass("simplify-conditionals")
-def simplify_conditionals(module: Module) -> Module:
+@of_each_computation()
+def simplify_conditionals(computation: Computation) -> Computation:
     """Removes from conditionals what is not read: elements of a tuple result, and elements of a branch's tuple operand."""
-    return transform_computations(module, _simplify_conditionals, settled=_settled)
-
-
-def _simplify_conditionals(computation: Computation) -> Computation:
     if not any(instruction.opcode == "conditional" for instruction in computation.instructions):
         return computation
     users = users_of(computation)

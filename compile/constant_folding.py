@@ -4,27 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..hlo import Computation, Evaluator, Instruction, Module, make_instruction, rebuild
+from ..hlo import Computation, Evaluator, Instruction, make_instruction, rebuild
 from ..hlo.evaluation import evaluate_instruction
-from .memo import Memo
 from .pass_manager import module_pass
-from .traversal import on_operands, transform_computations
+from .traversal import of_each_computation, on_operands
 
 LARGEST_FOLDED = 1024  # elements, of the operands together and of the result
 
-_settled: Memo[Computation, bool] = Memo()
-
 
 @module_pass("fold-constants")
-def fold_constants(module: Module) -> Module:
+@of_each_computation()
+def fold_constants(computation: Computation) -> Computation:
     """Replaces operations on constants by their results, where both are small and the result is no larger than the operands.
 
     So a broadcast of a constant and an iota stay what they are.
     """
-    return transform_computations(module, _fold, settled=_settled)
 
-
-def _fold(computation: Computation) -> Computation:
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         current = on_operands(instruction, operands)
         if not operands:

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, Module
+from ..hlo import Computation, Instruction
 from ..hlo.operation import CALLS, EFFECTFUL
-from .memo import Memo
 from .pass_manager import module_pass
-from .traversal import has_effects, transform_computations
-
-_settled: Memo[Computation, bool] = Memo()
+from .traversal import has_effects, of_each_computation
 
 
 @module_pass("dce")
-def eliminate_dead_code(module: Module) -> Module:
+@of_each_computation()
+def eliminate_dead_code(computation: Computation) -> Computation:
     """Removes instructions on which neither the root nor an effect depends; parameters stay."""
-    return transform_computations(module, without_dead_code, settled=_settled)
-
-
-def without_dead_code(computation: Computation) -> Computation:
-    """One computation without its dead instructions; the same object where there are none."""
     live: set[Instruction] = {computation.root}
     for instruction in reversed(computation.instructions):
         if instruction in live:

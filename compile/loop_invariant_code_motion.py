@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, Module, TupleShape, make_instruction, rebuild
+from ..hlo import Computation, Instruction, TupleShape, make_instruction, rebuild
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, ELEMENTWISE
-from .memo import Memo
 from .pass_manager import module_pass
-from .traversal import has_effects, on_operands, transform_computations
+from .traversal import has_effects, of_each_computation, on_operands
 from .trip_count import known_trip_count, loop_invariant_elements
 
 # So many cheap elementwise operations on arrays are worth one array read in every round.
 _ENOUGH_CHEAP_OPERATIONS = 4
 
-_settled: Memo[Computation, bool] = Memo()
-
 
 @module_pass("hoist-loop-invariants")
-def hoist_loop_invariants(module: Module) -> Module:
+@of_each_computation()
+def hoist_loop_invariants(computation: Computation) -> Computation:
     """Moves loop-invariant computation out of while bodies, where it costs more than reading its result in every round.
 
     The results become new elements of the state. Invariant is what depends on constants and on state that the body hands on
     unchanged. A loop that never runs computes it in vain, but to no harm: operations have no faults, and what has effects
     stays, as does a loop inside that may not end.
     """
-    return transform_computations(module, _hoist, settled=_settled)
-
-
-def _hoist(computation: Computation) -> Computation:
     if not any(instruction.opcode == "while" for instruction in computation.instructions):
         return computation
 

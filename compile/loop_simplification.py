@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, Module, make_instruction, rebuild
+from ..hlo import Computation, Instruction, make_instruction, rebuild
 from ..hlo.instruction import tuple_of
-from .memo import Memo
 from .pass_manager import module_pass
-from .traversal import has_effects, on_operands, transform_computations, users_of
+from .traversal import has_effects, of_each_computation, on_operands, users_of
 from .trip_count import loop_invariant_elements
 from .tuple_parameter import on_smaller_tuple
 
-_settled: Memo[Computation, bool] = Memo()
-
 
 @module_pass("simplify-loops")
-def simplify_loops(module: Module) -> Module:
+@of_each_computation()
+def simplify_loops(computation: Computation) -> Computation:
     """Removes from the state of while loops what never changes or is not needed.
 
     An element that the body hands on unchanged is, outside the loop, its initial value, and inside, where that is a constant,
     the constant. An element on which neither the condition nor a needed result depends is removed.
     """
-    return transform_computations(module, _simplify_loops, settled=_settled)
-
-
-def _simplify_loops(computation: Computation) -> Computation:
     if not any(instruction.opcode == "while" for instruction in computation.instructions):
         return computation
     return _without_dead_elements(_without_invariant_results(computation))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, Module, leaves, rebuild
+from ..hlo import Computation, Instruction, leaves, rebuild
 from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE, GIVEN, TUPLING
 from .fusion_policy import FusionPolicy
 from .inlining import inlined
-from .memo import Memo
 from .pass_manager import Pass
-from .traversal import has_effects, on_operands, transform_computations
+from .traversal import has_effects, of_each_computation, on_operands
 from .trip_count import known_trip_count
 
 _MOST_ROUNDS = 8
@@ -18,15 +17,15 @@ _SMALL = 64  # elements; whatever happens to fewer takes no time
 
 def unrolling_pass(policy: FusionPolicy) -> Pass:
     """The pass ``unroll-loops`` for a backend that fuses so."""
-    settled: Memo[Computation, bool] = Memo()
 
-    def unroll_loops(module: Module) -> Module:
+    @of_each_computation()
+    def unroll_loops(computation: Computation) -> Computation:
         """Replaces a loop of a few rounds, whose body does nothing but elementwise work on arrays, by its rounds.
 
         A round in a loop reads and writes its state in memory; unrolled, the rounds become one fusion that keeps it in
         registers.
         """
-        return transform_computations(module, lambda computation: _unroll(computation, policy), settled=settled)
+        return _unroll(computation, policy)
 
     return Pass("unroll-loops", unroll_loops)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -34,6 +35,28 @@ def transform_computations(
         if settled is not None and made is current:
             settled[made] = True
     return with_entry(module, transformed[module.entry])
+
+
+def of_each_computation(
+    *make_shared: Callable[[], Any],
+) -> Callable[[Callable[..., Computation]], Callable[[Module], Module]]:
+    """Decorator: a function that transforms one computation becomes one that does so with each of a module.
+
+    It is not run again on what it has left as it was: it must depend on nothing but the computation. ``make_shared`` makes what
+    it takes besides, anew for each module.
+    """
+
+    def declare(transform: Callable[..., Computation]) -> Callable[[Module], Module]:
+        settled: Memo[Computation, bool] = Memo()
+
+        @functools.wraps(transform)
+        def transform_module(module: Module) -> Module:
+            shared = [make() for make in make_shared]
+            return transform_computations(module, lambda computation: transform(computation, *shared), settled=settled)
+
+        return transform_module
+
+    return declare
 
 
 def control_flow_computations(module: Module) -> list[Computation]:

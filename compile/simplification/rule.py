@@ -23,16 +23,14 @@ from ...hlo import (
     OPERATIONS,
     Computation,
     Instruction,
-    Module,
     Shape,
     SourceLocation,
     UnattachedBuilder,
     rebuild,
 )
 from ...hlo.operation import ELEMENTWISE, GIVEN
-from ..memo import Memo
 from ..pass_manager import module_pass
-from ..traversal import on_operands, transform_computations, users_of
+from ..traversal import of_each_computation, on_operands, users_of
 
 # A rule that takes a second argument gets a function that tells an instruction's users, or None where they are not known.
 Rewrite: TypeAlias = Callable[..., Instruction | None]
@@ -106,17 +104,10 @@ def _rules_by_opcode() -> dict[str, tuple[Rule, ...]]:
     return {opcode: tuple(rules) for opcode, rules in by_opcode.items()}
 
 
-_settled: Memo[Computation, bool] = Memo()
-
-
 @module_pass("simplify")
-def simplify(module: Module) -> Module:
+@of_each_computation()
+def simplify(computation: Computation) -> Computation:
     """Applies the rewrite rules of all subjects, in one walk from operands to users."""
-    return transform_computations(module, simplify_computation, settled=_settled)
-
-
-def simplify_computation(computation: Computation) -> Computation:
-    """One computation, simplified; the same object where no rule fires."""
     rules = _rules_by_opcode()
     users = _lazy_users(computation)
     source: SourceLocation | None = None
