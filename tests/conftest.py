@@ -36,6 +36,14 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item, nextitem):
+    """Nor is what the tests of a file leave behind: modules, caches and compiled code, which only become more."""
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+
+
 @pytest.fixture
 def registered(monkeypatch):
     """Lets a test register backends; they are gone afterwards."""

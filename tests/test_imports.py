@@ -2,6 +2,7 @@
 
 import ast
 import functools
+import gc
 import os
 import re
 import sys
@@ -122,6 +123,16 @@ def parsed(source):
 @functools.cache
 def nodes_of(source):
     return tuple(ast.walk(parsed(source)))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def trees():
+    """A million nodes, none of which is in a circle, are kept from one test to the next, and no longer."""
+    gc.disable()
+    yield
+    parsed.cache_clear()
+    nodes_of.cache_clear()
+    gc.enable()
 
 
 def imports(folder, source, inside_functions=True):
