@@ -25,7 +25,7 @@ def test_there_are_notebooks():
     assert NOTEBOOKS
 
 
-@pytest.mark.parametrize("path", one_in(3, NOTEBOOKS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", one_in(6, NOTEBOOKS), ids=lambda path: path.stem)
 def test_notebook(path, tmp_path, monkeypatch, request):
     stored = nbformat.read(path, as_version=4)
     nbformat.validate(stored)

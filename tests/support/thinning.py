@@ -1,11 +1,18 @@
-"""Of many cases of one kind the ordinary run takes some, ``pytest -m slow`` the others."""
+"""What the ordinary run leaves to `.ci/run`: most of many cases of one kind, and what takes long; it is slow, too."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import pytest
 
+LEFT_TO_CI = [pytest.mark.slow, pytest.mark.ci]
+
+
+def left_to_ci(test: Callable[..., None]) -> Callable[..., None]:
+    """Decorator: a test that takes long, for what hardly ever changes."""
+    return pytest.mark.slow(pytest.mark.ci(test))
+
 
 def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
     """The cases as parameters of a test, of which one in so many is ordinary."""
-    return [pytest.param(case, marks=[pytest.mark.slow] if place % step else []) for place, case in enumerate(cases)]
+    return [pytest.param(case, marks=LEFT_TO_CI if place % step else []) for place, case in enumerate(cases)]

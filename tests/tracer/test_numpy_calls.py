@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from numpy.polynomial import Polynomial, chebyshev, hermite, legendre
 from numpy.polynomial import polynomial as P
 from phlox import jit
-from thinning import one_in
+from thinning import LEFT_TO_CI, one_in
 
 L = np.linalg
 
@@ -273,7 +273,7 @@ def test_of_unknown_sizes(name):
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("size", [0, 1, pytest.param(2, marks=pytest.mark.slow), 50])
+@pytest.mark.parametrize("size", [0, 1, pytest.param(2, marks=LEFT_TO_CI), 50])
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int64, np.uint64, np.float16, np.float32, np.float64])
 def test_of_all_types_and_sizes(dtype, size):
     """Where NumPy raises, the same is raised."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import phlox
 import pytest
+from thinning import left_to_ci
 
 pytest.importorskip("mypy")
 
@@ -43,6 +44,7 @@ jit(3)  # error: No overload variant of "jit"
 """
 
 
+@left_to_ci
 def test_a_type_checker_sees_the_functions_own_type(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     folder = tmp_path / "packages"  # by its name, whatever the checkout's folder is called

@@ -5,6 +5,7 @@ import heapq
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import LEFT_TO_CI, left_to_ci
 
 from ...support.undecorated import check
 
@@ -70,11 +71,20 @@ def left_early(orders):
     return None
 
 
-@pytest.mark.parametrize("program", [settled_through_heaps, roots_by_kind, of_texts_alone, left_early])
+@pytest.mark.parametrize(
+    "program", [pytest.param(settled_through_heaps, marks=LEFT_TO_CI), roots_by_kind, of_texts_alone, left_early]
+)
 def test_long_rounds(program):
     check(check(program, orders(40)), orders(40, seed=4))
 
 
+def test_long_rounds_with_other_numbers():
+    with_other_numbers = [(side, price + 0.5, 2 * amount) for side, price, amount in orders(40)]
+    jitted = check(check(settled_through_heaps, orders(40)), with_other_numbers)
+    assert jitted.cache_info().misses == 1
+
+
+@left_to_ci
 def test_a_record_more_is_no_round_more():
     def count(length):
         module = jit(settled_through_heaps).lower(orders(length)).module
