@@ -95,7 +95,8 @@ def require_own(holder: Any, *names: str) -> None:
             make_unreadable(other, names)
     if key in program.copies:
         _require_rows(trace, holder)
+        kind = getattr(type(holder), "followed_class", type(holder))
         raise TracerError(
-            f"a {type(holder).__name__} is changed that is one of several, or an element of a list, where the program decides "
+            f"a {kind.__name__} is changed that is one of several, or an element of a list, where the program decides "
             "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"
         )

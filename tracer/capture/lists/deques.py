@@ -11,6 +11,7 @@ from ...recording import pytree
 from .. import places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS, implements
+from ..copies import require_own
 from .access import change, gathered, is_unknown, items_of, sliced
 from .runs import Run, instruction_of, is_open_list, settled, type_of_items
 
@@ -60,6 +61,7 @@ def deque_(iterable: Any = (), maxlen: int | None = None) -> TracedDeque:
 
 def _put(holder: TracedDeque, items: list[Any], kept: slice) -> None:
     """Give it these contents; of those beyond the greatest length this part is kept."""
+    require_own(holder)
     too_long = holder.maxlen is not None and (is_open_list(items) or len(items) > holder.maxlen)
     change(holder, sliced(items, kept) if too_long else items)
 
@@ -77,6 +79,7 @@ def _extend(holder: TracedDeque, values: Any) -> None:
 
 @implements(TracedDeque.appendleft)
 def _appendleft(holder: TracedDeque, value: Any) -> None:
+    require_own(holder)
     if is_open_list(holder):
         LIST_METHODS["insert"](holder, 0, value)
     else:
@@ -92,11 +95,13 @@ def _extendleft(holder: TracedDeque, values: Any) -> None:
 
 @implements(TracedDeque.pop)
 def _pop(holder: TracedDeque) -> Any:
+    require_own(holder)
     return LIST_METHODS["pop"](holder)
 
 
 @implements(TracedDeque.popleft)
 def _popleft(holder: TracedDeque) -> Any:
+    require_own(holder)
     if is_open_list(holder[:1]) or not holder:
         return LIST_METHODS["pop"](holder, 0)
     items = items_of(holder)
@@ -106,6 +111,7 @@ def _popleft(holder: TracedDeque) -> Any:
 
 @implements(TracedDeque.rotate)
 def _rotate(holder: TracedDeque, count: int = 1) -> None:
+    require_own(holder)
     items = items_of(holder)
     if is_open_list(items) or is_unknown(count):
         change(holder, [_rotated(settled(items), count)] if type_of_items(items) is not None else [])
