@@ -14,7 +14,7 @@ from ... import hlo
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.choices import Maybe
-from ..capture.lists.references import give_up_rows
+from ..capture.lists.references import give_up_rows, keep_records, try_records
 from ..capture.lists.results import with_results
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
@@ -188,6 +188,7 @@ def record(
         try:
             recording = _record(trace, function, form, same_as, aliases or {})
             recording.trace_seconds = time.perf_counter() - started
+            keep_records(guessed_bounds)
             return recording
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys
@@ -200,7 +201,7 @@ def record(
                     "instead of changing it, or call what does that by phlox.host_call(function, result_shapes, *args)"
                 ).with_traceback(again.__traceback__) from None
         except (ConcretizationError, UnprovenInterval) as error:
-            if isinstance(error, ConcretizationError) and give_up_rows(guessed_bounds):
+            if isinstance(error, ConcretizationError) and (give_up_rows(guessed_bounds) or try_records(guessed_bounds, error)):
                 continue
             error.outside = trace.program.paths_of(error.sources or ())
             raise
@@ -210,6 +211,8 @@ def record(
             opened = trace.program.surroundings.opened - policy.known
             if opened and not isinstance(error, RaisedBehindChanges):
                 policy.known |= opened  # what cannot be done with columns may be done with entries one by one
+                continue
+            if not isinstance(error, RaisedBehindChanges) and try_records(guessed_bounds, error):
                 continue
             replaced = trace.program.replaced_concretization(error)
             if replaced is None:

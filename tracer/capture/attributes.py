@@ -16,6 +16,7 @@ from typing import Any
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Item, Path
 from ..recording.array import TracedArray, require_trace
+from ..recording.attributes import is_record
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError
 from . import places
@@ -25,6 +26,7 @@ from .calls.meanings import MEANINGS, implements
 from .choices import Choice, Maybe
 from .copies import require_own
 from .distribution import each, truth_of
+from .lists import records
 from .origins import attribute_read
 from .outside import streams
 from .outside.attribute_dicts import OutsideAttribute
@@ -79,6 +81,11 @@ def _read(holder: Any, name: str) -> Any:
     surroundings = current_surroundings()
     if surroundings is None:
         return getattr(holder, name)
+    if is_record(kind):
+        if name in kind.names_of_record:
+            return records.attribute(holder, name)
+        if name == "__dict__":
+            records.delete_attribute(holder, name)
     if kind is types.ModuleType and is_looked_at(surroundings, holder, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)
@@ -124,6 +131,8 @@ def _read(holder: Any, name: str) -> Any:
 
 def _cached(surroundings: Surroundings, holder: Any, path: Path | None, name: str, found: Any, value: Any) -> Any:
     """The value of a cached property, which is kept."""
+    if is_record(type(holder)):
+        records.delete_attribute(holder, name)
     if path is None:
         places.note(places.Attribute(holder, name))
         holder.__dict__[name] = value
@@ -263,7 +272,7 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         call(method, _descriptor(surroundings, kind, name, found), holder, value)
         return
     if path is None:
-        if places.is_journaling():
+        if places.is_journaling() and not is_record(kind):
             places.note(places.Attribute(holder, name))
         setattr(holder, name, value)
         return
@@ -309,7 +318,8 @@ def delattr_(holder: Any, name: str) -> None:
     path = None if surroundings is None else surroundings.path_of(holder)
     if path is None:
         require_own(holder, name)
-        places.note(places.Attribute(holder, name))
+        if not is_record(type(holder)):
+            places.note(places.Attribute(holder, name))
         delattr(holder, name)
         return
     surroundings.attribute(holder, path, name)  # raises where there is none
@@ -327,7 +337,7 @@ def delattr_(holder: Any, name: str) -> None:
 def plain_setattr(holder: Any, name: str, value: Any) -> None:
     """``object.__setattr__(holder, name, value)``, by which a class that cannot be set otherwise sets its attributes."""
     surroundings = current_surroundings()
-    if surroundings is not None and surroundings.path_of(holder) is not None:
+    if surroundings is not None and surroundings.path_of(holder) is not None or is_record(type(holder)):
         setattr_(holder, name, value)
         return
     require_own(holder, name)
@@ -356,7 +366,7 @@ def plain_getattr(holder: Any, name: str) -> Any:
 def plain_delattr(holder: Any, name: str) -> None:
     """``object.__delattr__(holder, name)``"""
     surroundings = current_surroundings()
-    if surroundings is not None and surroundings.path_of(holder) is not None:
+    if surroundings is not None and surroundings.path_of(holder) is not None or is_record(type(holder)):
         delattr_(holder, name)
         return
     places.note(places.Attribute(holder, name))

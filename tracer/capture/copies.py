@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of
+from ..recording.attributes import attributes_of, is_record
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
 from .choices import Choice, Maybe
-from .lists.references import Unread, make_rows, row_of
+from .lists.references import Unread, make_rows, row_of, want_records
 from .origins import make_unreadable, may_be_one, others_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
@@ -20,7 +20,7 @@ LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a
 
 def note_copies(trace: Trace, value: Any) -> None:
     """What is changed in such a value would not be changed in the list, unless its elements lie in a table."""
-    if row_of(value) is not None:
+    if row_of(value) is not None or is_record(type(value)):
         return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and places.where_made(value) is not None:
@@ -96,6 +96,8 @@ def require_own(holder: Any, *names: str) -> None:
     if key in program.copies:
         _require_rows(trace, holder)
         kind = getattr(type(holder), "followed_class", type(holder))
+        if not isinstance(holder, (list, dict, set)):
+            want_records(program, kind)
         raise TracerError(
             f"a {kind.__name__} is changed that is one of several, or an element of a list, where the program decides "
             "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"

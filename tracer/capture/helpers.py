@@ -34,7 +34,7 @@ from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import access as list_access
 from .lists import comparisons
-from .lists.references import row_of
+from .lists.records import row_behind
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
@@ -115,7 +115,7 @@ def is_(value: Any, other: Any) -> Any:
     for one, truth_value in ((value, other), (other, value)):
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
-    if (row := row_of(value)) is not None and (another := row_of(other)) is not None and value is not other:
+    if (row := row_behind(value)) is not None and (another := row_behind(other)) is not None and value is not other:
         return row.table is another.table and equal(row.position, another.position)
     if value is not other and type(value) is type(other) and is_shared_by_names(value):
         if merged_from(value) is None:

@@ -12,8 +12,15 @@ def slots_of(kind: type) -> dict[str, types.MemberDescriptorType]:
     return {name: slot for held in slotted for name, slot in held.items() if isinstance(slot, types.MemberDescriptorType)}
 
 
+def is_record(kind: type) -> bool:
+    """Whether the attributes of an object of this class lie in a table (capture/lists/records.py)."""
+    return "names_of_record" in kind.__dict__
+
+
 def attributes_of(value: Any) -> dict[str, Any]:
     """The names of an object's attributes, and what they hold."""
+    if is_record(kind := type(value)):
+        return {name: getattr(value, name) for name in kind.names_of_record}
     held = dict(getattr(value, "__dict__", {}))
     for name, slot in slots_of(type(value)).items():
         with suppress(AttributeError):  # it holds nothing

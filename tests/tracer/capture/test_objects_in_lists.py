@@ -161,12 +161,12 @@ def test_an_element_is_not_changed():
         found = []
         for value in x:
             if value > 1:
-                found.append(Record(value, 0))
+                found.append(Slotted(value, 0))
         for one in found:
             one.number += 1
         return found
 
-    with pytest.raises(TracerError, match="a Record is changed that is one of several, or an element of a list"):
+    with pytest.raises(TracerError, match="a Slotted is changed that is one of several, or an element of a list"):
         jit(increased)(np.tile(VALUES[0], 20))
 
 

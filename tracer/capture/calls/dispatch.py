@@ -31,6 +31,7 @@ from .. import made_iterators, places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
+from ..lists.references import kept
 from ..lists.runs import is_open_list
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.libraries import meet
@@ -427,7 +428,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
         if surroundings is not None and type(made) is kind and isinstance(made, tuple):
             made.__class__ = surroundings.class_to_make(kind)
         places.note_made(made)
-        return made
+        return kept(made)
     if _is_users(new):
         made = captured(new)(kind, *args, **kwargs)
     else:
@@ -435,4 +436,4 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
         places.note_made(made)
     if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
-    return made
+    return kept(made)

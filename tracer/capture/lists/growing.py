@@ -69,14 +69,21 @@ def note_list(value: list) -> None:
     if kind is False:
         needs.is_refused = True
         raise RecordedAgain
+    length = len(value) if value and not needs.grows and not is_open_list(value) else None
+    row = new_row(kind, needs, f"lists at {maker[0]}", length)
+    tables.store(row, list(value))
+    list.__setitem__(value, slice(None), [row])
+
+
+def new_row(kind: ElementType | None, needs: Needs, place: str, length: int | None) -> Row:
+    """One more row of the table with these needs, which is made for such elements if there is none yet."""
+    program = (trace := require_trace()).program
     table = program.growing_tables.get(id(needs))
     if table is None:
-        length = len(value) if value and not needs.grows and not is_open_list(value) else None
-        table = program.growing_tables[id(needs)] = _made(trace.root, kind, needs, f"lists at {maker[0]}", length)
+        table = program.growing_tables[id(needs)] = _made(trace.root, kind, needs, place, length)
     number = _count(table)
-    _fill(table, number, value)
-    list.__setitem__(value, slice(None), [Row(table, number)])
     _set_count(table, plus(number, 1))
+    return Row(table, number)
 
 
 def _is_perhaps_there() -> None:

@@ -33,6 +33,7 @@ class Table:
         self.rows = 0
         self.before: list[tuple[list, list[Any]]] = []  # the lists, with what they held themselves
         self.lists: Any = None  # what becomes of them when the program has run (`parts.Lists`)
+        self.records: type | None = None  # the class of the records whose attributes the elements are
         self.first_values: tuple[Any, ...] = ()  # the instructions that the columns and the lengths were at first
 
     @property
@@ -201,6 +202,56 @@ def give_up_rows(guessed_bounds: dict[str, Any]) -> bool:
 
 def _holds_list(structure: Any) -> bool:
     return structure is not pytree.LEAF and (structure[0] is list or any(map(_holds_list, structure[2])))
+
+
+_RECORDS_MADE = "classes whose objects are records"
+_RECORDS_TRIED = "those of these of which that is not known to do"
+_RECORDS_WANTED = "classes of which objects are changed that are copies"
+
+
+def records_made(program: Program) -> dict[Any, Needs]:
+    """The classes, by their names, whose objects are records from the beginning (`records.py`)."""
+    return program.guessed_bounds.get(_RECORDS_MADE, {})
+
+
+def want_records(program: Program, kind: type) -> None:
+    """Objects of a class are changed that are copies. If the function cannot be recorded otherwise they become records."""
+    kind = kind.__dict__.get("followed_class", kind)
+    program.guessed_bounds.setdefault(_RECORDS_WANTED, set()).add((kind.__module__, kind.__qualname__))
+
+
+def try_records(guessed_bounds: dict[str, Any], error: Exception) -> bool:
+    """To be called where a function cannot be recorded: let objects be records, or be none any more, if that does not help.
+    Whether any have become that."""
+    made = guessed_bounds.setdefault(_RECORDS_MADE, {})
+    wanted = guessed_bounds.pop(_RECORDS_WANTED, set())
+    new = wanted - made.keys() if isinstance(error, (TracerError, NotImplementedError)) else set()
+    tried = guessed_bounds.setdefault(_RECORDS_TRIED, set())
+    if new:
+        made.update({name: Needs() for name in new})
+        tried |= new
+        return True
+    for name in tried:
+        made[name].is_refused = True
+    found = bool(tried)
+    tried.clear()
+    return found
+
+
+def keep_records(guessed_bounds: dict[str, Any]) -> None:
+    """To be called where a function has been recorded."""
+    guessed_bounds.pop(_RECORDS_TRIED, None)
+
+
+# What is called with each object that the function has made: it becomes a record where those of its class are (`records.py`).
+KEEPING: list[Callable[[Any], None]] = []
+
+
+def kept(made: Any) -> Any:
+    """An object that the function has just made."""
+    for keep in KEEPING:
+        keep(made)
+    return made
 
 
 def put_into_one_table(values: Iterable[Any], tables: Iterable[Table] = ()) -> None:

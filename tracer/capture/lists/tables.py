@@ -20,7 +20,7 @@ from ...recording.errors import CarryTypeError, RecordedAgain
 from ...recording.trace import Trace
 from .. import places
 from ..forms import is_around
-from .elements import ElementType, element_of, element_type, joined_type, joined_types
+from .elements import ElementType, element_of, element_type, joined_type, joined_types, parts_of
 from .elements import row_of as row_of_columns
 from .references import Needs, Row, Table, refuse, row_of, tables_in
 from .runs import (
@@ -237,10 +237,25 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
 
 def element_at(row: Row, position: Any) -> Any:
     """The element at a position that is in range."""
+    return _read(row, position, row.table.kind, 0)
+
+
+def part_at(row: Row, number: int) -> Any:
+    """This part of the only element, which is a tuple."""
+    kinds = parts_of(row.table.kind)
+    return _read(row, 0, kinds[number], _first_column(kinds, number))
+
+
+def _first_column(kinds: Sequence[ElementType], number: int) -> int:
+    return sum([len(kind.columns) for kind in kinds[:number]])
+
+
+def _read(row: Row, position: Any, kind: ElementType, first: int) -> Any:
+    """What lies at a position in the columns from this one on."""
     starts = [instruction_of(row.position), instruction_of(position)]
 
     def read_from(place: int) -> Instruction:
-        base = row.table.columns[place].instruction(require_trace())
+        base = row.table.columns[first + place].instruction(require_trace())
         sizes = base.shape.dimensions[2:]
         found = hlo.dynamic_slice(base, *starts, *[hlo.constant(np.int64(0))] * len(sizes), sizes=(1, 1, *sizes))
         return hlo.reshape(found, sizes)
@@ -248,15 +263,26 @@ def element_at(row: Row, position: Any) -> Any:
     def array_of(_: int, instruction: Instruction, number: Any) -> TracedArray:
         return TracedArray.from_instruction(require_trace(), instruction, number.weak_type, number.is_scalar)
 
-    return element_of(row.table.kind, read_from, array_of)
+    return element_of(kind, read_from, array_of)
 
 
 def set_element(row: Row, position: Any, value: Any) -> None:
     """Put an element to a position that is in range."""
-    _require_type(row.table, joined_types([value]))
+    require_type(row.table, joined_types([value]))
     starts = [instruction_of(row.position), instruction_of(position)]
     for column, part in zip(row.table.columns, row_of_columns(value, row.table.kind)):
         _write(column, part, starts)
+
+
+def set_part(row: Row, number: int, value: Any) -> bool:
+    """Put another part into the only element, which is a tuple; whether the table can hold it as it is."""
+    kinds = parts_of(row.table.kind)
+    if joined_type(kinds[number], element_type(value)) != kinds[number]:
+        return False
+    starts, first = [instruction_of(row.position), instruction_of(0)], _first_column(kinds, number)
+    for column, part in zip(row.table.columns[first:], row_of_columns(value, kinds[number])):
+        _write(column, part, starts)
+    return True
 
 
 def _write(array: TracedArray, part: Instruction, starts: Sequence[Instruction]) -> None:
@@ -272,7 +298,7 @@ def append(row: Row, value: Any) -> None:
     """Put an element behind the last one."""
     table = row.table
     _require_growing(table)
-    _require_type(table, joined_types([value]))
+    require_type(table, joined_types([value]))
     length = length_of([row])
     longer = plus(length, 1)
     require_capacity(longer, table.capacity, table.place)
@@ -293,7 +319,7 @@ def store(row: Row, items: Sequence[Any]) -> None:
     table = row.table
     kinds = [item.type if type(item) is Run else element_type(item) for item in read(items)]
     for kind in kinds:
-        _require_type(table, kind)
+        require_type(table, kind)
     length = length_of(items)
     if not (isinstance(length, int) and length == table.length):
         _require_growing(table)
@@ -304,7 +330,7 @@ def store(row: Row, items: Sequence[Any]) -> None:
             _write(column, part, [instruction_of(row.position)])
 
 
-def _require_type(table: Table, kind: ElementType) -> None:
+def require_type(table: Table, kind: ElementType) -> None:
     """Raises RecordedAgain where a table cannot hold such elements as it is."""
     both = joined_type(table.kind, kind)
     if both == table.kind:

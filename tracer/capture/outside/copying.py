@@ -19,6 +19,7 @@ from ..attributes import getattr_, hasattr_
 from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..entries import is_open_dict
+from ..lists.records import keep
 from ..lists.runs import is_open_list
 from .kinds import OUTSIDE_CONTAINERS
 from .objects import class_of
@@ -39,6 +40,7 @@ def shallow(value: Any) -> Any:
     made = _empty_one(surroundings, value)
     for name, part in _attributes(surroundings, value):
         object.__setattr__(made, name, part)
+    keep(made)
     return made
 
 
@@ -66,6 +68,7 @@ def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
         memo[id(value)] = made = _empty_one(surroundings, value)
         for name, part in _attributes(surroundings, value):
             object.__setattr__(made, name, deep(part, memo))
+        keep(made)
     else:
         made = copy.deepcopy(_as_it_is(surroundings, value), memo)
     return made

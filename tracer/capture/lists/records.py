@@ -1,0 +1,222 @@
+"""Objects whose attributes are a row of a table: what is changed of one of them is seen wherever it is held.
+
+An element that is an object is a copy when it is read. Where one is changed, and the function cannot be recorded otherwise, it
+is recorded again with the objects of its class as *records*: from the end of ``__init__`` on each has a row, and what stands
+for it is the table and a position, as of a list that lies in one. Its class is a subclass, which looks there.
+"""
+
+from __future__ import annotations
+
+import abc
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from ...recording import pytree
+from ...recording.attributes import attributes_of, is_record, slots_of
+from ...recording.current_trace import current_trace
+from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
+from .. import places
+from ..choices import Maybe
+from ..copies import note_copies
+from ..texts.leaves import try_text_leaves
+from . import tables
+from .elements import joined_type, joined_types
+from .growing import new_row
+from .references import (
+    KEEPING,
+    Needs,
+    Row,
+    Table,
+    note_makers,
+    put_into_one_table,
+    records_made,
+    refuse,
+    row_of,
+    tables_in,
+    try_rows,
+)
+
+# Under which a record holds the list that is its row, in the place of attributes.
+_ROW = "the row of a table"
+# By the class of the objects, and the names of their attributes.
+_classes: dict[tuple[type, tuple[str, ...]], type] = {}
+
+
+def keep(made: Any) -> None:
+    """To be called with an object that the function has just made."""
+    trace, kind = current_trace(), type(made)
+    known = None if trace is None else records_made(trace.program)
+    if not known or is_record(kind):
+        return
+    followed = kind.__dict__.get("followed_class", kind)
+    needs = known.get((followed.__module__, followed.__qualname__))
+    if needs is None or needs.is_refused:
+        return
+    attributes = attributes_of(made)
+    if not _can_be_kept(made, attributes):
+        _give_up(needs)
+    element = (0, *attributes.values())  # a number, so that there is a column
+    found = tables.kind_of([[element]], needs)
+    if found is False:
+        _give_up(needs)
+    _note_parts(element)
+    row = new_row(found, needs, f"objects of the class {followed.__qualname__}", 1)
+    record = _class_of(kind, tuple(attributes))
+    if row.table.records not in (None, record):
+        _give_up(needs)
+    row.table.records = record
+    _require_kind(row.table, element)
+    tables.set_element(row, 0, element)
+    made.__dict__.clear()
+    made.__dict__[_ROW] = [row]
+    object.__setattr__(made, "__class__", record)
+
+
+KEEPING.append(keep)
+
+
+def _give_up(needs: Needs) -> NoReturn:
+    """The objects have to be without a table."""
+    needs.is_refused = True
+    raise RecordedAgain
+
+
+def _can_be_kept(made: Any, attributes: dict[str, Any]) -> bool:
+    kind = type(made)
+    if places.where_made(made) is None or id(made) in current_trace().program.copies or type(kind) not in (type, abc.ABCMeta):
+        return False
+    if slots_of(kind) or kind.__setattr__ is not object.__setattr__ or kind.__getattribute__ is not object.__getattribute__:
+        return False
+    return bool(attributes) and not any(type(one) is Maybe and one.absent is places.UNBOUND for one in attributes.values())
+
+
+def _class_of(kind: type, names: tuple[str, ...]) -> type:
+    """The class of records of objects of this class that have attributes with these names."""
+    if (kind, names) in _classes:
+        return _classes[kind, names]
+    inherited = vars(kind) if "followed_methods" in vars(kind) else {}
+    methods = {name: value for name, value in inherited.items() if name not in ("__dict__", "__weakref__", "__doc__")}
+    methods |= {
+        "__slots__": (),
+        "__module__": kind.__module__,
+        "__qualname__": kind.__qualname__,
+        "__getattribute__": _getattribute,
+        "__setattr__": set_attribute,
+        "__delattr__": delete_attribute,
+        "__hash__": _hash if kind.__hash__ is object.__hash__ else kind.__hash__,
+        "followed_class": kind.__dict__.get("followed_class", kind),
+        "names_of_record": names,
+    }
+    record = _classes[kind, names] = type(kind)(kind.__name__, (kind,), methods)
+
+    def put_together(_: Any, parts: Sequence[Any]) -> Any:
+        (held,) = parts
+        if type(held) is list and type(held[0]) is not Row:  # the program has run
+            return _finished(record, held)
+        made = object.__new__(record)
+        object.__getattribute__(made, "__dict__")[_ROW] = held
+        return made
+
+    pytree.register_pytree(record, lambda one: ((_held(one),), None), put_together)
+    return record
+
+
+def _finished(record: type, held: list[Any]) -> Any:
+    """The object whose attributes the list holds; all that have been one have one list, which holds it from now on."""
+    if type(held[0]) is tuple:
+        made = object.__new__(record.followed_class)
+        for name, value in zip(record.names_of_record, held[0][1:]):
+            object.__setattr__(made, name, value)
+        held[0] = made
+    return held[0]
+
+
+def _held(record: Any) -> list[Any]:
+    return object.__getattribute__(record, "__dict__")[_ROW]
+
+
+def row_of_record(value: Any) -> Row | None:
+    """Where the attributes of a record lie; None for anything else."""
+    return row_of(_held(value)) if is_record(type(value)) else None
+
+
+def row_behind(value: Any) -> Row | None:
+    """The same, and of a list that lies in a table."""
+    row = row_of(value)
+    return row_of_record(value) if row is None else row
+
+
+# --- attributes ---
+
+
+def _getattribute(self: Any, name: str) -> Any:
+    kind = type(self)
+    if name in kind.names_of_record:
+        return attribute(self, name)
+    if name == "__class__":
+        return kind.followed_class
+    if name == "__dict__":
+        raise AttributeError(f"the attributes of a {kind.__name__} lie in a table while the function is traced")
+    return super(kind, self).__getattribute__(name)
+
+
+def _hash(self: Any) -> NoReturn:
+    raise TracerError(
+        f"a {type(self).__name__} whose attributes are changed where it is an element of a list is used as a key, or in a set. "
+        "Fix: give each a number, and use that"
+    )
+
+
+def attribute(record: Any, name: str) -> Any:
+    """What an attribute of a record holds."""
+    found = tables.part_at(row_of_record(record), _number(record, name))
+    note_copies(current_trace(), found)
+    return found
+
+
+def set_attribute(record: Any, name: str, value: Any) -> None:
+    """``record.name = value``"""
+    table = row_of_record(record).table
+    if name not in type(record).names_of_record:
+        refuse(table)
+    _note_parts((value,))
+    number = _number(record, name)
+    try:
+        is_set = tables.set_part(row_of_record(record), number, value)
+    except CarryTypeError:
+        refuse(table)
+    if not is_set:
+        element = list(tables.element_at(row_of_record(record), 0))
+        element[number] = value
+        _require_kind(table, tuple(element))
+
+
+def delete_attribute(record: Any, name: str) -> NoReturn:
+    """``del record.name``: there are no records then."""
+    refuse(row_of_record(record).table)
+
+
+def _number(record: Any, name: str) -> int:
+    return type(record).names_of_record.index(name) + 1
+
+
+def _note_parts(parts: tuple) -> None:
+    """What becomes part of a record is a copy, unless it lies in a table, too."""
+    note_makers([parts])
+    note_copies(current_trace(), parts)
+
+
+def _require_kind(table: Table, element: tuple) -> None:
+    """Raises RecordedAgain where the table cannot hold such an object as it is."""
+    try:
+        kind = joined_types([element])
+    except CarryTypeError:
+        refuse(table)
+    if any(number is not None and number.shape.rank for number in kind.numbers):
+        refuse(table)
+    if joined_type(table.kind, kind) is None:
+        structures = [table.kind.structure, kind.structure]
+        put_into_one_table([element], [one for structure in structures for one in tables_in(structure)])
+        try_text_leaves(structures)
+        try_rows(structures)
+    tables.require_type(table, kind)
