@@ -158,6 +158,8 @@ def _known_as(truth_value: bool, value: Any) -> Any:
     if type(value) is Maybe and truth_value:
         return _known_as(True, value.value)
     if isinstance(value, TracedArray) and value.is_scalar and value.element_type.kind == "pred":
+        if value.exact is not None:  # a bool of Python's or of NumPy's
+            return each(lambda one: _known_as(truth_value, one), value.exact)
         return truth_value if value.weak_type else np.bool_(truth_value)
     return value
 

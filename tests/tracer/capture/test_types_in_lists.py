@@ -217,3 +217,13 @@ def test_a_list_of_one_type_has_no_column_of_types():
         return out
 
     assert "s32[257]" not in jit(appended).lower(X).as_text()
+
+
+def test_what_is_true_or_false_in_either_way_keeps_its_type():
+    def both(x):
+        number, other = 2.5 if x[0] > 4 else np.sqrt(x[0] + 0.0), float(x[1])
+        return number == 2.5 and other == 1.0, number == 7 and other == 1.0, number == 2.5 or other == 1.0
+
+    jitted = jit(both)
+    for x in ([5, 1], [3, 1], [5, 2], [3, 2]):
+        check(jitted, np.array(x))
