@@ -81,11 +81,6 @@ def _read(holder: Any, name: str) -> Any:
     surroundings = current_surroundings()
     if surroundings is None:
         return getattr(holder, name)
-    if is_record(kind):
-        if name in kind.names_of_record:
-            return records.attribute(holder, name)
-        if name == "__dict__":
-            records.delete_attribute(holder, name)
     if kind is types.ModuleType and is_looked_at(surroundings, holder, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)
@@ -94,6 +89,11 @@ def _read(holder: Any, name: str) -> Any:
     if isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
         return getattr(holder, name)
     is_instance = kind is not types.ModuleType and not isinstance(holder, type)
+    if is_instance and is_record(kind):
+        if name in kind.names_of_record:
+            return records.attribute(holder, name)
+        if name == "__dict__":
+            records.delete_attribute(holder, name)
     if name == "__dict__" and path is None and places.where_made(holder) is not None and hasattr(holder, "__dict__"):
         return _dict_of(holder)
     if path is None and is_instance and name in getattr(holder, "__dict__", ()) and _on_class(kind, name) is MISSING:

@@ -251,6 +251,54 @@ def found_from_the_first(x):
     return order, [node.seen for node in nodes]
 
 
+class Vector:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __add__(self, other):
+        return Vector(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, factor):
+        return Vector(self.x * factor, self.y * factor)
+
+    def __eq__(self, other):
+        return self.x == other.x and self.y == other.y
+
+
+class Body:
+    mass = 1.5
+
+    def __init__(self, place, speed):
+        self.place, self.speed, self.flies, self.found = place, speed, True, None
+
+    def step(self, dt):
+        self.place = self.place + self.speed * dt
+        if self.place.x > 5:
+            self.flies = False
+            self.found = 3
+
+    @property
+    def energy(self):
+        return self.speed.x**2 * self.mass
+
+    @energy.setter
+    def energy(self, energy):
+        self.speed.x = np.sqrt(energy)
+
+
+def of_vectors(x):
+    bodies = []
+    for value in x:
+        if value > 0:
+            bodies.append(Body(Vector(float(value), 0.0), Vector(1.0, float(value))))
+    for _ in range(5):
+        for body in bodies:
+            body.step(0.5)
+    bodies[0].speed.y = -3.0
+    bodies[1].energy = 16.0
+    return bodies, bodies[0].place == bodies[1].place, [body.energy for body in bodies]
+
+
 def of_other_types(x):
     ps = above_zero(x, lambda value: Counted(1))
     for p in ps:
@@ -299,7 +347,7 @@ def stored_outside(x):
 PROGRAMS = [
     by_their_positions, pairs, by_methods, by_names, put_there_twice, held_elsewhere, changed_behind_its_append,
     moved_in_the_list, parts_of_lists, one_or_another, in_tuples, in_objects, in_a_dict, in_a_list_of_known_length, copied,
-    compared_and_shown, with_lists, found_from_the_first, of_other_types, behind_errors, given_to_functions,
+    compared_and_shown, with_lists, found_from_the_first, of_other_types, of_vectors, behind_errors, given_to_functions,
 ]  # fmt: skip
 
 

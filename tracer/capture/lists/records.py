@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from ...recording import pytree
@@ -20,7 +22,7 @@ from ..choices import Maybe
 from ..copies import note_copies
 from ..texts.leaves import try_text_leaves
 from . import tables
-from .elements import joined_type, joined_types
+from .elements import element_type, joined_type, joined_types
 from .growing import new_row
 from .references import (
     KEEPING,
@@ -56,6 +58,7 @@ def keep(made: Any) -> None:
     if not _can_be_kept(made, attributes):
         _give_up(needs)
     element = (0, *attributes.values())  # a number, so that there is a column
+    _renew(needs, element)
     found = tables.kind_of([[element]], needs)
     if found is False:
         _give_up(needs)
@@ -79,6 +82,27 @@ def _give_up(needs: Needs) -> NoReturn:
     """The objects have to be without a table."""
     needs.is_refused = True
     raise RecordedAgain
+
+
+def _renew(needs: Needs, element: tuple) -> None:
+    """What a recording before has found out of such elements, with the tables and the classes of this one."""
+    if needs.kind is None:
+        return
+    with suppress(CarryTypeError):
+        structure = element_type(element).structure
+        if _are_alike(needs.kind.structure, structure):
+            needs.kind = replace(needs.kind, structure=structure)
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether two recordings have made these structures, or parts of them, in the same place."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_are_alike, one, other))
+    if isinstance(one, type):
+        return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+    return one.needs is other.needs if type(one) is Table else one == other
 
 
 def _can_be_kept(made: Any, attributes: dict[str, Any]) -> bool:

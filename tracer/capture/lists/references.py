@@ -155,6 +155,8 @@ def make_rows(program: Program) -> bool:
     known = program.guessed_bounds.setdefault(_ROWS_MADE, {})
     new = program.makers_of_copies - known.keys()
     known.update({maker: Needs() for maker in new})
+    if new:
+        _forget_kinds(records_made(program))
     return bool(new)
 
 
@@ -227,15 +229,26 @@ def try_records(guessed_bounds: dict[str, Any], error: Exception) -> bool:
     wanted = guessed_bounds.pop(_RECORDS_WANTED, set())
     new = wanted - made.keys() if isinstance(error, (TracerError, NotImplementedError)) else set()
     tried = guessed_bounds.setdefault(_RECORDS_TRIED, set())
+    found = bool(new or tried)
     if new:
         made.update({name: Needs() for name in new})
         tried |= new
-        return True
-    for name in tried:
-        made[name].is_refused = True
-    found = bool(tried)
-    tried.clear()
+    else:
+        for name in tried:
+            made[name].is_refused = True
+        tried.clear()
+    if found:
+        _forget_kinds(made)
+        _forget_kinds(guessed_bounds.get(_ROWS_MADE, {}))
+        _forget_kinds(guessed_bounds)
     return found
+
+
+def _forget_kinds(held: dict[Any, Any]) -> None:
+    """What elements are like was found out where others were objects or lists that are, or were, no rows."""
+    for needs in held.values():
+        if type(needs) is Needs:
+            needs.kind = None
 
 
 def keep_records(guessed_bounds: dict[str, Any]) -> None:
