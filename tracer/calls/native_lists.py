@@ -18,6 +18,7 @@ from ..capture.lists import number_types
 from ..capture.lists.deques import TracedDeque
 from ..capture.lists.elements import LeafForm, constant_of
 from ..capture.lists.parts import Elements, Lists, from_entries, is_row
+from ..capture.lists.records import finished_dict
 from ..capture.lists.references import Row
 from ..capture.lists.results import Making
 from ..capture.lists.runs import Form, Run
@@ -136,6 +137,8 @@ class _Made:
             return self.shared(structure[2][0][1], next(leaves), columns)
         if (make := _maker_of_entries(kind, auxiliary)) is not None:
             (entries,) = children
+            if is_row(entries):
+                make = partial(finished_dict, entries[2][0][1].keys)
             return container("call", (self.part(entries, leaves, columns, depth),), make)
         parts = tuple([self.part_of_container(child, leaves, columns, depth) for child in children])
         if kind in (list, tuple, TracedDeque) and any(isinstance(part, self.types.Rows) for part in parts):

@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of, is_record
+from ..recording.attributes import attributes_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
 from .choices import Choice, Maybe
-from .lists.references import Unread, make_rows, row_of, want_records
+from .lists.references import Unread, make_rows, row_behind, want_records
 from .origins import make_unreadable, may_be_one, others_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
@@ -20,7 +20,7 @@ LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a
 
 def note_copies(trace: Trace, value: Any) -> None:
     """What is changed in such a value would not be changed in the list, unless its elements lie in a table."""
-    if row_of(value) is not None or is_record(type(value)):
+    if row_behind(value) is not None:
         return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and places.where_made(value) is not None:
@@ -34,6 +34,8 @@ def note_copies(trace: Trace, value: Any) -> None:
         trace.program.copies[id(value)] = value
         if (line := trace.program.list_makers.get(id(value))) is not None:
             trace.program.makers_of_copies.add(line)
+        if (line := trace.program.dict_makers.get(id(value))) is not None:
+            trace.program.makers_of_copied_dicts.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf)
 
@@ -96,7 +98,7 @@ def require_own(holder: Any, *names: str) -> None:
     if key in program.copies:
         _require_rows(trace, holder)
         kind = getattr(type(holder), "followed_class", type(holder))
-        if not isinstance(holder, (list, dict, set)):
+        if not isinstance(holder, (list, dict, set)) or kind is dict:
             want_records(program, kind)
         raise TracerError(
             f"a {kind.__name__} is changed that is one of several, or an element of a list, where the program decides "

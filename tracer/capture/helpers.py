@@ -34,7 +34,7 @@ from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import access as list_access
 from .lists import comparisons
-from .lists.records import row_behind
+from .lists.references import row_behind
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed

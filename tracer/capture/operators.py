@@ -19,6 +19,7 @@ from .entries import is_open_dict
 from .keys import dicts, sets
 from .lists import access as list_access
 from .lists.growing import note_list
+from .lists.references import kept
 from .texts.formatting import product
 
 OPERATORS = vars(operator)
@@ -31,6 +32,7 @@ def made(value: Any) -> Any:
         note_list(value)
     elif isinstance(value, (dict, set)):
         places.note_made(value)
+        return kept(value)
     return value
 
 

@@ -17,7 +17,7 @@ from . import places
 from .choices import Choice, Maybe
 from .entries import OPEN, contents_of, elements_of_set, has_open_keys, mark_of
 from .forms import is_around
-from .lists.references import Unread, row_of
+from .lists.references import Unread, row_behind
 
 # The way from a value to a container in it.
 Path = tuple[Any, ...]
@@ -103,11 +103,11 @@ def origins_of(value: Any) -> dict[int, Any]:
 def note_origins(held: Any, given: Iterable[Any]) -> None:
     """A container stands for one of those ``given``, too, as the program decides. What lies in a table is known exactly."""
     program = current_trace().program
-    if row_of(held) is not None:
+    if row_behind(held) is not None:
         return
     _, origins = program.origins.setdefault(id(held), (held, {}))
     for one in given:
-        if one is held or row_of(one) is not None:
+        if one is held or row_behind(one) is not None:
             continue
         for key, origin in origins_of(one).items():
             if key not in origins and origin is not held:

@@ -62,6 +62,8 @@ class Program:
         self.puts_lists_into_dicts = False
         self.list_makers: dict[int, Any] = {}  # the instructions of users that have made lists, by the ids of these
         self.makers_of_copies: set[Any] = set()  # those of lists of which there are copies
+        self.dict_makers: dict[int, Any] = {}  # the same of dicts, where these are noted
+        self.makers_of_copied_dicts: set[Any] = set()
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
         self.origins: dict[int, Any] = {}  # by id, containers that stand for one of several, with those (capture/origins.py)
         self.stand_for: dict[int, Any] = {}  # the same the other way round

@@ -21,6 +21,7 @@ from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
 from ..lists import growing
 from ..lists.elements import joined_types
 from ..lists.functions import mapped
+from ..lists.references import kept, keys_in
 from ..lists.runs import (
     element,
     instruction_of,
@@ -41,6 +42,7 @@ from ..raising import record_raise
 from ..texts.deferred import concrete, is_text
 from ..texts.interned import holds_text
 from ..texts.reading import plain, position_among
+from . import known_keys
 from .lookup import (
     found,
     holds_unknown,
@@ -58,6 +60,8 @@ _NONE = object()
 
 def change(holder: Any, contents: dict[Any, Any]) -> None:
     """Give a dict or a set other contents."""
+    if keys_in(holder):
+        known_keys.require_other(holder)
     place = (DictContents if isinstance(holder, OutsideDict) else places.Contents)(holder)
     places.note(place)
     place.set(contents)
@@ -86,6 +90,10 @@ def raise_where(condition: Instruction, error: Exception) -> None:
 
 def item(holder: dict, key: Any) -> Any:
     """``holder[key]``"""
+    if keys_in(holder) and not holds_unknown(key):
+        if (key := concrete(key)) in keys_in(holder):
+            return known_keys.value_of(holder, key)
+        raise _missing(key)
     if isinstance(holder, Counter):
         return get(holder, key, 0)
     factory = getattr(holder, "default_factory", None)
@@ -106,6 +114,8 @@ def _missing(key: Any) -> KeyError:
 
 def _looked_up(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
     """The value under a key, and whether there is one; None where there can be none."""
+    if keys_in(holder):
+        return _looked_up_in_known(known_keys.items_of(holder), key)
     if not is_open_dict(holder):
         return _looked_up_in_known(holder, key)
     at = found(entries_of(holder), key)
@@ -144,6 +154,9 @@ def one_of(values: list[Any], number: TracedArray) -> Any:
 
 def set_item(holder: dict, key: Any, value: Any) -> None:
     """``holder[key] = value``"""
+    if keys_in(holder):
+        known_keys.set_value(holder, key if holds_unknown(key) else concrete(key), value)
+        return
     entries = as_they_are(holder)
     growing.put(holder, entries, value)
     change(holder, {OPEN: put_behind(entries, key, value)})
@@ -162,6 +175,8 @@ def delete_item(holder: dict, key: Any) -> None:
 def contains_key(holder: Any, key: Any) -> Any:
     """``key in holder``, of a dict or a set."""
     require_hashable(key)
+    if keys_in(holder):
+        return contains_key(known_keys.items_of(holder), key) if holds_unknown(key) else concrete(key) in keys_in(holder)
     if not has_open_keys(holder) and is_text(key) and holds_text(key):
         place = position_among(list(holder), plain(key))
         return _truth(hlo.lt(place, hlo.constant(np.int64(len(holder)))))
@@ -172,6 +187,8 @@ def contains_key(holder: Any, key: Any) -> Any:
 
 def set_default(holder: dict, key: Any, default: Any) -> Any:
     """The value under a key, the default where there was none, which is put there then."""
+    if keys_in(holder):
+        return item(holder, key) if not holds_unknown(key) and concrete(key) in keys_in(holder) else change(holder, {})
     before = entries_of(holder)
 
     def store(value: Any) -> Any:
@@ -196,6 +213,8 @@ def _method(name: str) -> Callable:
 
 @_method("get")
 def get(holder: dict, key: Any, default: Any = None) -> Any:
+    if keys_in(holder) and not holds_unknown(key):
+        return item(holder, key) if concrete(key) in keys_in(holder) else default
     value, is_there = _looked_up(holder, key)
     return default if is_there is None else choose(_truth(is_there), lambda: value, lambda: default)
 
@@ -207,6 +226,8 @@ def setdefault(holder: dict, key: Any, default: Any = None) -> Any:
 
 @_method("pop")
 def pop(holder: dict, key: Any, default: Any = _NONE) -> Any:
+    if keys_in(holder):
+        change(holder, {})
     at = found(entries_of(holder), key)
     if at is None:
         if default is _NONE:
@@ -272,6 +293,8 @@ def clear(holder: dict) -> None:
 
 @_method("copy")
 def copy(holder: dict) -> dict:
+    if keys_in(holder):
+        return _new(known_keys.items_of(holder))
     new = type(holder)(holder.default_factory) if type(holder) is defaultdict else type(holder)()
     places.note_made(new)
     places.Contents(new).set(contents_of(holder))
@@ -288,7 +311,7 @@ def update(holder: dict, *others: Any, **more: Any) -> None:
 def put_all(holder: dict, pairs: Any) -> None:
     """Put items there: those of a dict, or pairs."""
     if isinstance(pairs, dict):
-        pairs = call(pairs.items)
+        pairs = list(known_keys.items_of(pairs).items()) if keys_in(pairs) else call(pairs.items)
 
     def body(pair: Any) -> None:
         key, value = pair
@@ -314,7 +337,7 @@ def put(holder: dict, key: Any, value: Any) -> None:
 def _new(pairs: Any = ()) -> dict:
     new = dict(pairs)
     places.note_made(new)
-    return new
+    return kept(new)
 
 
 def _may_give_pairs(pairs: Any) -> bool:
@@ -359,6 +382,8 @@ def merged(first: dict, second: dict) -> dict:
 
 def equal(first: Any, second: Any, equal_values: Callable[[Any, Any], Any]) -> Any:
     """``first == second`` of dicts."""
+    if keys_in(first) or keys_in(second):
+        return _equal_records(first, second, equal_values)
 
     def is_in_second(entry: tuple) -> Any:
         value, is_there = _looked_up(second, entry[0])
@@ -369,3 +394,14 @@ def equal(first: Any, second: Any, equal_values: Callable[[Any, Any], Any]) -> A
     alike = mapped(lambda _: None, DictRows(first, ITEMS), is_in_second)
     counts = [instruction_of(length_of(one)) for one in (alike, entries_of(first), entries_of(second))]
     return _truth(hlo.and_(hlo.eq(counts[0], counts[1]), hlo.eq(counts[0], counts[2])))
+
+
+def _equal_records(first: dict, second: dict, equal_values: Callable[[Any, Any], Any]) -> Any:
+    """The same where one of them is a record: of what has other keys that are known it is none."""
+    sides = [known_keys.items_of(one) if keys_in(one) else one for one in (first, second)]
+    if any(map(is_open_dict, sides)):
+        known, other = sides if is_open_dict(sides[1]) else sides[::-1]
+        return equal(other, known, equal_values)
+    if sides[0].keys() != sides[1].keys():
+        return False
+    return equal_values(tuple(sides[0].values()), tuple([sides[1][key] for key in sides[0]]))

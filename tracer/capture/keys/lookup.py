@@ -12,6 +12,7 @@ from .... import hlo
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
+from ..copies import note_copies
 from ..lists.access import pulled_forward
 from ..lists.comparisons import equal_rows
 from ..lists.elements import ElementType, element_type, joined_type, key_columns, parts_of, row_of
@@ -123,6 +124,7 @@ def stored(
     if run.form.place is None:
         run = with_capacity(run, run.form.capacity + 1, None)
     row, count, end = row_of((key, value), kind), key_columns(kind), instruction_of(run.length)
+    note_copies(require_trace(), value)
     index, held = None, None
     if run.index is not None:
         slot, held = slot_of(run, row[:count])

@@ -11,8 +11,10 @@ from ...recording.errors import TracerError
 from ..entries import UNORDERED, contents_of, opened
 from ..lists.access import fail_where, item_at
 from ..lists.comparisons import holds
+from ..lists.references import keys_in
 from ..lists.runs import Run, instruction_of, length_of, settled
 from ..loops.iteration import ROWS_OF_KEYS, Lazy, Rows
+from .known_keys import items_of
 from .lookup import in_one, keys_of, values_of
 
 KEYS, VALUES, ITEMS = 0, 1, None
@@ -20,6 +22,8 @@ KEYS, VALUES, ITEMS = 0, 1, None
 
 def as_they_are(holder: Any) -> list[Any]:
     """The entries of a dict, or of a set, as (key, value); some may wait behind those that they change."""
+    if keys_in(holder):
+        return list(items_of(holder).items())
     ((_, entries),) = opened(contents_of(holder)).items()
     return entries
 
@@ -66,6 +70,8 @@ class DictView(Lazy):
 
     def listed(self) -> list[Any]:
         """All of them as a list."""
+        if keys_in(self.holder):
+            return [entry if self.part is None else entry[self.part] for entry in as_they_are(self.holder)]
         return parts_of(entries_of(self.holder), self.part)
 
 

@@ -17,7 +17,7 @@ from ..keys.index import index_of
 from ..keys.lookup import in_one, with_texts
 from ..texts.interned import are_written
 from .elements import ElementType, joined_type, key_columns, not_one_type, with_written_keys
-from .references import put_into_one_table, refuse, row_of
+from .references import keys_in, put_into_one_table, refuse, row_behind, row_of
 from .runs import (
     Form,
     Run,
@@ -95,6 +95,9 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
         sides = _aligned_dicts(traces, contents_of(first), contents_of(second), reopened)
         return tuple(kind(elements_of_set(side)) for side in sides)
     if not isinstance(first, dict):
+        return first, second
+    if keys_in(first) and keys_in(second):
+        put_into_one_table((), [row_behind(first).table, row_behind(second).table])
         return first, second
     has_same_keys = list(dict.keys(first)) == list(dict.keys(second))
     if is_open_dict(first) or is_open_dict(second) or is_changed and not has_same_keys:

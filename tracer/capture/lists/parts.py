@@ -20,6 +20,7 @@ from ..texts.characters import memory
 from . import number_types
 from .deques import TracedDeque
 from .elements import LeafForm, constant_of
+from .records import finished_dict
 from .references import Row, Table, tables_in
 from .runs import Form, Run, instruction_of, instructions, rows_between
 
@@ -27,11 +28,12 @@ from .runs import Form, Run, instruction_of, instructions, rows_between
 @dataclass(frozen=True, eq=False)
 class Lists:
     """The lists whose elements lie in a table, in whose place it stands in structures: the form of one, for each column whether
-    its numbers are Python's, and the number of lists."""
+    its numbers are Python's, and the number of lists. keys: those of dicts that are records, whose values they hold."""
 
     form: Form
     weak: tuple[bool, ...]
     rows: int
+    keys: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -130,8 +132,12 @@ def _lists_of(table: Table) -> Lists:
         length = table.length if table.columns else None
         kind = (tuple, None, ()) if table.kind is None else _of_lists(table.kind.structure)
         form = Form(kind, () if table.kind is None else table.kind.leaves, table.capacity, length=length)
-        table.lists = Lists(form, tuple([column.weak_type for column in table.columns]), rows)
+        table.lists = Lists(form, tuple([column.weak_type for column in table.columns]), rows, _keys_of(table))
     return table.lists
+
+
+def _keys_of(table: Table) -> tuple[str, ...]:
+    return table.records if type(table.records) is tuple else ()
 
 
 def _arrays_of(table: Table) -> Sequence[TracedArray]:
@@ -253,6 +259,8 @@ def _finished(value: Any, structure: pytree.Structure, arrays: Arrays) -> Any:
         return deque(_finished_items(value, children, arrays), maxlen=value.maxlen)
     if has_open_keys(value):
         (entries,) = contents_of(value).values()
+        if is_row(children[0]):
+            return finished_dict(entries[0].table.keys, _finished(entries, children[0], arrays))
         return maker_of(value)(_finished_items(entries, children[0][2], arrays))
     if kind is Parts:
         for name, child in zip(auxiliary[1], children):

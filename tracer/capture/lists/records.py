@@ -8,7 +8,7 @@ for it is the table and a position, as of a list that lies in one. Its class is 
 from __future__ import annotations
 
 import abc
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, NoReturn
@@ -26,6 +26,7 @@ from .elements import element_type, joined_type, joined_types
 from .growing import new_row
 from .references import (
     KEEPING,
+    ROW,
     Needs,
     Row,
     Table,
@@ -33,13 +34,11 @@ from .references import (
     put_into_one_table,
     records_made,
     refuse,
-    row_of,
+    row_behind,
     tables_in,
     try_rows,
 )
 
-# Under which a record holds the list that is its row, in the place of attributes.
-_ROW = "the row of a table"
 # By the class of the objects, and the names of their attributes.
 _classes: dict[tuple[type, tuple[str, ...]], type] = {}
 
@@ -56,32 +55,38 @@ def keep(made: Any) -> None:
         return
     attributes = attributes_of(made)
     if not _can_be_kept(made, attributes):
-        _give_up(needs)
-    element = (0, *attributes.values())  # a number, so that there is a column
-    _renew(needs, element)
-    found = tables.kind_of([[element]], needs)
-    if found is False:
-        _give_up(needs)
-    _note_parts(element)
-    row = new_row(found, needs, f"objects of the class {followed.__qualname__}", 1)
+        give_up(needs)
     record = _class_of(kind, tuple(attributes))
-    if row.table.records not in (None, record):
-        _give_up(needs)
-    row.table.records = record
-    _require_kind(row.table, element)
-    tables.set_element(row, 0, element)
+    row = record_row(attributes.values(), needs, f"objects of the class {followed.__qualname__}", record)
     made.__dict__.clear()
-    made.__dict__[_ROW] = [row]
+    made.__dict__[ROW] = [row]
     object.__setattr__(made, "__class__", record)
 
 
 KEEPING.append(keep)
 
 
-def _give_up(needs: Needs) -> NoReturn:
-    """The objects have to be without a table."""
+def give_up(needs: Needs) -> NoReturn:
+    """What has these needs has to be without a table."""
     needs.is_refused = True
     raise RecordedAgain
+
+
+def record_row(parts: Iterable[Any], needs: Needs, place: str, records: Any) -> Row:
+    """A new row that holds these parts, of the table with these needs, in which all are such ``records``."""
+    element = (0, *parts)  # a number, so that there is a column
+    _renew(needs, element)
+    found = tables.kind_of([[element]], needs)
+    if found is False:
+        give_up(needs)
+    _note_parts(element)
+    row = new_row(found, needs, place, 1)
+    if row.table.records not in (None, records):
+        give_up(needs)
+    row.table.records = records
+    _require_kind(row.table, element)
+    tables.set_element(row, 0, element)
+    return row
 
 
 def _renew(needs: Needs, element: tuple) -> None:
@@ -138,7 +143,7 @@ def _class_of(kind: type, names: tuple[str, ...]) -> type:
         if type(held) is list and type(held[0]) is not Row:  # the program has run
             return _finished(record, held)
         made = object.__new__(record)
-        object.__getattribute__(made, "__dict__")[_ROW] = held
+        object.__getattribute__(made, "__dict__")[ROW] = held
         return made
 
     pytree.register_pytree(record, lambda one: ((_held(one),), None), put_together)
@@ -155,19 +160,15 @@ def _finished(record: type, held: list[Any]) -> Any:
     return held[0]
 
 
+def finished_dict(names: tuple[str, ...], held: list[Any]) -> dict[str, Any]:
+    """The same of a dict with these keys."""
+    if type(held[0]) is tuple:
+        held[0] = dict(zip(names, held[0][1:]))
+    return held[0]
+
+
 def _held(record: Any) -> list[Any]:
-    return object.__getattribute__(record, "__dict__")[_ROW]
-
-
-def row_of_record(value: Any) -> Row | None:
-    """Where the attributes of a record lie; None for anything else."""
-    return row_of(_held(value)) if is_record(type(value)) else None
-
-
-def row_behind(value: Any) -> Row | None:
-    """The same, and of a list that lies in a table."""
-    row = row_of(value)
-    return row_of_record(value) if row is None else row
+    return object.__getattribute__(record, "__dict__")[ROW]
 
 
 # --- attributes ---
@@ -193,35 +194,43 @@ def _hash(self: Any) -> NoReturn:
 
 def attribute(record: Any, name: str) -> Any:
     """What an attribute of a record holds."""
-    found = tables.part_at(row_of_record(record), _number(record, name))
-    note_copies(current_trace(), found)
-    return found
+    return part_of(row_behind(record), type(record).names_of_record.index(name))
 
 
 def set_attribute(record: Any, name: str, value: Any) -> None:
     """``record.name = value``"""
-    table = row_of_record(record).table
-    if name not in type(record).names_of_record:
-        refuse(table)
-    _note_parts((value,))
-    number = _number(record, name)
-    try:
-        is_set = tables.set_part(row_of_record(record), number, value)
-    except CarryTypeError:
-        refuse(table)
-    if not is_set:
-        element = list(tables.element_at(row_of_record(record), 0))
-        element[number] = value
-        _require_kind(table, tuple(element))
+    names = type(record).names_of_record
+    if name not in names:
+        refuse(row_behind(record).table)
+    set_part(row_behind(record), names.index(name), value)
 
 
 def delete_attribute(record: Any, name: str) -> NoReturn:
     """``del record.name``: there are no records then."""
-    refuse(row_of_record(record).table)
+    refuse(row_behind(record).table)
 
 
-def _number(record: Any, name: str) -> int:
-    return type(record).names_of_record.index(name) + 1
+# --- parts ---
+
+
+def part_of(row: Row, number: int) -> Any:
+    """The part of a record with this number."""
+    found = tables.part_at(row, number + 1)
+    note_copies(current_trace(), found)
+    return found
+
+
+def set_part(row: Row, number: int, value: Any) -> None:
+    """Give a record another part."""
+    _note_parts((value,))
+    try:
+        is_set = tables.set_part(row, number + 1, value)
+    except CarryTypeError:
+        refuse(row.table)
+    if not is_set:
+        element = list(tables.element_at(row, 0))
+        element[number + 1] = value
+        _require_kind(row.table, tuple(element))
 
 
 def _note_parts(parts: tuple) -> None:

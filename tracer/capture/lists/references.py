@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...recording import pytree
 from ...recording.array import TracedArray
+from ...recording.attributes import is_record
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ..choices import Choice
+from ..entries import OPEN
 
 if TYPE_CHECKING:
     from ...recording.program import Program
@@ -33,7 +35,7 @@ class Table:
         self.rows = 0
         self.before: list[tuple[list, list[Any]]] = []  # the lists, with what they held themselves
         self.lists: Any = None  # what becomes of them when the program has run (`parts.Lists`)
-        self.records: type | None = None  # the class of the records whose attributes the elements are
+        self.records: Any = None  # of which the one element of each list is what it holds: the class, or the keys of dicts
         self.first_values: tuple[Any, ...] = ()  # the instructions that the columns and the lengths were at first
 
     @property
@@ -117,6 +119,23 @@ def row_of(value: Any) -> Row | None:
     if type(value) is list and len(value) == 1 and type(value[0]) is Row:
         return value[0]
     return None
+
+
+# Under which a record, which has no attributes of its own, holds the list that is its row.
+ROW = "the row of a table"
+
+
+def row_behind(value: Any) -> Row | None:
+    """The row in which lies what a list, an object or a dict holds; None where that lies in none."""
+    if type(value) is dict:
+        return row_of(dict.get(value, OPEN))
+    return row_of(object.__getattribute__(value, "__dict__")[ROW]) if is_record(type(value)) else row_of(value)
+
+
+def keys_in(value: Any) -> tuple[str, ...]:
+    """The keys of a dict that is a record; none of anything else."""
+    row = row_behind(value) if type(value) is dict else None
+    return () if row is None else row.table.records
 
 
 def tables_in(structure: Any) -> list[Table]:
@@ -208,18 +227,28 @@ def _holds_list(structure: Any) -> bool:
 
 _RECORDS_MADE = "classes whose objects are records"
 _RECORDS_TRIED = "those of these of which that is not known to do"
-_RECORDS_WANTED = "classes of which objects are changed that are copies"
+_RECORDS_WANTED = "classes of which objects are changed that are copies, and what makes such dicts"
+_DICTS_NOTED = "what makes dicts"
 
 
 def records_made(program: Program) -> dict[Any, Needs]:
-    """The classes, by their names, whose objects are records from the beginning (`records.py`)."""
+    """The classes, by their names, whose objects are records from the beginning (`records.py`), and what makes such dicts."""
     return program.guessed_bounds.get(_RECORDS_MADE, {})
 
 
 def want_records(program: Program, kind: type) -> None:
     """Objects of a class are changed that are copies. If the function cannot be recorded otherwise they become records."""
+    wanted = program.guessed_bounds.setdefault(_RECORDS_WANTED, set())
+    if kind is dict:
+        wanted.update(program.makers_of_copied_dicts if notes_dicts(program) else [_DICTS_NOTED])
+        return
     kind = kind.__dict__.get("followed_class", kind)
-    program.guessed_bounds.setdefault(_RECORDS_WANTED, set()).add((kind.__module__, kind.__qualname__))
+    wanted.add((kind.__module__, kind.__qualname__))
+
+
+def notes_dicts(program: Program) -> bool:
+    """Whether it is noted what makes dicts, as some that are copies are changed."""
+    return _DICTS_NOTED in records_made(program)
 
 
 def try_records(guessed_bounds: dict[str, Any], error: Exception) -> bool:
@@ -270,6 +299,7 @@ def kept(made: Any) -> Any:
 def put_into_one_table(values: Iterable[Any], tables: Iterable[Table] = ()) -> None:
     """To be called with lists, and tables of lists, that one place may hold. Raises RecordedAgain where they can be in one."""
     program, found = current_trace().program, list(tables)
+    _put_dicts_into_one(program, found)
     known, makers = rows_made(program), []
     for value in _lists_in(values):
         if (row := row_of(value)) is not None:
@@ -285,6 +315,17 @@ def put_into_one_table(values: Iterable[Any], tables: Iterable[Table] = ()) -> N
     known.update(dict.fromkeys([*makers, *[maker for maker, needs in known.items() if needs in families]], first))
     first.kind = None
     raise RecordedAgain
+
+
+def _put_dicts_into_one(program: Program, tables: Iterable[Table]) -> None:
+    """The same of dicts with the same keys, which several instructions make."""
+    dicts = [table for table in tables if type(table.records) is tuple]
+    others = [table for table in dicts if table.needs is not dicts[0].needs and table.records == dicts[0].records]
+    if others and not any(one.needs.is_refused for one in (dicts[0], *others)):
+        made, joined = records_made(program), [one.needs for one in others]
+        made.update({maker: dicts[0].needs for maker, needs in made.items() if needs in joined})
+        dicts[0].needs.kind = None
+        raise RecordedAgain
 
 
 def _lists_in(values: Iterable[Any]) -> Iterator[list]:

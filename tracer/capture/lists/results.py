@@ -28,7 +28,8 @@ from ..texts.deferred import AS_RESULTS, WrittenText, is_open
 from .access import items_of
 from .deques import TracedDeque
 from .parts import Elements, maker_of, parts_of, parts_of_row
-from .references import row_of
+from .records import finished_dict
+from .references import keys_in, row_behind, row_of
 from .runs import Run, is_open_list
 
 # Lists of so many numbers that are an array of the program are made of that.
@@ -110,9 +111,10 @@ def _is_replaced(value: Any) -> bool:
 def _result(value: Any) -> Any:
     if type(value) is Run:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
-    if (row := row_of(value)) is not None:
+    if (row := row_behind(value)) is not None:
         parts, elements = parts_of_row(row)
-        return ContainerResult(parts, Making(only, (elements,)))
+        make = only if row_of(value) is not None else partial(_only_dict, keys_in(value))
+        return ContainerResult(parts, Making(make, (elements,)))
     if isinstance(value, (dict, set, frozenset)):
         return _result_of(entries_of(value), maker_of(value))
     if type(value) is np.ndarray:
@@ -146,6 +148,10 @@ def _is_long_array(value: Any) -> bool:
 def only(made: list[Any]) -> Any:
     """What a list holds alone."""
     return made[0]
+
+
+def _only_dict(keys: tuple[str, ...], made: list[Any]) -> dict[str, Any]:
+    return finished_dict(keys, made[0])
 
 
 def _python_numbers(arrays: list[np.ndarray]) -> list[Any]:

@@ -20,6 +20,7 @@ from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..entries import is_open_dict
 from ..lists.records import keep
+from ..lists.references import keys_in
 from ..lists.runs import is_open_list
 from .kinds import OUTSIDE_CONTAINERS
 from .objects import class_of
@@ -35,6 +36,8 @@ def shallow(value: Any) -> Any:
     if (method := getattr(type(value), "__copy__", None)) is not None and belongs_to_the_user(class_of(type(value))):
         return call(method, value)
     surroundings = current_surroundings()
+    if keys_in(value):
+        return call(value.copy)
     if surroundings is None or not _is_copied_by_attributes(class_of(type(value))):
         return copy.copy(_as_it_is(surroundings, value))
     made = _empty_one(surroundings, value)
@@ -54,6 +57,8 @@ def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
     surroundings, kind = current_surroundings(), class_of(type(value))
     if (method := getattr(kind, "__deepcopy__", None)) is not None and belongs_to_the_user(kind):
         memo[id(value)] = made = call(method, value, memo)
+    elif keys_in(value):
+        memo[id(value)] = made = deep(call(dict, value), memo)
     elif isinstance(value, OUTSIDE_CONTAINERS) or kind is list or kind is dict:
         if is_open_list(value) or is_open_dict(value):  # of one from outside the entries are numbers
             return call(value.copy) if isinstance(value, OUTSIDE_CONTAINERS) else copy.deepcopy(value, memo)
