@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.attributes import attributes_of, has_attributes_alone, slots_of
+from ..recording.attributes import attributes_of, has_attributes_alone, is_record, slots_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.trace import Trace
@@ -330,8 +330,12 @@ def where_made(value: Any) -> Trace | None:
 
 
 def note_all_made(value: Any) -> None:
-    """The same for a value that branches or loops have put together, and the containers in it."""
-    if _journals.open and isinstance(value, (list, tuple, dict)):
+    """The same for a value that has been put together, of numbers that the program computes, and the containers in it."""
+    if _journals.open and dataclasses.is_dataclass(kind := type(value)) and not is_record(kind):
+        note_made(value)
+        for part in attributes_of(value).values():
+            note_all_made(part)
+    elif _journals.open and isinstance(value, (list, tuple, dict)):
         if not isinstance(value, tuple):
             note_made(value)
         for part in value.values() if isinstance(value, dict) else list.__iter__(value) if isinstance(value, list) else value:

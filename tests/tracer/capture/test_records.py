@@ -2,7 +2,7 @@
 
 import copy
 import dataclasses
-from collections import defaultdict
+from collections import defaultdict, deque
 from dataclasses import dataclass
 
 import numpy as np
@@ -207,6 +207,34 @@ def in_a_list_of_known_length(x):
     return ps
 
 
+def taken_changed_and_put_back(x):
+    queue, done = deque(above_zero(x)), []
+    while queue:
+        p = queue.popleft()
+        p.x -= 2
+        p.v += 1
+        if p.x > 0:
+            queue.append(p)
+        else:
+            done.append(p)
+    return done
+
+
+def popped_changed_and_put_back(x):
+    queue, done = [], []
+    for i, value in enumerate(x):
+        if value > 0:
+            queue.append((i, Particle(float(value))))
+    while queue:
+        i, p = queue.pop()
+        p.x -= 2
+        if p.x > 0:
+            queue.append((i, p))
+        else:
+            done.append(p)
+    return done
+
+
 def copied(x):
     ps = above_zero(x)
     one, other, third = copy.copy(ps[0]), copy.deepcopy(ps[1]), dataclasses.replace(ps[0], v=3.0)
@@ -346,8 +374,9 @@ def stored_outside(x):
 
 PROGRAMS = [
     by_their_positions, pairs, by_methods, by_names, put_there_twice, held_elsewhere, changed_behind_its_append,
-    moved_in_the_list, parts_of_lists, one_or_another, in_tuples, in_objects, in_a_dict, in_a_list_of_known_length, copied,
-    compared_and_shown, with_lists, found_from_the_first, of_other_types, of_vectors, behind_errors, given_to_functions,
+    moved_in_the_list, parts_of_lists, one_or_another, in_tuples, in_objects, in_a_dict, in_a_list_of_known_length,
+    copied, taken_changed_and_put_back, popped_changed_and_put_back, compared_and_shown, with_lists,
+    found_from_the_first, of_other_types, of_vectors, behind_errors, given_to_functions,
 ]  # fmt: skip
 
 

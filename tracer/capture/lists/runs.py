@@ -21,6 +21,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, SizeBeyondBound, TracerError
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
+from .. import places
 from ..copies import note_copies
 from .elements import (
     ElementType,
@@ -308,7 +309,9 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
 
     trace = require_trace()
     found = element_of(run.type, lambda place: read_from(run.columns[place].instruction(trace)), array_of)
-    if not is_copied and not isinstance(found, TracedArray):
+    if is_copied:
+        places.note_all_made(found)
+    elif not isinstance(found, TracedArray):
         note_copies(trace, found)
     return found
 
