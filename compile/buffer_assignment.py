@@ -310,14 +310,15 @@ class _ComputationPlan:
                 self._hold(value, home)
             self.buffers[Value(body_parameter, value.leaf)] = home
             self.buffers[Value(condition_parameter, value.leaf)] = home
-        self.planner.plan(condition, {})
         targets = {}
         in_place = leaves_updated_in_place(body)
         for leaf, home in state.homes.items():
             if leaf in in_place:
                 targets[leaf] = home
             else:
+                # The two change places in every round, so the state lies here when the condition is computed again.
                 targets[leaf] = state.seconds[leaf] = self.planner.temporary(home.size)
+        self.planner.plan(condition, {})
         self.planner.plan(body, targets)
         for second in state.seconds.values():
             second.end = self.planner.clock

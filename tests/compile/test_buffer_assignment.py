@@ -144,6 +144,30 @@ def test_exchanged_state():
     check_compiled(module, x, y)
 
 
+def test_what_a_condition_needs_lies_beside_both_places_of_the_state():
+    state_shape = TupleShape((COUNT, ARRAY))
+    inner = XlaBuilder("condition")
+    state = inner.parameter(state_shape)
+    count, x = (inner.GetTupleElement(state, k) for k in range(2))
+    reverse = inner.Rev(x, dimensions=(0,))
+    first = inner.Reshape(inner.Slice(reverse, (0,), (1,), (1,)), ())
+    few = inner.Lt(count, inner.constant(np.int64(5)))
+    condition = inner.build(inner.And(few, inner.Lt(first, inner.constant(np.float32(1e9)))))
+    inner = XlaBuilder("body")
+    state = inner.parameter(state_shape)
+    count, x = (inner.GetTupleElement(state, k) for k in range(2))
+    new = inner.Rev(x, dimensions=(0,))
+    body = inner.build(inner.Tuple([inner.Add(count, inner.constant(np.int64(1))), new]))
+    b = XlaBuilder("main")
+    loop = b.While(condition, body, b.Tuple([b.constant(np.int64(0)), b.parameter(ARRAY)]))
+    prepared, assignment = assign(b.build_module(b.GetTupleElement(loop, 1)))
+    loop = the_loop(prepared)
+    (second,) = assignment.loops[loop].seconds.values()
+    (reverse,) = (i for i in loop.attributes["condition"].instructions if i.opcode == "reverse")
+    needed = assignment.of(Value(reverse))
+    assert needed.offset + needed.size <= second.offset or second.offset + second.size <= needed.offset
+
+
 def test_one_value_in_two_places_of_the_state():
     module = counting_loop(lambda b, i, x, y: [b.Add(x, y)] * 2, 0, 1)
     check_compiled(module, np.arange(1000, dtype=np.float32), np.ones(1000, np.float32))
