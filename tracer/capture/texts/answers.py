@@ -20,7 +20,7 @@ from ..loops.iteration import ROWS_OF_TEXTS, Rows
 from .characters import below, memory
 from .deferred import ANSWERS, Deferred, WrittenText, for_host, is_text, part_of_text
 from .methods import TextMethod
-from .reading import alike, native, next_one, places_of, plain, stands_at
+from .reading import alike, flag, native, next_one, places_of, plain, stands_at
 from .writing import WRITERS, Piece, text_at, written
 
 Instruction = hlo.Instruction
@@ -34,10 +34,6 @@ def answers(*functions: Callable[..., Any]) -> Callable[[Callable], Callable]:
         return answer
 
     return register
-
-
-def _flag(instruction: Instruction) -> TracedArray:
-    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
 
 
 # --- lengths and items ---
@@ -115,15 +111,15 @@ def equal(first: Any, second: Any) -> Any:
     start, count = places_of(one)
     if isinstance(other, str):
         is_as_long = hlo.eq(count, len(other))
-        return _flag(hlo.and_(is_as_long, stands_at(start, other, is_as_long)))
+        return flag(hlo.and_(is_as_long, stands_at(start, other, is_as_long)))
     is_as_long = hlo.eq(count, instruction_of(other.length))
-    return _flag(hlo.and_(is_as_long, alike(start, instruction_of(other.start), count, is_as_long)))
+    return flag(hlo.and_(is_as_long, alike(start, instruction_of(other.start), count, is_as_long)))
 
 
 @answers(operator.ne)
 def different(first: Any, second: Any) -> Any:
     found = equal(first, second)
-    return None if found is None else _flag(hlo.not_(found.instruction(require_trace())))
+    return None if found is None else flag(hlo.not_(found.instruction(require_trace())))
 
 
 # --- texts in texts ---
@@ -150,25 +146,28 @@ def _at_end(text: Any, args: tuple, kwargs: dict, place: Callable[..., Instructi
     is_long = hlo.ge(count, most)
     where = place(start, count, most)
     if isinstance(wanted, str):
-        return _flag(hlo.and_(is_long, stands_at(where, wanted, is_long)))
-    return _flag(hlo.and_(is_long, alike(where, instruction_of(wanted.start), most, is_long)))
+        return flag(hlo.and_(is_long, stands_at(where, wanted, is_long)))
+    return flag(hlo.and_(is_long, alike(where, instruction_of(wanted.start), most, is_long)))
 
 
 @answers(operator.contains)
 def contains(text: Any, wanted: Any) -> Any:
     """``wanted in text``"""
     if isinstance(text, str) and type(wanted) is WrittenText and wanted.length.known_value == 1:
-        places = instruction_of(wanted.start)
-        known = hlo.constant(np.array(list(map(ord, text)) or [-1], np.int32))
-        same = hlo.eq(known, hlo.full_like(known, memory().at(places)))
-        return np.any(TracedArray.from_instruction(require_trace(), same, is_scalar=False))
+        return _is_one_of(text, wanted)
     found = _position(text, wanted)
-    return None if found is None else _flag(hlo.ge(found, 0))
+    return None if found is None else flag(hlo.ge(found, 0))
+
+
+def _is_one_of(text: str, character: WrittenText) -> TracedArray:
+    known = hlo.constant(np.array(list(map(ord, text)) or [-1], np.int32))
+    same = hlo.eq(known, hlo.full_like(known, memory().at(instruction_of(character.start))))
+    return np.any(TracedArray.from_instruction(require_trace(), same, is_scalar=False))
 
 
 @answers(TextMethod("find"))
 def find(text: Any, args: tuple, kwargs: dict) -> Any:
-    found = _position(text, args[0]) if len(args) == 1 and not kwargs else None
+    found = _position(text, args[0]) if len(args) == 1 and not kwargs and is_text(args[0]) else None
     return None if found is None else number_of(found)
 
 
@@ -180,24 +179,30 @@ def index(text: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _position(text: Any, wanted: Any) -> Instruction | None:
-    """Where a known text stands first, -1 where it does not."""
-    if not isinstance(wanted, str) or (found := native(text)) is None:
+    """Where one text stands first in another one, -1 where it does not."""
+    wanted = wanted if isinstance(wanted, str) else native(wanted)
+    if wanted is None or (found := native(text)) is None:
         return None
     return _first_from(hlo.constant(np.int64(0)), found, wanted)
 
 
-def _first_from(begin: Instruction, text: WrittenText, wanted: str) -> Instruction:
+def _first_from(begin: Instruction, text: WrittenText, wanted: str | WrittenText) -> Instruction:
     start, count = map(number_of, places_of(text))
+    other, most = (None, len(wanted)) if isinstance(wanted, str) else map(number_of, places_of(wanted))
 
     def goes_on(k: TracedArray) -> TracedArray:
         trace = require_trace()
         first, length, place = (number.instruction(trace) for number in (start, count, k))
-        is_inside = hlo.le(hlo.add(place, len(wanted)), length)
-        is_there = stands_at(hlo.add(first, place), wanted, is_inside)
+        is_inside = hlo.le(hlo.add(place, instruction_of(most)), length)
+        there = hlo.add(first, place)
+        if isinstance(wanted, str):
+            is_there = stands_at(there, wanted, is_inside)
+        else:
+            is_there = alike(there, instruction_of(other), instruction_of(most), is_inside)
         return TracedArray.from_instruction(trace, hlo.and_(is_inside, hlo.not_(is_there)))
 
     reached = instruction_of(while_loop(goes_on, next_one, number_of(begin)))
-    is_there = hlo.le(hlo.add(reached, len(wanted)), instruction_of(text.length))
+    is_there = hlo.le(hlo.add(reached, instruction_of(most)), instruction_of(text.length))
     return hlo.select(is_there, reached, hlo.constant(np.int64(-1)))
 
 
@@ -275,7 +280,7 @@ def integer_of(text: Any, *base: Any) -> Any:
     zero = hlo.constant(np.int64(0))
     none = hlo.select(hlo.eq(instruction_of(count), 0), hlo.constant(np.int64(-1)), zero)
     _, number = while_loop(goes_on, one, (number_of(zero), number_of(none)))
-    is_one = _flag(hlo.ge(instruction_of(number), 0))
+    is_one = flag(hlo.ge(instruction_of(number), 0))
     return cond(is_one, lambda: number, lambda: call_when_run(int, 0, for_host((found,)), does_nothing=True))
 
 

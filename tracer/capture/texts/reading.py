@@ -96,6 +96,10 @@ def alike(first: Instruction, second: Instruction, count: Instruction, is_asked:
     return hlo.eq(instruction_of(reached), count)
 
 
+def flag(instruction: Instruction) -> TracedArray:
+    return TracedArray.from_instruction(require_trace(), instruction, weak_type=True)
+
+
 def next_one(number: TracedArray) -> TracedArray:
     return number_of(hlo.add(number.instruction(require_trace()), 1))
 

@@ -101,7 +101,7 @@ def _parts(value: Any, is_plain: bool) -> Iterator[Any]:
     elif type(value) is Piece:
         yield value
     elif type(value) is WrittenText:
-        yield value if value.is_plain or not is_plain else written(_of_host(value))
+        yield value if value.is_plain or not is_plain else written(of_host(value))
     elif type(value) is Choice:
         yield value if all(isinstance(one, str) for one in value.values) else _one_of(value.number, value.values, is_plain)
     elif value.function is operator.add:
@@ -116,7 +116,7 @@ def _parts(value: Any, is_plain: bool) -> Iterator[Any]:
     elif value.function in WRITERS and (part := WRITERS[value.function](*value.values)) is not None:
         yield part
     else:
-        yield _of_host(value)
+        yield of_host(value)
 
 
 # What writes what functions make of texts: takes their values, and gives a part of a text, or None where Python has to make it.
@@ -159,7 +159,7 @@ def _shown(value: Any, specification: Any, conversion: int, is_plain: bool) -> I
             yield _number_as_it_is(value, conversion, specification)
             return
     piece = _shown_number(value, conversion, specification)
-    yield _of_host(Deferred(FString((conversion,)), (value, specification))) if piece is None else piece
+    yield of_host(Deferred(FString((conversion,)), (value, specification))) if piece is None else piece
 
 
 def _piece(part: Any) -> Piece:
@@ -271,7 +271,7 @@ def _as_shown(value: TracedArray) -> Instruction:
     return hlo.convert(number, hlo.S64 if number.shape.element_type.is_integer else hlo.F64) if value.weak_type else number
 
 
-def _of_host(value: Deferred) -> Piece:
+def of_host(value: Deferred) -> Piece:
     """A text that Python makes, or that of what it makes."""
     most = _places_of_host()
     return _piece_of_host(*characters_of_text(for_host(value), value.function, most), most)

@@ -1,0 +1,99 @@
+"""What characters are, and their other case, in texts that the program makes."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+from ...support.native_calls import calls_noted
+
+TEXTS = [
+    "", "A", "abc", "ABC", "Abc d", "123", " \t\n", "a1", "1A", "a_b", "\x00", "\x7f", "\x1c", "-", "x-Y z", "ABC1", "x1y2",
+    "he said it's FUN 3rd", "".join(map(chr, range(128))), *map(chr, range(128)),
+]  # fmt: skip
+OTHER_TEXTS = ["é", "aé", "ß", "ǅ", "Ǆa", "²", "x²y", "İx", "ŉx", "\xa0", "１٣", "Σς", "\U0001f600", "\ud800"]
+
+
+def codes_of(text):
+    return np.array(list(map(ord, text)) + [0] * (140 - len(text))), len(text)
+
+
+def kinds_of_texts(codes, n):
+    text = ""
+    for i in range(n):
+        text += chr(codes[i])
+    return (
+        text.isalpha(), text.isalnum(), text.isspace(), text.isdigit(), text.isdecimal(), text.isnumeric(), text.isascii(),
+        text.isprintable(), text.isupper(), text.islower(),
+    )  # fmt: skip
+
+
+def kinds_of_characters(codes, n):
+    text = ""
+    for i in range(n):
+        text += chr(codes[i])
+    kinds = []
+    for c in text:
+        kinds.append((c.isalpha(), c.isalnum(), c.isspace(), c.isdigit(), c.isupper(), c.islower(), c.isprintable()))
+    return kinds
+
+
+def other_cases(codes, n):
+    text = ""
+    for i in range(n):
+        text += chr(codes[i])
+    lower, upper = text.lower(), text.upper()
+    title = text.title()
+    whole = text
+    if n:
+        whole = lower + upper + text.casefold() + text.swapcase() + text.capitalize() + title
+    return lower == text, upper == text, title == text, len(lower), len(upper), whole
+
+
+def turned_around(codes, n):
+    text = ""
+    for i in range(n):
+        text += chr(codes[i])
+    other, vowels = "", 0
+    for c in text:
+        if c.lower() in "aeiou":
+            vowels += 1
+        other += c.lower() if c.isupper() else c.upper()
+    return other, vowels, "s F" in text.upper(), text.lower() in "abcdef"
+
+
+FUNCTIONS = [kinds_of_texts, kinds_of_characters, other_cases, turned_around]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_of_ascii_no_python_is_asked(function):
+    decorated, found = jit(function), []
+    decorated(*codes_of("a"))
+    arguments = list(map(codes_of, TEXTS))
+    with calls_noted() as called:
+        for codes, n in arguments:
+            found.append(decorated(codes, n))
+        called = called[:]
+    assert found == [function(*one) for one in arguments]
+    assert called == []
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_of_other_characters_python_is_asked(function):
+    decorated = jit(function)
+    for text in OTHER_TEXTS:
+        assert decorated(*codes_of(text)) == function(*codes_of(text))
+    with calls_noted() as called:
+        decorated(*codes_of("é"))
+        called = called[:]
+    assert called != [] and "call_in_python" not in called
+
+
+def test_arguments_that_are_wrong_raise_what_python_raises():
+    def f(codes, n):
+        text = ""
+        for i in range(n):
+            text += chr(codes[i])
+        return text.lower("x")
+
+    with pytest.raises(TypeError, match="takes no arguments"):
+        jit(f)(*codes_of("abc"))
