@@ -15,7 +15,7 @@ from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.choices import Maybe
 from ..capture.lists.references import give_up_rows, keep_records, try_records
-from ..capture.lists.results import with_results
+from ..capture.lists.results import with_results, with_written_texts
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import class_of, end_following, follow_argument
@@ -350,7 +350,7 @@ def _finish(
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = _Outputs(trace, own, roots)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)
-    result = with_results(result, collected.is_leaf)
+    result = with_results(with_written_texts(result, collected.is_leaf), collected.is_leaf)
     out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
     place = at(function_location(function))
     for leaf, path in zip(out_leaves, pytree.leaf_paths(out_structure, "result")):
@@ -457,7 +457,11 @@ def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, A
             value = Maybe(value.is_there, value.value, MISSING)
         # What changes a container is made of its copy; elsewhere that stands for the container.
         made_of = None if how == "write" else value
-        made = with_results(value, lambda one, made_of=made_of: one is not made_of and collected.is_leaf(one))
+
+        def is_kept(one: Any, made_of: Any = made_of) -> bool:
+            return one is not made_of and collected.is_leaf(one)
+
+        made = with_results(with_written_texts(value, is_kept), is_kept)
         leaves, structure = pytree.flatten(made, collected.is_leaf)
         begin = len(outputs)
         for leaf in leaves:

@@ -8,4 +8,4 @@ from .calls import builtin_functions, by_element, numpy_sources, standard_librar
 from .keys import counters  # noqa: F401
 from .lists import methods  # noqa: F401
 from .outside import copying  # noqa: F401
-from .texts import answers, kinds  # noqa: F401
+from .texts import answers, joining, kinds  # noqa: F401

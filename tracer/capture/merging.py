@@ -42,6 +42,8 @@ from .forms import (
 )
 from .places import UNBOUND
 
+_FEW = 4  # integers of which one is chosen by comparisons
+
 
 def numbers(form: Form, value: Any) -> list[Any]:
     """The numbers of a value, in a form that it has or that it joins with others; NOWHERE where it has none."""
@@ -114,6 +116,8 @@ def _chosen_numbers(choice: Choice, columns: list[list[Any]], wanted: list[Value
 
 def selected(number: TracedArray, values: Sequence[Any]) -> Any:
     """The one of some numbers, or arrays of one shape, that has this number; of some that are NOWHERE any other."""
+    if len(values) > _FEW and all(type(value) is int for value in values):
+        return _integer_in_table(number, values)
     found = next((value for value in values if value is not NOWHERE), NOWHERE)
     for place, value in enumerate(values[1:], 1):
         if value is not NOWHERE and not same(value, found):
@@ -124,6 +128,15 @@ def selected(number: TracedArray, values: Sequence[Any]) -> Any:
             for other in others:
                 link(found.root_storage, bases_of(other))
     return found
+
+
+def _integer_in_table(number: TracedArray, integers: Sequence[int]) -> TracedArray:
+    """As `selected`, at once: of a choice between many texts, say, there are as many."""
+    trace = require_trace(number)
+    place = hlo.convert(number.instruction(trace), hlo.S64)
+    if list(integers) != list(range(len(integers))):
+        place = hlo.reshape(hlo.dynamic_slice(hlo.constant(np.array(integers, np.int64)), place, sizes=(1,)), ())
+    return TracedArray.from_instruction(trace, place, weak_type=True)
 
 
 def _numbers_of_choice(form: OneOf, value: Any) -> list[Any]:

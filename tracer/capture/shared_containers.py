@@ -10,6 +10,7 @@ from typing import Any
 from ..recording import pytree
 from .choices import Choice, Maybe
 from .forms import Parts, parts_of
+from .texts.deferred import Deferred
 
 
 class First:
@@ -116,6 +117,8 @@ def _object_parts(value: Any) -> Parts | None:
 
 
 def _taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
+    if isinstance(value, Deferred):  # nobody sees the containers that a text is made of
+        return None
     made = _object_parts(value)
     return pytree.taken_apart(value) if made is None else (made.auxiliary, made.parts)
 

@@ -8,9 +8,13 @@ from ...support.native_calls import calls_noted
 
 TEXTS = [
     "", "A", "abc", "ABC", "Abc d", "123", " \t\n", "a1", "1A", "a_b", "\x00", "\x7f", "\x1c", "-", "x-Y z", "ABC1", "x1y2",
-    "he said it's FUN 3rd", "".join(map(chr, range(128))), *map(chr, range(128)),
+    "he said it's FUN 3rd", "".join(map(chr, range(128))), *map(chr, range(128)), "é", "aé", "²", "x²y", "\xa0",
+    "Ünder µ", "ёлка И",
 ]  # fmt: skip
-OTHER_TEXTS = ["é", "aé", "ß", "ǅ", "Ǆa", "²", "x²y", "İx", "ŉx", "\xa0", "１٣", "Σς", "\U0001f600", "\ud800"]
+OTHER_TEXTS = [
+    "ß", "ǅ", "Ǆa", "İx", "ŉx", "１٣", "Σς", "ΑΣ", "ΑΣΑ", "ªX", "aͅX", "\U0001f600", "\ud800", "漢字",
+    *map(chr, range(128, 0x600)),
+]  # fmt: skip
 
 
 def codes_of(text):
@@ -65,7 +69,7 @@ FUNCTIONS = [kinds_of_texts, kinds_of_characters, other_cases, turned_around]
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
-def test_of_ascii_no_python_is_asked(function):
+def test_of_most_letters_no_python_is_asked(function):
     decorated, found = jit(function), []
     decorated(*codes_of("a"))
     arguments = list(map(codes_of, TEXTS))
@@ -83,7 +87,7 @@ def test_of_other_characters_python_is_asked(function):
     for text in OTHER_TEXTS:
         assert decorated(*codes_of(text)) == function(*codes_of(text))
     with calls_noted() as called:
-        decorated(*codes_of("é"))
+        decorated(*codes_of("ßǅ漢"))
         called = called[:]
     assert called != [] and "call_in_python" not in called
 

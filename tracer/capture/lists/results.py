@@ -24,7 +24,8 @@ from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
 from ..shared_containers import Behind, First, Other
 from ..texts.characters import as_result
-from ..texts.deferred import AS_RESULTS, WrittenText, is_open
+from ..texts.deferred import AS_RESULTS, Deferred, WrittenText, is_open
+from ..texts.reading import written_result
 from .access import items_of
 from .deques import TracedDeque
 from .parts import Elements, maker_of, parts_of, parts_of_row
@@ -67,6 +68,15 @@ def _put_together(making: Making, parts: Sequence[Any]) -> Any:
 
 pytree.register_pytree(ContainerResult, lambda result: (result.parts, result.making), _put_together)
 register_maker(ContainerResult, lambda making: making)
+
+
+def with_written_texts(tree: Any, is_kept: Callable[[Any], bool]) -> Any:
+    """The tree with texts among the program's characters where that is better than to make them by Python."""
+    leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or type(value) is Deferred)
+    found = [written_result(leaf) if type(leaf) is Deferred and not is_kept(leaf) else None for leaf in leaves]
+    if all(one is None for one in found):
+        return tree
+    return pytree.unflatten(structure, [leaf if one is None else one for leaf, one in zip(leaves, found)])
 
 
 def with_results(tree: Any, is_kept: Callable[[Any], bool] = lambda value: False) -> Any:

@@ -1,7 +1,8 @@
-"""What characters are, and their other case: methods of texts that native code answers of ASCII, and Python of all others."""
+"""What characters are, and their other case: methods of texts that tables answer of most letters, and Python of all others."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -22,23 +23,39 @@ from .writing import WRITERS, Piece, of_host, written
 
 Instruction = hlo.Instruction
 
-_ASCII = [chr(code) for code in range(128)]
-# A bit for what a character is; one row more for all characters that are not in ASCII.
-_ALPHA, _DIGIT, _ALNUM, _SPACE, _UPPER, _LOWER, _PRINTABLE, _OTHER = (1 << bit for bit in range(8))
-_TESTS = {
-    _ALPHA: str.isalpha, _DIGIT: str.isdigit, _ALNUM: str.isalnum, _SPACE: str.isspace, _UPPER: str.isupper,
-    _LOWER: str.islower, _PRINTABLE: str.isprintable,
-}  # fmt: skip
-_ALL = sum(_TESTS)
-_KINDS = np.array([sum(bit for bit, test in _TESTS.items() if test(one)) for one in _ASCII] + [_OTHER], np.int32)
-_TO_LOWER, _TO_UPPER, _SWAPPED = (
-    np.array([*map(ord, map(convert, _ASCII)), 0], np.int32) for convert in (str.lower, str.upper, str.swapcase)
-)
+# The tables say it of Latin, Greek and Cyrillic letters, and what lies among them.
+_COUNT = 0x530
+# A bit for each kind; a character has `_SPECIAL` where it has no other case that is one character, or one that depends on what
+# stands around it, and `_BEYOND` is the kind of all that the tables leave out.
+_TESTS = (
+    str.isalpha, str.isalnum, str.isspace, str.isdigit, str.isdecimal, str.isnumeric, str.isprintable, str.isupper, str.islower,
+    str.isascii,
+)  # fmt: skip
+_BITS = {test.__name__: 1 << place for place, test in enumerate(_TESTS)}
+_UPPER, _LOWER = _BITS["isupper"], _BITS["islower"]
+_SPECIAL, _BEYOND = 1 << len(_TESTS), 2 << len(_TESTS)
+_CONVERSIONS = (str.lower, str.upper, str.title, str.swapcase, str.casefold)
+_FINAL_SIGMA = "\u03a3"
+
+
+@functools.cache
+def _table(name: str) -> np.ndarray:
+    """What the characters are, or become, and a row for all others."""
+    characters = list(map(chr, range(_COUNT)))
+    if name != "kinds":
+        convert = getattr(str, name)
+        return np.array([ord(made) if len(made := convert(one)) == 1 else 0 for one in characters] + [0], np.int32)
+    kinds = [sum([bit for test, bit in zip(_TESTS, _BITS.values()) if test(one)]) for one in characters]
+    for place, one in enumerate(characters):
+        is_longer = any(len(convert(one)) != 1 for convert in _CONVERSIONS)
+        has_three = one.upper() != one.title() or one.istitle() != one.isupper()
+        kinds[place] |= _SPECIAL if is_longer or has_three or one == _FINAL_SIGMA else 0
+    return np.array([*kinds, _SPECIAL | _BEYOND], np.int32)
 
 
 def _row(table: np.ndarray, code: Instruction) -> Instruction:
     """What the table says of a character."""
-    place = hlo.convert(hlo.minimum(code, hlo.constant(np.int32(len(_ASCII)))), hlo.S64)
+    place = hlo.convert(hlo.minimum(code, hlo.constant(np.int32(_COUNT))), hlo.S64)
     return hlo.reshape(hlo.dynamic_slice(hlo.constant(table), place, sizes=(1,)), ())
 
 
@@ -46,19 +63,19 @@ def _kinds(text: WrittenText) -> tuple[Instruction, Instruction]:
     """What some of the characters are, and what all of them are."""
     start, length = places_of(text)
     if text.length.known_value == 1:
-        kind = _row(_KINDS, memory().at(start))
+        kind = _row(_table("kinds"), memory().at(start))
         return kind, kind
     begin, count = number_of(start), number_of(length)
 
     def one(state: tuple[TracedArray, ...]) -> tuple[TracedArray, ...]:
         trace = require_trace()
         some, each = (part.instruction(trace) for part in state[1:])
-        kind = _row(_KINDS, memory().at(hlo.add(begin.instruction(trace), state[0].instruction(trace))))
+        kind = _row(_table("kinds"), memory().at(hlo.add(begin.instruction(trace), state[0].instruction(trace))))
         found = (hlo.or_(some, kind), hlo.and_(each, kind))
         return next_one(state[0]), *[TracedArray.from_instruction(trace, part) for part in found]
 
     first = [number_of(hlo.constant(np.int64(0)))]
-    first += [TracedArray.from_instruction(require_trace(), hlo.constant(np.int32(kind))) for kind in (0, _ALL)]
+    first += [TracedArray.from_instruction(require_trace(), hlo.constant(np.int32(kind))) for kind in (0, _BEYOND - 1)]
     _, some, each = while_loop(lambda state: below(state[0], count), one, tuple(first))
     return some.instruction(require_trace()), each.instruction(require_trace())
 
@@ -79,25 +96,23 @@ def _answer(name: str, says: Callable[[Instruction, Instruction, Instruction], I
         answer = flag(says(some, each, is_there))
         if name == "isascii":
             return answer
-        is_ascii = flag(hlo.not_(_has(some, _OTHER)))
+        is_known = flag(hlo.not_(_has(some, _BEYOND | _SPECIAL if name in ("isupper", "islower") else _BEYOND)))
         ask = TextMethod(name)
         return cond(
-            is_ascii,
+            is_known,
             lambda: answer,
             lambda: call_when_run(lambda text: ask(text, (), {}), False, for_host((one,)), named=ask, does_nothing=True),
         )
 
 
-def _all_are(bits: int) -> Callable[..., Instruction]:
-    return lambda some, each, is_there: hlo.and_(is_there, _has(each, bits))
+def _all_are(bit: int) -> Callable[..., Instruction]:
+    return lambda some, each, is_there: hlo.and_(is_there, _has(each, bit))
 
 
-for _name, _bits in {"isalpha": _ALPHA, "isalnum": _ALNUM, "isspace": _SPACE}.items():
-    _answer(_name, _all_are(_bits))
-for _name in ("isdigit", "isdecimal", "isnumeric"):
-    _answer(_name, _all_are(_DIGIT))
-_answer("isascii", lambda some, each, is_there: hlo.not_(_has(some, _OTHER)))
-_answer("isprintable", lambda some, each, is_there: hlo.or_(hlo.not_(is_there), _has(each, _PRINTABLE)))
+for _name in ("isalpha", "isalnum", "isspace", "isdigit", "isdecimal", "isnumeric"):
+    _answer(_name, _all_are(_BITS[_name]))
+for _name in ("isprintable", "isascii"):
+    _answer(_name, lambda some, each, is_there, bit=_BITS[_name]: hlo.or_(hlo.not_(is_there), _has(each, bit)))
 _answer("isupper", lambda some, each, is_there: hlo.and_(_has(some, _UPPER), hlo.not_(_has(some, _LOWER))))
 _answer("islower", lambda some, each, is_there: hlo.and_(_has(some, _LOWER), hlo.not_(_has(some, _UPPER))))
 
@@ -115,16 +130,16 @@ def _writer(name: str, code_of: Callable[[Instruction, Instruction, Instruction]
         start, count = map(number_of, places_of(found))
         some, _ = _kinds(found)
 
-        def of_ascii() -> WrittenText:
+        def of_tables() -> WrittenText:
             length = instruction_of(count)
             return written(Piece(length, length, lambda position: _converted(start, position, count, code_of)))
 
         def places(text: WrittenText) -> tuple[TracedArray, TracedArray]:
             return tuple(map(number_of, places_of(text)))
 
-        is_ascii = flag(hlo.not_(_has(some, _OTHER)))
+        is_known = flag(hlo.not_(_has(some, _SPECIAL)))
         both = cond(
-            is_ascii, lambda: places(of_ascii()), lambda: places(written(of_host(Deferred(method, found, args, kwargs))))
+            is_known, lambda: places(of_tables()), lambda: places(written(of_host(Deferred(method, found, args, kwargs))))
         )
         return text_at(*map(instruction_of, both))
 
@@ -145,22 +160,21 @@ def _converted(start: TracedArray, target: Instruction, count: TracedArray, code
     while_loop(lambda state: below(state[0], count), one, begin)
 
 
-def _lower(code: Instruction, *_: Instruction) -> Instruction:
-    return _row(_TO_LOWER, code)
+def _as(name: str) -> Callable[..., Instruction]:
+    return lambda code, *_: _row(_table(name), code)
 
 
 def _capital(code: Instruction, before: Instruction, place: Instruction) -> Instruction:
-    return hlo.select(hlo.eq(place, 0), _row(_TO_UPPER, code), _row(_TO_LOWER, code))
+    return hlo.select(hlo.eq(place, 0), _row(_table("upper"), code), _row(_table("lower"), code))
 
 
 def _title(code: Instruction, before: Instruction, place: Instruction) -> Instruction:
-    """Large letters behind what is no letter; in front of the first character there is a NUL."""
-    return hlo.select(_has(_row(_KINDS, before), _ALPHA), _row(_TO_LOWER, code), _row(_TO_UPPER, code))
+    """Large letters behind what has no case; in front of the first character there is a NUL."""
+    has_case = _has(_row(_table("kinds"), before), _UPPER | _LOWER)
+    return hlo.select(has_case, _row(_table("lower"), code), _row(_table("upper"), code))
 
 
-_writer("lower", _lower)
-_writer("casefold", _lower)
-_writer("upper", lambda code, *_: _row(_TO_UPPER, code))
-_writer("swapcase", lambda code, *_: _row(_SWAPPED, code))
+for _name in ("lower", "upper", "swapcase", "casefold"):
+    _writer(_name, _as(_name))
 _writer("capitalize", _capital)
 _writer("title", _title)

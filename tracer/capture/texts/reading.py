@@ -10,14 +10,16 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.loops import while_loop
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ..choices import Choice
-from ..lists.runs import instruction_of, number_of
+from ..lists.runs import instruction_of, is_open_list, number_of
 from .characters import below, memory
 from .deferred import Deferred, FString, WrittenText, is_text
-from .writing import WRITERS, written
+from .writing import WRITERS, WRITERS_OF_PARTS, is_shown_number, written
 
 Instruction = hlo.Instruction
+_FEW = 8  # texts that Python joins as fast
 _MOST_COMPARED = 64  # characters of a known text that are compared at once
 
 
@@ -27,7 +29,7 @@ def native(value: Any) -> WrittenText | None:
         return written(value)
     if type(value) is WrittenText:
         return value if value.is_plain else None
-    if not is_text(value) or not _is_native(value):
+    if not is_text(value) or not needs_no_host(value):
         return None
     if type(value) is Choice:
         return written(value)
@@ -37,26 +39,55 @@ def native(value: Any) -> WrittenText | None:
     return value.in_characters[1]
 
 
-def _is_native(value: Any) -> bool:
-    """Whether no Python is needed to write this as a part of a text."""
-    if isinstance(value, (str, WrittenText)):
-        return isinstance(value, str) or value.is_plain
+def needs_no_host(value: Any, is_plain: bool = True) -> bool:
+    """Whether no Python is needed to write this as a part of a text; of one that is not plain, when the program runs."""
+    if isinstance(value, str):
+        return True
+    if type(value) is WrittenText:
+        return value.is_plain or not is_plain
     if type(value) is Choice:
-        return all(map(_is_native, value.values))
+        return all(needs_no_host(one, is_plain) for one in value.values)
     if type(value) is tuple:  # in an f-string
-        return value[1] == "" and (is_text(value[0]) and _is_native(value[0]) or _is_integer(value[0]))
+        shown, specification = value
+        if specification == "" and (is_text(shown) and needs_no_host(shown, is_plain) or _is_integer(shown)):
+            return True
+        return not is_plain and is_shown_number(shown, specification)
     if type(value) is not Deferred:
         return False
     if type(value.function) is FString:
-        return {-1, ord("s")}.issuperset(value.function.conversions) and all(map(_is_native, value.values))
+        is_told = {-1, ord("s")}.issuperset(value.function.conversions) or not is_plain
+        return is_told and all(needs_no_host(one, is_plain) for one in value.values)
     if value.function is operator.add:
-        return all(map(_is_native, value.values))
-    return value.function is chr or value.function in WRITERS and _is_native(value.values[0])
+        return all(needs_no_host(one, is_plain) for one in value.values)
+    if value.function in WRITERS_OF_PARTS:
+        text, args, _ = value.values
+        texts = args[0] if args and isinstance(args[0], (list, tuple)) and not is_open_list(args[0]) else ()
+        return needs_no_host(text) and all(needs_no_host(one, is_plain) for one in texts)
+    return value.function is chr or value.function in WRITERS and needs_no_host(value.values[0])
 
 
 def _is_integer(value: Any) -> bool:
     is_one = isinstance(value, TracedArray) and value.is_scalar and value.exact is None
     return is_one and (value.element_type.is_integer or value.element_type is hlo.PRED) and value.element_type is not hlo.U64
+
+
+def _is_long(texts: Any) -> bool:
+    return isinstance(texts, (list, tuple)) and (is_open_list(texts) or len(texts) > _FEW)
+
+
+def written_result(text: Deferred) -> WrittenText | None:
+    """What a call returns of a text among the characters, where it lies there, or is made of others and no Python is needed."""
+    trace = require_trace()
+    if text.in_characters is not None and text.in_characters[0] is trace:
+        return text.in_characters[1]
+    if text.function in WRITERS_OF_PARTS:
+        is_asked = trace.program.characters is not None or any(map(_is_long, text.values[1]))
+    else:
+        is_made_of_texts = any(type(one) in (Deferred, WrittenText) for one in pytree.flatten(text.values, is_text)[0])
+        is_asked = trace.program.characters is not None and is_made_of_texts
+    if not is_asked or not needs_no_host(text, is_plain=False):
+        return None
+    return written(text, is_plain=False)
 
 
 def plain(text: Any) -> WrittenText:

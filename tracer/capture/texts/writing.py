@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,10 +44,13 @@ def written(value: Any, is_plain: bool = True) -> WrittenText:
 
     Of a pair of numbers the one that begins there, and has this length.
     """
-    if type(value) is list:
-        return text_at(*value, is_plain)
+    return text_at(*value, is_plain) if type(value) is list else text_of_parts(parts_of(value, is_plain), is_plain)
+
+
+def text_of_parts(found: Iterable[Any], is_plain: bool) -> WrittenText:
+    """A text of known texts, written ones, choices between known ones, and pieces."""
     parts: list[Any] = []
-    for part in _parts(value, is_plain):
+    for part in found:
         if type(part) is str and parts and type(parts[-1]) is str:
             parts[-1] += part
         elif part != "" if type(part) is str else True:
@@ -94,7 +97,7 @@ def _room_behind(text: WrittenText, most: Instruction) -> tuple[Instruction, Ins
     return begin, hlo.add(begin, length)
 
 
-def _parts(value: Any, is_plain: bool) -> Iterator[Any]:
+def parts_of(value: Any, is_plain: bool) -> Iterator[Any]:
     """What a text consists of: known texts, written ones, choices between known ones, and pieces."""
     if isinstance(value, str):
         yield str(value)
@@ -106,13 +109,17 @@ def _parts(value: Any, is_plain: bool) -> Iterator[Any]:
         yield value if all(isinstance(one, str) for one in value.values) else _one_of(value.number, value.values, is_plain)
     elif value.function is operator.add:
         for one in value.values:
-            yield from _parts(one, is_plain)
+            yield from parts_of(one, is_plain)
     elif value.function is text_with_number:
         yield _one_of(value.values[0], value.values[1:], is_plain)
     elif type(value.function) is FString:
         conversions = iter(value.function.conversions)
         for part in value.values:
-            yield from _shown(*part, next(conversions), is_plain) if type(part) is tuple else _parts(part, is_plain)
+            yield from _shown(*part, next(conversions), is_plain) if type(part) is tuple else parts_of(part, is_plain)
+    elif (
+        value.function in WRITERS_OF_PARTS and (parts := WRITERS_OF_PARTS[value.function](is_plain, *value.values)) is not None
+    ):
+        yield from parts
     elif value.function in WRITERS and (part := WRITERS[value.function](*value.values)) is not None:
         yield part
     else:
@@ -121,6 +128,8 @@ def _parts(value: Any, is_plain: bool) -> Iterator[Any]:
 
 # What writes what functions make of texts: takes their values, and gives a part of a text, or None where Python has to make it.
 WRITERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+# Likewise of what holds texts: takes whether the text is to be plain, too, and gives parts.
+WRITERS_OF_PARTS: dict[Callable[..., Any], Callable[..., Iterable[Any] | None]] = {}
 
 
 def _one_of(number: TracedArray, texts: Sequence[Any], is_plain: bool) -> WrittenText:
@@ -136,7 +145,7 @@ def _shown(value: Any, specification: Any, conversion: int, is_plain: bool) -> I
     """What stands in an f-string in the place of a value."""
     is_told = conversion in (-1, ord("s"))
     if is_text(value) and specification == "" and is_told:
-        yield from _parts(value, is_plain)
+        yield from parts_of(value, is_plain)
         return
     if type(specification) is str and not is_open(value):
         yield FString((conversion,))((value, specification))
@@ -160,6 +169,12 @@ def _shown(value: Any, specification: Any, conversion: int, is_plain: bool) -> I
             return
     piece = _shown_number(value, conversion, specification)
     yield of_host(Deferred(FString((conversion,)), (value, specification))) if piece is None else piece
+
+
+def is_shown_number(value: Any, specification: Any) -> bool:
+    """Whether this is a number that may stand among the characters as it is."""
+    is_number = isinstance(value, TracedArray) and value.is_scalar and value.exact is None
+    return is_number and value.element_type in _SHOWN and type(specification) is str
 
 
 def _piece(part: Any) -> Piece:

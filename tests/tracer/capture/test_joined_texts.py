@@ -1,0 +1,105 @@
+"""``", ".join(texts)`` of texts that the program makes."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+from ...support.native_calls import calls_noted
+
+
+def characters(x):
+    text = "".join(chr(97 + v % 26) for v in x)
+    return len(text), text.count("a"), text
+
+
+def some_characters(x):
+    text = "".join([chr(97 + v % 26) for v in x if v % 3])
+    return len(text), text == "bb", text + "!" * (len(text) % 4)
+
+
+def known_characters(x):
+    text = "".join("aé\U0001f600d"[v % 4] for v in x)
+    return len(text), text
+
+
+def words(x):
+    text = " ".join("yes" if v % 2 else "" for v in x)
+    return text.count("yes"), text
+
+
+def numbers(x):
+    text = ", ".join([str(v) for v in x])
+    return len(text), text.find("11"), text
+
+
+def numbered(x):
+    text = "-".join([f"{i}:{v}" for i, v in enumerate(x)])
+    return text.startswith("0:1"), text
+
+
+def floats(x):
+    text = "; ".join([f"{v / 3:.3f}" for v in x if v % 5])
+    return text, [text, "end"]
+
+
+def other_cases(x):
+    text = "|".join([chr(97 + v % 26).upper() for v in x])
+    return text == "B|C", text.lower()
+
+
+def of_several_kinds(x):
+    parts = []
+    for v in x:
+        if v % 3:
+            parts.append(chr(97 + v % 26) * 2 if v % 2 else f"<{v}>")
+    return "|".join(parts), len("".join(parts))
+
+
+def few(x):
+    text = "--".join(["a", f"{len(x) + x.sum()}", chr(97 + x.sum() % 26)])
+    return text, len(text)
+
+
+def repeated(x):
+    n = x.sum() % 7 - 1
+    line = "-=" * n
+    text = ("ab" + chr(97 + n)) * n + line
+    return text, len(line), line == "-=-=", text.count("b-=")
+
+
+FUNCTIONS = [
+    characters, some_characters, known_characters, words, numbers, numbered, floats, other_cases, of_several_kinds, few,
+    repeated,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("count", [0, 1, 5, 40])
+@pytest.mark.parametrize("function", FUNCTIONS)
+def test_texts_are_joined(function, count):
+    decorated, rng = jit(function), np.random.default_rng(0)
+    for _ in range(4):
+        x = rng.integers(0, 120, count)
+        assert decorated(x) == function(x)
+
+
+@pytest.mark.parametrize("function", [one for one in FUNCTIONS if one is not of_several_kinds])
+def test_no_python_joins_them(function):
+    decorated, arguments, found = jit(function), [np.arange(k, k + 40) for k in range(3)], []
+    decorated(arguments[0])
+    with calls_noted() as called:
+        for x in arguments:
+            found.append(decorated(x))
+        called = called[:]
+    assert found == [function(x) for x in arguments]
+    assert called == []
+
+
+def test_what_is_no_text_raises_what_python_raises():
+    def f(x):
+        return ", ".join([v for v in x])
+
+    x = np.arange(10)
+    with pytest.raises(TypeError, match="expected str instance"):
+        f(x)
+    with pytest.raises(TypeError, match="expected str instance"):
+        jit(f)(x)
