@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...compile.memory_plan import MemoryPlan
 from ...hlo import Module, Shape
 from ..arguments import check_arguments
 from ..device_memory import Buffer, execute_on_host
@@ -106,6 +107,10 @@ class PaddedExecutable:
     def memory_analysis(self) -> dict[str, int]:
         """Bytes of the padded ``arguments``, ``results`` and ``temporaries``."""
         return self.padded.memory_analysis()
+
+    def memory_plan(self) -> MemoryPlan:
+        """That of the padded program."""
+        return self.padded.memory_plan()
 
 
 def _steps(signature: CallSignature) -> list[Step]:

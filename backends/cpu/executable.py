@@ -12,14 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from ...compile.buffer_assignment import assign_buffers
+from ...compile.copy_insertion import insert_copies
+from ...compile.memory_plan import MemoryPlan, memory_plan
 from ...hlo import Module, Shape
 from .. import arguments as argument_checks
 from ..device_memory import Buffer, execute_on_host
 from . import call as native_call
-from .arena import OUT_OF_MEMORY
+from .arena import ALIGNMENT, OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, Place, ResultSpec, Step
 from .call.native_functions import python_call_addresses
 from .call.python_calls import RUN_KERNEL
+from .emitter_table import scratch_bytes
 from .line_clock import LineClock
 from .machine_code import assembly
 from .native_program import NativeProgram
@@ -158,6 +162,11 @@ class CpuExecutable(NativeExecutable):
     def as_text(self) -> str:
         """The optimized module in HLO text."""
         return self.optimized.as_text()
+
+    def memory_plan(self) -> MemoryPlan:
+        """Which arrays the code copies, and what memory its temporaries share (found out anew)."""
+        prepared = insert_copies(self.optimized)
+        return memory_plan(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT, self.program.over_arguments))
 
     def llvm_ir(self) -> str:
         """The LLVM assembly that the code was made of."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import html
-import linecache
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from types import BuiltinFunctionType, ModuleType
 
 from ... import hlo
 from ...compile.trip_count import known_trip_count
@@ -14,11 +13,29 @@ from ...hlo.drawing import module_svg
 from ...hlo.operation import CONTROL_FLOW, GIVEN, TUPLING
 from ...hlo.tracebacks import line_of
 from ...runtime.host_functions import HostFunction
-from ...runtime.source_lines import shown_line
-from ..outside.guards import SameContents, SameFunction, SameKeys, SameLength, SameValue, short
+from ..outside.guards import (
+    Distinct,
+    Guard,
+    SameAs,
+    SameClass,
+    SameContents,
+    SameErrorHandling,
+    SameFunction,
+    SameKeys,
+    SameLength,
+    SameMethod,
+    SameNames,
+    SameObject,
+    SameState,
+    SameType,
+    SameValue,
+    short,
+)
+from ..outside.paths import MISSING
 from ..recording.errors import LeftToPython, SizeBeyondBound
 from ..recording.program import ErrorMessage
 from .cache import CacheEntry
+from .explained_memory import copies_told, counted, fusions_told, memory_told, sharing_told, shown_place
 from .specialization import Specialization
 
 # What a section says of one subject: a title and lines.
@@ -49,16 +66,28 @@ class Explanation:
         blocks = [f"<p>{html.escape(self.heading)}</p>"]
         for (signature, sections), module in zip(self.forms, self.drawings):
             rows = "".join(
-                f'<tr style="vertical-align:top"><th style="text-align:left">{html.escape(title)}</th>'
-                f'<td style="text-align:left"><pre style="margin:0">{html.escape(chr(10).join(lines))}</pre></td></tr>'
+                f'<div style="{_ROW}"><b style="flex:0 0 6em">{html.escape(title)}</b><div style="{_LINES}">'
+                f"{''.join(map(_html_line, lines))}</div></div>"
                 for title, lines in sections
             )
             drawing = f'<div style="overflow:auto;max-height:40em">{module_svg(module)}</div>'
             blocks.append(
-                f"<details open><summary><code>{html.escape(signature)}</code></summary><table>{rows}</table>"
+                f"<details open><summary><code>{html.escape(signature)}</code></summary>{rows}"
                 f"<details><summary>the program that runs</summary>{drawing}</details></details>"
             )
         return "".join(blocks)
+
+
+# A title, and beside it, or below it where there is no room, lines that are broken rather than moved sideways.
+_ROW = "display:flex;flex-wrap:wrap;margin:.2em 0;text-align:left"
+_LINES = "flex:1 1 16em;min-width:0;overflow-wrap:anywhere"
+
+
+def _html_line(line: str) -> str:
+    """A line, with the user's source in it as code."""
+    parts = html.escape(line).split("`")
+    code = [f"<code>{part}</code>" if place % 2 else part for place, part in enumerate(parts)]
+    return f'<div style="padding-left:1em;text-indent:-1em">{"".join(code)}</div>'
 
 
 def explanation(name: str, entries: Mapping[Specialization, CacheEntry], not_captured: str | None) -> Explanation:
@@ -67,34 +96,43 @@ def explanation(name: str, entries: Mapping[Specialization, CacheEntry], not_cap
     heading = f"{name} {times.get(len(entries), f'is compiled for {len(entries)} forms of call')}"
     if not_captured:
         heading += f"\nIts control flow is left to tracing: {not_captured}"
-    forms = [(f"({entry.signature})", list(_sections(one, entry))) for one, entry in entries.items()]
-    drawings = [getattr(one.executable, "optimized", one.recording.module) for one in entries]
+    forms, drawings = [], []
+    for specialization, entry in entries.items():
+        compiled = [(specialization, f"({entry.signature})", list(_of_entry(specialization, entry)))]
+        for same, variant in specialization.variants.items():
+            sharing = sharing_told(specialization, same)
+            compiled.append((variant, f"({entry.signature}), where {sharing}", [("why", [f"{sharing}, and one is changed"])]))
+        for one, signature, first in compiled:
+            forms.append((signature, [*first, *_sections(one)]))
+            drawings.append(getattr(one.executable, "optimized", one.recording.module))
     return Explanation(heading, forms, drawings)
 
 
-def _sections(specialization: Specialization, entry: CacheEntry) -> Iterator[Section]:
-    recording = specialization.recording
-    recorded, runs = recording.module, getattr(specialization.executable, "optimized", recording.module)
+def _of_entry(specialization: Specialization, entry: CacheEntry) -> Iterator[Section]:
     yield "why", [entry.reason]
     if entry.static_numbers:
         yield "static", [f"{', '.join(entry.static_numbers)}: their values decide shapes or the course of the function"]
     yield "calls", ["run native code at once" if entry.native else "go through Python to the native code"]
-    yield "time", [f"traced in {_seconds(recording.trace_seconds)}, compiled in {_seconds(entry.compile_seconds)}"]
+    traced, compiled = _seconds(specialization.recording.trace_seconds), _seconds(entry.compile_seconds)
+    yield "time", [f"traced in {traced}, compiled in {compiled}"]
+
+
+def _sections(specialization: Specialization) -> Iterator[Section]:
+    recording = specialization.recording
+    recorded, runs = recording.module, getattr(specialization.executable, "optimized", recording.module)
     loops = {**recording.unrolled_loops, **dict(_captured_loops(recorded))}
     subjects: dict[str, list[str]] = {
-        "loops": [f"{_line(*place)}: {what}" for place, what in sorted(loops.items())],
+        "loops": [f"{shown_place(*place)}: {what}" for place, what in sorted(loops.items())],
         "branches": _branches(recorded, runs),
         "outside": _read_outside(specialization),
         "sets": sorted({f"{effect.path.text}: {_EFFECTS[effect.how]} behind each call" for effect in recording.effects}),
-        "Python": _counted(_called_functions(recorded, recording.host_functions)),
+        "Python": counted(_called_functions(recorded, recording.host_functions)),
         "raises": sorted(set(_raised(recording.error_messages))),
     }
     yield from ((title, lines) for title, lines in subjects.items() if lines)
-    fusions = sum(one.opcode == "fusion" for one in _all(runs))
-    yield "operations", [f"{_work(recorded)} recorded, {_work(runs)} run; fusions of several: {fusions}"]
-    if hasattr(specialization.executable, "memory_analysis"):
-        sizes = specialization.executable.memory_analysis()
-        yield "memory", [", ".join(f"{kind} {_bytes(size)}" for kind, size in sizes.items())]
+    yield "operations", [f"{_work(recorded)} recorded, {_work(runs)} run"]
+    memory = {"fused": fusions_told(runs), "copies": copies_told(specialization), "memory": memory_told(specialization)}
+    yield from ((title, lines) for title, lines in memory.items() if lines)
 
 
 _EFFECTS = {
@@ -139,17 +177,40 @@ def _read_outside(specialization: Specialization) -> list[str]:
     recording = specialization.recording
     read = {capture.path.text: capture.parameter.shape for capture in recording.captures if capture.path is not None}
     lines = [f"{text}: {shape}, read at each call" for text, shape in read.items()]
-    for guard in recording.guards:
-        text = guard.path.text
-        if isinstance(guard, SameValue):
-            lines.append(f"{text}: compiled for {short(guard.value)}")
-        elif isinstance(guard, SameLength):
-            lines.append(f"{text}: compiled for {guard.length} items")
-        elif isinstance(guard, (SameContents, SameKeys)):
-            lines.append(f"{text}: compiled for {'these keys' if isinstance(guard, SameKeys) else 'these contents'}")
-        elif isinstance(guard, SameFunction):
-            lines.append(f"{text}: compiled with this function")
+    lines += [line for guard in recording.guards if (line := _guard_told(guard)) is not None]
     return list(dict.fromkeys(lines))
+
+
+def _guard_told(guard: Guard) -> str | None:
+    """What a form was compiled for; None for what is read at each call, and for modules: of these the names count."""
+    text = guard.path.text
+    match guard:
+        case SameValue(value=value):
+            return f"{text}: compiled for {short(value)}"
+        case SameLength(length=length):
+            return f"{text}: compiled for {length} items"
+        case SameContents() | SameState():
+            return f"{text}: compiled for these contents"
+        case SameKeys():
+            return f"{text}: compiled for these keys"
+        case SameFunction() | SameMethod():
+            return f"{text}: compiled with this function"
+        case SameNames():
+            return f"{text}: compiled with this {', '.join(guard.held)}"
+        case SameClass():
+            return f"class {text}: compiled with its methods"
+        case SameObject(value=value):
+            is_library = value is MISSING or isinstance(value, (ModuleType, BuiltinFunctionType, type))
+            return None if is_library else f"{text}: compiled for this object"
+        case SameType():
+            return f"{text}: compiled for this class"
+        case SameErrorHandling(value=kinds) if kinds:
+            return f"np.seterr: compiled with errors for {', '.join(sorted(kinds))}"
+        case SameAs(other=other):
+            return f"{text}: compiled for the same object as {other.text}"
+        case Distinct(other=other):
+            return f"{text}: compiled for another object than {other.text}"
+    return None
 
 
 def _called_functions(module: hlo.Module, functions: Sequence[HostFunction]) -> Iterator[str]:
@@ -164,11 +225,7 @@ def _raised(messages: Sequence[ErrorMessage]) -> Iterator[str]:
         kind = error if isinstance(error, type) else type(error)
         if issubclass(kind, Exception) and kind not in (SizeBeyondBound, LeftToPython) and lines:
             code, _ = lines[-1]
-            yield f"{_line(code.co_filename, line_of(lines[-1]))}: {kind.__name__}"
-
-
-def _counted(lines: Iterable[str]) -> list[str]:
-    return [line if count == 1 else f"{line} ({count} times)" for line, count in Counter(lines).items()]
+            yield f"{shown_place(code.co_filename, line_of(lines[-1]))}: {kind.__name__}"
 
 
 def _work(module: hlo.Module) -> int:
@@ -178,23 +235,8 @@ def _work(module: hlo.Module) -> int:
 
 def _place(instruction: hlo.Instruction) -> str:
     source = instruction.source
-    return _line(source.file, source.line) if source else "phlox"
-
-
-def _line(file: str, line: int) -> str:
-    """A line of the user's, with its text."""
-    text = linecache.getline(file, line).strip()
-    where = shown_line(file, line)
-    return f"{where} `{text}`" if text else where
+    return shown_place(source.file, source.line) if source else "phlox"
 
 
 def _seconds(seconds: float) -> str:
     return f"{seconds:.2f} s" if seconds >= 1 else f"{1000 * seconds:.1f} ms"
-
-
-def _bytes(size: int) -> str:
-    for unit in ("bytes", "KiB", "MiB"):
-        if size < 1024:
-            return f"{size:.4g} {unit}"
-        size /= 1024
-    return f"{size:.4g} GiB"
