@@ -33,7 +33,9 @@ class _Mark:
 
 
 OPEN = _Mark("entries")
+INSERTED = _Mark("entries of a set, in the order in which they were put into an empty one, one after the other")
 UNORDERED = _Mark("entries of a set, in an order that is not Python's")
+_MARKS = frozenset({OPEN, INSERTED, UNORDERED})
 
 
 class _Elements(_Mark):
@@ -70,18 +72,41 @@ def contents_of(holder: Any) -> dict[Any, Any]:
 
 
 def mark_of(contents: dict[Any, Any]) -> Any:
-    """OPEN or UNORDERED, where such contents are a list of entries; None elsewhere."""
+    """OPEN, INSERTED or UNORDERED, where such contents are a list of entries; None elsewhere."""
     if len(contents) != 1:
         return None
     (key,) = contents
-    return key if key is OPEN or key is UNORDERED else None
+    return key if type(key) is _Mark else None
+
+
+def common_mark(*contents: dict[Any, Any]) -> Any:
+    """What is true of the order of all of these contents: where marks differ, or elements are known, whose order is Python's,
+    there is none."""
+    marks = {mark_of(one) for one in contents}
+    if marks <= {None, OPEN}:
+        return OPEN
+    is_inserted = marks <= {None, INSERTED} and all(len(one) <= 1 for one in contents)
+    return INSERTED if is_inserted else UNORDERED
 
 
 def opened(contents: dict[Any, Any], mark: Any = OPEN) -> dict[Any, Any]:
-    """The contents with their entries as a list, which has this mark unless it has one that says more."""
+    """The contents with their entries as a list, which has this mark."""
     have = mark_of(contents)
-    entries = list(contents.items()) if have is None else contents[have]
-    return {UNORDERED if UNORDERED in (have, mark) else OPEN: entries}
+    return {mark: list(contents.items()) if have is None else contents[have]}
+
+
+def require_order(value: Any) -> None:
+    """To be called with what becomes a text, as that of a set says its elements in Python's order. Raises TracerError."""
+    if isinstance(value, (list, tuple)):
+        for part in list.__iter__(value) if isinstance(value, list) else value:
+            require_order(part)
+    elif isinstance(value, dict):
+        require_order(tuple(dict.values(value)))
+    elif is_open_set(value) and mark_of(contents_of(value)) is not INSERTED:
+        raise TracerError(
+            "the text of a set has its elements in Python's order, which is not known of one that the program computes by "
+            "anything else than putting elements into an empty one. Fix: the text of sorted(...) of it"
+        )
 
 
 def elements_of_set(contents: dict[Any, Any]) -> Sequence[Any]:

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.array import TracedArray
+from ... import hlo
+from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
 from . import places
@@ -56,6 +57,8 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
     if type(holder) is Choice and any(isinstance(one, (set, dict)) for one in holder.values):
         each(lambda one: combined_in_place(name, one, other), holder)
         return holder
+    if current_trace() is not None:
+        places.note_gap(holder, name)
     if sets.are_sets(holder, other):
         return sets.operated_in_place(name, holder, other)
     if name == "or_" and is_open_dict(holder) | is_open_dict(other):
@@ -81,10 +84,17 @@ def added_in_place(holder: Any, other: Any) -> Any:
 
 def times(value: Any, other: Any) -> Any:
     """``value * other``"""
+    holder, count = (value, other) if type(value) in (list, tuple) else (other, value)
+    if type(holder) in (list, tuple) and isinstance(count, TracedArray) and count.is_scalar:
+        is_bool = count.element_type is hlo.PRED
+        if is_bool and count.weak_type or count.element_type.is_integer and not is_bool and not count.weak_type:
+            return times(holder, call(int, count))  # a scalar of NumPy's repeats a list, too
     try:
         return made(product(value, other))
-    except ConcretizationError as error:
-        holder, count = (value, other) if type(value) in (list, tuple) else (other, value)
-        if error.sources or not isinstance(count, TracedArray) or not count.weak_type:
+    except ConcretizationError:
+        if not isinstance(count, TracedArray) or count.ndim or not count.element_type.is_integer:
+            raise
+        trace = require_trace()
+        if trace.may_become_known(count.recorded(trace)):
             raise
     return made(type(holder)(list_access.repeated(holder, count)))

@@ -315,6 +315,12 @@ def note_made(value: Any) -> None:
         _journals.open[-1].made[id(value)] = value
 
 
+def note_gap(holder: Any, method: str) -> None:
+    """To be called before this method changes a container: what takes elements out of a set leaves gaps in its table."""
+    if isinstance(holder, set) and method not in ("add", "update"):
+        current_trace().program.sets_with_gaps[id(holder)] = holder
+
+
 def _has_attributes(value: Any) -> bool:
     """Whether an object has attributes of its own that can be set: in a dict, or in slots."""
     return hasattr(value, "__dict__") or bool(slots_of(type(value)))

@@ -18,13 +18,14 @@ from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
 from .. import made_iterators, places
-from ..choices import Maybe
+from ..choices import Choice, Maybe
 from ..coded_arrays import CodedArray
 from ..conversions import bool_, is_open
-from ..distribution import truth_of
+from ..distribution import each, truth_of
 from ..entries import has_open_keys, is_open_set
-from ..helpers import choose, not_, ordered
-from ..keys.views import KEYS, DictView, view_of_set
+from ..helpers import choose, is_none, not_, ordered
+from ..keys.set_views import view_of_set
+from ..keys.views import KEYS, DictView
 from ..library import iterators
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
@@ -411,7 +412,12 @@ def _known_integer(number: Any) -> Any:
 
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
-    if isinstance(value, (TracedArray, Maybe, TracedDeque)):
+    if type(value) is Choice:
+        found = [isinstance_(one, kinds) for one in value.values]
+        return found[0] if all(one is found[0] for one in found) else each(lambda one: isinstance_(one, kinds), value)
+    if type(value) is Maybe:
+        return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
+    if isinstance(value, (TracedArray, TracedDeque, Deferred)):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
 
@@ -422,6 +428,11 @@ def type_(*args: Any) -> Any:
     (value, *others) = args
     if not others and type(value) is Maybe:
         raise ConcretizationError(value.is_there, "to decide between None and a value, by its type", "Use `is None`.")
+    if not others and isinstance(value, Deferred):
+        return str
+    if not others and type(value) is Choice:
+        kinds = list(map(type_, value.values))
+        return kinds[0] if all(kind is kinds[0] for kind in kinds) else each(type_, value)
     if others or not isinstance(value, TracedArray):
         return class_of(type(*args))
     return value.run_time_type

@@ -158,6 +158,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return each_within(lambda given: call(function, *given, **kwargs), args)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
             require_own(holder)
+            places.note_gap(holder, function.__name__)
             made_iterators.require_made_here(*args if function.__name__ not in _KEEPING else ())
         if isinstance(holder, list) and function.__name__ in LIST_METHODS and is_open_call(function, holder, args):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
@@ -178,8 +179,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable
         meaning = None
-    if any(map(holds_open_list, args)) or kwargs and any(map(holds_open_list, kwargs.values())):
-        if isinstance(function, np.ufunc) or (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy":
+    if not isinstance(function, type) and any(map(holds_open_list, (*args, *kwargs.values()))):
+        module = getattr(function, "__module__", None) or ""
+        if isinstance(getattr(function, "__self__", function), np.ufunc) or module.partition(".")[0] == "numpy":
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
     if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
         if meaning is None and not _is_written_anew(function) and not only_keeps(function, args):

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
-from ...recording.array import TracedArray
+from ...recording.array import TracedArray, require_trace
 from .. import places
 from ..calls.meanings import SET_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
-from ..entries import OPEN, UNORDERED, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
+from ..entries import INSERTED, OPEN, UNORDERED, common_mark, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
 from ..lists.functions import mapped
 from ..lists.runs import instruction_of, length_of, settled
 from ..loops.unrolling import for_
@@ -21,12 +21,13 @@ from ..places import NO_NAMES
 from ..texts.deferred import concrete
 from .dicts import change, contains_key, raise_where
 from .lookup import found, holds_unknown, put_behind, without_row
-from .views import KEYS, DictRows, DictView, as_they_are, entries_of, view_of_set
+from .set_views import SetView, view_of_set
+from .views import KEYS, DictRows, DictView, as_they_are, entries_of
 
 
-def _of(kind: type, entries: list[Any]) -> Any:
-    """A new set of these entries, in an order that is not Python's."""
-    made = kind(elements_of_set({UNORDERED: entries}))
+def _of(kind: type, entries: list[Any], mark: Any = UNORDERED) -> Any:
+    """A new set of these entries, whose order is not Python's if nothing else is said."""
+    made = kind(elements_of_set({mark: entries}))
     places.note_made(made)
     return made
 
@@ -41,7 +42,7 @@ def set_of(elements: Iterable[Any], kind: type = set) -> Any:
     made: set[Any] = set()
     places.note_made(made)
     update(made, elements)
-    return made if kind is set else _of(kind, entries_of(made))
+    return made if kind is set else _of(kind, entries_of(made), mark_of(contents_of(made)))
 
 
 @implements(set)
@@ -76,7 +77,15 @@ def add(holder: set, value: Any) -> None:
         places.note(places.Contents(holder))
         holder.add(concrete(value))
         return
-    change(holder, {UNORDERED: put_behind(as_they_are(holder), value, None)})
+    contents = contents_of(holder)
+    mark = common_mark(contents, {INSERTED: ()}) if has_open_keys(holder) or _is_new(holder) else UNORDERED
+    change(holder, {mark: put_behind(as_they_are(holder), value, None)})
+
+
+def _is_new(holder: set) -> bool:
+    """Whether nothing has been taken out of a set that the function has made."""
+    program = require_trace().program
+    return id(holder) in program.made_objects and id(holder) not in program.sets_with_gaps
 
 
 @_method("remove")
@@ -100,13 +109,16 @@ def discard(holder: set, value: Any) -> None:
 
 def _keep(holder: set, entries: list[Any]) -> None:
     """Give the set the rest of its elements, which keep their order."""
-    change(holder, {mark_of(contents_of(holder)) or OPEN: entries})
+    mark = mark_of(contents_of(holder)) or OPEN
+    change(holder, {UNORDERED if mark is INSERTED else mark: entries})
 
 
 @_method("pop")
 def pop(holder: set) -> Any:
     """The first one in the order that Python has, where that is known."""
-    view_of_set(holder)
+    view = view_of_set(holder)
+    if isinstance(view, SetView):
+        change(holder, {OPEN: view.in_order})
     error = KeyError("pop from an empty set")
     entries = entries_of(holder)
     if not entries:
@@ -125,15 +137,15 @@ def clear(holder: set) -> None:
 
 @_method("copy")
 def copy(holder: Any) -> Any:
-    made = type(holder)(elements_of_set(contents_of(holder)))
-    places.note_made(made)
-    return made
+    return _of(type(holder), entries_of(holder))  # in a table of another size
 
 
 @_method("update")
 def update(holder: set, *others: Any) -> None:
     for other in others:
         for_(_rows_of_elements(other), lambda value: add(holder, value), None, NO_NAMES)
+        if isinstance(other, (set, frozenset, dict)) and has_open_keys(holder):  # the table may have grown at once
+            change(holder, {UNORDERED: as_they_are(holder)})
 
 
 def _filtered(holder: Any, test: Callable[[Any], Any]) -> Any:
@@ -143,8 +155,7 @@ def _filtered(holder: Any, test: Callable[[Any], Any]) -> Any:
 
 @_method("union")
 def union(holder: Any, *others: Any) -> Any:
-    made = set(elements_of_set(contents_of(holder)))
-    places.note_made(made)
+    made = _of(set, entries_of(holder))
     update(made, *others)
     return made if type(holder) is set else _of(type(holder), entries_of(made))
 

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from .... import hlo
-from ...recording.errors import TracerError
-from ..entries import UNORDERED, contents_of, opened
+from ..entries import contents_of, opened
 from ..lists.access import fail_where, item_at
 from ..lists.comparisons import holds
 from ..lists.references import keys_in
 from ..lists.runs import Run, instruction_of, length_of, settled
-from ..loops.iteration import ROWS_OF_KEYS, Lazy, Rows
+from ..loops.iteration import Lazy, Rows
 from .known_keys import items_of
 from .lookup import in_one, keys_of, values_of
 
@@ -42,11 +41,11 @@ class DictRows(Rows):
 
     def element(self, position: Any) -> Any:
         entries = entries_of(self.holder)
-        self._require_same_length(length_of(entries))
+        self.require_same_length(length_of(entries))
         entry = item_at(entries, position)
         return entry if self.part is None else entry[self.part]
 
-    def _require_same_length(self, now: Any) -> None:
+    def require_same_length(self, now: Any) -> None:
         if now is self.length or type(now) is int and type(self.length) is int and now == self.length:
             return
         numbers = [instruction_of(length) for length in (now, self.length)]
@@ -85,24 +84,6 @@ def parts_of(entries: Sequence[Any], part: int | None) -> list[Any]:
     return [keys_of(run) if part == KEYS else values_of(run)]
 
 
-def view_of_set(holder: Any, any_order: bool = False) -> DictView:
-    """What goes over a set; of one with elements that the program computes, where the order does not matter."""
-    contents = contents_of(holder)
-    if UNORDERED in contents and not any_order:
-        raise TracerError(
-            "the order of a set's elements, which the program computes, is Python's own and not known: it cannot be gone over "
-            "one by one, nor popped. Fix: sorted(...) of the set, or a dict in its place (dict.fromkeys), which has an order"
-        )
-    return DictView(holder, KEYS)
-
-
 def holds_in_view(view: DictView, value: Any) -> Any:
     """``value in d.items()`` and the like."""
     return holds(view.listed(), value)
-
-
-def _rows(holder: Any) -> Rows:
-    return DictRows(holder, KEYS) if isinstance(holder, dict) else view_of_set(holder).rows()
-
-
-ROWS_OF_KEYS.append(_rows)

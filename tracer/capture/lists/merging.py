@@ -11,7 +11,7 @@ from typing import Any
 from ...recording.errors import TracerError
 from ...recording.operands import has_traced
 from ...recording.trace import Trace
-from ..entries import contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
+from ..entries import common_mark, contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
 from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one, with_texts
@@ -115,8 +115,8 @@ def _one_is_longer(first: tuple, second: tuple) -> bool:
 
 def _aligned_dicts(traces: Sequence[Trace], first: dict, second: dict, reopened: Opener) -> tuple[dict, dict]:
     """Contents of dicts or sets that have not the same keys: with lists of entries."""
-    first, second = opened(first, mark_of(second)), opened(second, mark_of(first))
-    (mark,) = first
+    mark = common_mark(first, second)
+    first, second = opened(first, mark), opened(second, mark)
     sides = [first[mark], second[mark]]
     if not (sides[0] and sides[1] and same(sides[0][0], sides[1][0])):
         # What comes first is one run afterwards, and each key is to be in it once.
@@ -246,7 +246,8 @@ def state_of(
     if isinstance(before, (set, frozenset)):
         return state_of(contents_of(before), contents_of(end), place, rounds, lasting)
     if isinstance(before, dict) and list(before) != list(end):
-        before, end = opened(before, mark_of(end)), opened(end, mark_of(before))
+        mark = common_mark(before, end)
+        before, end = opened(before, mark), opened(end, mark)
     if isinstance(before, dict) and list(before) == list(end):
         mark = mark_of(before)
         if mark is not None and rounds is not None:

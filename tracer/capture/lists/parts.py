@@ -291,4 +291,6 @@ def maker_of(value: Any) -> Callable[[list], Any]:
 
 
 def from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
+    if issubclass(kind, (set, frozenset)):
+        return kind([key for key, _ in entries])  # one after the other, as the order of a set depends on that
     return kind(dict(entries))

@@ -18,6 +18,7 @@ from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError, unraised
 from ...recording.makers import Source, register_maker, register_writer
 from ..choices import Choice, Maybe
+from ..entries import is_open_set
 from ..lists.runs import Run
 from ..outside.surroundings import current_surroundings
 
@@ -241,7 +242,7 @@ def is_open(value: Any) -> bool:
         return any(map(is_open, value.values()))
     if isinstance(value, BaseException):
         return any(map(is_open, (value.args, vars(value), value.__cause__)))
-    if isinstance(value, (Deferred, Maybe, Choice, Run)):
+    if isinstance(value, (Deferred, Maybe, Choice, Run)) or is_open_set(value):
         return True
     apart = pytree.taken_apart(value)
     return apart is not None and any(map(is_open, apart[1]))

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from ...recording.array import TracedArray
+from ..entries import require_order
 from ..special_methods import special_method
 from .deferred import CONVERSIONS, Deferred, FString, concrete, is_open, is_text
 
@@ -16,6 +17,7 @@ _TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord(
 
 def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
     """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
+    require_order(value)
     has_specification = not isinstance(specification, str) or specification != ""
     if isinstance(value, BaseException) and conversion in (-1, ord("s")) and len(value.args) == 1:
         (only,), says = value.args, type(value).__str__
