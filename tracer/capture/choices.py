@@ -120,9 +120,13 @@ def without_maybes(arguments: Any) -> Any:
 
 def _equals(self: Maybe, other: Any) -> Any:
     if other is None:
-        return np.logical_not(self.is_there)
-    equal = self.value == other
+        is_none = np.logical_not(self.is_there)
+        is_none.weak_type = not getattr(self.value, "ndim", 0)
+        return is_none
+    equal = self.value == (other.value if type(other) is Maybe else other)
     both = np.logical_and(self.is_there, equal)
+    if type(other) is Maybe:
+        both = np.where(other.is_there, both, np.logical_not(self.is_there))
     both.weak_type = getattr(equal, "weak_type", True)
     return both
 

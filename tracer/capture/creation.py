@@ -141,6 +141,8 @@ def _joined_rows(values: Any) -> TracedArray | None:
 def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
     whole = whole_array(arrays)
     if whole is None or axis or kwargs or whole.ndim < 2:
+        if isinstance(arrays, (list, tuple)):
+            arrays = [call(np.array, one) if isinstance(one, (list, tuple)) and has_traced(one) else one for one in arrays]
         return np.stack(arrays, axis, **kwargs)
     return whole.copy()
 

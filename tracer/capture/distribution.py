@@ -15,6 +15,7 @@ from .choices import BINARY_OPERATORS, Choice, Maybe
 from .entries import has_open_keys
 from .keys.views import KEYS, DictView
 from .lists.runs import is_open_list, length_of
+from .loops.iteration import TracedRange
 from .places import note_made
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked, is_text
@@ -89,6 +90,8 @@ def condition(value: Any) -> Any:
         return (value if type(value) is DictView else DictView(value, KEYS)).length > 0
     if (method := special_method(value, "__bool__", "__len__")) is not None:
         return truth_of(method())
+    if type(value) is TracedRange:
+        return value.length > 0
     return length_of(value) > 0 if is_open_list(value) else value
 
 

@@ -39,7 +39,7 @@ from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
 from .loops.generators import TracedGenerator
-from .loops.iteration import is_of_open_length
+from .loops.iteration import TracedRange, in_range, is_of_open_length
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
@@ -47,6 +47,7 @@ from .origins import is_shared_by_names, may_be_one, merged_from
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
+from .printing import Spread
 from .special_methods import special_method
 from .texts.deferred import Deferred, DeferredParts, asked, is_open, unpacked_parts
 from .texts.formatting import text as text_of_parts
@@ -59,7 +60,8 @@ __all__ = [
     "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported", "inner", "is_",
     "is_none", "is_sequence", "known_to_python", "listed", "made", "mod", "not_", "note_contents", "note_global",
     "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread",
-    "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "spread_text", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_",
+    "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -111,7 +113,8 @@ def is_(value: Any, other: Any) -> Any:
         return each(lambda one: each(lambda two: is_(one, two), other), value)
     if type(value) is Maybe or type(other) is Maybe:
         value, other = (value, other) if type(value) is Maybe else (other, value)
-        return and_(not_(is_none(value)), lambda: is_(value.value, other))
+        present = choose(is_none(other), lambda: False, lambda: is_(value.value, getattr(other, "value", other)))
+        return choose(is_none(value), lambda: is_none(other), lambda: present)
     for one, truth_value in ((value, other), (other, value)):
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
@@ -191,6 +194,9 @@ def _compared(name: str, value: Any, other: Any) -> Any:
     return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else OPERATORS[name](value, other)
 
 
+_COMPARED = (int, float, complex, np.generic, TracedArray, Maybe, tuple, list)
+
+
 def contains(item: Any, container: Any) -> Any:
     """``item in container``."""
     if type(item) is Choice or type(container) is Choice:
@@ -211,23 +217,20 @@ def contains(item: Any, container: Any) -> Any:
         return _as_bool(np.any(container == item))
     if isinstance(container, (KeysView, ValuesView)):
         container = tuple(container)
+    if type(container) is TracedRange or isinstance(container, range) and _is_traced(item):
+        return _as_bool(in_range(container, item))
     if (method := special_method(container, "__contains__")) is not None:
         return truth_of(method(item))
     if not isinstance(container, (tuple, list, set, frozenset, dict, range)):
         made_iterators.require_made_here(container)
         return item in made_iterators.taken(container)
-    if isinstance(container, range):
-        if not _is_traced(item) or not item.element_type.is_integer:
-            return item in container
-        inside = (item >= min(container)) & (item <= max(container)) if container else False
-        return _as_bool(inside if abs(container.step) == 1 else inside & ((item - container.start) % container.step == 0))
     if not isinstance(item, Deferred) and not _holds_traced(item) and not any(map(_holds_traced, container)):
         return item in container
     if any(other is item for other in container):
         return True
     found: Any = False
     for other in container:
-        if isinstance(other, (int, float, complex, np.generic, TracedArray, tuple, list)) or isinstance(item, Deferred):
+        if isinstance(other, _COMPARED) or isinstance(item, (Deferred, Maybe)):
             found = found | _as_bool(equal(item, other))
     return found
 
@@ -237,12 +240,12 @@ def _is_traced(value: Any) -> bool:
 
 
 def _holds_traced(value: Any) -> bool:
-    return _is_traced(value) or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
+    return _is_traced(value) or type(value) is Maybe or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
 
 
 def _as_bool(value: Any) -> Any:
     """A condition as a bool of Python's."""
-    if not isinstance(value, TracedArray):
+    if not isinstance(value, TracedArray) or value.size != 1:
         return bool(value)
     value.weak_type = True
     return value
@@ -373,6 +376,14 @@ def spread(value: Any) -> Any:
     """What stands behind a star among elements or arguments."""
     value = starred(value)
     return list_access.elements_of(value) if is_open_list(value) else value
+
+
+def spread_text(value: Any) -> Any:
+    """What stands behind a star among what is printed: of what has as many elements as the program decides, these in one."""
+    value = starred(value)
+    if not is_open_list(value) or isinstance(call(len, value), int):
+        return spread(value)
+    return (Spread(value),)
 
 
 def zipped(function: Any, value: Any) -> Any:

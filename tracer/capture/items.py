@@ -50,7 +50,7 @@ def getitem(holder: Any, index: Any) -> Any:
     if _is_plain(holder, index):
         return holder[index]
     if isinstance(holder, _GRIDS) and current_trace() is not None:
-        return _grid(holder, index)
+        return _grid(holder, _with_arrays(index))
     if type(holder) is Maybe:
         return getitem(holder.required(TypeError, "'NoneType' object is not subscriptable"), index)
     if is_open_list(holder):
@@ -144,6 +144,8 @@ def _one_of(holder: Sequence[Any], index: TracedArray) -> Choice:
 def _grid(holder: Any, index: Any) -> Any:
     """``np.mgrid[...]``, ``np.r_[...]`` and the like."""
     parts = index if isinstance(index, tuple) else (index,)
+    if any(isinstance(part, Deferred) for part in parts):
+        raise NotImplementedError("a text that the program makes, in np.r_ and the like, is not implemented")
     known = tuple([_known_bounds(part) if isinstance(part, slice) else part for part in parts])
     if not has_traced(known):
         return traced_constant(holder[known if isinstance(index, tuple) else known[0]])
@@ -181,7 +183,7 @@ def _with_arrays(index: Any) -> Any:
     if isinstance(index, list) and is_open_list(index):
         return array_of_list(index, has_dtype=True)
     if type(index) is TracedRange:
-        return np.arange(index.start, index.stop, index.step)
+        return index.as_array()
     return tuple(map(_with_arrays, index)) if type(index) is tuple else index
 
 

@@ -26,6 +26,22 @@ from .texts.methods import TextMethod
 from .texts.streams import TextStream, print_to
 
 
+class Spread:
+    """The elements of a list, each of which is printed."""
+
+    def __init__(self, values: list[Any]) -> None:
+        self.values = values
+
+    def __str__(self) -> str:
+        raise TracerError("elements of a list whose length the program decides, behind a star, are arguments of print alone")
+
+    __repr__ = __str__
+
+
+def _print_spread(places: frozenset[int], printing: Callable[..., None], *shown: Any) -> None:
+    printing(*[one for place, value in enumerate(shown) for one in (value if place in places else (value,))])
+
+
 @implements(print)
 def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flush: bool = False) -> None:
     """Prints at every call, what the values are then; to what is the standard output or error then, if it is that now."""
@@ -39,12 +55,14 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
         stream = file if standard is None else getattr(sys, standard)
         once(print, *shown, sep=sep, end=end, file=stream, flush=flush)
 
-    shown = [told(value, ord("s")) for value in values]
+    places = frozenset(place for place, value in enumerate(values) if type(value) is Spread)
+    shown = [value.values if type(value) is Spread else told(value, ord("s")) for value in values]
     if file is not None:
-        return call_later(print_now, *shown)
+        return call_later(partial(_print_spread, places, print_now) if places else print_now, *shown)
     is_plain = not flush and (sep, end) == (" ", "\n")
     printing = print if is_plain else partial(print, sep=sep, end=end, flush=flush)
-    call_later(partial(once, printing), *shown, named=print)
+    printing = partial(once, printing)
+    call_later(partial(_print_spread, places, printing) if places else printing, *shown, named=print)
 
 
 def _log_function(function: Callable[..., None]) -> Callable[..., None]:

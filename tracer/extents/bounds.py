@@ -94,13 +94,8 @@ def _linear(
 
 def require_known_at_run_time(trace: Trace, value: Any, purpose: str) -> None:
     """Raise ConcretizationError for what a caller gives as a number of Python's, or what is outside: they become known."""
-    if isinstance(value, TracedArray):
-        sources = trace.sources(value.recorded(trace))
-        if not sources:
-            return
-        others = sources - trace.program.python_numbers
-        if len(trace.program.paths_of(others)) == len(others):
-            raise ConcretizationError(value, purpose)
+    if isinstance(value, TracedArray) and trace.may_become_known(value.recorded(trace)):
+        raise ConcretizationError(value, purpose)
 
 
 def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruction | None]:

@@ -73,6 +73,8 @@ def pad(array, pad_width, mode="constant", **kwargs):
         raise ValueError(f"unsupported keyword arguments for mode '{mode}': {unsupported}")
     trace = require_trace(array)
     operand = array.instruction(trace)
+    if not array.ndim:
+        return TracedArray.from_instruction(trace, operand, is_scalar=False)
     if mode in ("constant", "empty"):
         return result(trace, _constant(trace, operand, widths, kwargs.get("constant_values", 0)))
     for axis, (before, after) in enumerate(widths):

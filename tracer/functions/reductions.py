@@ -58,7 +58,7 @@ def reduce_ufunc(
     if ufunc.nin != 2 or ufunc.nout != 1:
         raise ValueError("reduce only supported for binary functions")
     trace, operand = value(array)
-    axes = normalize_axes(axis, operand.shape.rank)
+    axes = () if not operand.shape.rank and axis in (0, -1) else normalize_axes(axis, operand.shape.rank)
     if out is not None and dtype is None and not ufunc.types[0].endswith("?"):
         dtype = require_out(out[0] if isinstance(out, tuple) else out).dtype
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)

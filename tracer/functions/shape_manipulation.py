@@ -305,6 +305,8 @@ implements(np.atleast_3d)(_at_least(3, lambda shape: {0: (1, 1, 1), 1: (1, *shap
 def flip(m, axis=None):
     m = as_traced(m)
     axes = normalize_axes(axis, m.ndim)
+    if not m.ndim:
+        return result(require_trace(m), m.instruction(require_trace(m)))
     return read_basic(
         m, tuple(slice(None, None, -1) if dimension in axes else slice(None) for dimension in range(m.ndim)) + (...,)
     )

@@ -144,7 +144,7 @@ def lexsort(keys, axis=-1):
         raise ValueError("all keys need to be the same shape")
     if rows[0].ndim == 0:
         normalize_axis(axis, 1)
-        return np.zeros_like(rows[0], dtype=np.int64)
+        return np.zeros_like(rows[0], dtype=np.int64)[()]
     trace = require_trace(*rows)
     axis = normalize_axis(axis, rows[0].ndim)
     return result(trace, sorting_positions(trace, [row.instruction(trace) for row in reversed(rows)], axis))

@@ -17,7 +17,7 @@ from ..indexing.basic import is_basic, is_mask_entry, require_mask_fits, with_kn
 from ..indexing.index_arrays import select_arrays, update_selected
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.function_tables import CONTRACTIONS, FUNCTIONS, UFUNCS, Kernel, implements_method, ufunc_kernel
+from ..recording.function_tables import CONTRACTIONS, FUNCTIONS, SEQUENCES, UFUNCS, Kernel, implements_method, ufunc_kernel
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -38,7 +38,7 @@ from .recorded_calls import record_again
 Instruction = hlo.Instruction
 
 _COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
-_SEQUENCES = frozenset({list, tuple})
+_SEQUENCES = frozenset({list, tuple, range})
 
 
 @implements_method(np.ufunc.__call__)
@@ -59,7 +59,7 @@ def call_ufunc(
 ) -> Any:
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
     plain = where is True and casting == "same_kind" and dtype is signature is sig is axes is axis is None and not keepdims
-    if not _SEQUENCES.isdisjoint(map(type, inputs)):
+    if any(type(one) in _SEQUENCES or type(one) in SEQUENCES for one in inputs):
         inputs = tuple(map(prepare, inputs))
         if any(isinstance(one, TracedArray) and one.is_dynamic for one in inputs):
             return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)

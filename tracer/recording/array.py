@@ -18,7 +18,7 @@ from ...hlo.shape import element_strides, row_major_strides
 from .array_methods import ArrayMethods
 from .current_trace import current_trace
 from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
-from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, call_ufunc_method, not_implemented
+from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, SEQUENCES, call_ufunc_method, not_implemented
 from .known_values import known_value
 from .operators import Operators, simple_power
 from .promotion import plain
@@ -403,7 +403,8 @@ class TracedArray(ArrayMethods, Operators):
 
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""
-        return isinstance(operand, _OPERANDS) and not getattr(type(operand), "is_dynamic", False)
+        is_operand = isinstance(operand, _OPERANDS) or type(operand) in SEQUENCES
+        return is_operand and not getattr(type(operand), "is_dynamic", False)
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
         found = self._operate(ufunc, operands)
@@ -456,7 +457,7 @@ class TracedArray(ArrayMethods, Operators):
 _PYTHON_TYPES = {"pred": bool, "signed": int, "unsigned": int, "float": float, "complex": complex}
 _WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
 _NUMBERS = (TracedArray, int, float, complex, np.ndarray, np.generic)
-_OPERANDS = (*_NUMBERS, list, tuple)
+_OPERANDS = (*_NUMBERS, list, tuple, range)
 
 
 def require_trace(*values: Any) -> Trace:

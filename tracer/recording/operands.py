@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
 
@@ -11,12 +11,11 @@ import numpy as np
 from ... import hlo
 from . import promotion
 from .array import TracedArray, as_index, require_trace
+from .function_tables import SEQUENCES
 from .intervals import require_fits
 from .trace import Trace
 
 Instruction = hlo.Instruction
-# What makes an array of a list that holds an element of this class, which stands for others; it is told the dtype, if one is given.
-ARRAYS_OF_LISTS: dict[type, Callable[[Sequence, Any], TracedArray]] = {}
 
 
 def class_of(value: Any) -> Any:
@@ -33,7 +32,9 @@ def class_of(value: Any) -> Any:
 
 def prepare(value: Any) -> Any:
     """The operand itself, or a traced array made of it where it is a sequence."""
-    return sequence(value) if isinstance(value, (list, tuple)) else value
+    if isinstance(value, (list, tuple, range)):
+        return sequence(value)
+    return SEQUENCES[type(value)](value, None) if type(value) in SEQUENCES else value
 
 
 def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
@@ -41,8 +42,8 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
 
     Raises ValueError where the shapes of the parts differ.
     """
-    for kind in set(map(type, value)) & ARRAYS_OF_LISTS.keys():
-        return ARRAYS_OF_LISTS[kind](value, dtype)
+    for kind in set(map(type, value)) & SEQUENCES.keys():
+        return SEQUENCES[kind](value, dtype)
     trace = require_trace()
     if not has_traced(value):
         array = np.asarray(value, dtype)

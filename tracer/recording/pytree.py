@@ -35,6 +35,9 @@ class _Leaf:
     def __repr__(self) -> str:
         return "*"
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> _Leaf:
+        return self
+
 
 LEAF = _Leaf()
 

@@ -314,6 +314,12 @@ class Trace:
         sources = self.sources(instruction)
         return bool(sources) and len(self.program.paths_of(sources)) == len(sources)
 
+    def may_become_known(self, instruction: hlo.Instruction) -> bool:
+        """Whether a value is computed from numbers of Python's that a caller gives, and from what is outside."""
+        sources = self.sources(instruction)
+        others = (sources or frozenset()) - self.program.python_numbers
+        return bool(sources) and len(self.program.paths_of(others)) == len(others)
+
     # --- errors ---
 
     def add_error_flag(

@@ -145,7 +145,8 @@ class Expressions:
             if isinstance(node.args[0], ast.Starred):
                 return helper("zipped", node, node.func, node.args[0].value)
         position = _position(node)
-        given = [node.func, *_starred(node.args, "spread")]
+        is_print = isinstance(node.func, ast.Name) and node.func.id == "print"
+        given = [node.func, *_starred(node.args, "spread_text" if is_print else "spread")]
         return _node(ast.Call, {"func": _of_helpers("call", position), "args": given, "keywords": node.keywords, **position})
 
     def visit_changed(self, node: ast.expr) -> ast.expr:

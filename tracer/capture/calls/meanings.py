@@ -15,7 +15,7 @@ SAYING: set[Any] = {print, next, *RETURN_NOTHING}
 # What Python calls in the place of a function that asks who has called it.
 MADE_BY_PYTHON: dict[Any, Callable[..., Any]] = {}
 # Those of them that look at what may be None themselves.
-TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type}
+TAKE_MAYBES: set[Any] = {print, str, repr, format, isinstance, type, bool}
 # The same for methods of str, by name: they take the method, its arguments and those by name.
 TEXT_METHODS: dict[str, Callable] = {}
 # Methods of lists whose length the program decides; they take the list and the arguments.

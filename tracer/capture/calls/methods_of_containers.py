@@ -10,8 +10,9 @@ from ...recording.operands import has_traced
 from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
-from ..loops.iteration import is_captured, is_of_open_length
+from ..loops.iteration import TracedRange, is_captured, is_of_open_length
 from ..special_methods import is_compared_by_program
+from ..texts.deferred import Deferred
 
 
 def is_open_call(method: Any, holder: list, args: tuple) -> bool:
@@ -54,4 +55,9 @@ def may_give_keys(value: Any) -> bool:
 
 
 def holds_open_list(value: Any) -> bool:
-    return is_open_list(value) or type(value) in (list, tuple) and any(map(is_open_list, value))
+    """Whether a list, a range or a text that the program decides on stands in the place of an array, or within one."""
+    return _is_open_sequence(value) or type(value) in (list, tuple) and any(map(_is_open_sequence, value))
+
+
+def _is_open_sequence(value: Any) -> bool:
+    return type(value) is TracedRange or is_open_list(value) or isinstance(value, Deferred)

@@ -14,6 +14,7 @@ from ..entries import has_open_keys
 from ..items import getitem
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
+from . import dicts
 from .dicts import get, is_concerned, put, put_all
 
 
@@ -49,6 +50,11 @@ def ordered_dict(*args: Any, **more: Any) -> OrderedDict:
     for given in (*args, more):
         put_all(new, given)
     return new
+
+
+@implements(Counter.copy)
+def _copy(holder: Counter) -> Counter:
+    return dicts.copy(holder)
 
 
 def _count(holder: Counter, key: Any, number: Any) -> None:

@@ -297,7 +297,7 @@ def copy(holder: dict) -> dict:
         return _new(known_keys.items_of(holder))
     new = type(holder)(holder.default_factory) if type(holder) is defaultdict else type(holder)()
     places.note_made(new)
-    places.Contents(new).set(contents_of(holder))
+    places.Contents(new).set({key: list(value) if key is OPEN else value for key, value in contents_of(holder).items()})
     return new
 
 

@@ -88,6 +88,8 @@ def row_at(items: Sequence[Any], index: Any, message: str) -> Any:
         if not -length <= index < length:
             raise IndexError(message)
         return int(index) % length
+    if isinstance(index, TracedArray) and index.element_type is hlo.PRED and index.weak_type:
+        index = index.astype(np.int64)
     if isinstance(index, TracedArray) and (index.ndim or not index.element_type.is_integer):
         raise TypeError(f"list indices must be integers or slices, not {index.dtype}{list(index.shape)}")
     position, count = instruction_of(index), instruction_of(length)

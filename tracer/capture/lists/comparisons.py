@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython
 from ..forms import is_number
@@ -35,6 +36,8 @@ Instruction = hlo.Instruction
 def matches(run: Run, value: Any) -> Instruction | None:
     """Which rows, pred[capacity], hold an element that is equal to the value; None where none can be."""
     require_comparable(run.form.structure, "a search for elements")
+    if run.form.structure is pytree.LEAF and any(number.shape.size > 1 for number in run.type.numbers if number is not None):
+        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
     kind = joined_type(run.type, element_type(value))
     if kind is None:
         return None

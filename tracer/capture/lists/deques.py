@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
 
 from .... import hlo
 from ...recording import pytree
+from ...recording.function_tables import SEQUENCES
+from ...recording.operands import sequence
 from .. import places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS, implements
@@ -45,10 +48,31 @@ class TracedDeque(list):
 
     def copy(self) -> Any: ...
 
+    def __add__(self, other: Any) -> Any:
+        if not isinstance(other, TracedDeque):
+            raise TypeError(f'can only concatenate deque (not "{type(other).__name__}") to deque')
+        return call(deque, [*items_of(self), *items_of(other)], self.maxlen)
+
+    def __iadd__(self, values: Any) -> Any:
+        call(self.extend, values)
+        return self
+
+    def __mul__(self, count: Any) -> Any:
+        return call(deque, items_of(self) * operator.index(count), self.maxlen)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, count: Any) -> Any:
+        change(self, list(self * count))
+        return self
+
 
 pytree.register_pytree(
     TracedDeque, lambda value: (tuple(items_of(value)), value.maxlen), lambda m, items: TracedDeque(items, m)
 )
+
+
+SEQUENCES[TracedDeque] = lambda values, dtype: sequence(list(items_of(values)), dtype)
 
 
 @implements(deque)

@@ -20,14 +20,16 @@ from .. import places
 from ..branches import choose
 from ..calls.dispatch import call
 from ..calls.meanings import NEEDS_ARRAYS
+from ..calls.methods_of_containers import holds_open_list
 from ..choices import Choice
 from ..forms import Parts, common_type, kind_of
 from ..library import orderings
 from ..loops.comprehensions import if_holds
-from ..loops.iteration import Rows
+from ..loops.iteration import Rows, TracedRange
 from ..loops.unrolling import for_
 from ..merging import selected
 from ..places import NO_NAMES
+from ..texts.deferred import Deferred
 from . import number_types
 from .access import (
     any_row,
@@ -150,6 +152,8 @@ def _comparable(items: list[Any]) -> Run:
 def _order(run: Run) -> TracedArray:
     """The positions of the elements in ascending order, equal ones in theirs, and behind them those of no elements."""
     if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves) or any(c.ndim > 1 for c in run.columns):
+        if any(leaf.text is not None for leaf in run.form.leaves):
+            raise NotImplementedError("the order of texts that the program makes")
         raise TypeError(f"a list of {run.type} cannot be sorted: its elements have no order")
     rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
     behind = hlo.ge(rows, hlo.full_like(rows, instruction_of(run.length)))
@@ -298,15 +302,31 @@ def _with_arrays_inside(value: Any) -> Any:
     return type(value)([array_of_list(one) if isinstance(one, (list, tuple)) else one for one in value])
 
 
+def _without_ranges(value: Any) -> Any:
+    if type(value) is TracedRange:
+        return value.as_array()
+    return type(value)(map(_without_ranges, value)) if type(value) in (list, tuple) and not is_open_list(value) else value
+
+
 _JOINING = (np.stack, np.vstack, np.hstack, np.dstack, np.column_stack, np.concatenate, np.concat)
 
 
+def _holds_text(value: Any) -> bool:
+    return isinstance(value, Deferred) or type(value) in (list, tuple) and any(isinstance(one, Deferred) for one in value)
+
+
 def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
-    """A function of NumPy's for arrays in the place of lists."""
+    """A function of NumPy's for arrays in the place of lists and ranges."""
+    if any(map(_holds_text, args)):
+        raise NotImplementedError(f"np.{function.__name__} of a text that the program makes is not implemented")
+    args, kwargs = _without_ranges(args), {name: _without_ranges(one) for name, one in kwargs.items()}
+    if not any(map(holds_open_list, (*args, *kwargs.values()))):
+        return call(function, *args, **kwargs)
     if type(args[0]) in (list, tuple) and not is_open_list(args[0]) and any(map(is_open_list, args[0])):
         if function in (np.array, np.asarray) and all(isinstance(one, (list, tuple)) for one in args[0]):
             return call(function, stacked(args[0], INHOMOGENEOUS), *args[1:], **kwargs)
-        if function in (np.stack, np.vstack, np.column_stack) and len(args) == 1 and not kwargs:
+        is_plain = function in (np.stack, np.vstack, np.column_stack) and len(args) == 1 and not kwargs
+        if is_plain and all(array_of_list(one).ndim == 1 for one in args[0] if is_open_list(one)):
             rows = stacked(args[0], "all input arrays must have the same shape")
             return rows if function is not np.column_stack else rows.T
     if function in _JOINING and args and is_open_list(args[0]):

@@ -16,8 +16,9 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
+from ...recording.function_tables import DYNAMIC, SEQUENCES
 from ...recording.intervals import interval_of
-from ...recording.operands import as_traced
+from ...recording.operands import as_traced, require
 from ...recording.trace import Trace
 from .. import made_iterators, places
 from ..entries import has_open_keys
@@ -112,6 +113,39 @@ class TracedRange(Rows):
 
     def element(self, position: Any) -> Any:
         return _weak(self.start + position * self.step) if self.step != 1 else _weak(self.start + position)
+
+    def __getitem__(self, position: Any) -> Any:
+        if isinstance(position, slice):
+            raise NotImplementedError("a slice of range(...) with bounds that the program decides: use list(range(...))")
+        position = np.where(as_traced(position) < 0, position + self.length, position)
+        require((0 <= position) & (position < self.length), IndexError, "range object index out of range")
+        return self.element(position)
+
+    def __contains__(self, value: Any) -> bool:
+        raise NotImplementedError("a value in range(...) with bounds that the program decides is not implemented here")
+
+    def __str__(self) -> str:
+        raise NotImplementedError("range(...) with bounds that the program decides as a text")
+
+    def count(self, value: Any) -> Any:
+        raise NotImplementedError("the methods of range(...) with bounds that the program decides")
+
+    index = count
+
+    def as_array(self, dtype: Any = None) -> TracedArray:
+        made = DYNAMIC[np.arange](self.start, self.stop, self.step)
+        return made if dtype is None else made.astype(dtype)
+
+
+SEQUENCES[TracedRange] = TracedRange.as_array
+
+
+def in_range(values: range | TracedRange, item: Any) -> Any:
+    """``item in range(...)``"""
+    if not isinstance(item, (TracedArray, int, float, np.number)) or np.ndim(item):
+        return False
+    inside = (values.start <= item) & (item < values.stop) if values.step > 0 else (values.stop < item) & (item <= values.start)
+    return inside & ((item - values.start) % values.step == 0)
 
 
 def _of_rank_0(bound: Any) -> Any:

@@ -12,16 +12,21 @@ from collections.abc import Iterator
 from typing import Any
 
 from ...outside.ownership import belongs_to_the_user
+from ...recording import pytree
 from ...recording.attributes import attributes_of, slots_of
 from ...recording.errors import TracerError
 from .. import places
 from ..attributes import getattr_, hasattr_
+from ..branches import choose
 from ..calls.dispatch import call
-from ..calls.meanings import implements
-from ..entries import is_open_dict
+from ..calls.meanings import TAKE_MAYBES, implements
+from ..choices import Maybe
+from ..entries import contents_of, has_open_keys
+from ..lists.access import items_of
+from ..lists.deques import TracedDeque
 from ..lists.records import keep
 from ..lists.references import keys_in
-from ..lists.runs import is_open_list
+from ..lists.runs import is_open_list, settled
 from .kinds import OUTSIDE_CONTAINERS
 from .objects import class_of
 from .surroundings import Surroundings, current_surroundings
@@ -30,11 +35,18 @@ from .surroundings import Surroundings, current_surroundings
 _DECIDING = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__")
 
 
+TAKE_MAYBES.update({copy.copy, copy.deepcopy})
+
+
 @implements(copy.copy)
 def shallow(value: Any) -> Any:
     """``copy.copy(value)``"""
+    if type(value) is Maybe:
+        return choose(value.is_there, lambda: shallow(value.value), lambda: value.absent)
     if (method := getattr(type(value), "__copy__", None)) is not None and belongs_to_the_user(class_of(type(value))):
         return call(method, value)
+    if is_open_list(value) or has_open_keys(value) or isinstance(value, TracedDeque):
+        return value if isinstance(value, (tuple, frozenset)) else call(value.copy)
     surroundings = current_surroundings()
     if keys_in(value):
         return call(value.copy)
@@ -50,6 +62,8 @@ def shallow(value: Any) -> Any:
 @implements(copy.deepcopy)
 def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
     """``copy.deepcopy(value, memo)``"""
+    if type(value) is Maybe:
+        return choose(value.is_there, lambda: deep(value.value, memo), lambda: value.absent)
     memo = {} if memo is None else memo
     if id(value) in memo:
         return memo[id(value)]
@@ -59,9 +73,10 @@ def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
         memo[id(value)] = made = call(method, value, memo)
     elif keys_in(value):
         memo[id(value)] = made = deep(call(dict, value), memo)
-    elif isinstance(value, OUTSIDE_CONTAINERS) or kind is list or kind is dict:
-        if is_open_list(value) or is_open_dict(value):  # of one from outside the entries are numbers
-            return call(value.copy) if isinstance(value, OUTSIDE_CONTAINERS) else copy.deepcopy(value, memo)
+    elif is_open_list(value) or has_open_keys(value):
+        is_flat = _is_flat(_structure_of_elements(value))
+        memo[id(value)] = made = shallow(value) if is_flat else copy.deepcopy(value, memo)
+    elif isinstance(value, OUTSIDE_CONTAINERS) or kind is list or kind is TracedDeque or kind is dict:
         memo[id(value)] = made = value.copy()
         for key, part in list(made.items() if isinstance(made, dict) else enumerate(made)):
             made[key] = deep(part, memo)
@@ -77,6 +92,16 @@ def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
     else:
         made = copy.deepcopy(_as_it_is(surroundings, value), memo)
     return made
+
+
+def _structure_of_elements(value: Any) -> pytree.Structure:
+    entries = value if is_open_list(value) else next(iter(contents_of(value).values()))
+    return settled(items_of(entries)).form.structure
+
+
+def _is_flat(structure: pytree.Structure) -> bool:
+    """Whether nothing can change the elements."""
+    return structure is pytree.LEAF or structure[0] is tuple and all(map(_is_flat, structure[2]))
 
 
 @functools.cache

@@ -13,6 +13,7 @@ from ...calls.host_call import call_when_run
 from ...control_flow.branches import cond
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
+from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..lists.access import fail_where, is_unknown
 from ..lists.runs import instruction_of, number_of
@@ -251,6 +252,24 @@ def chr_(number: Any) -> Any:
     code = instruction_of(number)
     fail_where(hlo.or_(hlo.lt(code, 0), hlo.gt(code, 0x10FFFF)), ValueError("chr() arg not in range(0x110000)"))
     return Deferred(chr, number)
+
+
+def _in_base(function: Callable[[int], str], form: str) -> None:
+    def implementation(number: Any) -> Any:
+        if not isinstance(number, TracedArray) or number.known_value is not None:
+            return function(number)
+        if number.element_type is hlo.PRED and number.weak_type:
+            number = call(int, number)
+        if number.ndim or not number.element_type.is_integer or number.element_type is hlo.PRED:
+            raise TypeError(f"'{number.run_time_type.__name__}' object cannot be interpreted as an integer")
+        return call(format, number, form)
+
+    implements(function)(implementation)
+
+
+_in_base(bin, "#b")
+_in_base(oct, "#o")
+_in_base(hex, "#x")
 
 
 def _character(number: TracedArray) -> Piece:
