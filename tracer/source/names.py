@@ -253,7 +253,10 @@ def declared(marked: Iterable[ast.AST], kind: type) -> set[str]:
 
 
 def shared_names(marked: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
-    """The names that functions and classes among the marked nodes of a scope read at any time, and those that they rebind."""
+    """The names that functions and classes among the marked nodes of a scope read at any time, and those that they rebind.
+
+    Those are read, too, as ``n += 1`` does.
+    """
     read, rebound = set(), set()
     for node in marked:
         kind = type(node)
@@ -264,7 +267,7 @@ def shared_names(marked: Iterable[ast.AST]) -> tuple[set[str], set[str]]:
             rebound |= _rebound_by(node)
         elif kind is ast.GeneratorExp:
             read |= found_in(node).read
-    return read, rebound
+    return read | rebound, rebound
 
 
 def _rebound_by(definition: Any) -> set[str]:

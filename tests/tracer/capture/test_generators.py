@@ -622,3 +622,21 @@ def test_an_iterator_asked_in_a_branch_is_an_error():
 
     with pytest.raises(TracerError, match="count positions"):
         jit(chosen)(np.array([0.5, -1.5, 2.5, 3.5]))
+
+
+def test_a_function_inside_that_only_counts_up_a_variable_has_it_in_a_loop_over_a_generator():
+    def count(x):
+        calls = total = 0
+
+        def add(v):
+            nonlocal calls
+            calls += 1
+            return v
+
+        for v in (2 * value for value in x):
+            total += add(v)
+        return total
+
+    traced = jit(count)
+    for x in (np.arange(5.0), np.arange(40.0), np.arange(5.0)):
+        assert traced(x) == count(x)
