@@ -24,6 +24,7 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from . import places as _places
 from .choices import Choice, Maybe
+from .contents import with_contents
 from .copies import note_copies
 from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, Form, OneOf, carried, form_of, is_unchanged, joined, kinds, may_be_shared, unchanged, zero_like
@@ -33,7 +34,7 @@ from .lists.tables import meeting, put_together
 from .merging import describe_value, filled, numbers
 from .origins import containers_beside, is_shared_by_names, make_unreadable, note_merged, note_origins, require_readable
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
-from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back, with_contents
+from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
 from .raising import is_raised_when_run, record_raise
 
 # Values of different kinds that one name may hold.

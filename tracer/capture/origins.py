@@ -189,8 +189,8 @@ def make_unreadable(holder: Any, names: Iterable[str] = ()) -> None:
     if isinstance(holder, list):
         list.__setitem__(holder, slice(None), [Unread(refuse_former)])
     elif isinstance(holder, dict):
-        dict.clear(holder)
-        dict.__setitem__(holder, OPEN, [Unread(refuse_former)])
+        places.dict_type(holder).clear(holder)
+        places.dict_type(holder).__setitem__(holder, OPEN, [Unread(refuse_former)])
     elif isinstance(holder, set):
         set.clear(holder)
         set.update(holder, elements_of_set({OPEN: [Unread(refuse_former)]}))

@@ -7,7 +7,8 @@ import functools
 import operator
 import threading
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -17,7 +18,6 @@ from ..recording.attributes import attributes_of, has_attributes_alone, is_recor
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.trace import Trace
-from .choices import Choice
 from .entries import contents_of, elements_of_set, is_open_dict
 
 # What a statement binds: the names that may be read behind it, the others, and those that are certainly bound there.
@@ -106,6 +106,11 @@ class Attribute(Place):
             self._kind.__delattr__(self.holder, self.attribute)
 
 
+def dict_type(holder: dict) -> type[dict]:
+    """The class whose methods change a dict itself; an OrderedDict has an order of its own."""
+    return OrderedDict if isinstance(holder, OrderedDict) else dict
+
+
 class Item(Place):
     """What a dict holds under a key that it has; once the program decides on its keys all are one place, its `Contents`."""
 
@@ -124,9 +129,9 @@ class Item(Place):
         if is_open_dict(self.holder):
             return
         if value is not UNBOUND:
-            dict.__setitem__(self.holder, self.index, value)
+            dict_type(self.holder).__setitem__(self.holder, self.index, value)
         else:
-            dict.pop(self.holder, self.index, None)
+            dict_type(self.holder).pop(self.holder, self.index, None)
 
 
 class Contents(Place):
@@ -448,33 +453,6 @@ def collected(run: Callable[[Callable[[Any], None]], Any]) -> list[Any]:
 
     run(append)
     return found
-
-
-def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], None] | None = None) -> Any:
-    """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
-
-    ``inside`` is called with each list in another container of which a copy takes the place.
-    """
-
-    def held_by(value: Any, is_inside: bool) -> Any:
-        if isinstance(value, list) and id(value) in ends:
-            if is_inside and inside is not None:
-                inside(value)
-            return [held_by(item, True) for item in ends[id(value)]]
-        if type(value) is dict:
-            held = ends.get(id(value), value)
-            items = {key: held_by(ends.get((id(value), Item, key), item), True) for key, item in held.items()}
-            same = held is value and all(item is held[key] for key, item in items.items())
-            return value if same else items
-        if type(value) is Choice:
-            parts = [held_by(item, is_inside) for item in value.values]
-            return value if all(map(operator.is_, parts, value.values)) else Choice(value.number, parts)
-        if type(value) in (tuple, list):
-            parts = [held_by(item, True) for item in value]
-            return value if all(map(operator.is_, parts, value)) else type(value)(parts)
-        return value
-
-    return held_by(value, False)
 
 
 def put_back(entries: Journal) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -11,6 +10,7 @@ from typing import Any
 from ...recording.errors import TracerError
 from ...recording.operands import has_traced
 from ...recording.trace import Trace
+from ..contents import dict_like, list_like
 from ..entries import common_mark, contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
 from ..forms import same, unchanged
 from ..keys.index import index_of
@@ -84,13 +84,16 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
         if row_of(first) is not None and row_of(second) is not None:
             put_into_one_table([first, second])
             return first, second
-        return _aligned_lists(traces, first, second, reopened)
+        if getattr(first, "maxlen", None) != getattr(second, "maxlen", None):
+            return first, second
+        sides = _aligned_lists(traces, first, second, reopened)
+        return list_like(first, sides[0]), list_like(second, sides[1])
     if kind is tuple and (is_open_list(first) or is_open_list(second) or is_changed and _one_is_longer(first, second)):
         sides = _aligned_lists(traces, list(first), list(second), reopened)
         return tuple(sides[0]), tuple(sides[1])
-    if kind is tuple and len(first) == len(second):
+    if isinstance(first, tuple) and len(first) == len(second):
         pairs = [aligned(traces, one, other, reopened) for one, other in zip(first, second)]
-        return tuple([one for one, _ in pairs]), tuple([other for _, other in pairs])
+        return list_like(first, [one for one, _ in pairs]), list_like(second, [other for _, other in pairs])
     if kind in (set, frozenset) and (has_open_keys(first) or has_open_keys(second) or first != second):
         sides = _aligned_dicts(traces, contents_of(first), contents_of(second), reopened)
         return tuple(kind(elements_of_set(side)) for side in sides)
@@ -102,9 +105,9 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
     has_same_keys = list(dict.keys(first)) == list(dict.keys(second))
     if is_open_dict(first) or is_open_dict(second) or is_changed and not has_same_keys:
         sides = _aligned_dicts(traces, first, second, reopened)
-        return tuple(like(first, side) for side in sides)
+        return tuple(dict_like(first, side) for side in sides)
     pairs = [aligned(traces, first[key], second[key], reopened) for key in first] if has_same_keys else []
-    return tuple(like(first, zip(first, side)) for side in zip(*pairs)) if pairs else (first, second)
+    return tuple(dict_like(first, zip(first, side)) for side in zip(*pairs)) if pairs else (first, second)
 
 
 def _one_is_longer(first: tuple, second: tuple) -> bool:
@@ -124,13 +127,6 @@ def _aligned_dicts(traces: Sequence[Trace], first: dict, second: dict, reopened:
     sides = [_within(trace, lambda side=side: with_texts(side), reopened) for trace, side in zip(traces, sides)]
     sides = _aligned_lists(traces, *sides, reopened)
     return {mark: sides[0]}, {mark: sides[1]}
-
-
-def like(holder: dict, items: Any) -> dict:
-    """A dict of the same class with these items."""
-    made = type(holder)(holder.default_factory) if isinstance(holder, defaultdict) else type(holder)()
-    made.update(items)
-    return made
 
 
 def _require_values(first: Any, second: Any) -> None:
@@ -293,12 +289,12 @@ def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
         return value
     if isinstance(state, ListState):
         if len(value) == 1 and type(value[0]) is Run and value[0].form == state.form and value[0].type == state.kind:
-            return type(value)(value)
-        return type(value)([fitted(value, state.form, state.kind)])
+            return list_like(value, value)
+        return list_like(value, [fitted(value, state.form, state.kind)])
     if isinstance(value, (set, frozenset)):
         return type(value)(elements_of_set(carried_as(contents_of(value), state)))
     if isinstance(value, dict):
         if state.mark is not None:
-            value = like(value, {key: with_texts(in_one(entries)) for key, entries in opened(value, state.mark).items()})
-        return like(value, {key: carried_as(value[key], child) for key, child in zip(value, state.children)})
-    return type(value)([carried_as(part, child) for part, child in zip(value, state.children)])
+            value = dict_like(value, {key: with_texts(in_one(entries)) for key, entries in opened(value, state.mark).items()})
+        return dict_like(value, {key: carried_as(value[key], child) for key, child in zip(value, state.children)})
+    return list_like(value, [carried_as(part, child) for part, child in zip(value, state.children)])

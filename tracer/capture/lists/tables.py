@@ -103,7 +103,7 @@ def meeting(first: Any, second: Any, are_contents: bool = False) -> list[list[An
         return [first, second] if row_of(first) is None and row_of(second) is None else []
     if isinstance(first, dict):
         return [one for key in first if key in second for one in meeting(first[key], second[key])]
-    if type(first) in (list, tuple) and len(first) == len(second):
+    if (type(first) is list or isinstance(first, tuple)) and len(first) == len(second):
         return [one for pair in zip(first, second) for one in meeting(*pair)]
     return []
 

@@ -17,6 +17,7 @@ from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
 from ..branches import between, choose
 from ..choices import Maybe
+from ..contents import with_contents
 from ..copies import note_copies
 from ..distribution import condition
 from ..failures import Region, errors_found_in, note_errors
@@ -49,7 +50,6 @@ from ..places import (
     note,
     note_all_made,
     put_back,
-    with_contents,
 )
 from ..raising import is_raised_when_run, record_raise
 from ..texts.characters import holds_written_texts, release

@@ -1,0 +1,62 @@
+"""What containers held on a side of a branch, or behind a round, before that was put back: copies of theirs stand for them."""
+
+from __future__ import annotations
+
+import operator
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ..recording import pytree
+from .choices import Choice, Maybe
+from .entries import elements_of_set
+from .places import Item
+
+_DICTS = (dict, OrderedDict, Counter, defaultdict)
+
+
+def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], None] | None = None) -> Any:
+    """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
+
+    ``inside`` is called with each list in another container of which a copy takes the place.
+    """
+
+    def held_by(value: Any, is_inside: bool) -> Any:
+        if isinstance(value, list) and id(value) in ends:
+            if is_inside and inside is not None:
+                inside(value)
+            return list_like(value, [held_by(item, True) for item in ends[id(value)]])
+        if type(value) is set:
+            return set(elements_of_set(ends[id(value)])) if id(value) in ends else value
+        if type(value) in _DICTS:
+            held = ends.get(id(value), value)
+            items = {key: held_by(ends.get((id(value), Item, key), item), True) for key, item in held.items()}
+            same = held is value and all(item is held[key] for key, item in items.items())
+            return value if same else dict_like(value, items)
+        if type(value) is Choice:
+            parts = [held_by(item, is_inside) for item in value.values]
+            return value if all(map(operator.is_, parts, value.values)) else Choice(value.number, parts)
+        if type(value) is Maybe:
+            part = held_by(value.value, is_inside)
+            return value if part is value.value else Maybe(value.is_there, part, value.absent)
+        if isinstance(value, (list, tuple)) and (apart := pytree.taken_apart(value)) is not None:
+            parts = [held_by(item, True) for item in apart[1]]
+            return value if all(map(operator.is_, parts, apart[1])) else pytree.put_together(type(value), apart[0], parts)
+        return value
+
+    return held_by(value, False)
+
+
+def list_like(holder: Any, items: Sequence[Any]) -> Any:
+    """A list of the same class with these items, or a tuple; of a deque one of the same greatest length."""
+    if type(holder) in (list, tuple):
+        return type(holder)(items)
+    apart = pytree.taken_apart(holder)
+    return list(items) if apart is None else pytree.put_together(type(holder), apart[0], items)
+
+
+def dict_like(holder: dict, items: Any) -> dict:
+    """A dict of the same class with these items."""
+    made = type(holder)(holder.default_factory) if isinstance(holder, defaultdict) else type(holder)()
+    made.update(items)
+    return made
