@@ -110,7 +110,7 @@ class ArgumentReader:
             if static_positions and position in static_positions:
                 parts.append(self.static_part(value, self.positional[position]))
                 leaves.append(value)
-            elif kind is np.ndarray:
+            elif kind is np.ndarray and value.dtype.names is None:
                 parts.append((value.dtype, value.shape, memory_key(value)))
                 leaves.append(value)
             elif kind is float:

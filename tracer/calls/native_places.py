@@ -171,7 +171,10 @@ class Around:
         elif kind not in (list, dict) and not issubclass(kind, tuple):
             guard = self.types.SizeGuard(tuple, len(children))
             holder = self._add("read", holder=holder, key=_parts_beside(auxiliary), guard=guard)
-            kind, value = tuple, pytree.taken_apart(value)[1]
+            apart = pytree.taken_apart(value)
+            if apart is None:  # an array of records
+                raise NotNative
+            kind, value = tuple, apart[1]
         for number, (child, label) in enumerate(zip(children, labels)):
             place: dict[str, Any]
             if kind is dict:

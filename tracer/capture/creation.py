@@ -17,11 +17,13 @@ from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare, require
+from . import structured_arrays as structured
 from .calls.dispatch import call
 from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant
 from .coded_arrays import CodedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array
+from .structured_arrays import StructuredArray
 
 _CREATIONS = (
     np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,
@@ -29,10 +31,22 @@ _CREATIONS = (
 )  # fmt: skip
 
 
+_STRUCTURED = {np.zeros, np.empty, np.ones}
+
+
 def _creation(function: Callable) -> Callable:
     made = FUNCTIONS[function]
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
+        if args and isinstance(args[0], StructuredArray):
+            return function(*args, **kwargs)
+        if function in _STRUCTURED and structured.is_structured(
+            dtype := kwargs.get("dtype", args[1] if len(args) == 2 else None)
+        ):
+            if {*kwargs} - {"shape", "dtype"}:
+                raise NotImplementedError(f"np.{function.__name__} of a structured dtype with further arguments")
+            shape = args[0] if args else kwargs["shape"]
+            return structured.filled(_creation(function), shape, dtype, 1 if function is np.ones else None)
         if not _is_of_numbers(args, kwargs):
             return traced_constant(function(*args, **kwargs))
         if function is np.linspace and kwargs.get("retstep"):
@@ -79,6 +93,15 @@ def _conversion(function: Callable) -> Callable:
                     f"np.{function.__name__} of texts that depend on traced values, with further arguments"
                 )
             return value.copy() if function in (np.array, np.copy) else value
+        if isinstance(value, StructuredArray):
+            if len(args) != 1 or {*kwargs} - {"copy"} or kwargs.get("copy", True) is None:
+                raise NotImplementedError(f"np.{function.__name__} of a structured array, with further arguments")
+            return value.copy() if function in (np.array, np.copy) and kwargs.get("copy", True) else value
+        dtype = kwargs.get("dtype", args[1] if len(args) > 1 else None)
+        if isinstance(value, list) and structured.is_structured(dtype):
+            if len(args) + len(kwargs) != 2:
+                raise NotImplementedError(f"np.{function.__name__} of a structured dtype with further arguments")
+            return structured.of_rows(_creation(np.zeros), value, dtype)
         if isinstance(value, Flat):
             value = value.elements().copy()
             args = (value, *args[1:])
@@ -145,6 +168,19 @@ def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
             arrays = [call(np.array, one) if isinstance(one, (list, tuple)) and has_traced(one) else one for one in arrays]
         return np.stack(arrays, axis, **kwargs)
     return whole.copy()
+
+
+@implements(np.rec.fromarrays)
+def fromarrays(arrayList: Any, dtype: Any = None, shape: Any = None, *others: Any, names: Any = None, **kwargs: Any) -> Any:
+    if not has_traced(arrayList):
+        return traced_constant(np.rec.fromarrays(arrayList, dtype, shape, *others, names=names, **kwargs))
+    if others or kwargs or shape is not None or (dtype is None) == (names is None):
+        raise NotImplementedError("np.rec.fromarrays with other arguments than either dtype or names")
+    arrays = [call(np.asarray, one) for one in arrayList]
+    if dtype is None:
+        names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+        dtype = [(name, one.dtype) for name, one in zip(names, arrays, strict=True)]
+    return structured.of_fields(_creation(np.zeros), arrays, np.dtype(dtype))
 
 
 _CONVERSIONS = (np.array, np.asarray, np.asanyarray, np.ascontiguousarray, np.asfortranarray, np.require, np.copy)

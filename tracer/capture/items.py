@@ -32,6 +32,7 @@ from .loops.iteration import TracedRange, is_of_open_length
 from .merging import selected
 from .outside.containers import OutsideDict, OutsideList
 from .outside.surroundings import current_surroundings
+from .structured_arrays import StructuredArray
 from .texts.deferred import Deferred, concrete, part_of_text
 
 # What most indices are, and their parts: nothing of what is looked at elsewhere concerns these.
@@ -60,11 +61,11 @@ def getitem(holder: Any, index: Any) -> Any:
         return each(lambda one: each_within(lambda other: getitem(one, other), index), holder)
     if type(holder) is list and isinstance(index, slice):
         return _item_of_list(holder, index)
-    if isinstance(holder, (TracedArray, np.ndarray, CodedArray)):
+    if isinstance(holder, (TracedArray, np.ndarray, CodedArray, StructuredArray)):
         index = _without_lists(index)
     if isinstance(holder, dict):
         return dicts.item(holder, index) if dicts.is_concerned(holder, index) else _item_of_dict(holder, concrete(index))
-    if isinstance(holder, (TracedArray, CodedArray)) or not _needs_values(index):
+    if isinstance(holder, (TracedArray, CodedArray, StructuredArray)) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
         return (coded if holder.dtype.kind in "USmM" else as_traced)(holder)[index]
@@ -213,12 +214,15 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     if type(holder) is Maybe:
         holder = holder.required(TypeError, "'NoneType' object does not support item assignment")
     index = _with_arrays(without_maybes(index))
-    if isinstance(holder, (TracedArray, np.ndarray, CodedArray)):
+    if isinstance(holder, (TracedArray, np.ndarray, CodedArray, StructuredArray)):
         index = _without_lists(index)
     if holds_choice(index):
         each_within(lambda one: setitem(value, holder, one), index)
         return
     value = value if isinstance(holder, (list, dict)) else without_maybes(value)
+    if isinstance(holder, StructuredArray):
+        holder[index] = value
+        return
     if type(holder) is np.ndarray and holder.dtype.kind == "U" and _is_open_change(holder, index, value):
         change_known(value)
     require_own(holder) if isinstance(holder, dict) else note_contents(holder)

@@ -207,6 +207,23 @@ class Length(Path):
         return len(holder) if type(holder) is list else MISSING
 
 
+class Derived(Path):
+    """What a function makes of what stands at another place: a view of it, or MISSING."""
+
+    __slots__ = ("holder", "function")
+
+    def __init__(self, holder: Path, function: Callable[[Any], Any]) -> None:
+        self.holder, self.function = holder, function
+        self.text, self.key = holder.text, (holder.key, function)
+
+    @property
+    def root(self) -> Path:
+        return self.holder.root
+
+    def read(self, objects: Objects) -> Any:
+        return self.function(self.holder.read(objects))
+
+
 class Called(Path):
     """What a function returns that is called with these arguments, which are known; it changes nothing."""
 

@@ -14,6 +14,8 @@ from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 
 class Node(NamedTuple):
     """How one type of container is taken apart.
@@ -29,6 +31,9 @@ class Node(NamedTuple):
     labels: Callable[[Any, int], Sequence[str]]
     needed: Callable[[Any], Collection[int]] | None = None
     names: tuple[str, ...] = ()
+
+
+_STRUCTURED = frozenset([np.ndarray, np.void, np.recarray, np.record])  # types of arrays that may have fields, and of these
 
 
 class _Leaf:
@@ -123,6 +128,15 @@ def _node_of(type: type) -> Node | None:
     return node
 
 
+# How arrays of records are taken apart: as which type, and into what auxiliary value and children.
+_structured: list[tuple[type, Callable[[Any], tuple[Any, Sequence[Any]]]]] = []
+
+
+def register_structured(type: type, take_apart: Callable[[Any], tuple[Any, Sequence[Any]]]) -> None:
+    """Let arrays whose dtype has fields be taken apart by this, and put together as those of this type are."""
+    _structured.append((type, take_apart))
+
+
 def register_as(type: type, other: type) -> None:
     """Let instances of this type be taken apart as those of the other one are; what is put together is of that."""
     _NODES[type] = _node_of(other)
@@ -177,9 +191,13 @@ def flatten_into(value: Any, leaves: list[Any], is_leaf: Callable[[Any], bool] |
     kind = type(value)
     node = _NODES[kind] if kind in _NODES else _node_of(kind)
     if node is None or is_leaf is not None and kind is not type(None) and is_leaf(value):
-        leaves.append(value)
-        return LEAF
-    auxiliary, children = node.take_apart(value)
+        if kind not in _STRUCTURED or value.dtype.names is None or not _structured or is_leaf is not None:
+            leaves.append(value)
+            return LEAF
+        kind, take_apart = _structured[0]
+        auxiliary, children = take_apart(value)
+    else:
+        auxiliary, children = node.take_apart(value)
     return kind, auxiliary, tuple([flatten_into(child, leaves, is_leaf) for child in children])
 
 

@@ -53,6 +53,8 @@ from ..outside.containers import OutsideList
 from ..outside.objects import class_of
 from ..outside.streams import OutsideIterator
 from ..special_methods import is_compared_by_program, special_method
+from ..structured_arrays import StructuredArray
+from ..structured_arrays import type_of as structured_type
 from ..texts.deferred import Deferred, asked
 from .dispatch import call
 from .meanings import implements
@@ -75,6 +77,8 @@ def len_(value: Any) -> Any:
         return method()
     if isinstance(value, CodedArray):
         value = value.codes
+    if isinstance(value, StructuredArray) and not value.form.is_record:
+        value = value.numbers
     if isinstance(value, Rows):
         return value.length
     return value.shape[0] if isinstance(value, DynamicArray) else len(value)
@@ -417,7 +421,7 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return found[0] if all(one is found[0] for one in found) else each(lambda one: isinstance_(one, kinds), value)
     if type(value) is Maybe:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
-    if isinstance(value, (TracedArray, TracedDeque, Deferred)):
+    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray)):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
 
@@ -433,6 +437,8 @@ def type_(*args: Any) -> Any:
     if not others and type(value) is Choice:
         kinds = list(map(type_, value.values))
         return kinds[0] if all(kind is kinds[0] for kind in kinds) else each(type_, value)
+    if not others and isinstance(value, StructuredArray):
+        return structured_type(value)
     if others or not isinstance(value, TracedArray):
         return class_of(type(*args))
     return value.run_time_type

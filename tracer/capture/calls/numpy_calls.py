@@ -15,6 +15,7 @@ from ...recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
 from ...recording.operands import has_traced, prepare
 from ..coded_arrays import are_chosen, call_with_codes, changeable
 from ..loops.stacked_rows import whole_array
+from ..structured_arrays import are_among, call_with_fields
 from .meanings import MEANINGS
 
 # Larger arrays that NumPy makes of what is known stay NumPy's.
@@ -38,6 +39,8 @@ def call_numpy(function: Callable, args: tuple, kwargs: dict) -> Any:
     given = (*args, *kwargs.values())
     if are_chosen(function, args, kwargs):
         return call_with_codes(function, args, kwargs)
+    if are_among(given):
+        return call_with_fields(function, args, kwargs)
     if any(type(one) in (list, tuple) and has_traced(one) for one in given):
         return _of_lists(function, args, kwargs)
     found = function(*args, **kwargs)

@@ -62,11 +62,13 @@ class Surroundings:
     """What a trace knows of the world around the traced function.
 
     ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
-    once the function has returned. ``follow`` and ``class_to_make`` are those of `objects`.
+    once the function has returned. ``follow`` and ``class_to_make`` are those of `objects`,
+    ``structured`` that of `structured_arrays`.
     """
 
     follow: Callable[[Any], Any]
     class_to_make: Callable[[type], type]
+    structured: Callable[[Surroundings, np.ndarray, Path], Any]
 
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
         self.trace, self.policy, self.objects = trace, policy, objects
@@ -80,6 +82,7 @@ class Surroundings:
         self.followed_arguments: list[Any] = []  # containers that are objects with special methods
         self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays
         self._handles: dict[int, TracedArray] = {}
+        self.structured_arrays: dict[int, tuple[Any, Path]] = {}
         self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
         self.names_set_of_classes: set[tuple[type, str]] = set()
         self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
@@ -136,7 +139,7 @@ class Surroundings:
         elif isinstance(value, (bytearray, memoryview, array)) or (
             kind.__module__ in _LIBRARIES and kind not in _NUMPY_FUNCTIONS and hasattr(value, "__dict__")
         ):
-            return self._opaque(value, path)
+            return self.opaque(value, path)
         elif isinstance(path, Argument) and kind is functools.partial:
             self._partial(value, path)
         elif isinstance(path, Argument) and holds_attributes_alone(kind):
@@ -175,14 +178,14 @@ class Surroundings:
         if id(value) not in self._followed:
             made = self.follow(value)
             if made is None:
-                return self._opaque(value, path)
+                return self.opaque(value, path)
             if made is value:
                 return value
             self._followed[id(value)], self._originals[id(made)] = made, value
             self._holders[id(made)] = made, path
         return self._followed[id(value)]
 
-    def _opaque(self, value: Any, path: Path) -> Any:
+    def opaque(self, value: Any, path: Path) -> Any:
         """An object that is read where nobody sees it."""
         self.guard(SameObject(path, value))
         self.remember(value, path)
@@ -225,13 +228,15 @@ class Surroundings:
             self.remember(value, path)
             self.guard_state(value)
             return value
+        if value.dtype.names is not None:
+            return self.structured(self, value, path)
         try:
             array_form(value, path.text)
         except TypeError:
-            return self._opaque(value, path)
-        return self._handle(value, path)
+            return self.opaque(value, path)
+        return self.handle(value, path)
 
-    def _handle(self, value: np.ndarray, path: Path) -> TracedArray:
+    def handle(self, value: np.ndarray, path: Path) -> TracedArray:
         if id(value) in self.aliases:
             self.guard(SameObject(path, value))
             return self.aliases[id(value)]
@@ -274,7 +279,7 @@ class Surroundings:
         else:
             made = container_for(self, value, path)
             if made is None:
-                return self._opaque(value, path)
+                return self.opaque(value, path)
         self._containers[id(value)] = value, made
         self._holders[id(value)] = value, path
         self._holders[id(made)] = made, path
