@@ -15,6 +15,8 @@ nbclient = pytest.importorskip("nbclient")
 kernelspec = pytest.importorskip("ipykernel.kernelspec")
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
+# Each of these is about a library, which may not be installed.
+GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.ipynb"))
 # Pictures differ from one version of matplotlib to the next.
 PICTURES = ("image/png",)
 # The tag of cells that show times, or code for the processor.
@@ -22,12 +24,14 @@ DIFFERS = "machine-dependent"
 
 
 def test_there_are_notebooks():
-    assert NOTEBOOKS
+    assert NOTEBOOKS and GALLERY
 
 
-@pytest.mark.parametrize("path", one_in(6, NOTEBOOKS), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*one_in(6, NOTEBOOKS), *one_in(12, GALLERY)], ids=lambda path: path.stem)
 def test_notebook(path, tmp_path, monkeypatch, request):
     stored = nbformat.read(path, as_version=4)
+    for library in libraries(stored) if path in GALLERY else ():
+        pytest.importorskip(library)
     nbformat.validate(stored)
     notebook = executed(nbformat.from_dict(stored), tmp_path, monkeypatch)
     for number, cell in enumerate(code_cells(notebook), 1):
@@ -52,6 +56,11 @@ def code_cells(notebook):
     return [cell for cell in notebook.cells if cell.cell_type == "code"]
 
 
+def libraries(notebook):
+    """What is imported in it."""
+    return re.findall(r"^(?:from|import) ([\w.]+)", "\n".join(cell.source for cell in code_cells(notebook)), re.MULTILINE)
+
+
 def executed(notebook, folder, monkeypatch):
     """The notebook after all of its cells have run, in a folder of their own."""
     metadata = dict(notebook.metadata)
@@ -65,7 +74,7 @@ def executed(notebook, folder, monkeypatch):
         monkeypatch.setenv(variable, str(folder / variable.lower()))
     resources = {"metadata": {"path": str(folder)}}
     # Raises CellExecutionError unless the cell is tagged raises-exception.
-    nbclient.NotebookClient(notebook, kernel_name="this-python", timeout=60, resources=resources).execute()
+    nbclient.NotebookClient(notebook, kernel_name="this-python", timeout=120, resources=resources).execute()
     notebook.metadata = nbformat.from_dict(metadata)
     for cell in code_cells(notebook):
         cell.metadata.pop("execution", None)  # when it ran

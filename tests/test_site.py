@@ -76,7 +76,8 @@ def site(tmp_path_factory):
 
 
 def test_every_page_of_the_repository_is_in_it(site):
-    sources = [*ROOT.glob("docs/*.md"), *ROOT.glob("docs/operations/*.md"), *ROOT.glob("notebooks/*.ipynb")]
+    patterns = ("docs/*.md", "docs/operations/*.md", "docs/gallery/*.*", "notebooks/*.ipynb")
+    sources = [path for pattern in patterns for path in ROOT.glob(pattern)]
     missing = [one for one in sources if not (site / one.relative_to(ROOT)).with_suffix(".html").exists()]
     assert missing == [ROOT / "docs" / "README.md"]
 

@@ -6,8 +6,22 @@ from both_ways import both_ways
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn import (  # noqa: E402
-    base, cluster, compose, decomposition, feature_selection, gaussian_process, inspection, kernel_approximation, kernel_ridge,
-    linear_model, metrics, model_selection, neighbors, pipeline, preprocessing, svm,
+    base,
+    cluster,
+    compose,
+    decomposition,
+    feature_selection,
+    gaussian_process,
+    inspection,
+    kernel_approximation,
+    kernel_ridge,
+    linear_model,
+    metrics,
+    model_selection,
+    neighbors,
+    pipeline,
+    preprocessing,
+    svm,
 )  # fmt: skip
 
 RNG = np.random.default_rng(0)
