@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from paths import ROOT
-from thinning import one_in
+from thinning import LEFT_TO_CI, one_in
 
 nbformat = pytest.importorskip("nbformat")
 nbclient = pytest.importorskip("nbclient")
@@ -27,7 +27,11 @@ def test_there_are_notebooks():
     assert NOTEBOOKS and GALLERY
 
 
-@pytest.mark.parametrize("path", [*one_in(6, NOTEBOOKS), *one_in(12, GALLERY)], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path",
+    [*one_in(6, NOTEBOOKS), *[pytest.param(path, marks=LEFT_TO_CI) for path in GALLERY]],
+    ids=lambda path: path.stem,
+)
 def test_notebook(path, tmp_path, monkeypatch, request):
     stored = nbformat.read(path, as_version=4)
     for library in libraries(stored) if path in GALLERY else ():

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from both_ways import both_ways
+from thinning import left_to_ci, one_in
 
 optimize = pytest.importorskip("scipy.optimize")
 
@@ -36,7 +37,7 @@ def rosen_hessian(x):
     return H + np.diag(diagonal)
 
 
-@pytest.mark.parametrize("method", ["Nelder-Mead", "Powell", *sorted(GRADIENT)])
+@pytest.mark.parametrize("method", one_in(4, ["Nelder-Mead", "Powell", *sorted(GRADIENT)]))
 @both_ways(rtol=1e-3)
 def test_minimize(jit, method):
     derivatives = {"jac": jit(rosen_gradient)} if method in GRADIENT else {}
@@ -127,7 +128,7 @@ def test_newton_for_many_at_once(jit):
     return optimize.newton(jit(lambda x, a, b: x**a - b), np.array([1.0, 2, 3]), args=(2, np.array([3.0, 4, 5])))
 
 
-@pytest.mark.parametrize("method", ["hybr", "lm", "broyden1", "anderson", "df-sane"])
+@pytest.mark.parametrize("method", one_in(3, ["hybr", "lm", "broyden1", "anderson", "df-sane"]))
 @both_ways(rtol=1e-6)
 def test_root(jit, method):
     @jit
@@ -214,7 +215,7 @@ def test_curve_fit_of_a_surface(jit):
     return [optimize.curve_fit(bump, places, seen, p0=(1, 0, 0, 1))[0] for places in (np.vstack([x, y]), (x, y))]
 
 
-@pytest.mark.slow
+@left_to_ci
 @both_ways(rtol=1e-2, atol=1e-3)
 def test_global_minimizers(jit):
     f, bounds = jit(rosen), [(-2, 2)] * 2

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from both_ways import both_ways
+from thinning import left_to_ci
 
 sklearn = pytest.importorskip("sklearn")
 from sklearn import (  # noqa: E402
@@ -115,7 +116,7 @@ def test_scores(jit):
     )
 
 
-@pytest.mark.slow
+@left_to_ci
 @both_ways()
 def test_scores_in_other_processes(jit):
     score = metrics.make_scorer(jit(lambda truth, guess: np.mean(abs(truth - guess))))
