@@ -10,6 +10,31 @@ from programs_outside import check, registry
 PROGRAMS, program = registry()
 
 
+class Route(dict):
+    pass
+
+
+class Tour(list):
+    pass
+
+
+@program
+def attributes_that_are_called_as_those_of_copies_are(decorate):
+    route, tour = Route(km=3.0), Tour([1.0, 2.0])
+    route.path, route.original, route.unread, route.entries = "north", 2.0, [1], 4
+    tour.path, tour.as_read = "south", 3
+
+    @decorate
+    def f(x):
+        length = len(route.path) + len(tour.path) + route.entries * tour.as_read
+        return x * route["km"] * route.original + tour[0] * len(route.unread), length
+
+    return f, [
+        lambda: route.update(km=5.0), lambda: setattr(route, "path", "northwest"), lambda: setattr(route, "original", 4.0),
+        lambda: route.unread.append(2), lambda: setattr(tour, "as_read", 7), lambda: tour.insert(0, 9.0),
+    ], lambda: (route, tour)  # fmt: skip
+
+
 @program
 def dicts(decorate):
     cfg = {"lr": 0.1, "w": np.ones(3), "name": "a"}

@@ -111,7 +111,7 @@ OUTSIDE_CONTAINERS = (OutsideDict, OutsideList, OutsideDeque)
 
 
 def container_for(surroundings: Surroundings, value: Any, path: Path) -> Any:
-    """What stands for a dict, a list or a deque from outside; None for one whose class has methods of its own for that."""
+    """What stands for a dict, a list or a deque from outside; None for one that is guarded as a whole."""
     kind = type(value)
     following = OutsideDict if isinstance(value, dict) else OutsideList if isinstance(value, list) else OutsideDeque
     if kind is dict and isinstance(path, Attribute) and path.name == "__dict__":
@@ -123,6 +123,8 @@ def container_for(surroundings: Surroundings, value: Any, path: Path) -> Any:
         return None
     made = made_of.__new__(made_of)
     following.__init__(made, surroundings, value, path)
+    if not vars(made).keys().isdisjoint(vars(value)):
+        return None  # the user's attributes have names that the copy needs for itself
     vars(made).update(vars(value))
     return made
 
