@@ -1,5 +1,6 @@
 """What the ordinary run leaves to `.ci/run`: most of many cases of one kind, and what takes long; it is slow, too."""
 
+import itertools
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -15,4 +16,10 @@ def left_to_ci(test: Callable[..., None]) -> Callable[..., None]:
 
 def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
     """The cases as parameters of a test, of which one in so many is ordinary."""
-    return [pytest.param(case, marks=LEFT_TO_CI if place % step else []) for place, case in enumerate(cases)]
+    return one_in_all(step, cases)
+
+
+def one_in_all(step: int, *axes: Iterable[Any]) -> list[Any]:
+    """Likewise the ways to take one of each axis: a step without a divisor in common with an axis goes round on it."""
+    cases = enumerate(itertools.product(*axes))
+    return [pytest.param(*case, marks=LEFT_TO_CI if place % step else []) for place, case in cases]

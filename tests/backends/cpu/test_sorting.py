@@ -5,6 +5,7 @@ import pytest
 from phlox import jit
 from phlox.backends.cpu import quick_sort
 from phlox.backends.cpu.regions import sort, vector_sort
+from thinning import one_in_all
 
 SIZES = (1, 2, 3, 8, 16, 17, 24, 33, 39, 40, 64, 65, 79, 80, 129, 300, 513, 1500, 20_000)
 ORDERS = ("random", "few", "equal", "sorted", "reversed", "pipe", "special", "bits")
@@ -53,8 +54,7 @@ def functions():
     return jit(lambda x: np.sort(x)), jit(lambda x: np.argsort(x, kind="stable")), jit(lambda x, m: np.sort(x[m]))
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "u4", "i2", "u1"])
-@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize(("dtype", "size"), one_in_all(3, ["f8", "f4", "i8", "u4", "i2", "u1"], SIZES))
 def test_every_order(dtype, size):
     random, compiled = np.random.default_rng(size), functions()
     for order in ORDERS:

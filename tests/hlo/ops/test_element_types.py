@@ -17,6 +17,7 @@ from phlox.hlo.operation import HOST_CALL
 from phlox.xla_builder import XlaBuilder
 from retyped_samples import ARRAY_TYPES, retyped_computation, retyped_samples, types_in
 from sample_values import value_of
+from thinning import one_in
 
 # The loops count in the type that is replaced, and end where it holds their limit.
 COUNTED = [t for t in ARRAY_TYPES if t.is_integer and t.bits >= 16]
@@ -64,8 +65,9 @@ RETYPED = [opcode for opcode, record in OPERATIONS.items() if record.samples()]
 
 
 @pytest.mark.parametrize("opcode", RETYPED)
-def test_other_types(opcode):
-    check_all(opcode, programs(opcode, 1)[len(opcode) % STRIDE :: STRIDE])
+@pytest.mark.parametrize("half", one_in(2, range(2)))
+def test_other_types(opcode, half):
+    check_all(opcode, programs(opcode, 1)[len(opcode) % STRIDE + STRIDE * half :: 2 * STRIDE])
 
 
 @pytest.mark.slow

@@ -12,6 +12,7 @@ from phlox.compile.expansion.fourier_tables import filter_length, prime_factors,
 from phlox.hlo import C64, C128, F32, F64, Shape
 from phlox.xla_builder import XlaBuilder
 from sample_values import normal_array
+from thinning import one_in_all
 
 BACKENDS = ["reference", "cpu"]
 PI = np.longdouble("3.14159265358979323846264338327950288")
@@ -41,8 +42,7 @@ def assert_accurate(actual, exact, units=4):
     assert error <= units * np.finfo(actual.dtype).eps, f"{error / np.finfo(actual.dtype).eps} units"
 
 
-@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(("length", "dtype"), one_in_all(3, LENGTHS, [np.complex64, np.complex128]))
 def test_transforms_of_all_lengths(length, dtype):
     x = normal_array(dtype, 2, length) if length < 10000 else normal_array(dtype, 1, length)
     chosen, exact = direct(x)
@@ -53,8 +53,7 @@ def test_transforms_of_all_lengths(length, dtype):
     assert_accurate(run("cpu", x, "IFFT", length)[:, chosen], exact / length)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("length", LENGTHS)
+@pytest.mark.parametrize(("length", "dtype"), one_in_all(3, LENGTHS, [np.float64, np.float32]))
 def test_real_transforms_of_all_lengths(length, dtype):
     x = normal_array(dtype, 2, length) if length < 10000 else normal_array(dtype, 1, length)
     chosen, exact = direct(x)

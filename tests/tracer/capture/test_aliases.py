@@ -5,6 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 from phlox import TracerError, jit
+from thinning import one_in_all
 
 from ...support.undecorated import check
 
@@ -371,8 +372,10 @@ def _same(expected, found):
     return _same(expected["x"], found["x"]) if isinstance(expected, dict) else np.array_equal(expected, found)
 
 
-@pytest.mark.parametrize("head", ["for i in range(n)", "for i in range(40)", "if b[1] > 4"])
-@pytest.mark.parametrize("number", range(len(BODIES) + 2 * len(LISTS)))
+HEADS = ["for i in range(n)", "for i in range(40)", "if b[1] > 4"]
+
+
+@pytest.mark.parametrize(("number", "head"), one_in_all(2, range(len(BODIES) + 2 * len(LISTS)), HEADS))
 def test_orders_of_binding_and_changing(tmp_path, number, head):
     bodies = [*BODIES, *LISTS, *["if b[0] > 4:\n    " + body.replace("\n", "; ") for body in LISTS]]
     ran = 0
