@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from jax_dumps import assert_runs, dumped
 from phlox.hlo import parse_module
+from thinning import one_in
 
 jax = pytest.importorskip("jax")
 jnp, lax, nn, special = jax.numpy, jax.lax, jax.nn, jax.scipy.special
@@ -78,7 +79,7 @@ PROGRAMS = {
 }
 
 
-@pytest.fixture(scope="module", params=PROGRAMS)
+@pytest.fixture(scope="module", params=one_in(2, PROGRAMS))
 def program(request):
     """The arguments of one program, its two dumps, and its results. They are made once for all tests of the program."""
     return dumped(*PROGRAMS[request.param])

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from jitted_calls import compiled
 from phlox import TracerError, jit
+from thinning import one_in_all
 
 from ..support.native_calls import calls_noted
 
@@ -27,8 +28,7 @@ FUNCTIONS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("handling", HANDLING, ids=str)
-@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize(("handling", "function"), one_in_all(3, HANDLING, FUNCTIONS))
 def test_error_states(function, handling):
     def f(x):
         with np.errstate(**({"all": "ignore"} | handling)):

@@ -10,6 +10,7 @@ from phlox.backends.registry import get_backend
 from phlox.hlo import C128, F32, F64, Shape
 from phlox.xla_builder import XlaBuilder
 from sample_values import normal_array
+from thinning import one_in_all
 
 BACKENDS = ["reference", "cpu"]
 DTYPES = [np.float32, np.float64, np.complex64, np.complex128]
@@ -42,9 +43,7 @@ def triangular(dtype, lower, *sizes):
 # --- Cholesky ---
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize(("backend", "dtype", "lower"), one_in_all(3, BACKENDS, DTYPES, [True, False]))
 def test_factors_multiply_to_the_matrix(backend, dtype, lower):
     for sizes in ((1, 1), (2, 2), (5, 5), (2, 3, 16, 16), (33, 33), (2, 130, 130)):
         a = positive_definite(dtype, *sizes)
@@ -100,10 +99,9 @@ def test_large_factors_are_made_of_halves(dtype, lower):
 # --- triangular systems ---
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("left_side", [True, False])
-@pytest.mark.parametrize("lower", [True, False])
+@pytest.mark.parametrize(
+    ("backend", "dtype", "left_side", "lower"), one_in_all(3, BACKENDS, DTYPES, [True, False], [True, False])
+)
 def test_solutions_solve_the_system(backend, dtype, left_side, lower):
     for transpose_a, unit_diagonal, (batch, size, others) in zip(
         itertools.cycle(TRANSPOSES), itertools.cycle([False, False, False, True]), [((), 1, 1), ((), 5, 3), ((2,), 6, 40)] * 4

@@ -9,6 +9,7 @@ from phlox.hlo import BF16, C64, F32, PRED, S32, U8, Shape, scalar_computation
 from phlox.hlo.window import make_window
 from phlox.xla_builder import XlaBuilder
 from sample_values import value_of
+from thinning import one_in_all
 
 DIMENSIONS = (
     (), (1,), (0,), (19,), (1, 1), (0, 3), (3, 0), (5, 1), (1, 18), (2, 17), (1, 1, 1), (2, 0, 3), (2, 1, 5), (3, 2, 9),
@@ -100,8 +101,7 @@ def iotas(b, x, random):
             yield b.Iota(x.shape, d)
 
 
-@pytest.mark.parametrize("family", [elementwise, moved, reduced, indexed, iotas], ids=lambda family: family.__name__)
-@pytest.mark.parametrize("rank", range(6))
+@pytest.mark.parametrize(("rank", "family"), one_in_all(2, range(6), [elementwise, moved, reduced, indexed, iotas]))
 def test_rank(rank, family):
     random = np.random.default_rng(rank)
     b = XlaBuilder("f")

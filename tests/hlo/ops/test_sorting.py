@@ -17,6 +17,7 @@ from phlox.hlo import BF16, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U1
 from phlox.hlo.builder import ascending_order
 from phlox.tracer.functions.sorting import comparator
 from phlox.xla_builder import XlaBuilder
+from thinning import one_in_all
 
 BACKENDS = ["reference", "cpu"]
 METHODS = [
@@ -293,8 +294,7 @@ def agrees(function, *arguments, backends=BACKENDS, exact=False):
 KINDS = [F16, F32, F64, S8, S64, U64, PRED, C128]
 
 
-@pytest.mark.parametrize("element_type", KINDS, ids=str)
-@pytest.mark.parametrize("shape", [(13,), (3, 20), (2, 0), (), (300,)], ids=str)
+@pytest.mark.parametrize(("element_type", "shape"), one_in_all(2, KINDS, [(13,), (3, 20), (2, 0), (), (300,)]), ids=str)
 def test_sort_and_argsort(element_type, shape):
     x = values(element_type, int(np.prod(shape)), 3).reshape(shape)
     for function in (

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import one_in_all
 
 JOINING = {
     "stack": np.stack,
@@ -43,8 +44,7 @@ def same(jitted, function, *args):
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
-@pytest.mark.parametrize("join", JOINING)
-@pytest.mark.parametrize("dimensions", range(len(ROWS)))
+@pytest.mark.parametrize(("dimensions", "join"), one_in_all(3, range(len(ROWS)), JOINING))
 def test_rows_are_joined(join, dimensions):
     def function(x, labels):
         return JOINING[join]([ROWS[dimensions](label, x) for label in np.unique(labels)])

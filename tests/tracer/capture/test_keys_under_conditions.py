@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import one_in_all
 
 
 def dict_items(names, x):
@@ -60,8 +61,10 @@ def taken_out(names, x):
     return list(found), len(found)
 
 
-@pytest.mark.parametrize("function", [dict_items, dict_of_either, counted, summed, in_a_set, taken_out])
-@pytest.mark.parametrize("names", ["aaaaaa", "cbbaaa", "abcabc", "abcdef"])
+FUNCTIONS = [dict_items, dict_of_either, counted, summed, in_a_set, taken_out]
+
+
+@pytest.mark.parametrize(("function", "names"), one_in_all(3, FUNCTIONS, ["aaaaaa", "cbbaaa", "abcabc", "abcdef"]))
 def test_each_key_is_there_once(function, names):
     jitted = jit(function)
     for signs in itertools.product([1.0, -1.0], repeat=len(names)):

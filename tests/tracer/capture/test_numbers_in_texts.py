@@ -80,7 +80,7 @@ def test_floats_of_python_are_shown_as_python_shows_them(specification):
         assert compiled(values) == of_python(values)
 
 
-@pytest.mark.parametrize("specification", INTEGER_SPECIFICATIONS)
+@pytest.mark.parametrize("specification", one_in(2, INTEGER_SPECIFICATIONS))
 def test_integers_are_shown_as_python_shows_them(specification):
     for dtype in (np.int64, np.int32):
         values = np.array([value for value in INTEGERS if np.iinfo(dtype).min <= value <= np.iinfo(dtype).max] * 8, dtype)
