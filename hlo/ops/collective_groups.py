@@ -88,12 +88,12 @@ class Meeting:
         return self.instruction, self.channel_id, self.participants, kind, value, combine
 
 
-def finish(run: Any, operand: Any, shape: AnyShape) -> Arrays | None:
-    """The result of what the start of this done has begun, which left ``operand``, of this shape, for it.
+def finish(run: Any, operand: Any, shape: AnyShape) -> Any:
+    """The value of what the start of this done has begun, which left ``operand``, of this shape, for it.
 
-    None where the program runs on one device, and the operand is the result.
+    Where the program runs on one device, the operand is the value.
     """
-    return finished(run, operand, shape) if run.environment.device_count > 1 else None
+    return one_or_all(finished(run, operand, shape), shape) if run.environment.device_count > 1 else operand
 
 
 def one_or_all(results: Arrays, shape: AnyShape) -> Any:

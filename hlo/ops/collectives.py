@@ -165,8 +165,7 @@ def all_reduce_done(operand):
 
 @all_reduce_done.evaluation
 def _(operand, *, run, shape):
-    results = finish(run, operand, shape)
-    return operand if results is None else one_or_all(results, shape)
+    return finish(run, operand, shape)
 
 
 @all_reduce_done.sampling
@@ -351,8 +350,7 @@ def all_gather_done(operand):
 
 @all_gather_done.evaluation
 def _(operand, *, run, shape):
-    results = finish(run, operand[1], shape)
-    return operand[1] if results is None else one_or_all(results, shape)
+    return finish(run, operand[1], shape)
 
 
 @all_gather.sampling
