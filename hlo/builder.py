@@ -83,7 +83,8 @@ class Builder:
         fit.
         """
         if element_type is None:
-            return self.emit("constant", literal=np.asarray(value))
+            literal = np.asarray(value)
+            return self.emit("constant", literal=literal.astype(literal.dtype.newbyteorder("="), copy=False))
         with np.errstate(all="ignore"):
             if isinstance(value, (np.ndarray, np.generic)):
                 return self.emit("constant", literal=np.asarray(value).astype(element_type.dtype))

@@ -93,6 +93,11 @@ def view(self, dtype=None, type=None):
             self, self.shape, lambda trace, base: base, lambda trace, base, value: value, self.unusual_strides
         )
     target = hlo.element_type_of(promotion.native(dtype))
+    if not hlo.as_dtype(dtype).isnative:
+        raise NotImplementedError(
+            f"a view of a traced array as {hlo.as_dtype(dtype)}, in the other byte order, is not implemented. "
+            f"Fix: .view({str(target.dtype)!r}).byteswap()"
+        )
     source = self.element_type
     if target is source:
         return self.view()
