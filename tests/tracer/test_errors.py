@@ -162,7 +162,6 @@ def test_arguments_leaked_between_functions():
         (np.matrix([[1.0]]), r"argument x\['v'\]\[0\] is a numpy.*matrix.*np.asarray"),
         (np.ma.array([1.0]), r"argument x\['v'\]\[0\].*filled"),
         (np.array([None]), r"argument x\['v'\]\[0\] has dtype object"),
-        (np.zeros(1, [("a", float)]), "fields"),
         (np.zeros(1, np.longdouble), "float64"),
         (np.longdouble(1), "float64"),
         (np.polynomial.Polynomial([1.0]), None),
