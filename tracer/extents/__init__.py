@@ -4,6 +4,7 @@ Importing this package fills the table `phlox.tracer.recording.function_tables.D
 """
 
 from . import (  # noqa: F401
+    bits,
     choosing,
     composed,
     counting,

@@ -89,18 +89,21 @@ def unique(ar, return_index=False, return_inverse=False, return_counts=False, ax
 
 def _sorted_slices(array: TracedArray, axis: int) -> tuple[TracedArray, Sorted]:
     """The slices along an axis in order, by their elements from the first one on; the positions are those of a line."""
-    if isinstance(array, DynamicArray):
-        raise NotImplementedError("np.unique with axis= of an array whose size is known at run time only is not implemented")
     trace, slices = require_trace(array), np.moveaxis(array, axis, 0)
+    sizes = _sizes(trace, slices)
+    if sizes.keys() - {0}:
+        raise NotImplementedError("np.unique of slices whose own sizes are known at run time only is not implemented")
+    slices = slices.padded(trace) if sizes else slices
     count = slices.shape[0]
     if not slices.size:
         raise NotImplementedError("np.unique with axis= of an array without elements is not implemented for traced arrays")
-    rows = slices.reshape((count, -1))
-    order = np.lexsort(tuple(rows[:, number] for number in reversed(range(rows.shape[1]))))
+    rows, inside = slices.reshape((count, -1)), valid(trace, (count,), sizes)
+    keys = [rows[:, number] for number in reversed(range(rows.shape[1]))]
+    order = FUNCTIONS[np.lexsort]([*keys, ~inside] if sizes else keys)
     ordered = rows[order]
     differ = np.any(ordered[1:] != ordered[:-1], axis=1)
-    first = np.concatenate([np.ones_like(differ, shape=(1,)), differ])
-    positions = FUNCTIONS[np.arange](count)
+    first = np.concatenate([np.ones_like(differ, shape=(1,)), differ]) & inside
+    positions = dynamic(trace, FUNCTIONS[np.arange](count), sizes)
     return positions, Sorted(slices[order], order, first, _count(trace, positions))
 
 

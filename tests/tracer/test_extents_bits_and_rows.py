@@ -1,0 +1,81 @@
+"""Packed bits, and unique rows, of arrays whose sizes are known at run time only, against NumPy, on both backends."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from phlox import jit
+
+from ..support.extents import check
+
+RANDOM = np.random.default_rng(0)
+
+
+def packed(x):
+    bits = x[x > 0] > 2
+    return np.packbits(bits), np.packbits(bits, bitorder="little"), np.packbits(x[x > 0].astype(np.int64) & 1)
+
+
+def packed_along_axes(x):
+    rows, columns = x[x[:, 0] > 0] > 2, x[:, x[0] > 0]
+    return (
+        np.packbits(rows, axis=0),
+        np.packbits(rows, axis=1, bitorder="little"),
+        np.packbits(rows),
+        np.packbits(columns, axis=1),
+    )
+
+
+def unpacked(x):
+    y = x[x > 0].astype(np.uint8)
+    return np.unpackbits(y), np.unpackbits(y, bitorder="little"), np.unpackbits(y[:, None], axis=1, count=-3)
+
+
+def unpacked_in_a_known_number(x):
+    y = x[x >= x[0]].astype(np.uint8)  # at least one: NumPy leaves the memory of none as it finds it
+    return np.unpackbits(y, count=5), np.unpackbits(y, count=100), np.unpackbits(y[:, None], axis=1, count=5)
+
+
+def there_and_back(x):
+    bits = x[x > 0] > 2
+    return np.unpackbits(np.packbits(bits))[: len(bits)].astype(bool)
+
+
+@pytest.mark.parametrize("function", [packed, unpacked, unpacked_in_a_known_number, there_and_back])
+def test_bits_of_a_line(function):
+    contents = [RANDOM.integers(-9, 16, 20) for _ in range(3)]
+    check(function, contents[0], again=[(one,) for one in (*contents[1:], np.zeros(20, int), np.arange(1, 21))])
+
+
+def test_bits_along_an_axis():
+    contents = [RANDOM.integers(-3, 6, (11, 12)) for _ in range(3)]
+    check(packed_along_axes, contents[0], again=[(one,) for one in (*contents[1:], -np.ones((11, 12), int))])
+
+
+def test_bits_that_are_refused():
+    x = np.arange(4)
+    with pytest.raises(NotImplementedError, match="negative count"):
+        jit(lambda x: np.unpackbits(x[x > 1].astype(np.uint8), count=-1))(x)
+    with pytest.raises(TypeError, match="integer or boolean"):
+        jit(lambda x: np.packbits(x[x > 1] * 1.0))(x)
+
+
+def rows(x):
+    y = x[x[:, 0] > 0]
+    return np.unique(y, axis=0), *np.unique(y, axis=0, return_index=True, return_inverse=True, return_counts=True)
+
+
+def columns(x):
+    return np.unique(x[:, x[0] > 0], axis=1, return_counts=True)
+
+
+def tables(x):
+    y = x[x[:, 0] > 0].reshape(-1, 2, 2)
+    return np.unique(y, axis=0), np.unique(y > 1, axis=0)
+
+
+@pytest.mark.parametrize("function", [rows, columns, tables])
+@pytest.mark.parametrize("dtype", [int, float])
+def test_unique_slices(function, dtype):
+    contents = [RANDOM.integers(0, 3, (12, 4)).astype(dtype) for _ in range(3)]
+    check(function, contents[0], again=[(one,) for one in (*contents[1:], np.zeros((12, 4), dtype), np.ones((12, 4), dtype))])
