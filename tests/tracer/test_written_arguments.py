@@ -86,6 +86,26 @@ def test_the_executable_leaves_its_arguments_alone():
     assert x[5] == 1.0
 
 
+@pytest.mark.parametrize("size", [2, 300, 2048, 2049, 1 << 17])
+def test_what_may_fail_is_written_behind_the_program_from_memory_of_any_size(size):
+    def halves(a, c, table, k):
+        a[k] = 1.0
+        c[:] = a[::-1] * 2
+        table[k] = table.get(k, 0) + 1
+        return c[0]
+
+    compiled, tables = jit(halves), ({3: 5}, {3: 5})
+    ours, theirs = ((np.arange(float(size)), np.ones(size), table) for table in tables)
+    for k in (0, 1, 1, size - 1, -1, size, 0):
+        if k < size:
+            assert compiled(*ours, k) == halves(*theirs, k)
+        else:
+            for function, arguments in ((compiled, ours), (halves, theirs)):
+                with pytest.raises(IndexError):
+                    function(*arguments, k)
+        assert all(map(np.array_equal, ours[:2], theirs[:2])) and list(ours[2].items()) == list(theirs[2].items())
+
+
 def test_arrays_of_other_layouts_and_read_only_ones():
     fortran, reversed_ = np.zeros((6, 2), order="F"), np.zeros(6)[::-1]
     set_two = jit(lambda a: a.__setitem__(1, 2.0))

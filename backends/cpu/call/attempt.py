@@ -13,6 +13,8 @@ from __future__ import annotations
 # memory that is copied into an argument, or read by native code alone.
 RESULT_ARRAY, RESULT_SIZED_ARRAY, RESULT_ARRAY_CONTENTS, RESULT_SCALAR, RESULT_FLOAT, RESULT_INTEGER, RESULT_TRUTH = range(7)
 RESULT_COMPLEX, RESULT_CODE, RESULT_SCALAR_CONTENTS, RESULT_HIDDEN = range(7, 11)
+# What arrays of which no object is made are, where their memory lies in the frame of the call.
+IN_FRAME = {RESULT_ARRAY: RESULT_HIDDEN, RESULT_ARRAY_CONTENTS: RESULT_SCALAR_CONTENTS}
 # Those that become Python's numbers, in the order of `call_signature.PYTHON_RESULTS`.
 PYTHON_NUMBERS = (RESULT_FLOAT, RESULT_INTEGER, RESULT_TRUTH, RESULT_COMPLEX, RESULT_CODE)
 
@@ -170,7 +172,7 @@ allocated:
   store ptr %new_data, ptr %memory_at
   br label %result_done
 scalar_memory:
-  %scalar_offset = shl i64 %result, 4
+  %scalar_offset = field i64 %result_record, Result_offset
   %scalar_at = getelementptr i8, ptr %frame, i64 %scalar_offset
   store ptr %scalar_at, ptr %memory_at
   br label %result_done

@@ -27,7 +27,7 @@ from . import (
 _PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, texts, shown, entries, new_entries, python_calls)
 
 # In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
-SMALL_FRAME = 1 << 11
+SMALL_FRAME = 1 << 12
 
 # The functions of CPython and NumPy that the code calls, through a global of the same name that is filled at load.
 FUNCTIONS = (

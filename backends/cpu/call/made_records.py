@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 class Result(ctypes.Structure):
     """What a result is made of. allocate: a function with the type of PyArray_Empty; size: where the size along the first
     dimension stands in the frame; bytes: the size of the contents, or of what lies along the other dimensions; target: the slot
-    of the array that is changed.
+    of the array that is changed; offset: where the memory lies in the frame, of those of which no object is made before.
     """
 
     _fields_ = [
@@ -35,6 +35,7 @@ class Result(ctypes.Structure):
         ("size", c_int64),
         ("bytes", c_int64),
         ("target", c_int64),
+        ("offset", c_int64),
     ]
 
 

@@ -43,6 +43,9 @@ from .call_signature import (
     ValueGuard,
 )
 
+# Larger arrays have memory of their own, of which large ones come from the pool.
+MOST_IN_FRAME = 1 << 14
+
 
 class Argument(ctypes.Structure):
     """A guard. expected: the object's type, or a static object; slot: where the address of the data is noted.
@@ -351,7 +354,7 @@ class Builder:
         # The frame: memory of scalar results (16 bytes each, at the front, for alignment), pointers to the data, for each of
         # them a cell for a value that has to be converted, numbers that are parts of arrays, pointers to the memory of the
         # results, the result objects, objects that may stand at several places, what stands at the places of the call, the
-        # stack of the steps, what is saved.
+        # stack of the steps, what is saved, memory of arrays that are only read.
         sizes = {
             "data": self.pointers,
             "cells": self.pointers,
@@ -366,6 +369,7 @@ class Builder:
         offsets, end = {}, 16 * len(results)
         for part, size in sizes.items():
             offsets[part], end = end, end + 8 * size
+        end = _put_in_frame(results, signature, {one.number for one in steps if one.kind == "result"}, end)
         tables = {}
         saved = [Saved(address, size) for address, size in put_back]
         for name, records in (("arguments", arguments), ("apart", apart), ("steps", taken), ("put_back", saved)):
@@ -401,3 +405,15 @@ class Builder:
             variables_end=variables_at + 24 * len(variables),
             **tables,
         )
+
+
+def _put_in_frame(results: Sequence[made_records.Result], signature: CallSignature, seen: set[int], end: int) -> int:
+    """Gives the results their places in a frame of this end; returns the new one. seen: those whose objects steps ask for."""
+    for number, (record, result) in enumerate(zip(results, signature.results)):
+        record.offset = 16 * number
+        kind = attempt.IN_FRAME.get(record.kind)
+        if kind is not None and number not in seen and signature.result_structure == "steps" and result.nbytes <= MOST_IN_FRAME:
+            # As NumPy's memory is, which costs more than all else of a short call.
+            record.offset = -(-end // 16) * 16
+            record.kind, end = kind, record.offset + result.nbytes
+    return end
