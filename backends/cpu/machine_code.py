@@ -28,7 +28,18 @@ def _compiled(llvm_ir: str, target: Target) -> bytes:
     # Closed here, because an interrupt that comes while a finalizer closes it would be lost.
     with binding.parse_assembly(llvm_ir, binding.create_context()) as module:
         module.verify()  # on wrong code the code generator would end the process; it takes 1/300 of its time
-        return bytes(compiling_machine(target).emit_object(module))
+        machine = compiling_machine(target)
+        if "alwaysinline" in llvm_ir:
+            _inline(module, machine)
+        return bytes(machine.emit_object(module))
+
+
+def _inline(module: binding.ModuleRef, machine: binding.TargetMachine) -> None:
+    """Puts functions that say so to where they are called, which the code generator does not do."""
+    passes = binding.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    with binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=0)) as builder:
+        passes.run(module, builder)
 
 
 class LoadedCode:

@@ -222,13 +222,13 @@ done:
   ret ptr null
 }
 
-define internal void @retain(ptr %object) {
+define internal void @retain(ptr %object) alwaysinline {
   %increment = load ptr, ptr @Py_IncRef
   tail call void %increment(ptr %object)
   ret void
 }
 
-define internal void @drop(ptr %object) {
+define internal void @drop(ptr %object) alwaysinline {
   %decrement = load ptr, ptr @Py_DecRef
   tail call void %decrement(ptr %object)
   ret void

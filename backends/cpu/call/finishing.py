@@ -75,7 +75,7 @@ FUNCTIONS = (
 ASSEMBLY = """
 ; The code of the first of the results that tell of an error, 0 where none does. Its lower half decides; the upper half is the
 ; code's only where the result is an s64.
-define internal i64 @first_error(ptr %entry, ptr %frame) {
+define internal i64 @first_error(ptr %entry, ptr %frame) alwaysinline {
 start:
   %first = field ptr %entry, Entry_errors
   %end = field ptr %entry, Entry_errors_end
@@ -99,7 +99,7 @@ none:
 }
 
 ; The object of a result whose memory holds a Python number, or NULL with an exception set.
-define internal ptr @python_number(i64 %kind, ptr %value_at) {
+define internal ptr @python_number(i64 %kind, ptr %value_at) alwaysinline {
   switch i64 %kind, label %truth [ i64 RESULT_FLOAT, label %float
                                    i64 RESULT_INTEGER, label %integer
                                    i64 RESULT_CODE, label %code
@@ -138,7 +138,7 @@ truth:
 
 ; The object that is made of memory which a kernel fills, as a `Result` says: a number, a scalar, or a new array. NULL with an
 ; exception set.
-define internal ptr @object_of(ptr %record, ptr %data) {
+define internal ptr @object_of(ptr %record, ptr %data) alwaysinline {
   %kind = field i64 %record, Result_kind
   %dtype = field ptr %record, Result_dtype
   switch i64 %kind, label %number [ i64 RESULT_ARRAY, label %array
@@ -217,7 +217,7 @@ done:
 }
 
 ; A tuple of objects, whose references it takes over, or NULL with an exception set; they are the caller's then.
-define internal ptr @tuple_of(ptr %objects, i64 %count) {
+define internal ptr @tuple_of(ptr %objects, i64 %count) alwaysinline {
 start:
   ; The collector must not see one with empty places: nothing is called before it is filled.
   %new_tuple = load ptr, ptr @PyTuple_New
@@ -310,7 +310,7 @@ failed:
 }
 
 ; Takes the steps of an entry; returns the object that they leave, or NULL with an exception set.
-define internal ptr @take_steps(ptr %entry, ptr %frame, ptr %objects, ptr %places) {
+define internal ptr @take_steps(ptr %entry, ptr %frame, ptr %objects, ptr %places) alwaysinline {
 start:
   %stack_offset = field i64 %entry, Entry_stack_offset
   %stack = getelementptr i8, ptr %frame, i64 %stack_offset

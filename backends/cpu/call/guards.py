@@ -35,7 +35,7 @@ no:
 }
 
 ; Whether a context variable is this object, None where it is not set, or what is as good. What Python raises stands.
-define internal i1 @variable_is(ptr %variable, ptr %wanted, ptr %as_good) {
+define internal i1 @variable_is(ptr %variable, ptr %wanted, ptr %as_good) alwaysinline {
   %found_at = alloca ptr
   store ptr null, ptr %found_at
   %get = load ptr, ptr @PyContextVar_Get
@@ -57,7 +57,7 @@ yes:
 }
 
 ; Whether an ndarray has the flags, rank, dtype and dimensions of a guard.
-define internal i1 @array_fits(ptr %guard, ptr %array) {
+define internal i1 @array_fits(ptr %guard, ptr %array) alwaysinline {
 start:
   %mask = field i32 %guard, Argument_flags
   %all_flags = field i32 %array, ARRAY_FLAGS

@@ -188,7 +188,7 @@ no:
 }
 
 ; The record of a column of the new entries.
-define internal ptr @column_of(ptr %record, i64 %number) {
+define internal ptr @column_of(ptr %record, i64 %number) alwaysinline {
   %columns = field ptr %record, Contents_columns
   %offset = mul i64 %number, Numbers_SIZE
   %column = getelementptr i8, ptr %columns, i64 %offset
@@ -196,7 +196,7 @@ define internal ptr @column_of(ptr %record, i64 %number) {
 }
 
 ; Whether what was read of a dict is kept for the next call. Nothing is kept until it has got its new entries.
-define internal i1 @is_kept(ptr %kept, ptr %holder, ptr %read) {
+define internal i1 @is_kept(ptr %kept, ptr %holder, ptr %read) alwaysinline {
 start:
   %keeps_none = icmp eq ptr %kept, null
   br i1 %keeps_none, label %no, label %compare
@@ -243,7 +243,8 @@ note:
 
 ; The first row from one on that may differ from what it was before; the last one if none does. For each column the last one
 ; that was found is noted.
-define internal i64 @next_difference(ptr %record, ptr %before, ptr %memory, ptr %differences, i64 %first, i64 %end) {
+define internal i64 @next_difference(ptr %record, ptr %before, ptr %memory, ptr %differences, i64 %first, i64 %end)
+    alwaysinline {
 start:
   %count = field i64 %record, Contents_count
   br label %next
@@ -282,7 +283,7 @@ all:
 }
 
 ; Where bytes behind a position begin to differ, which may be up to 7 of them before; the end if they are the same until there.
-define internal i64 @first_difference(ptr %one, ptr %other, i64 %begin, i64 %end) {
+define internal i64 @first_difference(ptr %one, ptr %other, i64 %begin, i64 %end) alwaysinline {
 start:
   br label %next_byte
 next_byte:
@@ -312,7 +313,7 @@ found:
 }
 
 ; Whether the numbers of some columns are the same in a row from before and in a new one.
-define internal i1 @same_numbers(ptr %record, ptr %before, ptr %memory, i64 %old, i64 %new, i64 %first, i64 %end) {
+define internal i1 @same_numbers(ptr %record, ptr %before, ptr %memory, i64 %old, i64 %new, i64 %first, i64 %end) alwaysinline {
 start:
   br label %next
 next:

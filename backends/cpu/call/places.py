@@ -295,7 +295,7 @@ no:
 }
 
 ; Reads all places of an entry, and whether all pass their guards. If so the call owns references to what stands there.
-define internal i1 @take_places(ptr %entry, ptr %args, ptr %data, i64 %cells_distance, ptr %places) {
+define internal i1 @take_places(ptr %entry, ptr %args, ptr %data, i64 %cells_distance, ptr %places) alwaysinline {
 start:
   %count = field i64 %entry, Entry_place_count
   %records = field ptr %entry, Entry_places
@@ -433,7 +433,7 @@ no:
 }
 
 ; Whether memory that is changed in place is memory of its own.
-define internal i1 @are_apart(ptr %entry, ptr %data) {
+define internal i1 @are_apart(ptr %entry, ptr %data) alwaysinline {
 start:
   %first = field ptr %entry, Entry_apart
   %end = field ptr %entry, Entry_apart_end

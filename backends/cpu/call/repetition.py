@@ -8,7 +8,7 @@ FUNCTIONS = ("PyContextVar_Reset", "PyContextVar_Set", "PyErr_Fetch", "PyErr_Res
 ASSEMBLY = """
 ; Lets a context variable be a new list; notes that, and the token that takes it back, NULL where there is none. Whether nothing
 ; was raised.
-define internal i1 @begin_noting(ptr %entry, ptr %noted_at) {
+define internal i1 @begin_noting(ptr %entry, ptr %noted_at) alwaysinline {
 start:
   %token_at = getelementptr ptr, ptr %noted_at, i64 1
   store ptr null, ptr %noted_at
@@ -41,7 +41,7 @@ raised:
 
 ; Ends this, and hands on the list where Python makes the call again. An exception that is set stays so, before one that is
 ; raised here. Whether nothing was raised here.
-define internal i1 @end_noting(ptr %entry, ptr %noted_at, i1 %is_made_again) {
+define internal i1 @end_noting(ptr %entry, ptr %noted_at, i1 %is_made_again) alwaysinline {
 start:
   %type_at = alloca ptr
   %value_at = alloca ptr
@@ -87,7 +87,7 @@ fine:
 }
 
 ; Copies the memory that is to be as it was where Python takes the call to the frame, or from there.
-define internal void @copy_saved(ptr %entry, ptr %frame, i1 %is_to_frame) {
+define internal void @copy_saved(ptr %entry, ptr %frame, i1 %is_to_frame) alwaysinline {
 start:
   %first = field ptr %entry, Entry_put_back
   %end = field ptr %entry, Entry_put_back_end

@@ -261,7 +261,7 @@ found:
 }
 
 ; Appends the object of a part to a list; whether that was possible, otherwise an exception is set.
-define internal i1 @append_part(ptr %part, ptr %memory, i64 %row, ptr %list, ptr %stack) {
+define internal i1 @append_part(ptr %part, ptr %memory, i64 %row, ptr %list, ptr %stack) alwaysinline {
   %object = call ptr @part_in_row(ptr %part, ptr %memory, i64 %row, ptr %stack)
   %no_object = icmp eq ptr %object, null
   br i1 %no_object, label %no, label %append
@@ -308,7 +308,7 @@ no:
 }
 
 ; The s64 in a row of a result whose address stands in memory at this offset; where that is negative another number.
-define internal i64 @number_in(ptr %memory, i64 %offset, i64 %row, i64 %otherwise) {
+define internal i64 @number_in(ptr %memory, i64 %offset, i64 %row, i64 %otherwise) alwaysinline {
   %is_known = icmp slt i64 %offset, 0
   br i1 %is_known, label %known, label %read
 known:
@@ -322,7 +322,7 @@ read:
 }
 
 ; Where the numbers of a row of a column lie.
-define internal ptr @numbers_at(ptr %numbers, ptr %memory, i64 %row) {
+define internal ptr @numbers_at(ptr %numbers, ptr %memory, i64 %row) alwaysinline {
   %column_offset = field i64 %numbers, Numbers_column
   %stride = field i64 %numbers, Numbers_stride
   %column_at = getelementptr i8, ptr %memory, i64 %column_offset
@@ -333,7 +333,7 @@ define internal ptr @numbers_at(ptr %numbers, ptr %memory, i64 %row) {
 }
 
 ; The object of a leaf in a row of its columns, or NULL with an exception set.
-define internal ptr @leaf_in_row(ptr %leaf, ptr %memory, i64 %row) {
+define internal ptr @leaf_in_row(ptr %leaf, ptr %memory, i64 %row) alwaysinline {
 start:
   %narrow = alloca [2 x float], align 8
   %codes_offset = field i64 %leaf, Part_codes
