@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import operator
-from collections import deque
 from collections.abc import Callable, KeysView, Sequence, ValuesView
 from typing import Any
 
 import numpy as np
 
-from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
-from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import LeftToPython
 from . import made_iterators, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
@@ -25,21 +21,20 @@ from .choices import Choice, Maybe
 from .coded_arrays import CodedArray
 from .copies import note_copies, require_identity
 from .distribution import condition, each, truth_of
-from .entries import has_open_keys, is_open_dict
+from .entries import has_open_keys
 from .items import changed, delitem, getitem, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
 from .keys.sets import set_of
 from .keys.views import DictView, holds_in_view
 from .library import iterators
-from .lists import access as list_access
 from .lists import comparisons
 from .lists.references import row_behind
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
 from .loops.comprehensions import generated, listed
 from .loops.generators import TracedGenerator
-from .loops.iteration import TracedRange, in_range, is_of_open_length
+from .loops.iteration import TracedRange, in_range
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
@@ -47,12 +42,12 @@ from .origins import is_shared_by_names, may_be_one, merged_from
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
-from .printing import Spread
 from .special_methods import special_method
-from .texts.deferred import Deferred, DeferredParts, asked, is_open, unpacked_parts
+from .texts.deferred import Deferred, asked, is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
 from .tries import finally_, try_
+from .unpacking import is_sequence, known_to_python, pairs_of, spread, spread_text, starred, tuple_of, unpacked, zipped
 
 __all__ = [
     "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined", "combined_in_place",
@@ -323,99 +318,6 @@ def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) ->
     one, other = first[0], second[0]
     is_equal = True if one is other else equal(one, other)
     return choose(is_equal, lambda: _in_lexical_order(name, first[1:], second[1:]), lambda: _as_bool(ordered(name, one, other)))
-
-
-def unpacked(value: Any, before: int, behind: int | None) -> Any:
-    """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
-    if isinstance(value, DynamicArray) and behind is None and value.bounds.is_dynamic(0):
-        return _rows_of_array(value, before)
-    value = value if type(value) is tuple else starred(value)
-    if type(value) is DeferredParts:
-        return unpacked_parts(value, before, behind)
-    return list_access.unpacked(value, before, behind) if is_open_list(value) else value
-
-
-def _rows_of_array(value: DynamicArray, count: int) -> list[Any]:
-    """So many rows of an array; the call raises ValueError where it has another number of them."""
-    size, last = list_access.instruction_of(value.shape[0]), value.bounds.dimensions[0] - 1
-    if last < 0 < count:
-        raise ValueError(f"not enough values to unpack (expected {count}, got 0)")
-    for few in range(count):
-        error = ValueError(f"not enough values to unpack (expected {count}, got {few})")
-        list_access.fail_where(hlo.eq(size, few), error)
-    list_access.fail_where(hlo.gt(size, count), ValueError(f"too many values to unpack (expected {count})"))
-    return [value[min(place, last)] for place in range(count)]
-
-
-def is_sequence(value: Any, count: int, or_more: bool) -> Any:
-    """Whether a pattern of this many elements, or of more, is one for a value."""
-    is_one = isinstance(value, (Sequence, deque)) and not isinstance(value, (str, bytes, bytearray))
-    if not is_one:
-        return False
-    length = call(len, value)
-    return length >= count if or_more else length == count
-
-
-def known_to_python(value: Any) -> Any:
-    """The subject of a ``match`` statement that Python runs."""
-    if _meets_traced(value):
-        form = "a guard that binds names of its pattern anew, or more than 8 alternatives that bind names"
-        raise NotImplementedError(f"a match statement on traced values has {form}: write such a case as two, or as `if`")
-    return value
-
-
-def _meets_traced(value: Any, depth: int = 4) -> bool:
-    """Whether patterns may come to a traced value, be it known or not: it is no float for them."""
-    if isinstance(value, TracedArray) or depth == 0:
-        return isinstance(value, TracedArray)
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
-    return any(_meets_traced(part, depth - 1) for part in (*parts, *built_in_getattr(value, "__dict__", {}).values()))
-
-
-def spread(value: Any) -> Any:
-    """What stands behind a star among elements or arguments."""
-    value = starred(value)
-    return list_access.elements_of(value) if is_open_list(value) else value
-
-
-def spread_text(value: Any) -> Any:
-    """What stands behind a star among what is printed: of what has as many elements as the program decides, these in one."""
-    value = starred(value)
-    if not is_open_list(value) or isinstance(call(len, value), int):
-        return spread(value)
-    return (Spread(value),)
-
-
-def zipped(function: Any, value: Any) -> Any:
-    """``zip(*value)``, if the function is `zip`; of two and more elements `max` and `min` say what they say of the list."""
-    value = starred(value)
-    if is_open_list(value) and not isinstance(length := call(len, value), int):
-        if function is zip:
-            return iter(list_access.zipped(value))
-        if function is max or function is min:
-            trace = require_trace()
-            trace.add_error_flag((length < 2).instruction(trace), LeftToPython, f"{function.__name__} of one element or none")
-            return call(function, value)
-    return call(function, *spread(value))
-
-
-def starred(value: Any) -> Any:
-    """What stands behind a star in a list: of what has as many elements as the program decides, these as a list."""
-    made_iterators.require_made_here(value)
-    value = made_iterators.taken(value)
-    is_gone_over = has_open_keys(value) or type(value) is DictView or special_method(value, "__iter__") is not None
-    is_gone_over = is_gone_over or is_of_open_length(value) and not is_open_list(value)
-    return call(list, value) if is_gone_over else value
-
-
-def tuple_of(elements: list[Any]) -> tuple:
-    """A tuple that is written down with stars in it."""
-    return tuple(elements)
-
-
-def pairs_of(value: Any) -> Any:
-    """What stands behind two stars in a dict that is written down."""
-    return dicts.items(value).listed() if is_open_dict(value) else value.items()
 
 
 def _not_followed(name: str) -> Callable[..., Any]:
