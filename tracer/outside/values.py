@@ -59,3 +59,10 @@ def are_equal(one: Any, other: Any) -> bool:
     if isinstance(one, tuple):
         return len(one) == len(other) and all(map(are_equal, one, other))
     return bool(one == other) and (not is_library_value(one) or repr(one) == repr(other))
+
+
+def decimal_context() -> str:
+    """What decides in this thread about the digits of results of Decimals, and about their errors."""
+    context = decimal.getcontext()
+    trapped = sorted(signal.__name__ for signal, is_raised in context.traps.items() if is_raised)
+    return f"{context.prec} {context.rounding} {context.Emin} {context.Emax} {context.capitals} {context.clamp} {trapped}"

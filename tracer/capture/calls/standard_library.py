@@ -20,6 +20,7 @@ import numpy as np
 
 from ...calls.outside_state import look
 from ...outside.ownership import is_of_the_user
+from ...outside.values import decimal_context
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced
 from .. import made_iterators, places
@@ -259,13 +260,9 @@ def groupby(iterable: Any, key: Callable | None = None) -> Any:
 # --- classes ---
 
 
-def _decimal_context() -> str:
-    return repr(decimal.getcontext())
-
-
 @implements(decimal.Decimal)
 def decimal_(*args: Any, **kwargs: Any) -> decimal.Decimal:
-    look(_decimal_context)
+    look(decimal_context)
     return decimal.Decimal(*args, **kwargs)
 
 

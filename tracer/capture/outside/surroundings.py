@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import functools
 import operator
 import types
@@ -33,9 +34,9 @@ from ...outside.guards import (
     is_open_to_others,
 )
 from ...outside.ownership import belongs_to_the_user, holds_attributes_alone, is_looked_into
-from ...outside.paths import MISSING, Argument, Attribute, Fixed, Item, Objects, Path
+from ...outside.paths import MISSING, Argument, Attribute, Called, Fixed, Item, Objects, Path
 from ...outside.policy import HiddenNeeded, Policy
-from ...outside.values import is_value
+from ...outside.values import decimal_context, is_value
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import LeakedArrayError, TracerError
@@ -114,6 +115,8 @@ class Surroundings:
             return self._number(value, path)
         if is_value(value):
             self.guard(SameValue(path, value))
+            if kind is decimal.Decimal:
+                self.guard(SameValue(Called(decimal_context), decimal_context()))
         elif kind is types.FunctionType:
             self._function(value, path)
         elif kind is types.MethodType:
