@@ -79,3 +79,24 @@ def tables(x):
 def test_unique_slices(function, dtype):
     contents = [RANDOM.integers(0, 3, (12, 4)).astype(dtype) for _ in range(3)]
     check(function, contents[0], again=[(one,) for one in (*contents[1:], np.zeros((12, 4), dtype), np.ones((12, 4), dtype))])
+
+
+WEIGHTED = {
+    "bincount": lambda x, w: np.bincount(x, weights=w),
+    "average": lambda x, w: np.average(x, weights=w),
+    "average along an axis": lambda x, w: np.average(x, weights=w, axis=0),
+    "histogram": lambda x, w: np.histogram(x, weights=w),
+    "histogramdd": lambda x, w: np.histogramdd(np.stack([x, x], axis=1), bins=3, weights=w),
+    "histogram2d": lambda x, w: np.histogram2d(x, x, bins=3, weights=w),
+}
+
+
+@pytest.mark.parametrize("name", WEIGHTED)
+def test_one_weight_is_not_one_for_each(name):
+    """Of a mask's elements there may be one, which is not repeated as in an operation."""
+    function, x, w = WEIGHTED[name], np.arange(1, 13) % 5, np.linspace(1, 3, 12)
+    masks = [np.arange(12) < count for count in (6, 1, 7, 12)]
+    again = [(x, w, first, second) for first in masks for second in masks]
+    check(lambda x, w, first, second: function(x[first], w[second]), x, w, masks[0], masks[0], again=again, backends=("cpu",))
+    check(lambda x, w, first: function(x[first], w), x, w, masks[0], again=[(x, w, one) for one in masks], backends=("cpu",))
+    check(lambda x, w, first: function(x, w[first]), x, w, masks[0], again=[(x, w, one) for one in masks], backends=("cpu",))

@@ -8,7 +8,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
-from ..recording.operands import normalize_axis
+from ..recording.operands import normalize_axis, require_same_shape
 from .bounds import bounded, require_known_at_run_time
 from .broadcasting import as_array, fail_if, with_bound
 from .creation import zeros
@@ -68,11 +68,10 @@ def bincount(x, /, weights=None, minlength=0):
         raise ValueError("'minlength' must not be negative")
     if weights is not None:
         weights = as_array(weights).astype(np.float64)
+        require_same_shape(x, weights, ValueError, "The weights and list don't have the same length.")
         if isinstance(weights, DynamicArray) or isinstance(x, DynamicArray):
             weights = weights + np.zeros_like(x, np.float64)
             weights = weights.filled(trace, 0) if isinstance(weights, DynamicArray) else weights
-        elif weights.shape != x.shape:
-            raise ValueError("The weights and list don't have the same length.")
     numbers = (x.filled(trace, 0) if isinstance(x, DynamicArray) else x).astype(np.int64)
     if weights is not None:
         weights = with_bound(weights, 0, weights.shape[0], numbers.shape[0])

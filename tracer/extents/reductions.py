@@ -11,7 +11,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic, ufunc_kernel
-from ..recording.operands import normalize_axes, prepare, require
+from ..recording.operands import normalize_axes, prepare, require, require_same_shape
 from .broadcasting import as_array, broadcast_together, fail_if
 
 Instruction = hlo.Instruction
@@ -147,6 +147,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
         (along,) = normalize_axes(axis, a.ndim)
         weights = weights[tuple(slice(None) if d == along else None for d in range(a.ndim))]
+    elif axis is None:
+        require_same_shape(a, weights, TypeError, "Axis must be specified when shapes of a and weights differ.")
+    else:
+        words = "Shape of weights must be consistent with shape of a along specified axis."
+        require_same_shape(a, weights, ValueError, words)
     kind = np.result_type(a.dtype, weights.dtype, *([np.float64] if a.dtype.kind in "iub" else []))
     total = np.sum(weights, axis, dtype=kind, **keeps)
     require(np.all(total != 0), ZeroDivisionError, "Weights sum to zero, can't be normalized")

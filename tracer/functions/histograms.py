@@ -12,7 +12,7 @@ from ... import hlo
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic, valid
 from ..recording.function_tables import implements, implements_dynamic
-from ..recording.operands import as_strong, has_traced, prepare, require, result
+from ..recording.operands import as_strong, has_traced, prepare, require, require_same_shape, result
 from .sorting import elements_at
 
 
@@ -21,8 +21,8 @@ from .sorting import elements_at
 def histogram(a, bins=10, range=None, density=None, weights=None):
     """The number of bins must be known while tracing, unless it is estimated."""
     line, weights = _line(a), None if weights is None else np.ravel(as_array(weights))
-    if weights is not None and weights.ndim == line.ndim and _bounds(weights) != _bounds(line):
-        raise ValueError("weights should have the same shape as a.")
+    if weights is not None:
+        require_same_shape(line, weights, ValueError, "weights should have the same shape as a.")
     if isinstance(bins, str):
         edges = np.histogram_bin_edges(line, bins, range, weights)
     elif np.ndim(bins) == 0:
@@ -44,6 +44,8 @@ def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     lines = _columns(sample)
     rank = len(lines)
     weights = None if weights is None else as_array(weights)
+    if weights is not None:
+        require_same_shape(lines[0], weights, ValueError, "The weights and list don't have the same length.")
     if not _is_sequence(bins):
         bins = [bins] * rank
     if len(bins) != rank:

@@ -82,6 +82,17 @@ def require(condition: Any, exception_type: type[Exception], message: str, value
         raise exception_type(message)
 
 
+def require_same_shape(first: TracedArray, second: TracedArray, error: type[Exception], message: str) -> None:
+    """Raises the error, perhaps when the program runs, where two arrays differ in shape: one element is not as good as many."""
+    if first.ndim != second.ndim:
+        raise error(message)
+    for size, other in zip(first.shape, second.shape):
+        if isinstance(size, TracedArray) or isinstance(other, TracedArray):
+            require(size == other, error, message)
+        elif size != other:
+            raise error(message)
+
+
 def has_traced(value: Any) -> bool:
     if isinstance(value, (list, tuple)):
         return any(has_traced(part) for part in value)
