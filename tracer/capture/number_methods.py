@@ -14,7 +14,7 @@ from ..recording.function_tables import ATTRIBUTES, filling, implements_dynamic,
 from ..recording.intervals import note_interval
 from .calls.dispatch import call
 from .conversions import number_of
-from .lists.functions import mapped
+from .lists.mapping import mapped
 from .loops.iteration import rows_of
 from .loops.stacked_rows import row_of
 from .texts.deferred import Deferred

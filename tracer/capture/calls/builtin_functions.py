@@ -29,10 +29,12 @@ from ..keys.views import KEYS, DictView
 from ..library import iterators
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
-from ..lists.functions import extreme, mapped, sorted_list, total, truths
+from ..lists.functions import extreme, sorted_list, total, truths
 from ..lists.growing import note_list
+from ..lists.mapping import mapped
 from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
+from ..lists.text_ranks import in_groups
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
 from ..loops.iteration import (
@@ -55,7 +57,7 @@ from ..outside.streams import OutsideIterator
 from ..special_methods import is_compared_by_program, special_method
 from ..structured_arrays import StructuredArray
 from ..structured_arrays import type_of as structured_type
-from ..texts.deferred import Deferred, asked
+from ..texts.deferred import Deferred, asked, is_made_text
 from .dispatch import call
 from .meanings import implements
 
@@ -104,7 +106,7 @@ def tuple_(*args: Any) -> tuple:
 
 
 def _is_taken_apart(value: Any) -> bool:
-    return isinstance(value, (list, Lazy, Rows)) or has_open_keys(value) or is_of_open_length(value)
+    return isinstance(value, (list, Lazy, Rows)) or is_made_text(value) or has_open_keys(value) or is_of_open_length(value)
 
 
 @implements(zip)
@@ -224,7 +226,7 @@ def _elements(args: tuple, any_order: bool = False) -> list[Any]:
         args = (generator.elements(),)
     if len(args) == 1 and is_open_list(args[0]):
         return items_of(args[0])
-    if len(args) == 1 and is_of_open_length(args[0]):
+    if len(args) == 1 and (is_of_open_length(args[0]) or is_made_text(args[0])):
         return mapped(_itself, rows_of(args[0]))
     return list(args[0]) if len(args) == 1 else list(args)
 
@@ -237,6 +239,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
         if len(args) == 1 and isinstance(args[0], np.ndarray):
             return builtin(*args, key=key, **default)
         items = _elements(args, any_order=key is None)
+        items = in_groups(items) if _are_texts(items) else items
         if is_open_list(items):
             return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None and not _have_an_order(items) or not items:
@@ -261,6 +264,12 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
         return found
 
     return implementation
+
+
+def _are_texts(items: Sequence[Any]) -> bool:
+    """Whether there are texts among these, or first in tuples, that the program makes."""
+    firsts = [item[0] if type(item) is tuple and item else item for item in items]
+    return len(items) > 1 and any(map(is_made_text, firsts))
 
 
 def _of_array(array: TracedArray, reduction: Callable) -> Any:
@@ -367,6 +376,8 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if is_open_list(items) or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
         return sorted_list(items, key, reverse)
+    if _are_texts(items):
+        return sorted_list(in_groups(items), key, reverse)
     if not has_traced(items) and key is None:
         return sorted(items, reverse=reverse)
     keys = items if key is None else [call(key, item) for item in items]

@@ -11,7 +11,7 @@ import numpy as np
 from ...recording.array import TracedArray
 from ...recording.dynamic_array import DynamicArray
 from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced, require
-from ..lists.functions import mapped
+from ..lists.mapping import mapped
 from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
 from .dispatch import call

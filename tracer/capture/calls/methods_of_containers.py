@@ -12,14 +12,18 @@ from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
 from ..loops.iteration import TracedRange, is_captured, is_of_open_length
 from ..special_methods import is_compared_by_program
-from ..texts.deferred import Deferred
+from ..texts.deferred import Deferred, is_made_text
+
+_COMPARING = ("index", "count", "remove", "sort")
 
 
 def is_open_call(method: Any, holder: list, args: tuple) -> bool:
     """Whether a method of a list needs what the program knows when it runs."""
     if is_open_list(holder):
         return True
-    if method.__name__ in ("index", "count", "remove", "sort") and (has_traced(holder) or any(map(is_open_list, holder))):
+    if method.__name__ in _COMPARING and (has_traced(holder) or any(map(is_open_list, holder))):
+        return True
+    if method.__name__ in _COMPARING and any(map(is_made_text, (*holder, *args))):
         return True
     if method.__name__ == "sort":
         return any(map(is_compared_by_program, holder))

@@ -20,7 +20,7 @@ from ..choices import Choice
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
 from ..lists import growing
 from ..lists.elements import joined_types
-from ..lists.functions import mapped
+from ..lists.mapping import mapped
 from ..lists.references import kept, keys_in
 from ..lists.runs import (
     element,

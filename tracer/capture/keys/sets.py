@@ -14,7 +14,7 @@ from .. import places
 from ..calls.meanings import SET_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import INSERTED, OPEN, UNORDERED, common_mark, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
-from ..lists.functions import mapped
+from ..lists.mapping import mapped
 from ..lists.runs import instruction_of, length_of, settled
 from ..loops.unrolling import for_
 from ..places import NO_NAMES

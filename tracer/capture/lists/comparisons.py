@@ -12,9 +12,9 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython
 from ..forms import is_number
-from ..texts.reading import rows_alike
-from .access import any_row, items_of, of_common_types, rows_inside, with_texts_alone
+from .access import any_row, items_of, of_common_types, rows_inside
 from .elements import element_type, joined_type
+from .equal_rows import equal_rows
 from .references import require_comparable
 from .runs import (
     Run,
@@ -29,6 +29,7 @@ from .runs import (
     settled,
     type_of_items,
 )
+from .text_ranks import both_written, written
 
 Instruction = hlo.Instruction
 
@@ -38,6 +39,7 @@ def matches(run: Run, value: Any) -> Instruction | None:
     require_comparable(run.form.structure, "a search for elements")
     if run.form.structure is pytree.LEAF and any(number.shape.size > 1 for number in run.type.numbers if number is not None):
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+    run, value = both_written(run, value)
     kind = joined_type(run.type, element_type(value))
     if kind is None:
         return None
@@ -59,44 +61,6 @@ def rows_of_nan(run: Run) -> list[Instruction]:
 def _leave_nan_to_python(rows: Instruction) -> None:
     """Whether two that are NaN count as equal where lists are compared depends on whether they are one object."""
     require_trace().add_error_flag(any_row(rows), LeftToPython, "a comparison of lists with NaN")
-
-
-def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
-    """Which rows of both are equal; where ``is_single``, with the first row of the other one."""
-    one, other = (with_texts_alone(of_common_types(run)) for run in (one, other))
-    found, place = None, 0
-    columns, others = instructions(one), instructions(other)
-
-    def against(column: Instruction, like: Instruction) -> Instruction:
-        if not is_single:
-            return column
-        return hlo.full_like(like, hlo.reshape(hlo.slice(column, (0,), (1,)), ()))
-
-    for leaf in one.form.leaves:
-        is_constant = None
-        if leaf.text is not None:
-            if leaf.is_coded or not leaf.text:
-                raise NotImplementedError(
-                    "a comparison of texts that the program makes, as elements of lists, with None or floats among them is not "
-                    "implemented"
-                )
-            equal = rows_alike(columns[place], others[place], is_single)
-            found = equal if found is None else hlo.and_(found, equal)
-            place += 1
-            continue
-        if leaf.is_coded:
-            equal = hlo.eq(columns[place], against(others[place], columns[place]))
-            found = equal if found is None else hlo.and_(found, equal)
-            is_constant = hlo.ne(columns[place], 0)
-            place += 1
-        if leaf.is_number:
-            if columns[place].shape.rank > 1:
-                raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
-            equal = hlo.eq(columns[place], against(others[place], columns[place]))
-            equal = equal if is_constant is None else hlo.or_(equal, is_constant)
-            found = equal if found is None else hlo.and_(found, equal)
-            place += 1
-    return hlo.full(hlo.Shape(hlo.PRED, (one.form.capacity + 1,)), True) if found is None else found
 
 
 def _truth(instruction: Instruction) -> TracedArray:
@@ -136,6 +100,8 @@ def equal(first: Any, second: Any) -> Any:
     kinds = type_of_items(first), type_of_items(second)
     if None in kinds:
         return _truth(lengths)
+    first, second = written(first), written(second)
+    kinds = type_of_items(first), type_of_items(second)
     for kind in kinds:
         require_comparable(kind.structure, "==")
     kind = joined_type(*kinds)

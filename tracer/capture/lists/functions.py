@@ -16,7 +16,6 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython, TracerError
 from ...recording.function_tables import DYNAMIC
 from ...recording.intervals import note_interval
-from .. import places
 from ..branches import choose
 from ..calls.dispatch import call
 from ..calls.meanings import NEEDS_ARRAYS
@@ -24,11 +23,8 @@ from ..calls.methods_of_containers import holds_open_list
 from ..choices import Choice
 from ..forms import Parts, common_type, kind_of
 from ..library import orderings
-from ..loops.comprehensions import if_holds
-from ..loops.iteration import Rows, TracedRange
-from ..loops.unrolling import for_
+from ..loops.iteration import TracedRange
 from ..merging import selected
-from ..places import NO_NAMES
 from ..texts.deferred import Deferred
 from . import number_types
 from .access import (
@@ -44,6 +40,7 @@ from .access import (
 from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, stacked
 from .comparisons import rows_of_nan
 from .elements import ElementType, LeafForm
+from .mapping import keys_of
 from .references import are_positions, require_comparable
 from .runs import (
     Run,
@@ -59,21 +56,7 @@ from .runs import (
     settled,
     type_of_items,
 )
-
-
-def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | None = None) -> list[Any]:
-    """The function's values for all elements, or for those for which the test holds."""
-
-    def run(append: Callable[[Any], None]) -> None:
-        def body(item: Any) -> None:
-            def add() -> None:
-                append(call(function, item))
-
-            return add() if test is None else if_holds(call(test, item), add)
-
-        for_(rows, body, None, NO_NAMES)
-
-    return places.collected(run)
+from .text_ranks import ranked, written
 
 
 def _array(run: Run, column: hlo.Instruction) -> TracedArray:
@@ -91,7 +74,8 @@ def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[A
     """What ``sorted`` makes of these elements."""
     if type_of_items(items) is None:
         return []
-    keys = items if key is None else _keys(items, key)
+    items = written(items) if key is None else items
+    keys = items if key is None else keys_of(items, key)
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
     if _compare_themselves(type_of_items(keys).structure):
@@ -109,6 +93,8 @@ def _compare_themselves(structure: Any) -> bool:
     if structure is pytree.LEAF:
         return False
     kind, _, children = structure
+    if issubclass(kind, Deferred):
+        return False
     if kind in (tuple, list) or issubclass(kind, tuple) and kind.__lt__ is tuple.__lt__:
         return any(map(_compare_themselves, children))
     if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.order:
@@ -116,25 +102,9 @@ def _compare_themselves(structure: Any) -> bool:
     return kind is Parts or kind is dict or dataclasses.is_dataclass(kind)
 
 
-def _keys(items: list[Any], key: Callable) -> list[Any]:
-    run = settled(items)
-    keys = settled(mapped(key, _AllRows(run)))
-    return [made(keys.type, instructions(keys), run.length, keys.form.place)]
-
-
-class _AllRows(Rows):
-    """All rows of a run, so that what is made of them has as many."""
-
-    def __init__(self, run: Run) -> None:
-        self.run, self.length = run, run.length
-
-    def element(self, position: Any) -> Any:
-        return item_at([self.run], position)
-
-
 def _comparable(items: list[Any]) -> Run:
     """What is compared; the call raises TypeError where one of several that may be None is."""
-    run = of_common_types(ordered(settled(items)))
+    run = ranked(of_common_types(ordered(settled(written(items)))))
     for is_nan in rows_of_nan(run):
         is_there = any_row(hlo.and_(rows_inside(run), is_nan))
         require_trace().add_error_flag(is_there, LeftToPython, "an order of numbers, one of which is NaN")
@@ -193,7 +163,7 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         return choose(is_there, lambda: extreme(name, items, key, {}), lambda: default["default"])
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
-    values = items if key is None else _keys(items, key)
+    values = items if key is None else keys_of(items, key)
     if _compare_themselves(type_of_items(values).structure):
         best = orderings.position_of_least if name == "min" else orderings.position_of_greatest
         return item_at(items, call(best, values))

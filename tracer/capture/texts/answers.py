@@ -21,7 +21,7 @@ from ..loops.iteration import ROWS_OF_TEXTS, Rows
 from .characters import below, memory
 from .deferred import ANSWERS, Deferred, WrittenText, for_host, is_text, part_of_text
 from .methods import TextMethod
-from .reading import alike, flag, native, next_one, places_of, plain, stands_at
+from .reading import alike, flag, is_less, native, next_one, places_of, plain, stands_at
 from .writing import WRITERS, Piece, text_at, written
 
 Instruction = hlo.Instruction
@@ -121,6 +121,24 @@ def equal(first: Any, second: Any) -> Any:
 def different(first: Any, second: Any) -> Any:
     found = equal(first, second)
     return None if found is None else flag(hlo.not_(found.instruction(require_trace())))
+
+
+def _order(compare: Callable[[Any, Any], Any], is_turned: bool, is_opposite: bool) -> None:
+    @answers(compare)
+    def found(first: Any, second: Any) -> TracedArray | None:
+        if not is_text(first) or not is_text(second):
+            return None
+        one, other = map(native, (second, first) if is_turned else (first, second))
+        if one is None or other is None:
+            return None
+        less = is_less(*places_of(one), *places_of(other))
+        return flag(hlo.not_(less) if is_opposite else less)
+
+
+_order(operator.lt, False, False)
+_order(operator.gt, True, False)
+_order(operator.ge, False, True)
+_order(operator.le, True, True)
 
 
 # --- texts in texts ---

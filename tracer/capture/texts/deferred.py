@@ -356,6 +356,11 @@ def is_text(value: Any) -> bool:
     return isinstance(value, (str, Deferred)) and type(value) not in (DeferredParts, DeferredObject)
 
 
+def is_made_text(value: Any) -> bool:
+    """Whether this is a text that the program makes."""
+    return type(value) in (Deferred, WrittenText)
+
+
 def is_longer_text(before: Any, after: Any) -> bool:
     """Whether this may be another text with more in front of it or behind it."""
     if type(after) is Choice:

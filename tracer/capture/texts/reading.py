@@ -115,6 +115,11 @@ def stands_at(place: Instruction, text: str, is_inside: Instruction) -> Instruct
 def alike(first: Instruction, second: Instruction, count: Instruction, is_asked: Instruction) -> Instruction:
     """Whether so many characters are the same at two places; any answer where it ``is_asked`` not."""
     count = hlo.select(is_asked, count, hlo.constant(np.int64(0)))
+    return hlo.eq(equal_characters(first, second, count), count)
+
+
+def equal_characters(first: Instruction, second: Instruction, count: Instruction) -> Instruction:
+    """As how many of so many characters are the same at two places, up to the first ones that differ."""
     given = [number_of(one) for one in (first, second, count)]
 
     def goes_on(k: TracedArray) -> TracedArray:
@@ -123,8 +128,15 @@ def alike(first: Instruction, second: Instruction, count: Instruction, is_asked:
         are_equal = hlo.eq(held.at(hlo.add(one, place)), held.at(hlo.add(other, place)))
         return TracedArray.from_instruction(trace, hlo.and_(hlo.lt(place, count), are_equal))
 
-    reached = while_loop(goes_on, next_one, number_of(hlo.constant(np.int64(0))))
-    return hlo.eq(instruction_of(reached), count)
+    return instruction_of(while_loop(goes_on, next_one, number_of(hlo.constant(np.int64(0)))))
+
+
+def is_less(first: Instruction, length: Instruction, second: Instruction, other_length: Instruction) -> Instruction:
+    """Whether one text comes before another one, each known by where it lies and how long it is."""
+    shorter = hlo.minimum(length, other_length)
+    same = equal_characters(first, second, shorter)
+    codes = [memory().at(hlo.add(start, same)) for start in (first, second)]
+    return hlo.select(hlo.eq(same, shorter), hlo.lt(length, other_length), hlo.lt(*codes))
 
 
 def flag(instruction: Instruction) -> TracedArray:
