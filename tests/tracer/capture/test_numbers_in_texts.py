@@ -139,3 +139,13 @@ def test_texts_of_a_program_that_cannot_be_made():
 
     with pytest.raises(ValueError, match="format code 'q'"):
         jit(shown)(np.ones(200))
+
+
+def test_integers_are_read_from_their_texts():
+    def f(x):
+        return [float(str(v)) for v in x], float(f"{x[0]}"), [int(str(v)) for v in x]
+
+    x = np.array([0, -7, 2**53 + 1, -(2**53) - 3, 2**63 - 1, -(2**63)])
+    decorated = jit(f)
+    for values in (x, x[::-1].copy()):
+        assert repr(decorated(values)) == repr(f(values))

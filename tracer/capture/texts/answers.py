@@ -19,9 +19,9 @@ from ..lists.access import fail_where, is_unknown
 from ..lists.runs import instruction_of, number_of
 from ..loops.iteration import ROWS_OF_TEXTS, Rows
 from .characters import below, memory
-from .deferred import ANSWERS, Deferred, WrittenText, for_host, is_text, part_of_text
+from .deferred import ANSWERS, Deferred, FString, WrittenText, for_host, is_text, part_of_text
 from .methods import TextMethod
-from .reading import alike, flag, is_less, native, next_one, places_of, plain, stands_at
+from .reading import alike, flag, is_integer, is_less, native, next_one, places_of, plain, stands_at
 from .writing import WRITERS, Piece, text_at, written
 
 Instruction = hlo.Instruction
@@ -319,6 +319,20 @@ def integer_of(text: Any, *base: Any) -> Any:
     _, number = while_loop(goes_on, one, (number_of(zero), number_of(none)))
     is_one = flag(hlo.ge(instruction_of(number), 0))
     return cond(is_one, lambda: number, lambda: call_when_run(int, 0, for_host((found,)), does_nothing=True))
+
+
+@answers(float)
+def float_of(text: Any) -> Any:
+    """``float(text)`` of the digits of an integer, which are read as it is rounded; Python is asked of all others."""
+    if type(text) is not Deferred or type(text.function) is not FString or len(text.values) != 1:
+        return None
+    (part,), conversions = text.values, text.function.conversions
+    if type(part) is not tuple or part[1] != "" or not {-1, ord("s")}.issuperset(conversions) or not is_integer(part[0]):
+        return None
+    if part[0].element_type is hlo.PRED:
+        return None
+    number = hlo.convert(part[0].instruction(require_trace()), hlo.F64)
+    return TracedArray.from_instruction(require_trace(), number, weak_type=True)
 
 
 _MOST_DIGITS = 18

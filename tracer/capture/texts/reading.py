@@ -49,7 +49,7 @@ def needs_no_host(value: Any, is_plain: bool = True) -> bool:
         return all(needs_no_host(one, is_plain) for one in value.values)
     if type(value) is tuple:  # in an f-string
         shown, specification = value
-        if specification == "" and (is_text(shown) and needs_no_host(shown, is_plain) or _is_integer(shown)):
+        if specification == "" and (is_text(shown) and needs_no_host(shown, is_plain) or is_integer(shown)):
             return True
         return not is_plain and is_shown_number(shown, specification)
     if type(value) is not Deferred:
@@ -66,7 +66,8 @@ def needs_no_host(value: Any, is_plain: bool = True) -> bool:
     return value.function is chr or value.function in WRITERS and needs_no_host(value.values[0])
 
 
-def _is_integer(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
+    """Whether this is an integer, or a truth value, whose text native code writes."""
     is_one = isinstance(value, TracedArray) and value.is_scalar and value.exact is None
     return is_one and (value.element_type.is_integer or value.element_type is hlo.PRED) and value.element_type is not hlo.U64
 
