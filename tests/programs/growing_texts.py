@@ -306,3 +306,30 @@ def character_out_of_range(x):
         if v > 1:
             text += "*"
     return text[len(text)]
+
+
+@program(lambda rng: ([(int(a), int(b)) for a, b in rng.integers(0, 6, (40, 2))],))
+def league_table(results):
+    """Lines of a table, in the order of their texts."""
+    lines = []
+    for number, (home, away) in enumerate(results):
+        if home != away:
+            lines.append(f"{home}:{away} match {number}")
+    return sorted(lines), max(lines), sorted(lines, key=len)[:2]
+
+
+@program(lambda rng: (rng.integers(32, 127, 200),))
+def kinds_of_characters(codes):
+    """A text whose letters change their case, and whose words begin with large ones."""
+    text = "".join(chr(c) for c in codes)
+    letters = digits = 0
+    turned = ""
+    for c in text:
+        if c.isalpha():
+            letters += 1
+            turned += c.lower() if c.isupper() else c.upper()
+        elif c.isdigit():
+            digits += int(c)
+        else:
+            turned += " "
+    return letters, digits, turned, turned.title() == text, text.upper().count("A")
