@@ -100,3 +100,14 @@ def test_one_weight_is_not_one_for_each(name):
     check(lambda x, w, first, second: function(x[first], w[second]), x, w, masks[0], masks[0], again=again, backends=("cpu",))
     check(lambda x, w, first: function(x[first], w), x, w, masks[0], again=[(x, w, one) for one in masks], backends=("cpu",))
     check(lambda x, w, first: function(x, w[first]), x, w, masks[0], again=[(x, w, one) for one in masks], backends=("cpu",))
+
+
+def test_one_weight_of_a_quantile():
+    x, w = np.arange(12.0), np.linspace(1, 3, 12)
+    masks = [np.arange(12) < count for count in (6, 1, 7, 12)]
+    again = [(x, w, first, second) for first in masks for second in masks]
+
+    def function(x, w, first, second):
+        return np.quantile(x[first], 0.3, weights=w[second], method="inverted_cdf")
+
+    check(function, x, w, masks[0], masks[0], again=again, backends=("cpu",))

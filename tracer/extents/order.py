@@ -14,7 +14,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axis, prepare, require
+from ..recording.operands import normalize_axis, prepare, require, require_same_shape
 from .broadcasting import as_array, broadcast_together, zero_dimensional
 from .reductions import kept_sizes
 from .reshaping import ravel
@@ -134,6 +134,8 @@ def _without_nan(function: Callable) -> Callable:
         filled = (a if a.dtype.kind in "fcV" else a.astype(np.float64)).filled(trace, np.nan)
         axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(normalize_axis(one, a.ndim) for one in axes)
+        if (weights := arguments.get("weights")) is not None:
+            _require_a_weight_for_each(a, as_array(weights), axis)
         for name in ("where", "weights"):
             if isinstance(arguments.get(name), DynamicArray):
                 arguments[name] = arguments[name].filled(trace, 0)
@@ -145,6 +147,15 @@ def _without_nan(function: Callable) -> Callable:
     return implementation
 
 
+def _require_a_weight_for_each(a: TracedArray, weights: TracedArray, axis: Any) -> None:
+    if axis is None or weights.ndim == a.ndim:
+        words = "Axis must be specified when shapes of a and weights differ."
+        require_same_shape(a, weights, *((TypeError, words) if axis is None else (ValueError, _INCONSISTENT)))
+    elif isinstance(axis, int) and weights.ndim == 1:
+        require(a.shape[axis] == weights.shape[0], ValueError, _INCONSISTENT)
+
+
+_INCONSISTENT = "Shape of weights must be consistent with shape of a along specified axis."
 _EXTREMA = {np.nanmax: np.max, np.nanmin: np.min}
 _OF_QUANTILES = (np.nanquantile, np.nanpercentile)
 for _function in (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin, np.nanmedian, *_OF_QUANTILES):
