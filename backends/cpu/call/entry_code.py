@@ -234,19 +234,22 @@ define internal void @drop(ptr %object) alwaysinline {
   ret void
 }
 
-; Py_DecRef takes NULL.
-define internal void @drop_all(ptr %objects, i64 %count) noinline optnone {
+; Of most results no objects have been made.
+define internal void @drop_all(ptr %objects, i64 %count) noinline {
 start:
   br label %next
 next:
-  %index = phi i64 [ 0, %start ], [ %after, %one ]
+  %index = phi i64 [ 0, %start ], [ %after, %one ], [ %after, %drop_one ]
   %done = icmp eq i64 %index, %count
   br i1 %done, label %all, label %one
 one:
   %object_at = getelementptr ptr, ptr %objects, i64 %index
   %object = load ptr, ptr %object_at
-  call void @drop(ptr %object)
   %after = add i64 %index, 1
+  %is_missing = icmp eq ptr %object, null
+  br i1 %is_missing, label %next, label %drop_one
+drop_one:
+  call void @drop(ptr %object)
   br label %next
 all:
   ret void
