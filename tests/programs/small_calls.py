@@ -71,7 +71,7 @@ def auction_of_arrays(prices, quantities, supply):
 
 
 def baskets(rng):
-    return ([sorted(rng.permutation(8)[:4].tolist()) for _ in range(10)],)
+    return ([sorted(rng.permutation(6)[:3].tolist()) for _ in range(6)],)
 
 
 @program(baskets, lambda found, baskets: found[0][1] == max(sum(set(pair) <= set(b) for b in baskets) for pair, _ in found))

@@ -3,6 +3,7 @@
 import itertools
 import math
 import operator
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -243,3 +244,26 @@ def test_a_complex_number_takes_elements_for_floats(operate):
     for x in (np.float64(2.5), np.float32(2.5), np.complex128(1j)):
         assert outcome(jitted, 1 + 2j, x) == outcome(operate, 1 + 2j, x), x
         assert outcome(jitted, x, 1 + 2j) == outcome(operate, x, 1 + 2j), x
+
+
+def test_what_stands_at_a_place_that_arguments_decide_does_not_make_them_static():
+    def most_frequent(pairs, weight):
+        counts = Counter()
+        for a, b in pairs:
+            counts[a, b] += weight
+        return counts.most_common(2)
+
+    compiled = jit(most_frequent)
+    for seed in range(6):
+        pairs = [tuple(pair) for pair in np.random.default_rng(seed).integers(0, 3, (5, 2)).tolist()]
+        assert compiled(pairs, seed + 1) == most_frequent(pairs, seed + 1)
+    assert compiled.cache_info().misses == 1
+
+
+def test_numbers_of_a_table_of_constants_are_python_integers_of_any_size():
+    def scaled(k, n):
+        return [3, 10**18, -(10**18)][k] * n, {1: 10**18, 2: 5}.get(k, 7) * n
+
+    compiled = jit(scaled)
+    for k, n in ((0, 3), (1, 2), (1, 200), (2, 5), (2, 10**6)):
+        assert compiled(k, n) == scaled(k, n)

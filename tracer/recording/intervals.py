@@ -117,12 +117,25 @@ def require(
     instructions = [number.instruction(trace) for number in traced]
     sources = [trace.sources(instruction) for instruction in instructions]
     known = frozenset().union(*sources) if None not in sources else frozenset()
-    if not known or not known <= trace.program.python_integers:
+    if not known or not known <= trace.program.python_integers or any(map(_is_looked_up, instructions)):
         trace.add_raise(violated(), error)
         return
     itself = len(traced) == 1 and _is_source(trace, instructions[0])
     trace.program.unproven = UnprovenInterval(known, wanted if itself else None)
     raise trace.program.unproven
+
+
+def _is_looked_up(instruction: hlo.Instruction) -> bool:
+    """Whether it comes out of a table that the program writes: arguments decide about the place there alone."""
+    for _ in range(8):
+        if instruction.opcode == "dynamic-slice":
+            return instruction.operands[0].opcode != "constant"
+        if instruction.opcode == "select":
+            return any(map(_is_looked_up, instruction.operands[1:]))
+        if instruction.opcode not in ("reshape", "convert"):
+            return False
+        instruction = instruction.operands[0]
+    return False
 
 
 def _is_source(trace: Trace, instruction: hlo.Instruction) -> bool:
