@@ -25,7 +25,7 @@ from ..recording.trace import Storage, Trace
 from . import places as _places
 from .choices import Choice, Maybe
 from .contents import with_contents
-from .copies import note_copies
+from .copies import note_copies, note_same_copies
 from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, Form, OneOf, carried, form_of, is_unchanged, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
@@ -146,6 +146,7 @@ def _decided(
         if not isinstance(place, _places.Contents):
             held = merger.one_of(held, ends)
         note_same_makers(held, ends)
+        note_same_copies(held, ends)
         if isinstance(place, _places.LocalName) and not any(held is end for end in ends):
             _places.note_all_made(held)
         if not isinstance(place, _places.Contents):
@@ -164,6 +165,7 @@ def _decided(
     if RETURN_CODE not in possible:
         return outcome_of(code(arrays), possible, UNBOUND)
     returned = value(arrays)
+    note_same_copies(returned, results)
     _note_shared(returned, results, sides)
     merger.note_origins(returned, results)
     return outcome_of(code(arrays), possible, returned)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable
 from typing import Any, NoReturn
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of
+from ..recording.attributes import attributes_of, is_record
 from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError
 from ..recording.trace import Trace
@@ -38,6 +39,51 @@ def note_copies(trace: Trace, value: Any) -> None:
             trace.program.makers_of_copied_dicts.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
         note_copies(trace, leaf)
+
+
+def note_same_copies(held: Any, ends: Iterable[Any]) -> None:
+    """To be called with what a branch has put together: an object is a copy where it has taken one; lists, dicts and sets with
+    other names are noted by who has these names."""
+    copies = current_trace().program.copies
+    for end in ends if copies else ():
+        _note_beside(held, end, copies)
+
+
+def _note_beside(held: Any, end: Any, copies: dict[int, Any]) -> None:
+    for one in _alternatives(held):
+        for other in _alternatives(end):
+            if one is other or type(one) is not type(other) or row_behind(one) is not None:
+                continue
+            if id(other) in copies and not isinstance(one, (list, tuple, dict, set)):
+                copies[id(one)] = one
+            parts, others = _parts_of(one), _parts_of(other)
+            for key in parts.keys() & others.keys():
+                _note_beside(parts[key], others[key], copies)
+
+
+def _alternatives(value: Any) -> tuple[Any, ...]:
+    if type(value) is Choice:
+        return tuple([one for part in value.values for one in _alternatives(part)])
+    return _alternatives(value.value) if type(value) is Maybe else (value,)
+
+
+def _parts_of(value: Any) -> dict[Any, Any]:
+    """What a container or an object holds, by where it stands."""
+    if isinstance(value, (list, tuple)):
+        return dict(enumerate(list.__iter__(value) if isinstance(value, list) else value))
+    if isinstance(value, dict):
+        return dict(dict.items(value))
+    is_object = dataclasses.is_dataclass(type(value)) or places.where_made(value) is not None
+    return attributes_of(value) if is_object and not is_record(type(value)) else {}
+
+
+def is_or_holds_copy(value: Any) -> bool:
+    """Whether a value is a copy, or is a container or an object that holds one."""
+    copies = current_trace().program.copies
+    for one in _alternatives(value):
+        if id(one) in copies and copies[id(one)] is one or any(map(is_or_holds_copy, _parts_of(one).values())):
+            return True
+    return False
 
 
 def note_copy_of(trace: Trace, copy: Any, originals: Iterable[Any]) -> None:

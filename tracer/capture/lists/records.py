@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any, NoReturn
 
 from ...recording import pytree
@@ -22,7 +20,7 @@ from ..choices import Maybe
 from ..copies import note_copies
 from ..texts.leaves import try_text_leaves
 from . import tables
-from .elements import element_type, joined_type, joined_types
+from .elements import joined_type, joined_types
 from .growing import new_row
 from .references import (
     KEEPING,
@@ -75,7 +73,6 @@ def give_up(needs: Needs) -> NoReturn:
 def record_row(parts: Iterable[Any], needs: Needs, place: str, records: Any) -> Row:
     """A new row that holds these parts, of the table with these needs, in which all are such ``records``."""
     element = (0, *parts)  # a number, so that there is a column
-    _renew(needs, element)
     found = tables.kind_of([[element]], needs)
     if found is False:
         give_up(needs)
@@ -87,27 +84,6 @@ def record_row(parts: Iterable[Any], needs: Needs, place: str, records: Any) -> 
     _require_kind(row.table, element)
     tables.set_element(row, 0, element)
     return row
-
-
-def _renew(needs: Needs, element: tuple) -> None:
-    """What a recording before has found out of such elements, with the tables and the classes of this one."""
-    if needs.kind is None:
-        return
-    with suppress(CarryTypeError):
-        structure = element_type(element).structure
-        if _are_alike(needs.kind.structure, structure):
-            needs.kind = replace(needs.kind, structure=structure)
-
-
-def _are_alike(one: Any, other: Any) -> bool:
-    """Whether two recordings have made these structures, or parts of them, in the same place."""
-    if type(one) is not type(other):
-        return False
-    if isinstance(one, tuple):
-        return len(one) == len(other) and all(map(_are_alike, one, other))
-    if isinstance(one, type):
-        return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
-    return one.needs is other.needs if type(one) is Table else one == other
 
 
 def _can_be_kept(made: Any, attributes: dict[str, Any]) -> bool:
@@ -215,9 +191,7 @@ def delete_attribute(record: Any, name: str) -> NoReturn:
 
 def part_of(row: Row, number: int) -> Any:
     """The part of a record with this number."""
-    found = tables.part_at(row, number + 1)
-    note_copies(current_trace(), found)
-    return found
+    return tables.part_at(row, number + 1)
 
 
 def set_part(row: Row, number: int, value: Any) -> None:

@@ -29,6 +29,7 @@ class Table:
 
     def __init__(self, kind: ElementType | None, capacity: int, length: int | None, place: str | None, needs: Needs) -> None:
         self.kind, self.capacity, self.length, self.place, self.needs = kind, capacity, length, place, needs
+        self.program = current_trace().program  # of the recording in which it has been made
         self.columns: tuple[TracedArray, ...] = ()
         self.lengths: TracedArray | None = None
         self.count: TracedArray | None = None

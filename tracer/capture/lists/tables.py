@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +20,11 @@ from ...recording.current_trace import current_trace, set_current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain
 from ...recording.trace import Trace
 from .. import places
+from ..copies import note_copies
 from ..forms import is_around
 from .elements import ElementType, element_of, element_type, joined_type, joined_types, parts_of
 from .elements import row_of as row_of_columns
-from .references import Needs, Row, Table, refuse, row_of, tables_in
+from .references import Needs, Row, Table, note_makers, refuse, row_of, tables_in
 from .runs import (
     Run,
     guessed,
@@ -195,6 +197,10 @@ def _made(lists: list[list], needs: Needs) -> bool:
     if same is None:
         table.lengths = array_of_column(_stacked([instruction_of(one) for one in lengths]), True)
     table.first_values = tuple([array.storage.instruction for array in table.arrays])
+    for one in lists:
+        for item in list.__iter__(one):
+            if type(item) is not Run:
+                _note_put(item)
     for position, one in enumerate(lists):
         table.before.append((one, list(one)))
         list.__setitem__(one, slice(None), [Row(table, position)])
@@ -221,6 +227,7 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
                     continue
                 seen.add(plain)
                 kind = item.type if type(item) is Run else element_type(item)
+                found = _renewed(found, kind)
                 if any(number is not None and number.shape.rank for number in kind.numbers) or not kind.is_of_fixed_constants:
                     return False
                 both = joined_type(found, kind)
@@ -263,12 +270,16 @@ def _read(row: Row, position: Any, kind: ElementType, first: int) -> Any:
     def array_of(_: int, instruction: Instruction, number: Any) -> TracedArray:
         return TracedArray.from_instruction(require_trace(), instruction, number.weak_type, number.is_scalar)
 
-    return element_of(kind, read_from, array_of)
+    found = element_of(kind, read_from, array_of)
+    if not isinstance(found, TracedArray):
+        note_copies(require_trace(), found)
+    return found
 
 
 def set_element(row: Row, position: Any, value: Any) -> None:
     """Put an element to a position that is in range."""
     require_type(row.table, joined_types([value]))
+    _note_put(value)
     starts = [instruction_of(row.position), instruction_of(position)]
     for column, part in zip(row.table.columns, row_of_columns(value, row.table.kind)):
         _write(column, part, starts)
@@ -285,6 +296,13 @@ def set_part(row: Row, number: int, value: Any) -> bool:
     return True
 
 
+def _note_put(value: Any) -> None:
+    """What is put into a list that lies in a table is a copy there, unless it lies in a table, too."""
+    if not isinstance(value, (TracedArray, int, float)):
+        note_makers([value])
+        note_copies(require_trace(), value)
+
+
 def _write(array: TracedArray, part: Instruction, starts: Sequence[Instruction]) -> None:
     """Write to an array from a position on."""
     trace = require_trace()
@@ -299,6 +317,7 @@ def append(row: Row, value: Any) -> None:
     table = row.table
     _require_growing(table)
     require_type(table, joined_types([value]))
+    _note_put(value)
     length = length_of([row])
     longer = plus(length, 1)
     require_capacity(longer, table.capacity, table.place)
@@ -324,14 +343,38 @@ def store(row: Row, items: Sequence[Any]) -> None:
     if not (isinstance(length, int) and length == table.length):
         _require_growing(table)
         _write(table.lengths, instruction_of(length), [instruction_of(row.position)])
+    for item in read(items):
+        if type(item) is not Run:
+            _note_put(item)
     if kinds:
         run = with_capacity(ordered(settled(items, table.kind)), table.capacity, table.place)
         for column, part in zip(table.columns, instructions(run)):
             _write(column, part, [instruction_of(row.position)])
 
 
+def _renewed(known: ElementType | None, kind: ElementType) -> ElementType | None:
+    """What a recording before has found out of elements, where they are such, with the tables and the classes of this one."""
+    if known is None or known.structure == kind.structure or not _are_alike(known.structure, kind.structure):
+        return known
+    return replace(known, structure=kind.structure)
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether two recordings have made these structures, or parts of them, in the same place."""
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(_are_alike, one, other))
+    if isinstance(one, type):
+        return (one.__module__, one.__qualname__) == (other.__module__, other.__qualname__)
+    if type(one) is Table and one is not other:
+        return one.needs is other.needs and one.program is not other.program
+    return one == other
+
+
 def require_type(table: Table, kind: ElementType) -> None:
     """Raises RecordedAgain where a table cannot hold such elements as it is."""
+    table.kind = _renewed(table.kind, kind)
     both = joined_type(table.kind, kind)
     if both == table.kind:
         return

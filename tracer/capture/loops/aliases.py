@@ -11,8 +11,7 @@ from ...recording import pytree
 from ...recording.aliases import bases_of, keep_apart, link, with_common_bases
 from ...recording.current_trace import current_trace
 from ...recording.trace import Storage, Trace
-from ..choices import Choice, Maybe
-from ..copies import note_copies
+from ..copies import is_or_holds_copy, note_copies
 from ..forms import is_around, may_be_shared
 from ..lists.elements import ElementType
 from ..lists.runs import Run
@@ -58,7 +57,11 @@ class LoopAliases:
             if may_be_shared(array):
                 link(array.root_storage, bases.get((key, number), ()))
                 self._entered[key, number] = array.root_storage
-        if key in self._elements:
+        self.enter_elements(place, held)
+
+    def enter_elements(self, place: Place, held: Any) -> None:
+        """A place holds this when a round begins, or behind the loop: perhaps elements of lists."""
+        if place.key in self._elements:
             note_copies(current_trace(), held)
 
     def separate(self, rounds: Any = None) -> None:
@@ -173,17 +176,7 @@ class LoopAliases:
             if isinstance(place, Contents) and id(place.holder) in copies:
                 missing |= id(place.holder) not in self._copies
                 self._copies[id(place.holder)] = place.holder
-            elif _is_or_holds(end, copies):
+            elif is_or_holds_copy(end):
                 missing |= place.key not in self._elements
                 self._elements.add(place.key)
         return missing
-
-
-def _is_or_holds(value: Any, containers: dict[int, Any]) -> bool:
-    """Whether a value is, or is a container that holds, one of these, which are given by their ids."""
-    if type(value) in (Maybe, Choice):
-        return any(_is_or_holds(part, containers) for part in (value.values if type(value) is Choice else (value.value,)))
-    if not isinstance(value, (list, tuple, dict)):
-        return False
-    parts = value.values() if isinstance(value, dict) else list.__iter__(value) if isinstance(value, list) else value
-    return id(value) in containers or any(_is_or_holds(part, containers) for part in parts)

@@ -346,7 +346,7 @@ class CapturedLoop:
         added = {key: row_numbers(pytree.flatten(values)[0]) for key, values in appended.items()}
         require_read(itertools.chain(*added.values()))
         rows = {slot.place.key: numbers(slot.form, self.ended[slot.place.key]) for slot in slots}
-        self._note_aliases(slots, ends, {**rows, **added})
+        self._note_aliases(slots, ends, returned_value(outcome), {**rows, **added})
         self.growing.stack(appended, self.rows, self.outer, position, self.aliases)
         if self.returned is None or not holds_written_texts(self.returned):
             release([slot.form for slot in slots], [rows[slot.place.key] for slot in slots])
@@ -371,10 +371,12 @@ class CapturedLoop:
         region.settle(between)
         self.inexact |= region.inexact
 
-    def _note_aliases(self, slots: Sequence[Slot], ends: dict, rows: dict[Any, Sequence[Any]]) -> None:
+    def _note_aliases(self, slots: Sequence[Slot], ends: dict, returned: Any, rows: dict[Any, Sequence[Any]]) -> None:
         """Raises _Again where it was not known what an array or a list may be behind a round."""
         missing = self.aliases.note_round(rows)
-        missing |= self.aliases.note_elements([(slot.place, ends.get(slot.place.key)) for slot in slots])
+        ends = {**self.ended, **ends}
+        found = [*[(slot.place, ends[slot.place.key]) for slot in slots], (_RETURNED, returned)]
+        missing |= self.aliases.note_elements(found)
         shared = self.aliases.shared_with_changed() & set(self.growing)
         self._carry_growing(*shared)
         if missing or shared:
@@ -480,6 +482,7 @@ class CapturedLoop:
         code = next(values) if self.leaves_early else None
         value = UNBOUND if self.returned is None else filled(self.returned, values)
         self.aliases.names.enter(_RETURNED, value)
+        self.aliases.enter_elements(_RETURNED, value)
         self._reset()
         runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0
         for slot in self.slots.values():
