@@ -36,7 +36,7 @@ def is_structured(dtype: Any) -> bool:
     if not isinstance(dtype, (np.dtype, list, dict, str)):
         return False
     try:
-        return np.dtype(dtype).names is not None
+        return bool(np.dtype(dtype).names)
     except TypeError:
         return False
 

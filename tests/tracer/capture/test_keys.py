@@ -472,16 +472,6 @@ def test_an_item_of_a_dict_from_outside():
         count(np.array([3]))
 
 
-def test_the_order_of_a_set_is_not_made_up():
-    @jit
-    def first(x):
-        for value in set(x.tolist()):
-            return value
-
-    with pytest.raises(TracerError, match="order of a set"):
-        first(np.arange(3))
-
-
 @pytest.mark.parametrize("made", [dict.fromkeys, set])
 def test_one_of_two_is_not_changed_unnoticed(made):
     @jit

@@ -37,7 +37,8 @@ Instruction = hlo.Instruction
 def matches(run: Run, value: Any) -> Instruction | None:
     """Which rows, pred[capacity], hold an element that is equal to the value; None where none can be."""
     require_comparable(run.form.structure, "a search for elements")
-    if run.form.structure is pytree.LEAF and any(number.shape.size > 1 for number in run.type.numbers if number is not None):
+    numbers = [number for leaf, number in zip(run.form.leaves, run.type.numbers) if leaf.is_number and leaf.text is None]
+    if run.form.structure is pytree.LEAF and any(number.shape.size > 1 for number in numbers):
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
     run, value = both_written(run, value)
     kind = joined_type(run.type, element_type(value))
