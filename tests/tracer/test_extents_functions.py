@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import one_in
 
 from ..support.extents import check, line
 
@@ -79,7 +80,7 @@ OF_LINES = {
 }
 
 
-@pytest.mark.parametrize("name", OF_LINES)
+@pytest.mark.parametrize("name", one_in(2, OF_LINES))
 def test_functions_of_lines(name):
     if name == "trapezoid" and not hasattr(np, "trapezoid"):
         pytest.skip("this NumPy calls it trapz")
@@ -95,7 +96,7 @@ OF_SYSTEMS = {
 }
 
 
-@pytest.mark.parametrize("name", OF_SYSTEMS)
+@pytest.mark.parametrize("name", one_in(2, OF_SYSTEMS))
 def test_systems_of_unknown_size(name):
     function = OF_SYSTEMS[name]
     check(lambda x: function(*system(x)), LINES[0], again=[(one,) for one in LINES[1:]])

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided, sliding_window_view
 from numpy.polynomial import Polynomial, chebyshev, hermite, legendre
 from numpy.polynomial import polynomial as P
 from phlox import jit
-from thinning import LEFT_TO_CI, one_in
+from thinning import LEFT_TO_CI, left_to_ci, one_in
 
 L = np.linalg
 
@@ -354,6 +354,7 @@ def test_windows_are_views():
         jit(lambda x: sliding_window_view(x, 3).fill(0))(np.arange(5.0))
 
 
+@left_to_ci
 def test_polynomials_that_lose_coefficients():
     """In one call, in another one, and in some rounds of a loop."""
 

@@ -42,23 +42,23 @@ def note_copies(trace: Trace, value: Any) -> None:
 
 
 def note_same_copies(held: Any, ends: Iterable[Any]) -> None:
-    """To be called with what a branch has put together: an object is a copy where it has taken one; lists, dicts and sets with
-    other names are noted by who has these names."""
+    """To be called with what a branch has put together: a part is a copy where it has taken one. The containers that names hold
+    are noted by who has these names."""
     copies = current_trace().program.copies
     for end in ends if copies else ():
         _note_beside(held, end, copies)
 
 
-def _note_beside(held: Any, end: Any, copies: dict[int, Any]) -> None:
+def _note_beside(held: Any, end: Any, copies: dict[int, Any], is_part: bool = False) -> None:
     for one in _alternatives(held):
         for other in _alternatives(end):
             if one is other or type(one) is not type(other) or row_behind(one) is not None:
                 continue
-            if id(other) in copies and not isinstance(one, (list, tuple, dict, set)):
+            if id(other) in copies and (is_part or not isinstance(one, (list, tuple, dict, set))):
                 copies[id(one)] = one
             parts, others = _parts_of(one), _parts_of(other)
             for key in parts.keys() & others.keys():
-                _note_beside(parts[key], others[key], copies)
+                _note_beside(parts[key], others[key], copies, True)
 
 
 def _alternatives(value: Any) -> tuple[Any, ...]:

@@ -142,9 +142,6 @@ def found_in_a_pair(x, make, key, change):
     "function", [in_a_grid, in_a_grid_of_tuples, found_by_a_function, found_in_a_loop, found_by_next, found_in_a_pair]
 )
 def test_what_is_found_in_a_list_is_changed_there(function, maker):
-    if function is found_in_a_pair and maker in ("dict", "list"):
-        pytest.skip("a known mistake: docs/gaps.md")
-
     def run(x):
         return function(x, *MAKERS[maker])
 

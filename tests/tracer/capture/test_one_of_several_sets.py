@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from phlox import TracerError, jit
+from thinning import left_to_ci
 
 EDGES = np.array([[0, 1], [1, 2], [2, 3], [3, 0], [1, 3]])
 
@@ -15,6 +16,7 @@ def neighbours(edges):
     return around
 
 
+@left_to_ci
 def test_operators():
     def common(edges, i, j):
         around = neighbours(edges)
