@@ -37,6 +37,7 @@ from ..outside.containers import OutsideDict, OutsideList
 from ..outside.libraries import meet
 from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
+from ..texts.deferred import Deferred
 from .cached_functions import recorded_call
 from .harmless import leaves_no_traces, only_keeps
 from .meanings import (
@@ -179,7 +180,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable
         meaning = None
-    if not isinstance(function, type) and any(map(holds_open_list, (*args, *kwargs.values()))):
+    is_read = isinstance(function, type) and any(isinstance(one, Deferred) for one in args)  # np.float64("1.5")
+    if not is_read and any(map(holds_open_list, (*args, *kwargs.values()))):
         module = getattr(function, "__module__", None) or ""
         if isinstance(getattr(function, "__self__", function), np.ufunc) or module.partition(".")[0] == "numpy":
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
