@@ -108,8 +108,12 @@ def is_(value: Any, other: Any) -> Any:
         return each(lambda one: each(lambda two: is_(one, two), other), value)
     if type(value) is Maybe or type(other) is Maybe:
         value, other = (value, other) if type(value) is Maybe else (other, value)
-        present = choose(is_none(other), lambda: False, lambda: is_(value.value, getattr(other, "value", other)))
-        return choose(is_none(value), lambda: is_none(other), lambda: present)
+        another = other.value if type(other) is Maybe else other
+        return choose(
+            is_none(value),
+            lambda: is_none(other),
+            lambda: choose(is_none(other), lambda: False, lambda: is_(value.value, another)),
+        )
     for one, truth_value in ((value, other), (other, value)):
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))

@@ -17,7 +17,8 @@ from ..indexing.basic import is_basic, is_mask_entry, require_mask_fits, with_kn
 from ..indexing.index_arrays import select_arrays, update_selected
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.function_tables import CONTRACTIONS, FUNCTIONS, SEQUENCES, UFUNCS, Kernel, implements_method, ufunc_kernel
+from ..recording.dynamic_array import DynamicArray
+from ..recording.function_tables import CONTRACTIONS, FUNCTIONS, UFUNCS, Kernel, implements_method, ufunc_kernel
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -38,7 +39,6 @@ from .recorded_calls import record_again
 Instruction = hlo.Instruction
 
 _COMPARISONS = {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
-_SEQUENCES = frozenset({list, tuple, range})
 
 
 @implements_method(np.ufunc.__call__)
@@ -59,10 +59,11 @@ def call_ufunc(
 ) -> Any:
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
     plain = where is True and casting == "same_kind" and dtype is signature is sig is axes is axis is None and not keepdims
-    if any(type(one) in _SEQUENCES or type(one) in SEQUENCES for one in inputs):
-        inputs = tuple(map(prepare, inputs))
-        if any(isinstance(one, TracedArray) and one.is_dynamic for one in inputs):
-            return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
+    inputs = tuple([value if type(value) is TracedArray else prepare(value) for value in inputs])
+    if DynamicArray in map(type, inputs):  # made of a list
+        if not plain:
+            raise NotImplementedError(f"np.{ufunc.__name__} of a list whose length the program decides, with further arguments")
+        return ufunc(*inputs) if out is None else ufunc(*inputs, out=out)
     kernel = UFUNCS.get(ufunc)
     if kernel is None:
         contraction = CONTRACTIONS.get(ufunc)

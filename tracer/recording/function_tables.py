@@ -34,8 +34,9 @@ DYNAMIC: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
 ATTRIBUTES: dict[str, Callable] = {}  # of ndarrays and numbers, by name: what gives the attribute of a traced array
 PYTHON_OPERATORS: dict[np.ufunc, Callable] = {}  # on numbers of Python's own; called with the ufunc and the operands
-# What makes an array of a value of this class, or of a list that holds one for others, in the dtype if one is given.
-SEQUENCES: dict[type, Callable[[Any, Any], Any]] = {}
+SEQUENCES: dict[type, Callable[[Any], Any]] = {}  # what makes an array of a value of this class, which is no list
+# What makes an array of a list with an element of this class, which stands for others; in the dtype, if one is given.
+ARRAYS_OF_LISTS: dict[type, Callable[[Any, Any], Any]] = {}
 CHOICES: list[Callable] = []  # what makes one of several values of its number and these: `Choice`, which stands above
 
 

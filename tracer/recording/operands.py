@@ -11,7 +11,7 @@ import numpy as np
 from ... import hlo
 from . import promotion
 from .array import TracedArray, as_index, require_trace
-from .function_tables import SEQUENCES
+from .function_tables import ARRAYS_OF_LISTS, SEQUENCES
 from .intervals import require_fits
 from .trace import Trace
 
@@ -34,7 +34,7 @@ def prepare(value: Any) -> Any:
     """The operand itself, or a traced array made of it where it is a sequence."""
     if isinstance(value, (list, tuple, range)):
         return sequence(value)
-    return SEQUENCES[type(value)](value, None) if type(value) in SEQUENCES else value
+    return SEQUENCES[type(value)](value) if type(value) in SEQUENCES else value
 
 
 def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
@@ -42,10 +42,10 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
 
     Raises ValueError where the shapes of the parts differ.
     """
-    for kind in set(map(type, value)) & SEQUENCES.keys():
-        return SEQUENCES[kind](value, dtype)
+    for kind in set(map(type, value)) & ARRAYS_OF_LISTS.keys():
+        return ARRAYS_OF_LISTS[kind](value, dtype)
     trace = require_trace()
-    if not has_traced(value):
+    if not has_traced(value) and not any(map(_is_of_open_length, value)):
         array = np.asarray(value, dtype)
         return TracedArray.from_instruction(trace, hlo.constant(array, hlo.element_type_of(array.dtype)), is_scalar=False)
     parts = [prepare(part) for part in value]
@@ -65,6 +65,12 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
     rows = [hlo.reshape(instruction_of(trace, part, element_type), (1, *shape)) for part in parts]
     whole = rows[0] if len(rows) == 1 else hlo.concatenate(*rows, dimensions=(0,))
     return result(trace, whole)
+
+
+def _is_of_open_length(part: Any) -> bool:
+    if isinstance(part, (list, tuple)):
+        return not ARRAYS_OF_LISTS.keys().isdisjoint(map(type, part))
+    return type(part) in SEQUENCES
 
 
 def shape_of(value: Any) -> tuple[int, ...]:

@@ -1,5 +1,7 @@
 """Lists of a length that the program decides, and lists of such lists, as arrays; what joins arrays, of their elements."""
 
+from collections import deque, namedtuple
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -112,6 +114,32 @@ def _assigned_by_flat(x, m):
     out = np.zeros((2, 4))
     out.flat[: len(m)] = m
     return out
+
+
+Pair = namedtuple("Pair", "first second")
+
+
+class Numbers(list):
+    pass
+
+
+BESIDE_SEQUENCES = {
+    "named tuple": lambda x: x[:2] + Pair(1, 2),
+    "named tuple of elements": lambda x: (x[:2] * Pair(x[0], 2.0), x[:2] < Pair(x[1], x[0])),
+    "class of the user's": lambda x: np.add(x[:2], Numbers([x[3], 1])),
+    "deques in a list": lambda x: x[:2, None] * [deque([x[0], 1]), deque([2, 3])],
+    "deque": lambda x: x + deque([value for value in x]),
+    "deques of open length in a list": lambda x: np.ones((2, 1)) + [deque([value for value in x if value > 2])] * 2,
+    "ranges in a list": lambda x: np.ones((2, 1)) + [range(int(x[0])), range(int(x[0]))],
+    "range": lambda x: x[: int(x[0])] - range(int(x[0])),
+}
+
+
+@pytest.mark.parametrize("name", BESIDE_SEQUENCES)
+def test_other_sequences_beside_arrays(name):
+    jitted = jit(BESIDE_SEQUENCES[name])
+    for x in (np.array([3, 1, 4, 5]), np.array([2, 7, 0, 3])):
+        np.testing.assert_array_equal(jitted(x), BESIDE_SEQUENCES[name](x))
 
 
 def _at_places(x, m):

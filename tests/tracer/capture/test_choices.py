@@ -342,3 +342,18 @@ def test_a_value_that_may_be_none_within_one_of_two_texts():
 
     jitted = jit(described)
     assert [jitted(x) for x in (0.5, 2.0, 0.5)] == ["value 0.5", "none", "value 0.5"]
+
+
+def test_a_value_that_may_be_none_is_no_object_that_holds_it():
+    @dataclasses.dataclass
+    class Holder:
+        value: object
+
+    def compared(x):
+        value = float(x[0])
+        holder = Holder(value)
+        found = value if value > 2 else None
+        return found is holder, holder is found, found is None
+
+    jitted = check(compared, UP + 3)
+    check(jitted, DOWN - 9)

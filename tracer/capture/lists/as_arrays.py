@@ -12,7 +12,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic
 from ...recording.errors import LeftToPython, TracerError
-from ...recording.function_tables import SEQUENCES
+from ...recording.function_tables import ARRAYS_OF_LISTS
 from . import tables
 from .access import any_row, fail_where, items_of, leave_empty_to_python, of_common_types, rows_inside
 from .references import Row, tables_in
@@ -118,7 +118,7 @@ def _in_dtype(values: Any, dtype: Any) -> Any:
     return array_of_list(values) if dtype is None else array_of_list(values, has_dtype=True).astype(dtype)
 
 
-SEQUENCES[Run] = SEQUENCES[Row] = _in_dtype
+ARRAYS_OF_LISTS[Run] = ARRAYS_OF_LISTS[Row] = _in_dtype
 
 
 def stacked(lists: Sequence[Any], message: str) -> TracedArray:

@@ -9,8 +9,6 @@ from typing import Any
 
 from .... import hlo
 from ...recording import pytree
-from ...recording.function_tables import SEQUENCES
-from ...recording.operands import sequence
 from .. import places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS, implements
@@ -70,9 +68,6 @@ class TracedDeque(list):
 pytree.register_pytree(
     TracedDeque, lambda value: (tuple(items_of(value)), value.maxlen), lambda m, items: TracedDeque(items, m)
 )
-
-
-SEQUENCES[TracedDeque] = lambda values, dtype: sequence(list(items_of(values)), dtype)
 
 
 @implements(deque)

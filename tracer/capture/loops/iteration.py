@@ -132,9 +132,8 @@ class TracedRange(Rows):
 
     index = count
 
-    def as_array(self, dtype: Any = None) -> TracedArray:
-        made = DYNAMIC[np.arange](self.start, self.stop, self.step)
-        return made if dtype is None else made.astype(dtype)
+    def as_array(self) -> TracedArray:
+        return DYNAMIC[np.arange](self.start, self.stop, self.step)
 
 
 SEQUENCES[TracedRange] = TracedRange.as_array
