@@ -20,7 +20,7 @@ from ..recording.operands import as_traced, has_traced, prepare, require
 from . import structured_arrays as structured
 from .calls.dispatch import call
 from .calls.meanings import implements
-from .calls.numpy_calls import traced_constant
+from .calls.numpy_calls import traced_constant, with_arrays
 from .coded_arrays import CodedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array
 from .structured_arrays import StructuredArray
@@ -164,9 +164,8 @@ def _joined_rows(values: Any) -> TracedArray | None:
 def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
     whole = whole_array(arrays)
     if whole is None or axis or kwargs or whole.ndim < 2:
-        if isinstance(arrays, (list, tuple)):
-            arrays = [call(np.array, one) if isinstance(one, (list, tuple)) and has_traced(one) else one for one in arrays]
-        return np.stack(arrays, axis, **kwargs)
+        args, kwargs = with_arrays(np.stack, (arrays, axis), kwargs)
+        return np.stack(*args, **kwargs)
     return whole.copy()
 
 

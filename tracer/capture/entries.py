@@ -35,7 +35,6 @@ class _Mark:
 OPEN = _Mark("entries")
 INSERTED = _Mark("entries of a set, in the order in which they were put into an empty one, one after the other")
 UNORDERED = _Mark("entries of a set, in an order that is not Python's")
-_MARKS = frozenset({OPEN, INSERTED, UNORDERED})
 
 
 class _Elements(_Mark):

@@ -38,6 +38,12 @@ class Spread:
     __repr__ = __str__
 
 
+def _spreading(printing: Callable[..., None], values: tuple[Any, ...]) -> Callable[..., None]:
+    """What prints values, the elements of those that are `Spread`."""
+    places = frozenset(place for place, value in enumerate(values) if type(value) is Spread)
+    return partial(_print_spread, places, printing) if places else printing
+
+
 def _print_spread(places: frozenset[int], printing: Callable[..., None], *shown: Any) -> None:
     printing(*[one for place, value in enumerate(shown) for one in (value if place in places else (value,))])
 
@@ -55,14 +61,12 @@ def print_(*values: Any, sep: Any = " ", end: Any = "\n", file: Any = None, flus
         stream = file if standard is None else getattr(sys, standard)
         once(print, *shown, sep=sep, end=end, file=stream, flush=flush)
 
-    places = frozenset(place for place, value in enumerate(values) if type(value) is Spread)
     shown = [value.values if type(value) is Spread else told(value, ord("s")) for value in values]
     if file is not None:
-        return call_later(partial(_print_spread, places, print_now) if places else print_now, *shown)
+        return call_later(_spreading(print_now, values), *shown)
     is_plain = not flush and (sep, end) == (" ", "\n")
     printing = print if is_plain else partial(print, sep=sep, end=end, flush=flush)
-    printing = partial(once, printing)
-    call_later(partial(_print_spread, places, printing) if places else printing, *shown, named=print)
+    call_later(_spreading(partial(once, printing), values), *shown, named=print)
 
 
 def _log_function(function: Callable[..., None]) -> Callable[..., None]:

@@ -425,11 +425,16 @@ def _known_integer(number: Any) -> Any:
     return as_index(number, "in pow() with a modulus") if isinstance(number, TracedArray) else number
 
 
+def _same_or_each(function: Callable[[Any], Any], value: Choice) -> Any:
+    """What the function says of each of several values, where that is known to be one thing; else of the one that it is."""
+    found = list(map(function, value.values))
+    return found[0] if all(one is found[0] for one in found) else each(function, value)
+
+
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
     if type(value) is Choice:
-        found = [isinstance_(one, kinds) for one in value.values]
-        return found[0] if all(one is found[0] for one in found) else each(lambda one: isinstance_(one, kinds), value)
+        return _same_or_each(lambda one: isinstance_(one, kinds), value)
     if type(value) is Maybe:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
     if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray)):
@@ -446,8 +451,7 @@ def type_(*args: Any) -> Any:
     if not others and isinstance(value, Deferred):
         return str
     if not others and type(value) is Choice:
-        kinds = list(map(type_, value.values))
-        return kinds[0] if all(kind is kinds[0] for kind in kinds) else each(type_, value)
+        return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
     if others or not isinstance(value, TracedArray):

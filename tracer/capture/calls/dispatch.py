@@ -180,10 +180,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable
         meaning = None
-    is_read = isinstance(function, type) and any(isinstance(one, Deferred) for one in args)  # np.float64("1.5")
-    if not is_read and any(map(holds_open_list, (*args, *kwargs.values()))):
+    if any(map(holds_open_list, (*args, *kwargs.values()))):
         module = getattr(function, "__module__", None) or ""
-        if isinstance(getattr(function, "__self__", function), np.ufunc) or module.partition(".")[0] == "numpy":
+        takes_arrays = isinstance(getattr(function, "__self__", function), np.ufunc) or module.partition(".")[0] == "numpy"
+        reads_text = isinstance(function, type) and any(isinstance(one, Deferred) for one in args)  # np.float64("1.5")
+        if takes_arrays and not reads_text:
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
     if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
         if meaning is None and not _is_written_anew(function) and not only_keeps(function, args):

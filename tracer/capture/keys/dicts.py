@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict, defaultdict
+from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +17,7 @@ from ..calls.dispatch import call
 from ..calls.meanings import DICT_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..choices import Choice
+from ..contents import dict_like
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
 from ..lists import growing
 from ..lists.elements import joined_types
@@ -295,7 +296,7 @@ def clear(holder: dict) -> None:
 def copy(holder: dict) -> dict:
     if keys_in(holder):
         return _new(known_keys.items_of(holder))
-    new = type(holder)(holder.default_factory) if type(holder) is defaultdict else type(holder)()
+    new = dict_like(holder, ())
     places.note_made(new)
     places.Contents(new).set({key: list(value) if key is OPEN else value for key, value in contents_of(holder).items()})
     return new

@@ -34,7 +34,6 @@ from .surroundings import Surroundings, current_surroundings
 # Where a class has one of these of its own, it decides itself what a copy is.
 _DECIDING = ("__reduce_ex__", "__reduce__", "__getstate__", "__setstate__", "__getnewargs__", "__getnewargs_ex__", "__new__")
 
-
 TAKE_MAYBES.update({copy.copy, copy.deepcopy})
 
 
@@ -45,11 +44,9 @@ def shallow(value: Any) -> Any:
         return choose(value.is_there, lambda: shallow(value.value), lambda: value.absent)
     if (method := getattr(type(value), "__copy__", None)) is not None and belongs_to_the_user(class_of(type(value))):
         return call(method, value)
-    if is_open_list(value) or has_open_keys(value) or isinstance(value, TracedDeque):
+    if is_open_list(value) or has_open_keys(value) or keys_in(value) or isinstance(value, TracedDeque):
         return value if isinstance(value, (tuple, frozenset)) else call(value.copy)
     surroundings = current_surroundings()
-    if keys_in(value):
-        return call(value.copy)
     if surroundings is None or not _is_copied_by_attributes(class_of(type(value))):
         return copy.copy(_as_it_is(surroundings, value))
     made = _empty_one(surroundings, value)
