@@ -26,8 +26,9 @@ from . import (
 
 _PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, texts, shown, entries, new_entries, python_calls)
 
-# In bytes: what the frame of a call takes of the stack; the memory of a larger one is allocated.
-SMALL_FRAME = 1 << 12
+# In bytes: what the frame of a call takes of the stack, and what one takes that holds arrays that are no results, such as the
+# characters of texts; the memory of a larger one is allocated.
+SMALL_FRAME, LARGE_FRAME = 1 << 12, 3 << 13
 
 # The functions of CPython and NumPy that the code calls, through a global of the same name that is filled at load.
 FUNCTIONS = (
@@ -116,15 +117,21 @@ try:
   %entry = getelementptr i8, ptr %record_object, i64 BYTES_DATA
   %frame_size = field i64 %entry, Entry_frame_size
   %is_small = icmp ule i64 %frame_size, SMALL_FRAME
-  br i1 %is_small, label %on_stack, label %on_heap
+  br i1 %is_small, label %on_stack, label %check_frame
 on_stack:
   %result_on_stack = call ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %small_frame)
+  br label %tried
+check_frame:
+  %is_large = icmp ule i64 %frame_size, LARGE_FRAME
+  br i1 %is_large, label %in_large_frame, label %on_heap
+in_large_frame:
+  %result_in_large_frame = call ptr @attempt_in_large_frame(ptr %entry, ptr %args, i64 %nargsf, ptr %names)
   br label %tried
 on_heap:
   %result_on_heap = call ptr @attempt_on_heap(ptr %entry, ptr %args, i64 %nargsf, ptr %names)
   br label %tried
 tried:
-  %result = phi ptr [ %result_on_stack, %on_stack ], [ %result_on_heap, %on_heap ]
+  %result = phi ptr [ %result_on_stack, %on_stack ], [ %result_in_large_frame, %in_large_frame ], [ %result_on_heap, %on_heap ]
   %does_not_fit = icmp eq ptr %result, @does_not_fit
   br i1 %does_not_fit, label %look_for_exception, label %look_for_python
 look_for_exception:
@@ -154,6 +161,13 @@ none_fits:
 miss:
   %missed = musttail call ptr @miss(ptr %self, ptr %args, i64 %nargsf, ptr %names)
   ret ptr %missed
+}
+
+; Apart from the others, as it takes much of the stack.
+define internal ptr @attempt_in_large_frame(ptr %entry, ptr %args, i64 %nargsf, ptr %names) noinline {
+  %frame = alloca [LARGE_FRAME x i8], align 16
+  %result = call ptr @attempt(ptr %entry, ptr %args, i64 %nargsf, ptr %names, ptr %frame)
+  ret ptr %result
 }
 
 ; For calls with many arguments or results: the stack of a thread may be small.
