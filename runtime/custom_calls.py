@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..hlo import TOKEN, Shape, compatible, shape_of
-from ..hlo.ops.known_calls import IDENTITY_TARGETS
+from ..hlo.ops.known_calls import ALLOCATE, IDENTITY_TARGETS
 from ..hlo.shape import AnyShape
 from .call_attributes import call_attributes
 from .locks import new_lock
@@ -100,6 +100,8 @@ def register_custom_call(name: str, target: Any = None) -> Any:
     """
     if not isinstance(name, str) or not name:
         raise TypeError(f"register_custom_call: a name (a non-empty str) is required, got {name!r}")
+    if name == ALLOCATE:
+        raise ValueError(f"register_custom_call: {name!r} stands for an array that nobody fills, and cannot be a function")
     if name in IDENTITY_TARGETS:
         raise ValueError(f"register_custom_call: {name!r} stands for its operand, and cannot be another function")
     if target is None:

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..hlo.ops.known_calls import COMPRESS, IDENTITY_TARGETS
+from ..hlo.ops.known_calls import ALLOCATE, COMPRESS, IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
 from .lapack import find_lapack
 from .numpy_functions import find_numpy
@@ -45,9 +45,16 @@ def compress(mask: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
     return result
 
 
+def allocated(*, shape: Any) -> np.ndarray:
+    """Any elements: zeros, so that what runs here does the same each time."""
+    return np.zeros(shape.dimensions, shape.dtype)
+
+
 def _find_standard(name: str) -> Target | None:
     if name in IDENTITY_TARGETS:
         return PythonTarget(name, _identity)
+    if name == ALLOCATE:
+        return PythonTarget(name, allocated)
     if name == COMPRESS:
         return PythonTarget(name, compress)
     if name in ("TopK", "mhlo.topk"):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from llvmlite import ir
 
 from ...hlo import TOKEN, Instruction
-from ...hlo.ops.known_calls import COMPRESS
+from ...hlo.ops.known_calls import ALLOCATE, COMPRESS
 from ...hlo.ops.random_calls import draw_of
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
@@ -36,6 +36,8 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
     """Call the instruction's evaluation; its results lie in their planned buffers, scalars in registers."""
     if instruction.opcode == "custom-call":
         target = instruction.attributes["custom_call_target"]
+        if target == ALLOCATE:
+            return frame.loaded(frame.outputs(instruction))
         if target == COMPRESS:
             return compaction(frame, instruction, values)
         if (clock := clock_number(target)) is not None:

@@ -127,6 +127,9 @@ def _():
     wrong = TupleShape((Shape(F32, (2, 3)), Shape(S32, (3,)), Shape(S32)))
     yield InvalidSample([Shape(F32, (2, 3))], factors, r"returns \(f32\[2,3\], s32\[2\], s32\[\]\)", shape=wrong)
     yield InvalidSample([Shape(F64, (2, 3))], factors, r"takes \(f32\[m,n\]\)", shape=wrong)
+    unfilled = {"custom_call_target": "AllocateBuffer"}
+    yield InvalidSample([Shape(F32)], unfilled, "AllocateBuffer takes no operands", shape=Shape(F32))
+    yield InvalidSample([], unfilled, "AllocateBuffer returns an array", shape=TupleShape((Shape(F32),)))
     drawn = {"custom_call_target": "numpy.random.Generator.normal"}
     operands = [Shape(PRED), Shape(U64), Shape(F64, (2,)), Shape(F64)]
     message = r"takes .pred, u64, f64, f64. and returns f64.n."

@@ -31,6 +31,8 @@ NUMPY_FAILURES = {
 # Elements of the second operand at which the first one, a mask of its leading dimension, is true, moved to the front, or,
 # without a second operand, their positions; what lies behind them is unspecified.
 COMPRESS = "phlox.compress"
+# An array whose elements are unspecified, as XLA calls it.
+ALLOCATE = "AllocateBuffer"
 
 _NAME = re.compile(r"lapack_([sdcz])([a-z0-9]+)_ffi")
 _TYPES = {"s": (F32, F32, C64), "d": (F64, F64, C128), "c": (C64, F32, C64), "z": (C128, F64, C128)}
@@ -65,6 +67,9 @@ def require_known_call(target: str, operands: Sequence[AnyShape], result: AnySha
         require(len(operands) == 1, f"custom-call: {target} takes one operand, {len(operands)} given")
         same = target in _CHANGE_SIZES or compatible(operands[0], result)
         require(same, f"custom-call: {target} returns its operand, of shape {operands[0]}, but {result} was stated")
+    elif target == ALLOCATE:
+        require(not operands, f"custom-call: {target} takes no operands, {len(operands)} given")
+        require(not result.is_tuple, f"custom-call: {target} returns an array, but {result} was stated")
     elif target in ("TopK", "mhlo.topk"):
         _require_top_k(target, operands, result)
     elif (match := _NAME.fullmatch(target)) is not None and match[2] in _LAPACK:

@@ -400,6 +400,43 @@ def test_top_k(backend):
 
 
 @both_backends
+def test_array_that_nobody_fills(backend):
+    """Two such arrays are two, whatever was merged, and a loop writes into its own."""
+    text = """HloModule m
+    below { s = (s32[], f32[4]) parameter(0)
+      k = s32[] get-tuple-element(s), index=0
+      n = s32[] constant(4)
+      ROOT l = pred[] compare(k, n), direction=LT }
+    next { s = (s32[], f32[4]) parameter(0)
+      k = s32[] get-tuple-element(s), index=0
+      a = f32[4] get-tuple-element(s), index=1
+      one = s32[] constant(1)
+      v = f32[] convert(k)
+      row = f32[1] reshape(v)
+      b = f32[4] dynamic-update-slice(a, row, k)
+      after = s32[] add(k, one)
+      ROOT t = (s32[], f32[4]) tuple(after, b) }
+    ENTRY main {
+      x = f32[4] parameter(0)
+      a = f32[4] custom-call(), custom_call_target="AllocateBuffer"
+      b = f32[4] custom-call(), custom_call_target="AllocateBuffer"
+      zero = s32[] constant(0)
+      c = f32[4] dynamic-update-slice(b, x, zero)
+      first = (s32[], f32[4]) tuple(zero, a)
+      last = (s32[], f32[4]) while(first), condition=below, body=next
+      d = f32[4] get-tuple-element(last), index=1
+      ROOT t = (f32[4], f32[4]) tuple(c, d)
+    }"""
+    run = load_hlo(text, backend)
+    for x in (np.float32([5, 6, 7, 8]), np.float32([9, 9, 9, 1])):
+        copied, counted = run(x)
+        np.testing.assert_array_equal(copied, x)
+        np.testing.assert_array_equal(counted, [0, 1, 2, 3])
+    with pytest.raises(ValueError, match="an array that nobody fills"):
+        register_custom_call("AllocateBuffer", lambda: None)
+
+
+@both_backends
 def test_identities(backend):
     for target in ("Sharding", "SPMDFullToShardShape", "annotate_device_placement"):
         np.testing.assert_array_equal(program(target, [Shape(F32, (2, 3))], Shape(F32, (2, 3)), backend)(Y), Y)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
+from ....hlo.ops.known_calls import ALLOCATE
 from ...control_flow.loops import while_loop
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
@@ -38,7 +39,11 @@ class Memory:
     """The characters of a program: code points, their number, and the formats of numbers among them."""
 
     def __init__(self, capacity: int) -> None:
-        self.codes = array_of_column(hlo.full(hlo.Shape(hlo.S32, (capacity,)), 0), False)
+        # No text has a character that has not been written: filling places for a long text takes longer than a short one.
+        unfilled = hlo.custom_call(shape=hlo.Shape(hlo.S32, (capacity,)), custom_call_target=ALLOCATE)
+        # In front of a text of no characters that begins nowhere the first one is read.
+        first = hlo.constant(np.zeros(1, np.int32))
+        self.codes = array_of_column(hlo.dynamic_update_slice(unfilled, first, hlo.constant(np.int64(0))), False)
         self.end = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
         self.capacity, self.formats = capacity, Formats()
         # For `interned`: from where on the texts lie that are keys, and what finds them.
