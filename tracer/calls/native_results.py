@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import operator
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -249,13 +248,13 @@ class _Steps:
             raise NotNative  # the program decides whether it is set or deleted
         match effect.how, effect.path:
             case "write", paths.Global(namespace=namespace, name=name):
-                holder, key, function = self.step("object", object=namespace), name, operator.setitem
+                holder, key, setting = self.step("object", object=namespace), name, "set item"
             case "write", paths.Cell(cell=cell):
-                holder, key, function = self.step("object", object=cell), "cell_contents", setattr
+                holder, key, setting = self.step("object", object=cell), "cell_contents", "set attribute"
             case "write", paths.Attribute(holder=path, name=name):
-                holder, key, function = self.step("place", self.around.place_of(path)), name, setattr
+                holder, key, setting = self.step("place", self.around.place_of(path)), name, "set attribute"
             case "write", paths.Item(holder=path, index=index):
-                holder, key, function = self.step("place", self.around.place_of(path)), index, operator.setitem
+                holder, key, setting = self.step("place", self.around.place_of(path)), index, "set item"
             case "append", path if (kind := type(path.read(self.around.objects))) in (list, deque):
                 yield self.step("place", self.around.typed(path, kind))
                 yield from self._structure(effect.structure, outputs)
@@ -288,8 +287,7 @@ class _Steps:
         yield holder
         yield self.step("object", object=key)
         yield from self._structure(effect.structure, outputs)
-        yield self.step("call", 3, function)
-        yield self.step("drop")
+        yield self.step(setting)
 
     def _entries(self, path: paths.Path, structure: pytree.Structure, outputs: list[Output]) -> Any:
         """The step that gives the container at the path, which is read as columns, its entries."""

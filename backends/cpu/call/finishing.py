@@ -25,12 +25,15 @@ STEPS = {
     "optional": 0,  # exchanges the last object for None where the memory of a result, a byte, is 0
     "drop": -1,  # takes the last object away
     "append": -1,  # appends it to the list before it
+    "set attribute": -3,  # takes an object, a name and a value away, and sets the attribute, as ``setattr`` does
+    "set item": -3,  # the same with a container, a key and a value, as ``operator.setitem`` does
     "rows": 0,  # appends elements to the last object, a list, as `rows.Rows`, the ``object``, says
     "part": 1,  # puts an object on it that is made of results, as the part of `rows`, the ``object``, says
     "entries": 0,  # gives the last object, whose columns stand at a place, what `new_entries.NewEntries`, the ``object``, says
 }
 STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_ATTRIBUTES = range(8)
-STEP_OPTIONAL, STEP_DROP, STEP_APPEND, STEP_ROWS, STEP_PART, STEP_ENTRIES = range(8, len(STEPS))
+STEP_OPTIONAL, STEP_DROP, STEP_APPEND, STEP_SET_ATTRIBUTE, STEP_SET_ITEM = range(8, 13)
+STEP_ROWS, STEP_PART, STEP_ENTRIES = range(13, len(STEPS))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -47,7 +50,7 @@ def stack_size(steps: Iterable[Step]) -> int:
     depth = largest = 0
     for step in steps:
         change = STEPS[step.kind]
-        if depth < (step.number if change is None else int(change < 1)):
+        if depth < (step.number if change is None else max(1, -change) if change < 1 else 0):
             raise ValueError(f"the step {step.kind!r} takes more objects than there are")
         depth += 1 - step.number if change is None else change
         largest = max(largest, depth + _room(step.object))
@@ -70,6 +73,8 @@ FUNCTIONS = (
     "PyFloat_FromDouble",
     "PyList_New",
     "PyObject_GenericSetAttr",
+    "PyObject_SetAttr",
+    "PyObject_SetItem",
 )
 
 ASSEMBLY = """
@@ -349,6 +354,8 @@ take:
                                       i64 STEP_ATTRIBUTES, label %together
                                       i64 STEP_OPTIONAL, label %optional
                                       i64 STEP_APPEND, label %append
+                                      i64 STEP_SET_ATTRIBUTE, label %set_attribute
+                                      i64 STEP_SET_ITEM, label %set_item
                                       i64 STEP_ROWS, label %rows
                                       i64 STEP_PART, label %part
                                       i64 STEP_ENTRIES, label %entries ]
@@ -398,6 +405,26 @@ append:
   %not_appended = call i32 %append_to(ptr %extended, ptr %appended)
   %is_appended = icmp eq i32 %not_appended, 0
   br i1 %is_appended, label %drop_top, label %failed
+set_attribute:
+  %to_attribute = load ptr, ptr @PyObject_SetAttr
+  br label %set
+set_item:
+  %to_item = load ptr, ptr @PyObject_SetItem
+  br label %set
+set:
+  %setter = phi ptr [ %to_attribute, %set_attribute ], [ %to_item, %set_item ]
+  %without_them = sub i64 %depth, 3
+  %holder_at = getelementptr ptr, ptr %stack, i64 %without_them
+  %key_at = getelementptr ptr, ptr %holder_at, i64 1
+  %holder = load ptr, ptr %holder_at
+  %key = load ptr, ptr %key_at
+  %to_set = load ptr, ptr %top_at
+  %not_set = call i32 %setter(ptr %holder, ptr %key, ptr %to_set)
+  %is_set = icmp eq i32 %not_set, 0
+  br i1 %is_set, label %drop_set, label %failed
+drop_set:
+  call void @drop_all(ptr %holder_at, i64 3)
+  br label %taken
 rows:
   %filled_list = load ptr, ptr %top_at
   %are_appended = call i1 @append_rows(ptr %constant, ptr %memory, i64 0, ptr %filled_list, ptr %room)
@@ -418,7 +445,7 @@ drop_top:
   br label %taken
 taken:
   %depth_after = phi i64 [ %depth_with_it, %put ], [ %depth, %optional ], [ %depth, %exchange ], [ %depth, %rows ],
-                     [ %depth, %entries ], [ %top, %drop_top ]
+                     [ %depth, %entries ], [ %top, %drop_top ], [ %without_them, %drop_set ]
   br label %next
 all:
   %left = load ptr, ptr %stack

@@ -6,6 +6,7 @@ import pickle
 import sys
 import threading
 import tracemalloc
+import types
 
 import numpy as np
 import pytest
@@ -115,6 +116,43 @@ def test_exception_of_miss():
     install_entry(f, bind_entry(array_pair(), *add_kernel(8)))
     with pytest.raises(KernelError, match="7"):
         f(7)
+
+
+@native
+@pytest.mark.parametrize("kind, container", [("set item", dict), ("set attribute", types.SimpleNamespace)])
+def test_steps_that_set(kind, container):
+    class Failing:
+        def __setitem__(self, key, value):
+            raise KernelError(key)
+
+        __setattr__ = __setitem__
+
+    def setting(holder):
+        steps = [Step("object", object=holder), Step("object", object=key), Step("place", 0), Step(kind), Step("place", 0)]
+        return function(signature, copy_kernel(64), around=[Place("argument", index=0)], steps=steps)
+
+    x, key = np.arange(8.0), "".join(["na", "me"])
+    signature = CallSignature((ArrayGuard(f8, (8,)),), results=(ResultSpec(f8, (8,)),), result_structure="steps")
+    good, failing = container(), Failing()
+    f, g = setting(good), setting(failing)
+    assert f(x) is x
+    assert (good if isinstance(good, dict) else vars(good))[key] is x
+    with pytest.raises(KernelError, match=key):
+        g(x)
+    counts = [sys.getrefcount(item) for item in (good, failing, key, x)]
+    for _ in range(50):
+        f(x)
+        with pytest.raises(KernelError):
+            g(x)
+    assert [sys.getrefcount(item) for item in (good, failing, key, x)] == counts
+
+
+@native
+def test_steps_that_set_take_three_objects():
+    signature = CallSignature((ArrayGuard(f8, (8,)),), results=(ResultSpec(f8, (8,)),), result_structure="steps")
+    steps = [Step("result", 0), Step("result", 0), Step("set item"), Step("result", 0)]
+    with pytest.raises(ValueError, match="more objects than there are"):
+        function(signature, copy_kernel(64), steps=steps)
 
 
 @native
