@@ -6,6 +6,7 @@ import builtins
 import io
 import logging
 import re
+import string
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -92,6 +93,43 @@ for _level in ("debug", "info", "warning", "warn", "error", "exception", "critic
             implements(getattr(_holder, _level))(_log_function(getattr(_holder, _level)))
 
 
+def _is_number(value: Any) -> bool:
+    return isinstance(value, TracedArray) and value.is_scalar
+
+
+def _parts_of_format(template: Any, args: tuple, kwargs: dict) -> list[Any] | None:
+    """``template.format(...)`` of numbers and texts as the parts of an f-string; None where it asks for more."""
+    if type(template) is not str or not any(map(_is_number, (*args, *kwargs.values()))):
+        return None
+    try:
+        fields = list(_FORMATTER.parse(template))
+    except ValueError:
+        return None
+    parts: list[Any] = []
+    names = [field for _, field, _, _ in fields if field is not None]
+    numbered = iter(range(len(names)))
+    for known, field, specification, conversion in fields:
+        if known:
+            parts.append(known)
+        if field is None:
+            continue
+        if "{" in specification or "}" in specification or "" in names and set(names) != {""}:
+            return None
+        place = next(numbered) if not field else int(field) if field.isdecimal() and field.isascii() else field
+        if type(place) is int and place < len(args):
+            value = args[place]
+        elif place in kwargs:
+            value = kwargs[place]
+        else:
+            return None
+        if not _is_number(value) and type(value) not in (str, int, float, bool):
+            return None
+        if conversion is not None and conversion not in ("s", "r", "a"):
+            return None
+        parts.append((value, ord(conversion) if conversion else -1, specification))
+    return parts
+
+
 def _text_function(builtin: Callable[..., str]) -> Callable:
     conversion = {builtins.str: ord("s"), builtins.repr: ord("r"), builtins.format: -1}.get(builtin)
 
@@ -107,6 +145,8 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
             return args[0]
         if conversion is not None and len(args) == 1 and not kwargs and isinstance(args[0], TracedArray) and args[0].is_scalar:
             return text((args[0], conversion, ""))
+        if builtin is builtins.format and len(args) == 2 and not kwargs and type(args[1]) is str and _is_number(args[0]):
+            return text((args[0], -1, args[1]))
         if args and any(map(is_open, args)):
             return Deferred(when_run, kwargs, *args)
         return builtin(*map(concrete, args), **kwargs)
@@ -121,12 +161,15 @@ for _builtin in (
     implements(_builtin)(_text_function(_builtin))
 
 
+_FORMATTER = string.Formatter()
 _ASKS_MORE = re.compile(r"{[^}]*[!.:\[]")  # for something else than the text of the object
 
 
 def call_text_method(method: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     """``"...".format(...)`` and the like."""
     args = tuple(map(_listed, args))
+    if method.__name__ == "format" and (parts := _parts_of_format(method.__self__, args, kwargs)) is not None:
+        return text(*parts)
     if not _ASKS_MORE.search(method.__self__):
         args, kwargs = tuple(map(told, args)), {name: told(value) for name, value in kwargs.items()}
     if any(map(is_open, (*args, *kwargs.values()))):

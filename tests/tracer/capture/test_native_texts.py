@@ -177,3 +177,45 @@ def test_results_that_are_not_chosen_are_not_made():
     with pytest.raises(ValueError, match="Unknown format code 'd'"):
         decorated(1.5, 1)
     assert decorated(2.5, 0) == "2.50"
+
+
+TEMPLATES = [
+    "{:8.3f}|{:>5d}|{}", "{1:05d} {0!r:>12} {0:e}{{}}", "{a:^9}{0} {b!s:>6}{a}", "{0:{b}}", "{0.real} {1}", "{a:>{b}}",
+    "no fields {{}}", "{!a}{:%}", "{:+.2e}{:,}", "{} {0}", "{} {} {}", "{:d}", "{!z}", "{", "{c}", "{: }{:x}",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("template", TEMPLATES)
+def test_templates(template):
+    """`str.format` does with numbers what f-strings do, and raises what it raises."""
+
+    def filled(x, n):
+        return template.format(x, n, a=n, b=7)
+
+    decorated = jit(filled)
+    for x, n in ((2.5, 3), (-1e20, -7), (float("nan"), 10**12), (2.5, 4)):
+        try:
+            expected = filled(x, n)
+        except (ValueError, IndexError, KeyError) as error:
+            with pytest.raises(type(error)) as caught:
+                decorated(x, n)
+            assert str(caught.value) == str(error)
+        else:
+            assert decorated(x, n) == expected
+
+
+@pytest.mark.parametrize("specification", ["", "8.3f", ">12", ".2e", "d", "+", "zz"])
+def test_format(specification):
+    def shown(x, n):
+        return format(x, specification), format(n, specification)
+
+    decorated = jit(shown)
+    for x, n in ((2.5, 3), (-1e20, -7), (np.float64(0.1), 3), (np.float32(0.1), np.int64(8))):
+        try:
+            expected = shown(x, n)
+        except ValueError as error:
+            with pytest.raises(ValueError) as caught:
+                decorated(x, n)
+            assert str(caught.value) == str(error)
+        else:
+            assert decorated(x, n) == expected
