@@ -81,6 +81,8 @@ def _read(holder: Any, name: str) -> Any:
     surroundings = current_surroundings()
     if surroundings is None:
         return getattr(holder, name)
+    if name == "__class__":
+        return call(type, holder)
     if kind is types.ModuleType and is_looked_at(surroundings, holder, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)

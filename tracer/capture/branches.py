@@ -379,6 +379,13 @@ class _Merger:
         return self.merged.setdefault(tuple(map(id, ends)), held)
 
     def note_origins(self, held: Any, ends: Sequence[Any]) -> None:
+        array = held.value if type(held) is Maybe else held
+        if isinstance(array, TracedArray):
+            known = [end.value if type(end) is Maybe else end for end in ends]
+            known = [end for end in known if isinstance(end, TracedArray)]
+            if known and not array.is_scalar and not any(array is end for end in known):
+                note_merged(array, self.test, (known[0], known[-1]))
+            return
         found: dict[int, tuple[Any, list[Any]]] = {}
         for side, end in enumerate(ends):
             for one, other in containers_beside(held, end, ends):

@@ -99,6 +99,15 @@ def _use(name: str) -> Any:
     return use
 
 
+def _use_in_place(name: str) -> Any:
+    """What the operator changes is the value, which other names hold, too; behind it the value is known to be there."""
+
+    def use(self: Maybe, other: Any) -> Any:
+        return getattr(operator, name)(self.required(), without_maybes(other))
+
+    return use
+
+
 BINARY_OPERATORS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod",
 )  # fmt: skip
@@ -108,6 +117,9 @@ for _name in (
     *[f"__{name}__" for name in ("int", "float", "index", "getattr", "array")],
 ):
     setattr(Maybe, _name, _use(_name))
+for _name in BINARY_OPERATORS:
+    if _name != "divmod":
+        setattr(Maybe, f"__i{_name}__", _use_in_place(f"__i{_name}__"))
 
 
 def without_maybes(arguments: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import operator
 from collections.abc import Callable, KeysView, Sequence, ValuesView
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ from .loops.iteration import TracedRange, in_range
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
-from .origins import is_shared_by_names, may_be_one, merged_from
+from .origins import is_shared_by_names, may_be_one, merged_from, require_known_arrays
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
@@ -127,6 +128,11 @@ def is_(value: Any, other: Any) -> Any:
             return choose_traced(test, lambda: is_(first, other), lambda: is_(second, other))
         require_identity(value, other)
     if isinstance(value, TracedArray) and isinstance(other, TracedArray) and value is not other:
+        for one, another in ((value, other), (other, value)):
+            if (merged := merged_from(one)) is not None:
+                test, ends = merged
+                return choose_traced(test, *[partial(is_, end, another) for end in ends])
+        require_known_arrays(value, other)
         require_trace().program.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
     return value is other
 
@@ -212,6 +218,8 @@ def contains(item: Any, container: Any) -> Any:
         return _as_bool(np.any(container == item))
     if isinstance(container, Deferred) or isinstance(container, str) and isinstance(item, Deferred):
         return asked(operator.contains, False, container, item)
+    if isinstance(container, TracedArray) and container.is_scalar:
+        return item in container.run_time_type()  # raises
     if isinstance(container, (TracedArray, np.ndarray)) and (_is_traced(container) or _is_traced(item)):
         return _as_bool(np.any(container == item))
     if isinstance(container, (KeysView, ValuesView)):
@@ -232,6 +240,11 @@ def contains(item: Any, container: Any) -> Any:
         if isinstance(other, _COMPARED) or isinstance(item, (Deferred, Maybe)):
             found = found | _as_bool(equal(item, other))
     return found
+
+
+def _is_array(value: Any) -> bool:
+    """Whether this is an array, or a number of NumPy's, which compares lists element by element."""
+    return isinstance(value, TracedArray) and not value.weak_type or isinstance(value, (np.ndarray, np.generic))
 
 
 def _is_traced(value: Any) -> bool:
@@ -274,8 +287,13 @@ def equal(first: Any, second: Any) -> Any:
     """``first == second``; tuples and lists are compared element by element where the program knows some."""
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return first == second
+    if _are_compared_each_way(first, second):
+        return _each_way(equal, first, second)
     if is_open_list(first) or is_open_list(second):
-        return comparisons.equal(first, second)
+        return call(np.equal, first, second) if _is_array(first) or _is_array(second) else comparisons.equal(first, second)
+    for one, other in ((first, second), (second, first)):
+        if isinstance(one, (list, tuple)) and isinstance(other, TracedArray) and other.weak_type:
+            return False  # a number of Python's
     if has_open_keys(first) or has_open_keys(second):
         if isinstance(first, dict):
             return isinstance(second, dict) and dicts.equal(first, second, equal)
@@ -293,11 +311,34 @@ def equal(first: Any, second: Any) -> Any:
     return found
 
 
+def _are_compared_each_way(first: Any, second: Any) -> bool:
+    """Whether one is an array or None, and the other nothing that both are compared with alike."""
+    value, other = (first, second) if type(first) is Maybe else (second, first)
+    if type(value) is not Maybe or value.absent is not None or other is None or type(other) is Maybe:
+        return False
+    is_array = isinstance(value.value, TracedArray) and not value.value.is_scalar
+    return isinstance(other, np.generic) or is_array and not _is_array(other)
+
+
+def _each_way(compare: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
+    """A comparison where the one that may be None is there, and where it is not."""
+    value, other = (first, second) if type(first) is Maybe else (second, first)
+    return choose(value.is_there, lambda: compare(value.value, other), lambda: compare(None, other))
+
+
 def differ(first: Any, second: Any) -> Any:
     """``first != second``"""
+    if _are_compared_each_way(first, second):
+        return _each_way(differ, first, second)
     are_lists = isinstance(first, (tuple, list)) and isinstance(second, (tuple, list)) or _fields(first, second, "__eq__")
+    if any(map(is_open_list, (first, second))) and any(map(_is_array, (first, second))):
+        return call(np.not_equal, first, second)
     if are_lists or any(is_open_list(one) or has_open_keys(one) for one in (first, second)):
         return not_(equal(first, second))
+    if any(isinstance(one, (list, tuple)) for one in (first, second)) and first is not second:
+        numbers = [one for one in (first, second) if isinstance(one, TracedArray) and one.weak_type]
+        if numbers:
+            return True
     return first != second
 
 

@@ -121,10 +121,20 @@ def _has_containers(holder: Any) -> bool:
     return is_known and all(isinstance(item, (list, dict, set)) for item in holder)
 
 
+def _has_several_dtypes(holder: Any) -> bool:
+    """Whether this holds a few arrays, which are known, and not of one dtype."""
+    if not isinstance(holder, (list, tuple)) or is_open_list(holder) or not 1 < len(holder) <= MOST_ALTERNATIVES:
+        return False
+    arrays = [item for item in holder if isinstance(item, (TracedArray, np.ndarray)) and item.ndim]
+    return len(arrays) == len(holder) and len({item.dtype for item in arrays}) > 1
+
+
 def _item_of_list(holder: Any, index: Any) -> Any:
     is_chosen = isinstance(index, TracedArray) and index.known_value is None and not index.ndim
     if is_chosen and _has_containers(holder) and (found := _one_of_containers(holder, index)) is not None:
         return found
+    if is_chosen and _has_several_dtypes(holder):
+        return _one_of(holder, index)
     try:
         found = list_access.get(holder, index)
     except CarryTypeError:
@@ -278,6 +288,9 @@ def delitem(holder: Any, index: Any) -> None:
     else:
         places.note_item(holder, index)
     index = without_maybes(index)
+    if isinstance(holder, TracedArray):
+        array = holder.run_time_type() if holder.is_scalar else np.zeros((1,) * holder.ndim)
+        del array[0]  # raises
     if isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):
         list_access.delete(holder, index)
     elif isinstance(holder, dict) and dicts.is_concerned(holder, index):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..recording.errors import ConcretizationError
 from . import places
 from .calls.dispatch import call
 from .calls.meanings import implements
-from .choices import Choice
+from .choices import Choice, Maybe
 from .distribution import each
 from .entries import is_open_dict
 from .keys import dicts, sets
@@ -28,12 +29,14 @@ NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int6
 
 
 def made(value: Any) -> Any:
-    """A list, a dict or a set that is written down, or the result of an operator."""
+    """A list, a dict, a set or a class that is written down, or the result of an operator."""
     if isinstance(value, list):
         note_list(value)
     elif isinstance(value, (dict, set)):
         places.note_made(value)
         return kept(value)
+    elif isinstance(value, type):
+        places.note_made(value)
     return value
 
 
@@ -57,6 +60,8 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
     if type(holder) is Choice and any(isinstance(one, (set, dict)) for one in holder.values):
         each(lambda one: combined_in_place(name, one, other), holder)
         return holder
+    if type(holder) is Maybe:
+        return combined_in_place(name, holder.required(), other)
     if current_trace() is not None:
         places.note_gap(holder, name)
     if sets.are_sets(holder, other):
@@ -75,6 +80,8 @@ def added_in_place(holder: Any, other: Any) -> Any:
     if type(holder) is Choice and any(isinstance(one, list) for one in holder.values):
         each(lambda one: added_in_place(one, other), holder)
         return holder
+    if type(holder) is Maybe:
+        return added_in_place(holder.required(), other)
     is_array = isinstance(other, TracedArray) and not other.weak_type or isinstance(other, (np.ndarray, np.generic))
     if type(holder) is list and not is_array:  # an array adds, element by element
         call(holder.extend, other)
@@ -84,9 +91,11 @@ def added_in_place(holder: Any, other: Any) -> Any:
 
 def times(value: Any, other: Any) -> Any:
     """``value * other``"""
-    holder, count = (value, other) if type(value) in (list, tuple) else (other, value)
-    if type(holder) in (list, tuple) and isinstance(count, TracedArray) and count.is_scalar:
+    holder, count = (value, other) if isinstance(value, (list, tuple, deque)) else (other, value)
+    if isinstance(holder, (list, tuple, deque)) and isinstance(count, TracedArray) and count.is_scalar:
         is_bool = count.element_type is hlo.PRED
+        if type(holder) is not tuple and isinstance(holder, tuple):
+            return times(tuple(holder), count)  # which is what is left of a named tuple
         if is_bool and count.weak_type or count.element_type.is_integer and not is_bool and not count.weak_type:
             return times(holder, call(int, count))  # a scalar of NumPy's repeats a list, too
     try:

@@ -144,17 +144,34 @@ def others_of(value: Any) -> list[Any]:
 
 
 def note_merged(held: Any, test: TracedArray, ends: Iterable[Any]) -> None:
-    """A container is the first of these where the test holds, else the second."""
+    """A container, or an array, is the first of these where the test holds, else the second."""
     current_trace().program.merged[id(held)] = held, test, tuple(ends)
 
 
 def merged_from(held: Any) -> tuple[TracedArray, tuple[Any, Any]] | None:
-    """The test and the containers of which one stands for this one, where that is known."""
+    """The test and the containers, or arrays, of which one stands for this one, where that is known."""
     trace = current_trace()
     found = None if trace is None else trace.program.merged.get(id(held))
-    if found is None or not is_around(found[1].root_storage.trace, trace):
+    if found is None or found[1] is None or not is_around(found[1].root_storage.trace, trace):
         return None
     return found[1], found[2]
+
+
+def note_carried(held: Any) -> None:
+    """A slot of a loop holds this array, which is perhaps one from before the loop."""
+    array = held.value if type(held) is Maybe else held
+    if isinstance(array, TracedArray) and not array.is_scalar:
+        current_trace().program.merged[id(array)] = array, None, ()
+
+
+def require_known_arrays(one: TracedArray, other: TracedArray) -> None:
+    """Raises TracerError where it is asked whether two arrays are one, and the program decides that in a place that is left."""
+    merged = current_trace().program.merged
+    if (id(one) in merged or id(other) in merged) and (one.ndim, one.dtype) == (other.ndim, other.dtype):
+        raise TracerError(
+            "it is asked whether an array is another one (by `is`) that it is perhaps, as a loop, or a branch within a branch, "
+            "decides. Fix: keep a flag beside it that says which one it is"
+        )
 
 
 # --- what is not read any more ---

@@ -91,6 +91,11 @@ class StructuredArray(Lazy):
             return len(self.dtype.names)
         return len(self.numbers) if self.ndim else len(np.zeros(()))  # raises
 
+    def __bool__(self) -> bool:
+        if self.size == 1:
+            raise NotImplementedError("the truth of a record is not implemented; compare its fields")
+        return bool(np.zeros(self.shape, self.dtype))  # raises where there are several
+
     def __iter__(self) -> Iterator[Any]:
         return iter([self[place] for place in (self.dtype.names if self.form.is_record else range(len(self)))])
 

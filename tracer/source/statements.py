@@ -456,7 +456,8 @@ class Statements(Assignments):
         for part in statement.body:
             if isinstance(part, ast.FunctionDef):
                 rewrite(part)
-        return [statement], True
+        noted = helper("made", statement, ast.Name(statement.name, ast.Load()))
+        return [statement, located(ast.Expr(noted), statement)], True
 
 
 def rewrite(function: ast.FunctionDef) -> None:

@@ -467,3 +467,9 @@ def isscalar(element: Any) -> bool:
 @implements(builtins.callable)
 def callable_(value: Any) -> bool:
     return callable(value)
+
+
+@implements(builtins.hash)
+def hash_(value: Any) -> Any:
+    """Objects that stand for one of several have a hash of their own, which is none of theirs."""
+    return hash(value.required()) if type(value) is Maybe else each(hash, value)

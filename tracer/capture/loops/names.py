@@ -12,6 +12,7 @@ from ..origins import (
     forget_origins,
     is_unreadable,
     make_unreadable,
+    note_carried,
     note_origins,
     origins_of,
     others_of,
@@ -52,6 +53,8 @@ class LoopNames:
 
     def enter(self, place: Place, held: Any) -> None:
         """Take down what a slot holds when a round begins, or behind the loop."""
+        if not isinstance(place, Contents):
+            note_carried(held)
         for key, one in _found(place, held):
             self._entered[key] = one
             note_origins(one, self._before.get(key, {}).values())

@@ -13,6 +13,7 @@ import numpy as np
 from ...outside.guards import SameClass, SameNames, SameType, is_number
 from ...outside.ownership import belongs_to_the_user
 from ...outside.paths import MISSING, Attribute, Fixed
+from ...recording.current_trace import current_trace
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
@@ -47,9 +48,10 @@ _HOLDING = frozenset({dict, list, set, deque, np.ndarray})  # whose contents cha
 
 
 def note_class(surroundings: Surroundings, kind: type, name: str) -> None:
-    """What a class of a library's has under a name, or inherits."""
+    """What a class of a library's has under a name, or inherits; one that the function makes is another one at each call."""
+    made = current_trace().program.made_objects
     for base in kind.__mro__:
-        if base.__flags__ & _IS_IMMUTABLE or base.__module__.startswith(_OWN):
+        if base.__flags__ & _IS_IMMUTABLE or base.__module__.startswith(_OWN) or id(base) in made:
             found = vars(base).get(name, MISSING)
         else:
             found = _noted(surroundings, base, name)

@@ -406,7 +406,10 @@ class Surroundings:
 
 
 def _is_made_here(kind: Any) -> bool:
-    """Whether this is a class with methods that the function makes while it is traced."""
+    """Whether this is a class that the function makes while it is traced: by a statement, or with methods."""
+    trace = current_trace()
+    if trace is not None and id(kind) in trace.program.made_objects:
+        return True
     return any([isinstance(getattr(value, "__globals__", None), Namespace) for value in vars(kind).values()])
 
 
