@@ -10,7 +10,9 @@ import numpy as np
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
+from ...compile.live_sizes import scalars_first
 from ...compile.pass_manager import run_steps
+from ...compile.traversal import transform_computations
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
 from ...hlo.operation import HOST_CALL
@@ -81,12 +83,15 @@ class CpuBackend:
         """Native code for a module, from what the steps of the pipeline have made of it."""
         set_stage("writing LLVM assembly")
         optimized, prepared = after["fuse"], after["insert-copies"]
+        if isinstance(module, PaddedModule):
+            prepared = transform_computations(prepared, scalars_first)
         clock = self._clock_of(prepared)
+        results = module.results if isinstance(module, PaddedModule) else ()
         assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT, _given_up(module, prepared))
-        emitted, interruption = emit_module(prepared, assignment, self.target, clock)
+        emitted, interruption = emit_module(prepared, assignment, self.target, clock, results)
         if assignment.over_arguments and interruption.can_leave:  # arguments must not be left half changed
             assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
-            emitted, interruption = emit_module(prepared, assignment, self.target, clock)
+            emitted, interruption = emit_module(prepared, assignment, self.target, clock, results)
         llvm_ir = str(emitted.llvm)
         set_stage("compiling with LLVM")
         program = NativeProgram(

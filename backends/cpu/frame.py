@@ -5,7 +5,7 @@ Scalars (rank 0) live in registers; every array has its place from the buffer as
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -13,8 +13,10 @@ from llvmlite import ir
 
 from ...compile.aliasing import Value, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
+from ...compile.live_sizes import Limits, live_sizes
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.operation import ELEMENTWISE, GIVEN
+from ..llvm import index as indices
 from ..llvm.arrays import Array, stack_array
 from ..llvm.elementary_calls import has_many_applications
 from ..llvm.memory import copy_memory
@@ -82,16 +84,24 @@ class Frame:
 
     ``here`` is the native function that is written; ``functions`` are those of called computations, ``moving`` the buffers
     whose place differs from one round of a loop to the next. ``clock`` is there where lines are timed.
+    ``results`` are those of a program whose root holds arrays of their bounds, then sizes.
     """
 
     here: NativeFunction
 
     def __init__(
-        self, program: Module, assignment: BufferAssignment, module: EmittedModule, clock: LineClock | None = None
+        self,
+        program: Module,
+        assignment: BufferAssignment,
+        module: EmittedModule,
+        clock: LineClock | None = None,
+        results: Sequence[Shape] = (),
     ) -> None:
         self.program, self.assignment, self.module, self.clock = program, assignment, module, clock
         self.llvm, self.regions, self.target = module.llvm, module.regions, module.regions.target
+        self.results = results
         self.functions: dict[Computation, ir.Function] = {}
+        self.limits: dict[Instruction, Limits] = {}
         self.parts = FunctionParts(self)
         self.row_groups = RowGroups(self.regions, clock)
 
@@ -248,7 +258,17 @@ class Frame:
         self._emit_instructions(computation, values)
         return [self.parts.local_leaf(leaf) for leaf in values[computation.root]]
 
+    def stops(self, instruction: Instruction, values: Values) -> dict[int, ir.Value]:
+        """Behind which sizes, i64, a loop nest need compute nothing, by dimension."""
+        found = {}
+        for dimension, (size, bound) in self.limits.get(instruction, {}).items():
+            register = self.parts.local_leaf(values[size][0])
+            register = register if register.type == I64 else self.builder.sext(register, I64)
+            found[dimension] = indices.least(self.builder, register, bound)
+        return found
+
     def _emit_instructions(self, computation: Computation, values: Values) -> None:
+        self.limits.update(live_sizes(computation, self.results if computation is self.program.entry else ()))
         if self.parts.are_needed(computation):
             self.parts.emit(computation, values)
             return

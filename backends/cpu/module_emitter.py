@@ -7,8 +7,10 @@ program are branches of the function.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...compile.buffer_assignment import BufferAssignment
-from ...hlo import Module
+from ...hlo import Module, Shape
 from ..llvm.interruption import InterruptibleFunction, Interruption
 from ..llvm.types import I32, POINTER
 from . import control_flow, host_calls, operations, regions  # noqa: F401  (importing them fills the table of emitters)
@@ -23,12 +25,19 @@ KERNEL_NAME = "kernel"
 
 
 def emit_module(
-    program: Module, assignment: BufferAssignment, target: Target, clock: LineClock | None = None
+    program: Module,
+    assignment: BufferAssignment,
+    target: Target,
+    clock: LineClock | None = None,
+    results: Sequence[Shape] = (),
 ) -> tuple[EmittedModule, Interruption]:
-    """The LLVM module of a program, and what is known of how long its kernel runs."""
+    """The LLVM module of a program, and what is known of how long its kernel runs.
+
+    results: the shapes of a padded program's results.
+    """
     module = EmittedModule(program, target)
     module.llvm.called_computations = CalledComputations(program, module)
-    frame = Frame(program, assignment, module, clock)
+    frame = Frame(program, assignment, module, clock, results)
     if clock is not None:
         clock.define(module.llvm, module.constant_pointer(clock.table))
     emit_functions(frame)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
+from types import MappingProxyType
 
 import numpy as np
 from llvmlite import ir
@@ -23,7 +24,8 @@ class Nest:
     """What a nest is emitted from, inside of the function that it may become.
 
     ``operands`` are arrays and scalars in registers; ``outputs`` arrays for the leaves of the result, scalars too; ``scratch``
-    is the memory that the instruction asked for, ``tables`` the addresses of constants.
+    is the memory that the instruction asked for, ``tables`` the addresses of constants; ``stops`` says where
+    some of the dimensions that the nest goes over end, if they do so earlier.
     """
 
     builder: ir.IRBuilder
@@ -33,6 +35,7 @@ class Nest:
     outputs: list[Array]
     scratch: ir.Value | None
     tables: list[ir.Value]
+    stops: Mapping[int, ir.Value]
 
 
 EmitNest = Callable[[Nest], None]
@@ -80,16 +83,18 @@ def emit_nest(
     outputs: list[Array],
     tables: Sequence[ir.Value] = (),
     weight: int = LONG_NEST,
+    stops: Mapping[int, ir.Value] = MappingProxyType({}),
 ) -> list[Leaf]:
     """Emit the nest of an instruction; the leaves of its result."""
     scratch = frame.scratch(instruction)
     memory = [] if scratch is None else [scratch]
 
     def inside(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-        ends = [0, *accumulate(map(len, (operands, outputs, memory, tables)))]
+        ends = [0, *accumulate(map(len, (operands, outputs, memory, tables, stops)))]
         given = [bindings[start:end] for start, end in pairwise(ends)]
-        emit(Nest(builder, frame.target, instruction, given[0], given[1], given[2][0] if memory else None, given[3]))
+        own = given[2][0] if memory else None
+        emit(Nest(builder, frame.target, instruction, given[0], given[1], own, given[3], dict(zip(stops, given[4]))))
 
-    key = (instruction.opcode, as_computation(instruction))
-    frame.regions.emit(frame.builder, key, [*operands, *outputs, *memory, *tables], inside, weight)
+    key = (instruction.opcode, as_computation(instruction), tuple(stops))
+    frame.regions.emit(frame.builder, key, [*operands, *outputs, *memory, *tables, *stops.values()], inside, weight)
     return frame.loaded(outputs)

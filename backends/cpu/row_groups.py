@@ -9,8 +9,8 @@ no region of the group writes). Rows are the indices of dimension 0.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 
 from llvmlite import ir
 
@@ -42,6 +42,7 @@ class Region:
     argument_buffers: list[Buffer | None]
     output_buffers: list[Buffer]
     nest: Callable[[ir.IRBuilder, RegionFunctions, Region], None]
+    stops: Mapping[int, ir.Value] = field(default_factory=dict)  # by dimension, behind which size nothing is needed
 
     @property
     def largest_bytes(self) -> int:
@@ -73,7 +74,8 @@ class RowGroups:
     def add(self, builder: ir.IRBuilder, region: Region) -> None:
         """Emit a region now, or keep it until the next flush."""
         rows = region.outputs[0].shape.dimensions[0]
-        positions = _row_positions(region, rows) if region.largest_bytes >= _SMALLEST_ARRAY_BYTES and rows > 1 else None
+        is_large = region.largest_bytes >= _SMALLEST_ARRAY_BYTES and rows > 1 and not region.stops
+        positions = _row_positions(region, rows) if is_large else None
         member = None if positions is None else _Member(region, positions)
         if member is None or rows != self.rows or not all(_independent(other, member) for other in self.pending):
             self.flush(builder)

@@ -14,7 +14,7 @@ from ..llvm.module import declaration
 from ..llvm.reductions import Reduction
 from ..llvm.scalar_control_flow import has_control_flow, runs_alone
 from ..llvm.scans import Scan
-from ..llvm.types import I1, I32, ComplexValue, RegisterValue, register_bytes, type_suffix
+from ..llvm.types import I1, I32, I64, ComplexValue, RegisterValue, register_bytes, type_suffix
 from .target import Target
 
 
@@ -57,11 +57,14 @@ class VectorLoop:
     def __init__(self, builder: ir.IRBuilder, lanes: int, in_place: bool) -> None:
         self.builder, self.lanes, self.in_place = builder, lanes, in_place
 
-    def emit(self, size: int, body: Callable[[Affine, int, ir.Value | None], None]) -> None:
-        """``body(component, lanes, mask)`` emits the work at the indices that the component stands for."""
+    def emit(self, size: int, body: Callable[[Affine, int, ir.Value | None], None], stop: ir.Value | None = None) -> None:
+        """``body(component, lanes, mask)`` emits the work at the indices that the component stands for.
+
+        stop: where the work may end, ``size`` at most; some of what is behind it is done, too.
+        """
         b, lanes = self.builder, self.lanes
         if lanes == 1:
-            with counted_loop(b, size) as index:
+            with counted_loop(b, size, stop=stop) as index:
                 body(Affine(index), 1, None)
             return
         whole, remainder = divmod(size, lanes)
@@ -69,7 +72,10 @@ class VectorLoop:
             body(Affine(0, 1), lanes, tail_mask(lanes, remainder))
             return
         overlap = remainder and not self.in_place
-        with counted_loop(b, whole + bool(overlap)) as number:
+        count = whole + bool(overlap)
+        if stop is not None:
+            stop = indices.least(b, b.sdiv(b.add(stop, I64(lanes - 1)), I64(lanes)), count)
+        with counted_loop(b, count, stop=stop) as number:
             start = indices.multiply_base(b, number, lanes)
             if overlap:
                 start = indices.least(b, start, size - lanes)

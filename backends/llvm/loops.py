@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from types import MappingProxyType
 
 from llvmlite import ir
 
@@ -72,14 +73,20 @@ def carried_loop(
 
 
 @contextmanager
-def counted_loop(builder: ir.IRBuilder, size: int, name: str = "loop") -> Iterator[Base]:
-    """A loop over 0 to size - 1 around the body of the with statement; size must not be 0. A single iteration needs no loop."""
+def counted_loop(builder: ir.IRBuilder, size: int, name: str = "loop", stop: ir.Value | None = None) -> Iterator[Base]:
+    """A loop over 0 to size - 1 around the body of the with statement; size must not be 0. A single iteration needs no loop.
+
+    stop: how many iterations there are, if that is known when the code runs; ``size`` at most.
+    """
     if size == 1:
         yield 0
         return
     entry = builder.block
     head, done = builder.append_basic_block(name), builder.append_basic_block(f"{name}.done")
-    builder.branch(head)
+    if stop is None:
+        builder.branch(head)
+    else:
+        builder.cbranch(builder.icmp_signed("<", I64(0), stop), head, done)
     builder.position_at_end(head)
     index = builder.phi(I64)
     index.add_incoming(I64(0), entry)
@@ -88,7 +95,7 @@ def counted_loop(builder: ir.IRBuilder, size: int, name: str = "loop") -> Iterat
     following = builder.add(index, I64(1), flags=["nsw", "nuw"])
     loop.close(builder, size)
     index.add_incoming(following, builder.block)
-    builder.cbranch(builder.icmp_signed("<", following, I64(size)), head, done)
+    builder.cbranch(builder.icmp_signed("<", following, I64(size) if stop is None else stop), head, done)
     builder.position_at_end(done)
 
 
@@ -148,7 +155,10 @@ def while_loop(
 
 
 @contextmanager
-def loop_nest(builder: ir.IRBuilder, sizes: Sequence[int]) -> Iterator[Index]:
-    """Nested loops over all indices of an array of these sizes, none of them 0."""
+def loop_nest(
+    builder: ir.IRBuilder, sizes: Sequence[int], stops: Mapping[int, ir.Value] = MappingProxyType({})
+) -> Iterator[Index]:
+    """Nested loops over all indices of an array of these sizes, none of them 0; of some dimensions up to where they stop."""
     with ExitStack() as nest:
-        yield tuple(Affine(nest.enter_context(counted_loop(builder, size))) for size in sizes)
+        loops = [counted_loop(builder, size, stop=stops.get(d)) for d, size in enumerate(sizes)]
+        yield tuple([Affine(nest.enter_context(loop)) for loop in loops])

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import inf, prod
 
 from llvmlite import ir
@@ -25,7 +25,8 @@ class Reduction:
     """What is reduced, and how.
 
     ``producers`` computes the operands (its root, or the elements of its root tuple) from ``arguments``; ``init_values``
-    are scalar registers; ``reduced`` are the reduced dimensions, in order.
+    are scalar registers; ``reduced`` are the reduced dimensions, in order. ``stops`` says of some dimensions behind which size
+    nothing is needed, or changes the result.
     """
 
     producers: Computation
@@ -33,6 +34,7 @@ class Reduction:
     init_values: list[RegisterValue]
     reduced: tuple[int, ...]
     to_apply: Computation
+    stops: Mapping[int, ir.Value] = field(default_factory=dict)
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -89,8 +91,15 @@ def reduce_loops(
     def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
         return reduce_loops(builder, reduction, inner, {**index, dimension: Affine(number)}, carried, body)
 
-    start, stop = bounds or (0, reduction.dimensions[dimension])
-    return carried_loop(builder, start, stop, 1, values, iteration, "reduce")
+    size = reduction.dimensions[dimension]
+    start, stop = bounds or (0, reduction.stops.get(dimension, size))
+    return carried_loop(builder, start, stop, 1, values, iteration, "reduce", None if bounds else size)
+
+
+def stops_of_kept(reduction: Reduction, dimensions: Sequence[int] | None = None) -> dict[int, ir.Value]:
+    """Where the loops over kept dimensions, by default all of these, stop, by their number."""
+    kept = reduction.kept if dimensions is None else dimensions
+    return {number: reduction.stops[d] for number, d in enumerate(kept) if d in reduction.stops}
 
 
 def identity_of(reduction: Reduction) -> bool | int | float | complex | None:

@@ -27,10 +27,11 @@ class PaddedModule(Module):
 
     It takes the leaves of the parameters that hold data, as arrays of the bounds (row-major where padded), then the size
     (s32[]) of each dynamic dimension. It returns a tuple of the same for the result, then an s32[]: 0, or n where
-    ``errors[n - 1]`` has the exception that is to be raised, and its message.
+    ``errors[n - 1]`` has the exception that is to be raised, and its message. ``results`` are the shapes as they were.
     """
 
     errors: tuple[Error, ...] = ()
+    results: tuple[Shape, ...] = ()
 
 
 @module_pass(PAD_DYNAMIC_DIMENSIONS)
@@ -71,7 +72,7 @@ def pad_dynamic_dimensions(module: Module) -> Module:
         result = flat(p.run(entry, arguments), entry.shape)
         results = [part for part in result if part.shape != TOKEN_SHAPE]
         root = hlo.tuple(*results, p.error_or_none())
-        padded = PaddedModule(module.name, p.b.build(root), errors=tuple(errors))
+        padded = PaddedModule(module.name, p.b.build(root), errors=tuple(errors), results=tuple(array_leaves(entry.shape)))
     _require_static(padded)
     check_address_space(padded)
     return padded

@@ -294,7 +294,9 @@ def _checked(trace: Trace, index: TracedArray, shape: tuple[int, ...], sizes: Si
     message = f"index is out of bounds for axis {axis.number}" + (f" with size {axis.bound}" if axis.size is None else "")
     fail_if(trace, any_of(trace, outside.instruction(trace)), message, IndexError)
     wrapped = np.where(inside, wrapped, 0) if sizes and index.ndim else wrapped
-    return np.clip(wrapped, 0, max(axis.bound - 1, 0))
+    checked = np.clip(wrapped, 0, max(axis.bound - 1, 0))
+    trace.program.intervals[checked.instruction(trace)] = (0, max(axis.bound - 1, 0))
+    return checked
 
 
 def _selected(trace: Trace, array: TracedArray, target: TracedArray, entries: list[Any]) -> tuple[ArraySelection, Sizes, Sizes]:

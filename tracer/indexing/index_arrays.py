@@ -19,6 +19,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError, StaleCapture
+from ..recording.intervals import interval_of_instruction
 from ..recording.operands import as_traced, broadcast, broadcast_shapes, has_traced, sequence
 from ..recording.trace import Trace
 from .basic import (
@@ -223,8 +224,9 @@ def widened(index: Instruction, size: int) -> Instruction:
 def wrap(trace: Trace, index: Instruction, size: int) -> tuple[Instruction, Instruction | None]:
     """Indices with the negative ones counted from the end, and which of them are out of range (None where none can be)."""
     dimensions = index.shape.dimensions
+    least, largest = interval_of_instruction(trace, index)
     index = widened(index, size)
-    if 0 in dimensions:
+    if 0 in dimensions or 0 <= least <= largest < size:
         return index, None
 
     def compare(one: Instruction, number: int, direction: str) -> Instruction:

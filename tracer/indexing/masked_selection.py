@@ -24,6 +24,14 @@ from ..recording.operands import as_traced, class_of, has_traced, normalize_axes
 from ..recording.trace import Storage
 from .compression import compressed
 
+# Of more elements than this the selected ones are moved together before functions are applied that cost more than a move.
+_FEW = 4096
+_COSTLY = frozenset({
+    np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10, np.log1p, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan,
+    np.arctan2, np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh, np.arctanh, np.power, np.float_power, np.cbrt, np.hypot,
+    np.logaddexp, np.logaddexp2, np.sqrt,
+})  # fmt: skip
+
 
 class MaskedSelection(DynamicArray):
     """The elements of an array (of shape mask.shape + rest) that the mask selects, of shape (unknown, *rest).
@@ -102,6 +110,8 @@ class MaskedSelection(DynamicArray):
         """The ufunc of the whole arrays, where all operands are selected by one mask; None where they are not."""
         outs = arguments.get("out") or ()
         if len(inputs) != ufunc.nin or not all(one is None or self._can_change(one) for one in outs):
+            return None
+        if ufunc in _COSTLY and not outs and self.mask.size > _FEW:
             return None
         wholes = []
         for one in inputs:

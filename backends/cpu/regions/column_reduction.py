@@ -22,6 +22,7 @@ from ...llvm.reductions import (
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
+    stops_of_kept,
 )
 from ...llvm.types import I64, RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
@@ -69,7 +70,7 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
     lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
     simple = len(reduction.producers.instructions) <= 12 and not calls_on_vectors(builder.module, reduction.producers)
     unroll = 1 if not simple or reduction.count > 1 else max(1, min(8, size // lanes))
-    with loop_nest(builder, [dimensions[d] for d in kept[:-1]]) as outer:
+    with loop_nest(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
 
         def column(start: Component, vectors: int, mask: ir.Value | None) -> None:
             starts = [indices.add(builder, start, number * lanes) for number in range(vectors)]
@@ -116,7 +117,8 @@ def _sum_of_runs(
             sums = [add_with_error(builder, *pair, value) for *pair, value in zip(state[:count], state[count:], values)]
             return [total for total, _ in sums] + [error for _, error in sums]
 
-        return carried_loop(builder, 0, size, _RUN, state, run, "runs")
+        stop = indices.least(builder, reduction.stops.get(innermost, size), size)
+        return carried_loop(builder, 0, stop, _RUN, state, run, "runs", size)
 
     state = reduce_loops(builder, reduction, outer_reduced, fixed, [neutral] * count + [zero] * count, runs)
     totals = [finish_compensation(builder, *pair) for pair in zip(state[:count], state[count:])]
@@ -138,7 +140,7 @@ def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reducti
     by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > _RUN
     piece_bytes = _PIECE_BYTES // 2 if by_runs else _PIECE_BYTES
     piece = min(size, piece_bytes // outputs[0].shape.element_type.byte_size)
-    with loop_nest(builder, [dimensions[d] for d in kept[:-1]]) as outer:
+    with loop_nest(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
         fixed = dict(zip(kept[:-1], outer))
         whole, rest = divmod(size, piece)
         with counted_loop(builder, whole, "piece") as number:
@@ -181,7 +183,10 @@ class _Piece:
         def runs(index: dict[int, Component], nothing: list[RegisterValue]) -> list[RegisterValue]:
             whole, rest = divmod(size, _RUN)
             if whole:
-                with counted_loop(b, whole, "runs") as number:
+                stop = reduction.stops.get(innermost)
+                if stop is not None:
+                    stop = indices.least(b, b.sdiv(b.add(stop, I64(_RUN - 1)), I64(_RUN)), whole)
+                with counted_loop(b, whole, "runs", stop) as number:
                     self._run(index, innermost, indices.multiply_base(b, number, _RUN), _RUN, totals)
             if rest:
                 self._run(index, innermost, whole * _RUN, rest, totals)

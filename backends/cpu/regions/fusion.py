@@ -107,7 +107,8 @@ def _reduction(frame: Frame, instruction: Instruction, computation: Computation,
             return _in_row_groups(frame, instruction, computation, values, _emit_reduction)
     frame.row_groups.flush(frame.builder)
     outputs = frame.outputs(instruction)
-    region = Region(computation, _bindings(instruction, values), outputs, False, [], [], _emit_reduction)
+    stops = frame.stops(instruction, values)
+    region = Region(computation, _bindings(instruction, values), outputs, False, [], [], _emit_reduction, stops)
     region.emit(frame.builder, frame.regions)
     return frame.loaded(outputs)
 
@@ -120,18 +121,24 @@ def _in_row_groups(frame: Frame, instruction: Instruction, computation: Computat
     in_place = any(buffer in output_buffers for buffer in argument_buffers if buffer is not None)
     arguments = _bindings(instruction, values)
     frame.row_groups.add(
-        frame.builder, Region(computation, arguments, outputs, in_place, argument_buffers, output_buffers, emit)
+        frame.builder,
+        Region(
+            computation, arguments, outputs, in_place, argument_buffers, output_buffers, emit, frame.stops(instruction, values)
+        ),
     )
     return outputs
 
 
 def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
-    split = len(region.arguments)
+    first, last, stops = len(region.arguments), len(region.arguments) + len(region.outputs), region.stops
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-        emit_loop(builder, functions.target, region.computation, bindings[:split], bindings[split:], region.in_place)
+        arguments, outputs = bindings[:first], bindings[first:last]
+        ends = dict(zip(stops, bindings[last:]))
+        emit_loop(builder, functions.target, region.computation, arguments, outputs, region.in_place, ends)
 
-    functions.emit(builder, ("loop", region.computation, region.in_place), [*region.arguments, *region.outputs], emit, weight=1)
+    key = ("loop", region.computation, region.in_place, tuple(stops))
+    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=1)
 
 
 def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
@@ -141,13 +148,17 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
     reduced_values = producers(computation, reduce.operands[:count])
     dimensions = tuple(sorted(reduce.attributes["dimensions"]))
 
+    first, last, stops = len(region.arguments), len(region.arguments) + count, region.stops
+
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-        arguments, outputs = bindings[:-count], bindings[-count:]
+        arguments, outputs = bindings[:first], bindings[first:last]
+        ends = dict(zip(stops, bindings[last:]))
         scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
         init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
-        reduction = Reduction(reduced_values, arguments, init_values, dimensions, reduce.attributes["to_apply"])
+        reduction = Reduction(reduced_values, arguments, init_values, dimensions, reduce.attributes["to_apply"], ends)
         arrays = [output for output in outputs if output.shape.rank]
         for slot, value in zip(outputs, emit_reduction(builder, functions.target, reduction, arrays)):
             slot.store(builder, (), value, 1)
 
-    functions.emit(builder, ("reduce", computation), [*region.arguments, *region.outputs], emit, weight=10)
+    key = ("reduce", computation, tuple(stops))
+    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=10)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from math import prod
+from types import MappingProxyType
 
 from llvmlite import ir
 
@@ -60,24 +61,26 @@ def emit_loop(
     arguments: list[Binding],
     outputs: list[Array],
     in_place: bool,
+    stops: Mapping[int, ir.Value] = MappingProxyType({}),
 ) -> None:
     """Compute a fused computation's results into the outputs.
 
     ``arguments`` binds the parameters; ``in_place`` says that an output shares the memory of an argument, so that no
-    element may be computed twice.
+    element may be computed twice; ``stops`` says of some dimensions behind which size nothing is needed.
     """
     if outputs[0].shape.size == 0:
         return
     transposed = transposed_source(computation, arguments)
     if transposed is not None and emit_transpose(builder, target, *transposed, outputs[0]):
         return
-    collapsed = collapse_dimensions(computation)
+    collapsed = collapse_dimensions(computation, barriers_in_front(stops))
     if collapsed is not None:
+        stops = collapsed_stops(builder, stops, collapsed.groups, outputs[0].shape.dimensions)
         computation = collapsed.computation
         arguments = reshaped_arguments(arguments, computation)
     roots = result_roots(computation)
     outputs = [Array(output.pointer, root.shape) for output, root in zip(outputs, roots)]
-    nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place)
+    nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place, stops)
     if roots[0].opcode == "concatenate" and not _interleaves(roots[0]):
         nest.emit_concatenate(roots[0])
         return
@@ -122,12 +125,18 @@ class _Nest:
     bindings: dict[Instruction, Binding]
     outputs: list[Array]
     in_place: bool
+    stops: Mapping[int, ir.Value]
 
     def emit(self, roots: tuple[Instruction, ...], origin: Index | None = None) -> None:
         """Compute the roots' elements into the outputs, whose first element for them is at the origin."""
         *outer_sizes, size = roots[0].shape.dimensions
-        with loop_nest(self.builder, outer_sizes) as outer:
-            self._vectors(roots).emit(size, lambda inner, lanes, mask: self._store(roots, (*outer, inner), lanes, mask, origin))
+        stops = self.stops if origin is None else {}
+
+        def store(outer: Index, inner: Affine, lanes: int, mask: ir.Value | None) -> None:
+            self._store(roots, (*outer, inner), lanes, mask, origin)
+
+        with loop_nest(self.builder, outer_sizes, stops) as outer:
+            self._vectors(roots).emit(size, partial(store, outer), stops.get(len(outer_sizes)))
 
     def emit_concatenate(self, root: Instruction) -> None:
         """Each operand by loops of its own, which need not ask where they are."""
@@ -191,6 +200,22 @@ class _Nest:
             index = tuple(indices.add(self.builder, component, first.base) for component, first in zip(index, origin))
         for output, value in zip(self.outputs, values):
             output.store(self.builder, index, value, lanes, mask)
+
+
+def barriers_in_front(stops: Iterable[int]) -> frozenset[int]:
+    """Between which dimensions none collapse, so that those that stop early are the first of what they become a part of."""
+    return frozenset([dimension - 1 for dimension in stops])
+
+
+def collapsed_stops(
+    builder: ir.IRBuilder, stops: Mapping[int, ir.Value], groups: list[tuple[int, ...]], sizes: tuple[int, ...]
+) -> dict[int, ir.Value]:
+    """Where collapsed dimensions stop."""
+    return {
+        number: builder.mul(stops[group[0]], I64(prod(sizes[d] for d in group[1:])))
+        for number, group in enumerate(groups)
+        if group[0] in stops
+    }
 
 
 def reshaped_arguments(arguments: list[Binding], computation: Computation) -> list[Binding]:

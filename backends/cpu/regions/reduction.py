@@ -16,7 +16,7 @@ from ...llvm.types import RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
 from .column_reduction import emit_columns
-from .loop import reshaped_arguments
+from .loop import barriers_in_front, collapsed_stops, reshaped_arguments
 from .row_reduction import emit_rows
 
 
@@ -38,7 +38,7 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
     dimensions = reduction.dimensions
     if any(dimensions[d] == 0 for d in reduction.kept):
         return []
-    reduction, outputs = _collapse(reduction, outputs)
+    reduction, outputs = _collapse(builder, reduction, outputs)
     dimensions = reduction.dimensions
     results: list[RegisterValue] = []
 
@@ -58,10 +58,12 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
     return results
 
 
-def _collapse(reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, list[Array]]:
+def _collapse(builder: ir.IRBuilder, reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, list[Array]]:
     """The reduction with adjacent dimensions collapsed that are both reduced or both kept."""
     rank, reduced = len(reduction.dimensions), reduction.reduced
-    barriers = frozenset(d for d in range(rank - 1) if (d in reduced) != (d + 1 in reduced))
+    barriers = frozenset(d for d in range(rank - 1) if (d in reduced) != (d + 1 in reduced)) | barriers_in_front(
+        reduction.stops
+    )
     collapsed = collapse_dimensions(reduction.producers, barriers)
     if collapsed is None:
         return reduction, outputs
@@ -72,4 +74,5 @@ def _collapse(reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, li
     )
     outputs = [Array(output.pointer, output.shape.with_dimensions(kept_sizes)) for output in outputs]
     arguments = reshaped_arguments(reduction.arguments, computation)
-    return replace(reduction, producers=computation, arguments=arguments, reduced=reduced_groups), outputs
+    stops = collapsed_stops(builder, reduction.stops, groups, reduction.dimensions)
+    return replace(reduction, producers=computation, arguments=arguments, reduced=reduced_groups, stops=stops), outputs

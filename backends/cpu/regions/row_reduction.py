@@ -17,6 +17,7 @@ from ...llvm.reductions import (
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
+    stops_of_kept,
 )
 from ...llvm.types import ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
@@ -59,7 +60,7 @@ BLOCK_STEPS = 32
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
     dimensions, kept = reduction.dimensions, reduction.kept
     identity = identity_of(reduction)
-    with loop_nest(builder, [dimensions[d] for d in kept]) as outer:
+    with loop_nest(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
         fixed = dict(zip(kept, outer))
         init = reduction.init_values
         if not reduction.reduced:
@@ -156,6 +157,12 @@ def _vector_row(
         step = 1 if lanes > 1 else 0
         return [load(index, Affine(indices.add_base(builder, base, k * lanes), step)) for k in range(PARTIAL_VECTORS)]
 
+    stop = reduction.stops.get(last)
+
+    def up_to(size: int, start: indices.Base = 0) -> indices.Base:
+        """The end of so many elements behind the start, or in front of it where the row stops."""
+        return size if stop is None else indices.least(builder, builder.sub(stop, indices.i64(start)), size)
+
     def block(index: dict[int, Component], start: indices.Base, steps: int) -> RegisterValue:
         """The combination of ``steps`` groups of PARTIAL_VECTORS vectors."""
         stride = PARTIAL_VECTORS * lanes
@@ -164,7 +171,8 @@ def _vector_row(
             base = indices.add_base(builder, number, start)
             return [combine(value, element) for value, element in zip(partial, load_group(index, base))]
 
-        partial = carried_loop(builder, 0, steps * stride, stride, [neutral] * PARTIAL_VECTORS, iteration, "row")
+        end = up_to(steps * stride, start)
+        partial = carried_loop(builder, 0, end, stride, [neutral] * PARTIAL_VECTORS, iteration, "row", steps * stride)
         while len(partial) > 1:
             partial = [combine(a, b) for a, b in zip(partial[::2], partial[1::2])]
         return partial[0]
@@ -184,7 +192,8 @@ def _vector_row(
             def whole(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
                 return accumulate(carried, block(index, number, steps))
 
-            state = carried_loop(builder, 0, blocks * steps * group, steps * group, state, whole, "block")
+            most = blocks * steps * group
+            state = carried_loop(builder, 0, up_to(most), steps * group, state, whole, "block", most)
             done = blocks * steps * group
         groups = (size - done) // group
         if groups:
@@ -196,7 +205,8 @@ def _vector_row(
             def single(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
                 return accumulate(carried, load(index, Affine(number, 1 if lanes > 1 else 0)))
 
-            state = carried_loop(builder, done, done + singles * lanes, lanes, state, single, "vector")
+            end = done + singles * lanes
+            state = carried_loop(builder, done, up_to(end), lanes, state, single, "vector", end)
             done += singles * lanes
         if done < size:
             state = accumulate(state, load(index, Affine(done, 1), tail_mask(lanes, size - done)))

@@ -6,6 +6,8 @@ innermost loop is a vector loop where the window's elements there lie next to ea
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from llvmlite import ir
 
 from ....hlo import Instruction, leaves
@@ -50,14 +52,14 @@ def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
     operands, following = instruction.operands[:count], instruction.operands[count:]
     outputs = [frame.updated(instruction, leaf, operand, values) for leaf, operand in enumerate(operands)]
     arrays = [frame.in_memory(values[operand][0], operand.shape) for operand in following]
-    return emit_nest(frame, instruction, _emit, arrays, outputs, weight=10)
+    return emit_nest(frame, instruction, _emit, arrays, outputs, weight=10, stops=frame.stops(instruction, values))
 
 
 def _emit(nest: Nest) -> None:
     """Apply the updates to the outputs, which hold the operands."""
     indices, *updates = nest.operands
     if updates[0].shape.size and nest.outputs[0].shape.size:
-        _Scatter(nest.builder, nest.target, nest.instruction, indices, updates, nest.outputs).emit()
+        _Scatter(nest.builder, nest.target, nest.instruction, indices, updates, nest.outputs).emit(nest.stops)
 
 
 class _Scatter:
@@ -77,11 +79,12 @@ class _Scatter:
         self.numbers = slice_dimensions("scatter", rank, indices.shape.rank, scatter.attributes)
         self.reads_current = [_is_used(self.combine, number) for number in range(len(outputs))]
 
-    def emit(self) -> None:
+    def emit(self, stops: Mapping[int, ir.Value]) -> None:
         b, numbers = self.builder, self.numbers
         full, sizes = self.outputs[0].shape.dimensions, self.updates[0].shape.dimensions
         windows = {window: sizes[offset] for window, offset in zip(numbers.window_dims, numbers.offset_dims)}
-        with loop_nest(b, [sizes[d] for d in numbers.batch_dims]) as batch:
+        ends = {number: stops[d] for number, d in enumerate(numbers.batch_dims) if d in stops}
+        with loop_nest(b, [sizes[d] for d in numbers.batch_dims], ends) as batch:
             starts: dict[int, ir.Value] = {}
             inside: list[ir.Value] = []
             for k, dimension in enumerate(numbers.index_map):

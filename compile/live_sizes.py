@@ -1,0 +1,406 @@
+"""How far the arrays of a padded program are needed, so that loop nests stop at sizes that are known when it runs.
+
+Before: ``x[mask]`` is an array of its bound, f64[1000000], beside its size; what is computed of it is computed a million times.
+After: of each loop nest whose results nobody needs behind a size that size is known, and the nest may stop there. What lies
+behind it is unspecified, as `dynamic_padding` has it.
+
+The need goes backwards through what keeps the places of elements: from results that have sizes, and from masks, as
+``select(iota < size, x, 0)`` needs ``x`` in front of the size only. The program stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..hlo import PRED, S32, S64, Computation, Instruction, Shape, leaves, make_instruction
+from ..hlo.operation import ELEMENTWISE
+from ..hlo.shape import AnyShape
+from .fused_computations import result_roots
+
+# For each dimension the instruction that says how far it is needed; None where all of it is.
+Need = tuple[Instruction | None, ...]
+
+
+class Limit(NamedTuple):
+    """Of a dimension of this many elements those behind the size, s32[] or s64[], are not needed; it may be larger, too."""
+
+    size: Instruction
+    bound: int
+
+
+Limits = dict[int, Limit]
+
+_SIZES = (Shape(S32), Shape(S64))
+_SCALARS = (*_SIZES, Shape(PRED))
+_FALSE = make_instruction("constant", (), {"literal": np.bool_(False)})
+# Loop nests over fewer elements are not worth a loop of unknown length.
+_LEAST_ELEMENTS = 256
+
+
+def live_sizes(computation: Computation, results: Sequence[Shape] = ()) -> dict[Instruction, Limits]:
+    """For elementwise loop nests and reductions: by dimension of what they go over, the size at which they may stop.
+
+    results: of the entry of a padded program, the shapes with dynamic dimensions whose arrays, and behind those the sizes, its
+        root holds.
+    """
+    return _Needs(computation).found(results)
+
+
+class _Needs:
+    def __init__(self, computation: Computation) -> None:
+        self.computation = computation
+        self.needs: dict[tuple[Instruction, int], Need] = {}
+        self.limits: dict[Instruction, Limits] = {}
+        self.position = {instruction: number for number, instruction in enumerate(computation.instructions)}
+
+    def found(self, results: Sequence[Shape]) -> dict[Instruction, Limits]:
+        root = self.computation.root
+        if results and root.opcode == "tuple":
+            sizes = iter(root.operands[len(results) :])
+            for operand, shape in zip(root.operands, results):
+                self.need(
+                    operand, 0, tuple([_unclamped(next(sizes)) if shape.is_dynamic(d) else None for d in range(shape.rank)])
+                )
+            for operand in root.operands[len(results) :]:
+                self.need_all(operand)
+        else:
+            self.need_all(root)
+        for instruction in reversed(self.computation.instructions):
+            if instruction is not root or root.opcode != "tuple" or not results:
+                self._visit(instruction)
+        return self.limits
+
+    def need(self, instruction: Instruction, leaf: int, need: Need) -> None:
+        known = self.needs.get((instruction, leaf))
+        self.needs[instruction, leaf] = need if known is None else _joined(known, need)
+
+    def need_all(self, instruction: Instruction) -> None:
+        for leaf, shape in enumerate(leaves(instruction.shape)):
+            self.need(instruction, leaf, (None,) * shape.rank)
+
+    def _visit(self, instruction: Instruction) -> None:
+        opcode = instruction.opcode
+        if opcode == "get-tuple-element":
+            (operand,), number = instruction.operands, instruction.attributes["index"]
+            if not instruction.shape.is_tuple:
+                before = sum(len(leaves(one)) for one in operand.shape.elements[:number])
+                self.need(operand, before, self._need_of(instruction))
+                return
+        elif opcode == "fusion" and _is_followed(computation := instruction.attributes["calls"]):
+            self._visit_fusion(instruction, computation)
+            return
+        elif not instruction.shape.is_tuple and (opcode == "reduce" or _is_loop(instruction)):
+            needs = _needs_of_operands(instruction, self._need_of(instruction), _unclamped)
+            for operand, need in zip(instruction.operands, needs):
+                self.need(operand, 0, need)
+            if opcode != "reduce":
+                self._limit(instruction, instruction.shape, self._need_of(instruction))
+            return
+        elif opcode == "scatter" and not instruction.shape.is_tuple:
+            self._visit_scatter(instruction)
+            return
+        elif opcode == "dynamic-update-slice":
+            first, *others = instruction.operands
+            self.need(first, 0, self._need_of(instruction))
+            for operand in others:
+                self.need_all(operand)
+            return
+        for operand in instruction.operands:
+            self.need_all(operand)
+
+    def _need_of(self, instruction: Instruction) -> Need:
+        rank = instruction.shape.rank
+        return self.needs.get((instruction, 0), (None,) * rank)
+
+    def _visit_fusion(self, fusion: Instruction, computation: Computation) -> None:
+        outside = dict(zip(computation.parameters, fusion.operands))
+        sizes = {parameter: _unclamped(operand) for parameter, operand in outside.items()}
+        roots = result_roots(computation)
+        given = [self.needs.get((fusion, leaf)) for leaf in range(len(roots))]
+        known = [need for need in given if need is not None] or [(None,) * roots[0].shape.rank]
+        whole = known[0]
+        for need in known[1:]:
+            whole = _joined(whole, need)
+        inside: dict[Instruction, Need] = dict.fromkeys(roots, whole)
+        for instruction in reversed(computation.instructions):
+            need = inside.get(instruction)
+            if need is None:
+                continue
+            if instruction in outside:
+                self.need(outside[instruction], 0, need)
+                continue
+            needs = list(_needs_of_operands(instruction, need, sizes.get))
+            if instruction is roots[0] and instruction.opcode == "reduce":
+                needs[0] = reduced = _need_of_reduced(instruction, need, sizes.get)
+                self._limit(fusion, instruction.operands[0].shape, reduced)
+            for operand, below in zip(instruction.operands, needs):
+                inside[operand] = below if operand not in inside else _joined(inside[operand], below)
+        if roots[0].opcode != "reduce":
+            self._limit(fusion, roots[0].shape, whole)
+
+    def _visit_scatter(self, scatter: Instruction) -> None:
+        """Updates at indices that are outside of the operand behind a size need not be looked at there."""
+        operand, starts, updates = scatter.operands
+        self.need(operand, 0, self._need_of(scatter))
+        along, windows = scatter.attributes["index_vector_dim"], scatter.attributes["update_window_dims"]
+        within = _inside_of(starts, scatter)
+        self.need(starts, 0, within)
+        sizes = iter([size for d, size in enumerate(within) if d != along])
+        need = tuple([None if d in windows else next(sizes) for d in range(updates.shape.rank)])
+        self.need(updates, 0, need)
+        self._limit(scatter, updates.shape, need)
+
+    def _limit(self, instruction: Instruction, shape: AnyShape, need: Need) -> None:
+        """Note the sizes that are there when the instruction runs."""
+        if shape.size < _LEAST_ELEMENTS:
+            return
+        before = self.position[instruction]
+        limits = {
+            d: Limit(size, shape.dimensions[d])
+            for d, size in enumerate(need)
+            if size is not None and size.shape in _SIZES and self.position.get(size, before) < before
+        }
+        if limits:
+            self.limits[instruction] = limits
+
+
+# Of operations that bound a number, which operands are lower bounds.
+_LOWER_BOUNDS = {"clamp": slice(1), "maximum": slice(None), "minimum": slice(0)}
+
+
+def _unclamped(size: Instruction) -> Instruction:
+    """The size without the bounds that it is given, which are the array's own: a loop stops there in any case."""
+    while size.opcode in _LOWER_BOUNDS:
+        values = [operand for operand in size.operands if operand.opcode != "constant"]
+        lowest = [one for one in size.operands[_LOWER_BOUNDS[size.opcode]] if one.opcode == "constant"]
+        if len(values) != 1 or any(one.attributes["literal"] > 0 for one in lowest):
+            break
+        if size.opcode == "clamp" and values[0] is not size.operands[1]:
+            break
+        (size,) = values
+    return size
+
+
+def _joined(one: Need, other: Need) -> Need:
+    return tuple([a if a is b else None for a, b in zip(one, other)])
+
+
+def _is_followed(computation: Computation) -> bool:
+    """Whether a fusion is one loop nest over its results, or the reduction of one array."""
+    roots = result_roots(computation)
+    if any(instruction.opcode == "scan" for instruction in computation.instructions):
+        return False
+    return all(not root.shape.is_tuple for root in roots) and (
+        len(roots) == 1 or all(root.opcode != "reduce" for root in roots)
+    )
+
+
+def _is_loop(instruction: Instruction) -> bool:
+    return ELEMENTWISE in instruction.operation.traits or instruction.opcode in _PLACES
+
+
+Outside = Callable[[Instruction], "Instruction | None"]
+
+
+def _needs_of_operands(instruction: Instruction, need: Need, outside: Outside) -> Iterator[Need]:
+    """How far each operand is needed where the instruction is needed so far; ``outside`` names the sizes in masks."""
+    opcode = instruction.opcode
+    operands = instruction.operands
+    if opcode == "select" and operands[0].shape.rank:
+        predicate, inside, otherwise = operands
+        yield need
+        yield _within(need, predicate, outside)
+        yield need
+    elif opcode == "reduce":
+        count = len(operands) // 2
+        reduced = instruction.attributes["dimensions"]
+        kept = iter(need)
+        of_operand = tuple([None if d in reduced else next(kept) for d in range(operands[0].shape.rank)])
+        yield from [of_operand] * count + [()] * count
+    elif ELEMENTWISE in instruction.operation.traits:
+        for operand in operands:
+            yield need if operand.shape.rank else ()
+    elif opcode == "gather":
+        yield from _of_gathered(instruction, need)
+    elif opcode in _PLACES:
+        yield _PLACES[opcode](instruction, need)
+        for operand in operands[1:]:
+            yield (None,) * operand.shape.rank
+    else:
+        for operand in operands:
+            yield (None,) * (0 if operand.shape.is_tuple else operand.shape.rank)
+
+
+def _of_broadcast(instruction: Instruction, need: Need) -> Need:
+    return tuple([need[d] for d in instruction.attributes["dimensions"]])
+
+
+def _of_transpose(instruction: Instruction, need: Need) -> Need:
+    found: list[Instruction | None] = [None] * len(need)
+    for to, start in enumerate(instruction.attributes["dimensions"]):
+        found[start] = need[to]
+    return tuple(found)
+
+
+def _of_slice(instruction: Instruction, need: Need) -> Need:
+    bounds = instruction.attributes["slice"]
+    return tuple([size if (start, step) == (0, 1) else None for size, (start, _, step) in zip(need, bounds)])
+
+
+def _of_reshape(instruction: Instruction, need: Need) -> Need:
+    """Dimensions of 1 come and go."""
+    before, after = instruction.operands[0].shape.dimensions, instruction.shape.dimensions
+    wide = [d for d, size in enumerate(after) if size != 1]
+    if [size for size in before if size != 1] != [after[d] for d in wide]:
+        return (None,) * len(before)
+    sizes = iter(wide)
+    return tuple([None if size == 1 else need[next(sizes)] for size in before])
+
+
+def _of_gathered(instruction: Instruction, need: Need) -> Iterator[Need]:
+    """Of the start indices those for dimensions that are no offsets."""
+    operand, starts = instruction.operands
+    yield (None,) * operand.shape.rank
+    offsets, along = instruction.attributes["offset_dims"], instruction.attributes["index_vector_dim"]
+    sizes = iter([size for d, size in enumerate(need) if d not in offsets])
+    yield tuple([None if d == along else next(sizes) for d in range(starts.shape.rank)])
+
+
+_PLACES: Mapping[str, Callable[[Instruction, Need], Need]] = {
+    "broadcast": _of_broadcast,
+    "transpose": _of_transpose,
+    "slice": _of_slice,
+    "reshape": _of_reshape,
+}
+
+
+def _need_of_reduced(reduce: Instruction, need: Need, outside: Outside) -> Need:
+    """How far a reduction has to go: behind a mask there is what changes nothing."""
+    value, *others = reduce.operands
+    reduced = reduce.attributes["dimensions"]
+    kept = iter(need)
+    found = tuple([None if d in reduced else next(kept) for d in range(value.shape.rank)])
+    if len(others) != 1 or value.opcode not in ("select", "and") or not value.operands[0].shape.rank:
+        return found
+    predicate, otherwise = (value.operands[0], value.operands[2]) if value.opcode == "select" else (value, _FALSE)
+    if not _changes_nothing(otherwise, others[0], reduce.attributes["to_apply"]):
+        return found
+    within = _within((None,) * value.shape.rank, predicate, outside)
+    return tuple([within[d] if d in reduced else size for d, size in enumerate(found)])
+
+
+def _changes_nothing(value: Instruction, init: Instruction, to_apply: Computation) -> bool:
+    """Whether this is the number with which the reduction begins, and which it combines with any other to that one."""
+    operation = to_apply.combining_operation
+    identity = None if operation is None else operation.identity(value.shape.element_type)
+    filled, first = _number(value), _number(init)
+    if identity is None or filled is None or first is None:
+        return False
+    return bool(filled == identity and first == identity)
+
+
+def _number(value: Instruction) -> np.ndarray | None:
+    while value.opcode == "broadcast":
+        (value,) = value.operands
+    literal = value.attributes["literal"] if value.opcode == "constant" else None
+    return literal if literal is not None and not literal.shape else None
+
+
+def _inside_of(starts: Instruction, scatter: Instruction) -> Need:
+    """How far start indices have to be looked at: behind a mask there are those that lie outside of the operand."""
+    whole = (None,) * starts.shape.rank
+    value, outside = _computed(starts)
+    dimensions = scatter.attributes["scatter_dims_to_operand_dims"]
+    if value.opcode != "select" or not value.operands[0].shape.rank or len(dimensions) != 1:
+        return whole
+    predicate, _, otherwise = value.operands
+    place = _number(otherwise)
+    if place is None or 0 <= place < scatter.operands[0].shape.dimensions[dimensions[0]]:
+        return whole
+    return _within(whole, predicate, outside)
+
+
+def _computed(value: Instruction) -> tuple[Instruction, Outside]:
+    """What computes a value, in a fusion perhaps, and which sizes its scalar operands are."""
+    fusion, leaf = (value.operands[0], value.attributes["index"]) if value.opcode == "get-tuple-element" else (value, 0)
+    if fusion.opcode != "fusion":
+        return value, _unclamped
+    computation = fusion.attributes["calls"]
+    roots = result_roots(computation)
+    sizes = {parameter: _unclamped(operand) for parameter, operand in zip(computation.parameters, fusion.operands)}
+    return roots[leaf], sizes.get
+
+
+def _within(need: Need, predicate: Instruction, outside: Outside) -> Need:
+    """As far as it is needed, and the mask true: where nothing else says how far, a mask does."""
+    found = list(need)
+    for dimension, size in _masks(predicate, outside):
+        if found[dimension] is None:
+            found[dimension] = size
+    return tuple(found)
+
+
+def _masks(predicate: Instruction, outside: Outside) -> Iterable[tuple[int, Instruction]]:
+    """The dimensions in which a mask is true in front of a size only, with the sizes."""
+    if predicate.opcode == "and":
+        return [found for operand in predicate.operands for found in _masks(operand, outside)]
+    if predicate.opcode == "broadcast":
+        places = predicate.attributes["dimensions"]
+        return [(places[d], size) for d, size in _masks(predicate.operands[0], outside)]
+    if predicate.opcode != "compare" or predicate.attributes["direction"] != "LT":
+        return []
+    position, bound = predicate.operands
+    if bound.opcode != "broadcast" or bound.operands[0].shape.rank:
+        return []
+    size = outside(bound.operands[0])
+    dimension = _counted(position)
+    return [] if size is None or dimension is None else [(dimension, size)]
+
+
+def _counted(position: Instruction) -> int | None:
+    """The dimension in which an array counts from 0."""
+    if position.opcode == "iota":
+        return position.attributes["iota_dimension"]
+    if position.opcode == "broadcast" and position.operands[0].opcode == "iota":
+        return position.attributes["dimensions"][position.operands[0].attributes["iota_dimension"]]
+    return None
+
+
+def scalars_first(computation: Computation) -> Computation:
+    """The computation with what is computed of scalars alone as early as can be: loops need sizes before they begin."""
+    users: dict[Instruction, list[Instruction]] = {}
+    missing: dict[Instruction, int] = {}
+    for instruction in computation.instructions:
+        if _is_scalar(instruction):
+            operands = {operand for operand in instruction.operands if not _is_scalar_constant(operand)}
+            missing[instruction] = len(operands)
+            for operand in operands:
+                users.setdefault(operand, []).append(instruction)
+    placed: dict[Instruction, None] = {}
+
+    def place(instruction: Instruction) -> None:
+        pending = [instruction]
+        while pending:
+            one = pending.pop()
+            if one not in placed:
+                placed.update(dict.fromkeys(filter(_is_scalar_constant, one.operands)))
+                placed[one] = None
+                for user in users.get(one, ()):
+                    missing[user] -= 1
+                    if not missing[user]:
+                        pending.append(user)
+
+    for instruction in computation.instructions:
+        place(instruction)
+    return Computation(computation.name, tuple(placed), computation.root)
+
+
+def _is_scalar_constant(instruction: Instruction) -> bool:
+    return instruction.opcode == "constant" and not instruction.shape.rank
+
+
+def _is_scalar(instruction: Instruction) -> bool:
+    return instruction.shape in _SCALARS and ELEMENTWISE in instruction.operation.traits and bool(instruction.operands)

@@ -1,0 +1,111 @@
+"""Which loop nests of a padded program are known to stop at a size, and at which."""
+
+from phlox.compile.live_sizes import live_sizes, scalars_first
+from phlox.hlo import F64, Shape, parse_module
+
+RESULT = Shape(F64, (1000,), dynamic_dimensions=(True,))
+
+
+def limits(entry, results=(RESULT,), others=""):
+    """By the name of each loop nest, the names of the sizes at which its dimensions stop."""
+    computation = scalars_first(parse_module(f"HloModule m\n{others}\nENTRY e {{\n{entry}\n}}").entry)
+    found = live_sizes(computation, results)
+    return {nest.name: {d: limit.size.name for d, limit in sizes.items()} for nest, sizes in found.items()}
+
+
+def test_results_are_needed_in_front_of_their_sizes():
+    found = limits("""
+      x = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      a = f64[1000] exponential(x)
+      b = f64[1000] add(a, x)
+      e = s32[] constant(0)
+      ROOT r = (f64[1000], s32[], s32[]) tuple(b, n, e)
+    """)
+    assert found == {"a": {0: "n"}, "b": {0: "n"}}
+
+
+def test_what_another_needs_wholly_is_computed_wholly():
+    found = limits("""
+      x = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      a = f64[1000] exponential(x)
+      b = f64[1000] add(a, x)
+      c = f64[1000] reverse(a), dimensions={0}
+      d = f64[1000] add(b, c)
+      e = s32[] constant(0)
+      ROOT r = (f64[1000], s32[], s32[]) tuple(d, n, e)
+    """)
+    assert found == {"b": {0: "n"}, "d": {0: "n"}}
+
+
+def test_sizes_that_come_later_are_moved_in_front():
+    found = limits("""
+      x = f64[1000] parameter(0)
+      n = s64[] parameter(1)
+      a = f64[1000] exponential(x)
+      least = s64[] constant(0)
+      most = s64[] constant(1000)
+      m = s64[] add(n, n)
+      size = s64[] clamp(least, m, most)
+      given = s32[] convert(size)
+      ROOT r = (f64[1000], s32[], s32[]) tuple(a, given, given)
+    """)
+    assert found == {"a": {0: "given"}}
+
+
+def test_masks_say_how_far_a_reduction_goes():
+    entry = """
+      x = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      a = f64[1000] exponential(x)
+      ROOT s = f64[] fusion(a, n), kind=kInput, calls=sum
+    """
+    sum_of = """
+    add {{
+      p = f64[] parameter(0)
+      q = f64[] parameter(1)
+      ROOT r = f64[] add(p, q)
+    }}
+    sum {{
+      a = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      places = s32[1000] iota(), iota_dimension=0
+      bounds = s32[1000] broadcast(n), dimensions={{}}
+      inside = pred[1000] compare(places, bounds), direction=LT
+      fill = f64[] constant({fill})
+      fills = f64[1000] broadcast(fill), dimensions={{}}
+      masked = f64[1000] select(inside, a, fills)
+      zero = f64[] constant(0)
+      ROOT s = f64[] reduce(masked, zero), dimensions={{0}}, to_apply=add
+    }}
+    """
+    assert limits(entry, (), sum_of.format(fill=0)) == {"a": {0: "n"}, "s": {0: "n"}}
+    # What is behind the size counts.
+    assert limits(entry, (), sum_of.format(fill=1)) == {"a": {0: "n"}}
+
+
+def test_a_lower_bound_is_a_part_of_the_size():
+    """`max(n, 5)` is not n."""
+    found = limits("""
+      x = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      five = s32[] constant(5)
+      size = s32[] maximum(n, five)
+      a = f64[1000] exponential(x)
+      ROOT r = (f64[1000], s32[], s32[]) tuple(a, size, five)
+    """)
+    assert found == {"a": {0: "size"}}
+
+
+def test_scalars_come_with_their_constants():
+    module = parse_module("""HloModule m
+    ENTRY e {
+      n = s32[] parameter(0)
+      x = f64[3] parameter(1)
+      y = f64[3] negate(x)
+      one = s32[] constant(1)
+      m = s32[] add(n, one)
+      ROOT r = (f64[3], s32[]) tuple(y, m)
+    }""")
+    assert [one.name for one in scalars_first(module.entry).instructions] == ["n", "one", "m", "x", "y", "r"]

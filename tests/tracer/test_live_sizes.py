@@ -1,0 +1,139 @@
+"""Loops stop at sizes that are known when the program runs: for many sizes within one bound, the same as undecorated."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+BOUND = 1000
+SIZES = [0, 1, 2, 7, 8, 9, 31, 32, 33, 63, 64, 65, 127, 255, 256, 500, 998, 999, 1000]
+
+CASES = {}
+
+
+def case(function):
+    CASES[function.__name__] = function
+    return function
+
+
+@case
+def elementwise(x, n):
+    y = x[:n]
+    return np.exp(-np.abs(y)), y * 2 + 1, y > 0
+
+
+@case
+def reduced(x, n):
+    y = x[:n]
+    return y.sum(), (y * y).mean() if n else 0.0, np.abs(y).sum(), (y > 0).any(), (y > 0.5).sum(), np.prod(y[:3])
+
+
+@case
+def extrema(x, n):
+    if n == 0:
+        return 0.0, 0.0, 0
+    y = x[:n]
+    return y.max(), np.exp(y).min(), int(np.argmax(y))
+
+
+@case
+def selected(x, n):
+    chosen = x[np.arange(len(x)) < n]
+    return np.tanh(chosen), np.sqrt(chosen * chosen + 1), np.sin(chosen).sum(), chosen.size
+
+
+@case
+def outer_products(x, n):
+    y = x[:n]
+    table = np.subtract.outer(y[:30], y)
+    return np.abs(table), table.sum(axis=1), table.sum(axis=0), np.exp(table).max(initial=0.0), table.T * 2
+
+
+@case
+def rows(x, n):
+    table = x.reshape(-1, 4)[: n // 4]
+    return table.sum(axis=0), table.sum(axis=1), table.mean(axis=1), table * table, np.cumsum(table, axis=0), table.sum()
+
+
+@case
+def wide_rows(x, n):
+    table = np.outer(x, x[::2])[:n]
+    return table.sum(axis=0), table.sum(axis=1), np.abs(table).max(axis=1)
+
+
+@case
+def two_sizes(x, n):
+    table = np.outer(x, x)[:n, : n // 2]
+    return table.sum(axis=0), table.sum(axis=1), table.sum(), table + table[:, ::-1], table.T
+
+
+@case
+def made(x, n):
+    zeros, counted = np.zeros((n, n // 3)), np.arange(n)
+    ones = np.ones(n)
+    ones[counted % 3 == 0] = x[0]
+    return zeros + 1, counted * 2, ones
+
+
+@case
+def gathered(x, n):
+    places = np.nonzero(np.arange(len(x)) < n)[0]
+    return x[places] * 2, x[places[::-1]], places
+
+
+@case
+def scattered(x, n):
+    places = np.flatnonzero(np.arange(len(x)) < n)
+    y, counts = np.zeros(len(x)), np.zeros(7)
+    y[places] = np.abs(x[places]) + 1
+    np.add.at(counts, places % 7, 1.0)
+    z = x.copy()
+    z[places] += 2
+    return y, counts, z
+
+
+@case
+def read_behind(x, n):
+    """What is behind the size of one is needed by another."""
+    y = x * 2
+    return y[:n], y.sum(), y[n:], y[n // 2 :].sum()
+
+
+@case
+def kept_in_a_loop(x, n):
+    total = np.zeros(3)
+    for k in range(1, 6):
+        part = np.exp(x[: n // k])
+        total[k % 3] += part.sum() + (part > 1).sum()
+    return total
+
+
+@case
+def reversed_and_joined(x, n):
+    y = np.sin(x[:n])
+    return y[::-1], np.concatenate([y, y + 1]), np.where(y > 0, y, -y), np.roll(y, 2)
+
+
+ORDERED = ("elementwise", "reduced", "outer_products")  # complex numbers have no order
+OTHER_TYPES = (*ORDERED, "rows", "scattered", "read_behind")
+
+
+def types_of(name):
+    return [np.float64] + [np.float32, np.int16, *[np.complex128][name in ORDERED :]] * (name in OTHER_TYPES)
+
+
+@pytest.mark.parametrize("name, dtype", [(name, dtype) for name in CASES for dtype in types_of(name)])
+def test_many_sizes(name, dtype):
+    values = np.random.default_rng(3).standard_normal(BOUND) * (10 if dtype == np.int16 else 1)
+    x, function = values.astype(dtype), CASES[name]
+
+    @jit
+    def decorated(x, size):
+        return function(x, int(size[0]))  # known when the program runs
+
+    for n in SIZES:
+        for one, other in zip(map(np.asarray, function(x, n)), map(np.asarray, decorated(x, np.array([n]))), strict=True):
+            assert (one.shape, one.dtype) == (other.shape, other.dtype), n
+            exact = one.dtype.kind not in "fc"
+            tolerance = 0 if exact else {4: 3e-5, 2: 0.01}.get(one.dtype.itemsize, 1e-12) * np.abs(one).max(initial=1.0)
+            np.testing.assert_allclose(other, one, rtol=0, atol=tolerance, err_msg=f"{name} {n}")
+    assert decorated.cache_info().misses <= 3
