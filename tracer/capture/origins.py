@@ -53,8 +53,8 @@ def containers_in(value: Any, path: Path = (), seen: frozenset[int] = frozenset(
     if _is_leaf(value) or id(value) in seen:
         return
     if type(value) in (Choice, Maybe):
-        for number, one in enumerate(value.values if type(value) is Choice else (value.value,)):
-            yield from containers_in(one, (*path, (type(value), number)), seen)
+        for number, one in enumerate(_alternatives(value)):  # what may be None is in the same place where it is not
+            yield from containers_in(one, (*path, (Choice, number)) if type(value) is Choice else path, seen)
         return
     if not is_shared_by_names(value):
         return

@@ -320,6 +320,11 @@ def note_made(value: Any) -> None:
         _journals.open[-1].made[id(value)] = value
 
 
+def is_noted_made(value: Any) -> bool:
+    """Whether `note_made` has been called with an object."""
+    return id(value) in current_trace().program.made_objects
+
+
 def note_gap(holder: Any, method: str) -> None:
     """To be called before this method changes a container: what takes elements out of a set leaves gaps in its table."""
     if isinstance(holder, set) and method not in ("add", "update"):
@@ -351,6 +356,12 @@ def note_all_made(value: Any) -> None:
             note_made(value)
         for part in value.values() if isinstance(value, dict) else list.__iter__(value) if isinstance(value, list) else value:
             note_all_made(part)
+
+
+def note_put_together(value: Any) -> None:
+    """To be called with a container that stands for one that a loop carries: it is none from before the journal's begin."""
+    if _journals.open:
+        _journals.open[-1].made[id(value)] = value
 
 
 @contextmanager

@@ -283,6 +283,21 @@ def _with_index(state: ListState | None) -> ListState | None:
     return ListState(replace(state.form, key_columns=count), state.kind)
 
 
+def can_be_carried(value: Any, state: ListState | ContainerState | None) -> bool:
+    """Whether the state of another recording has room for this value, of this type."""
+    if state is None:
+        return True
+    if isinstance(state, ListState):
+        is_list = isinstance(value, (list, tuple)) and bound_of(value) <= state.form.capacity
+        return is_list and joined_type(type_of_items(value), state.kind) == state.kind
+    if isinstance(value, (set, frozenset)):
+        value = contents_of(value)
+    if isinstance(value, dict) and state.mark is not None:
+        value = opened(value, state.mark)
+    parts = [*value.values()] if isinstance(value, dict) else value
+    return len(parts) == len(state.children) and all(map(can_be_carried, parts, state.children))
+
+
 def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
     """The value as it is carried."""
     if state is None:

@@ -29,7 +29,7 @@ class LoopAliases:
     round has made and that is then in several places.
     """
 
-    def __init__(self, outer: Trace) -> None:
+    def __init__(self, outer: Trace, elements: Iterable[Any]) -> None:
         self.outer = outer
         self.bases: dict[ArrayPlace, set[Storage]] = {}
         self.end_bases: dict[ArrayPlace, set[Storage]] = {}  # the same behind a round
@@ -40,7 +40,7 @@ class LoopAliases:
         self._values: dict[ArrayPlace, tuple[Storage, Any]] = {}  # what these are when a round begins
         self._put_into_lists: set[Storage] = set()  # arrays that a round has made
         self._reachable: set[Storage] = set()
-        self._elements: set[Any] = set()  # slots with a list that is an element of another one, too
+        self.elements = set(elements)  # slots with a list that is an element of another one, too
         self._copies = dict(outer.program.copies)
         self.names = LoopNames(len(outer.program.noted_origins))
 
@@ -61,7 +61,7 @@ class LoopAliases:
 
     def enter_elements(self, place: Place, held: Any) -> None:
         """A place holds this when a round begins, or behind the loop: perhaps elements of lists."""
-        if place.key in self._elements:
+        if place.key in self.elements:
             note_copies(current_trace(), held)
 
     def separate(self, rounds: Any = None) -> None:
@@ -177,6 +177,6 @@ class LoopAliases:
                 missing |= id(place.holder) not in self._copies
                 self._copies[id(place.holder)] = place.holder
             elif is_or_holds_copy(end):
-                missing |= place.key not in self._elements
-                self._elements.add(place.key)
+                missing |= place.key not in self.elements
+                self.elements.add(place.key)
         return missing

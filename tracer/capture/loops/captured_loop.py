@@ -125,16 +125,22 @@ class CapturedLoop:
     def _begin(self) -> None:
         """Nothing is known of the state yet but the names that hold numbers."""
         self.slots: dict[Any, Slot] = {}
-        self.aliases = LoopAliases(self.outer)
+        self.aliases = LoopAliases(self.outer, self.settled.elements)
         self.growing = GrowingLists()
         self.codes = self.settled.codes
         self.returned: Form | None = None
+        self.is_returned_guessed = False
         for place in self.places:
             initial = self.before[place.key]
             form = self.settled.form(place.name, initial)
             if form is not None or isinstance(initial, Maybe) or is_number(initial) and not is_array(initial):
                 self.slots[place.key] = Slot(place, initial)
                 self.slots[place.key].form = form
+        for slot in self.settled.slots():
+            with suppress(CarryTypeError):
+                if not isinstance(slot.form, View):
+                    require_unaliased(slot.place, slot.initial, self.copies, self._place())
+                self.slots[slot.place.key] = slot
 
     def run(self) -> Any:
         """Record the loop; the way on which control leaves it."""
@@ -214,7 +220,7 @@ class CapturedLoop:
         )  # fmt: skip
         loop.changing |= self.settled.changing
         final = list(loop.run())
-        self.settled.note(slots, self.codes, loop.changing)
+        self.settled.note(slots, self.codes, loop.changing, self.aliases.elements)
         return final
 
     @property
@@ -412,16 +418,27 @@ class CapturedLoop:
             self._carry_growing(*self.growing)
             self.codes |= possible
             missing = True
-        if missing:
-            self.returned = None  # what is returned may be in another form, too
-            raise _Again(self)
         if RETURN_CODE in possible:
-            returned = returned_value(outcome)
-            known = self.returned
-            form = known or form_of(returned, self.outer, as_views=True)
-            self.returned = form_with(_RETURNED, form, returned, self.outer, self._place())
-            if known is None or not is_like(self.returned, known):
-                raise _Again(self)
+            missing |= self._look_at_returned(returned_value(outcome), missing)
+        if missing:
+            self._note_aliases_early(ends, changed)
+            raise _Again(self)
+
+    def _look_at_returned(self, returned: Any, is_guess: bool) -> bool:
+        """Take down what a round returns, a guess where more is carried the next time; whether it is in another form."""
+        known = None if is_guess or self.is_returned_guessed else self.returned
+        form = form_of(returned, self.outer, as_views=True)
+        both = form if known is None else form_with(_RETURNED, known, returned, self.outer, self._place())
+        is_other = self.returned is None or not is_like(both, self.returned)
+        self.returned, self.is_returned_guessed = both, is_guess
+        return is_other
+
+    def _note_aliases_early(self, ends: dict, changed: dict) -> None:
+        """What can be known already before the loop is recorded again with more state, so that it needs no third time."""
+        ends = {**self.entered, **{key: end for key, (_, _, end) in changed.items()}, **ends}
+        slots = [slot for slot in self.slots.values() if slot.form is not None and slot.state is None]
+        self.aliases.note_round({slot.place.key: numbers(slot.form, ends[slot.place.key]) for slot in slots})
+        self.aliases.note_elements([(slot.place, ends[slot.place.key]) for slot in self.slots.values()])
 
     def _carry_growing(self, *keys: Any) -> None:
         """Lists to which rounds append are carried, as they are read in the loop, or that is left early."""

@@ -18,7 +18,7 @@ from ..origins import (
     others_of,
     refuse_former,
 )
-from ..places import Contents, Journal, Place
+from ..places import Contents, Journal, Place, is_noted_made, note_put_together
 
 # The key of a slot, and the way to a container in what it holds.
 ContainerPlace = tuple[Any, Path]
@@ -32,6 +32,7 @@ class LoopNames:
     def __init__(self, known: int) -> None:
         self._known = known  # how many origins have been noted before the loop
         self._before: dict[ContainerPlace, dict[int, Any]] = {}  # containers from before the loop that it is perhaps
+        self._met_before: dict[int, Any] = {}  # all of these
         self._gains: dict[ContainerPlace, int] = {}
         self._common: dict[frozenset[ContainerPlace], Origin] = {}  # of places that hold perhaps one when a round begins
         self._unreadable: dict[int, Any] = {}  # those from before the loop, as rounds change what is perhaps one of them
@@ -50,6 +51,7 @@ class LoopNames:
         """A slot holds this when the first round begins."""
         for key, one in _found(place, initial):
             self._before.setdefault(key, {}).update(origins_of(one))
+            self._met_before |= {id(other): other for other in (one, *others_of(one))}
 
     def enter(self, place: Place, held: Any) -> None:
         """Take down what a slot holds when a round begins, or behind the loop."""
@@ -57,6 +59,8 @@ class LoopNames:
             note_carried(held)
         for key, one in _found(place, held):
             self._entered[key] = one
+            if id(one) not in self._met_before:
+                note_put_together(one)
             note_origins(one, self._before.get(key, {}).values())
 
     def separate(self) -> None:
@@ -79,8 +83,8 @@ class LoopNames:
                     before |= self._before.get(entered[id(other)], {})
                 elif id(other) in entries.made:
                     continue
-                elif self._is_met_again(other):
-                    before[id(other)] = other
+                elif id(other) in self._met_before or is_noted_made(other) or self._is_met_again(other):
+                    before |= origins_of(other)
                 elif key not in self._looked_at:
                     self._looked_at.add(key)
                     missing = True

@@ -80,7 +80,8 @@ def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | N
 def of_one_type(number: Any, end: Any) -> Any:
     """A number as it is behind a round, if that always leaves one of the same type; of a list its elements."""
     if type(number) is list and type(end) is list and len(number) == len(end):
-        return list(map(of_one_type, number, end))
+        number[:] = map(of_one_type, number, end)
+        return number
     if not isinstance(number, TracedArray) or number.exact is None or getattr(end, "exact", None) is not None:
         return number
     wanted = kind_of(end).scalar_type

@@ -13,7 +13,7 @@ from ...recording.current_trace import current_trace
 from ...recording.trace import PackedInputs, Trace
 from ..origins import forget_origins
 from ..places import Names, journal, local_names, put_back
-from .settled import begin_loops
+from .settled import begin_loops, settled_before
 
 Block = Callable[..., Any]
 
@@ -62,10 +62,10 @@ def size_of_a_round(
 ) -> int | None:
     """How many instructions a round records; nothing of it stays. None where it cannot be told.
 
-    Where they are more than ``most`` that is not exact, as the trial ends there.
+    Where they are more than ``most`` that is not exact, as the trial ends there. The last function is the body of the loop.
     """
     scratch = Trace("round", trace, PackedInputs())
-    begin_loops(scratch, {})
+    begin_loops(scratch, settled_before(trace, functions[-1], is_trial=True).in_round if functions else {})
     size = None
     trial = scratch, most, _TooLong()
     if most is not None:
