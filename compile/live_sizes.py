@@ -199,7 +199,7 @@ def _is_followed(computation: Computation) -> bool:
 
 
 def _is_loop(instruction: Instruction) -> bool:
-    return ELEMENTWISE in instruction.operation.traits or instruction.opcode in _PLACES
+    return ELEMENTWISE in instruction.operation.traits or instruction.opcode in _PLACES or instruction.opcode == "gather"
 
 
 Outside = Callable[[Instruction], "Instruction | None"]
@@ -224,7 +224,7 @@ def _needs_of_operands(instruction: Instruction, need: Need, outside: Outside) -
         for operand in operands:
             yield need if operand.shape.rank else ()
     elif opcode == "gather":
-        yield from _of_gathered(instruction, need)
+        yield from _of_gathered(instruction, need, outside)
     elif opcode in _PLACES:
         yield _PLACES[opcode](instruction, need)
         for operand in operands[1:]:
@@ -260,13 +260,47 @@ def _of_reshape(instruction: Instruction, need: Need) -> Need:
     return tuple([None if size == 1 else need[next(sizes)] for size in before])
 
 
-def _of_gathered(instruction: Instruction, need: Need) -> Iterator[Need]:
-    """Of the start indices those for dimensions that are no offsets."""
+def _of_gathered(instruction: Instruction, need: Need, outside: Outside) -> Iterator[Need]:
+    """Of the start indices those for dimensions that are no offsets; of the operand as far as these count, or it is whole."""
     operand, starts = instruction.operands
-    yield (None,) * operand.shape.rank
-    offsets, along = instruction.attributes["offset_dims"], instruction.attributes["index_vector_dim"]
+    attributes, full = instruction.attributes, operand.shape.dimensions
+    offsets, along = attributes["offset_dims"], attributes["index_vector_dim"]
     sizes = iter([size for d, size in enumerate(need) if d not in offsets])
-    yield tuple([None if d == along else next(sizes) for d in range(starts.shape.rank)])
+    of_starts = tuple([None if d == along else next(sizes) for d in range(starts.shape.rank)])
+    of_operand: list[Instruction | None] = [None] * operand.shape.rank
+    given = set(attributes["collapsed_slice_dims"]) | set(attributes.get("operand_batching_dims", ()))
+    for offset, d in zip(offsets, [d for d in range(operand.shape.rank) if d not in given]):
+        if attributes["slice_sizes"][d] == full[d]:
+            of_operand[d] = need[offset]
+    for part, d in zip(_components(starts, along), attributes["start_index_map"]):
+        if attributes["slice_sizes"][d] == 1 and full[d] > 1:
+            of_operand[d] = _counted_below(part, of_starts, outside)
+    yield tuple(of_operand)
+    yield of_starts
+
+
+def _components(starts: Instruction, along: int) -> Sequence[Instruction]:
+    """The arrays that hold one component each of all index vectors, where there are such."""
+    if along == starts.shape.rank or starts.shape.dimensions[along] == 1:
+        return (starts,)
+    is_put_together = starts.opcode == "concatenate" and starts.attributes["dimensions"] == (along,)
+    if is_put_together and all(part.shape.dimensions[along] == 1 for part in starts.operands):
+        return starts.operands
+    return ()
+
+
+def _counted_below(value: Instruction, need: Need, outside: Outside) -> Instruction | None:
+    """The size below which the elements are that are needed, as they count from 0 in a dimension that is needed so far."""
+    opcode, operands = value.opcode, value.operands
+    if opcode == "iota":
+        return need[value.attributes["iota_dimension"]]
+    if opcode == "convert":
+        return _counted_below(operands[0], need, outside)
+    if opcode in ("reshape", "broadcast"):
+        return _counted_below(operands[0], _PLACES[opcode](value, need), outside)
+    if opcode == "select" and any(need[d] is size for d, size in _masks(operands[0], outside)):
+        return _counted_below(operands[1], need, outside)
+    return None
 
 
 _PLACES: Mapping[str, Callable[[Instruction, Need], Need]] = {

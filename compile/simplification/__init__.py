@@ -1,6 +1,6 @@
 """Algebraic simplification: rewrite rules as data, one file a subject, and the pass that applies them."""
 
-from . import arithmetic, concatenation, control, conversion, logic, movement, ordering, reductions, updates, windows
+from . import arithmetic, concatenation, control, conversion, logic, movement, ordering, ranges, reductions, updates, windows
 from .rule import RULES, Rule, rule, simplify
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "logic",
     "movement",
     "ordering",
+    "ranges",
     "reductions",
     "rule",
     "simplify",

@@ -340,7 +340,7 @@ def _():
     yield InvalidSample([Shape(F32, (3,))], {"dimensions": (0, 0)}, "must be distinct")
 
 
-@operation("iota", builder="Iota", traits={DATA_MOVEMENT}, cost=0.5, iota_dimension=Integer())
+@operation("iota", builder="Iota", traits={DATA_MOVEMENT}, cost=0.0, iota_dimension=Integer())
 def iota(*, iota_dimension, stated):
     """Iota(shape, iota_dimension): each element is its own index along one dimension.
 

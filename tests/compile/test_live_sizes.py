@@ -109,3 +109,51 @@ def test_scalars_come_with_their_constants():
       ROOT r = (f64[3], s32[]) tuple(y, m)
     }""")
     assert [one.name for one in scalars_first(module.entry).instructions] == ["n", "one", "m", "x", "y", "r"]
+
+
+GATHERED = """
+      x = f64[1000,1000] parameter(0)
+      n = s32[] parameter(1)
+      a = f64[1000,1000] exponential(x)
+      places = s32[1000] iota(), iota_dimension=0
+      sizes = s32[1000] broadcast(n), dimensions={{}}
+      inside = pred[1000] compare(places, sizes), direction=LT
+      wide = s64[1000] convert(places)
+      fill = s64[] constant({fill})
+      fills = s64[1000] broadcast(fill), dimensions={{}}
+      masked = s64[1000] select({mask}, wide, fills)
+      starts = s64[1000,1] reshape(masked)
+      pairs = s64[1000,2] concatenate(starts, starts), dimensions={{1}}
+      diagonal = f64[1000] gather(a, pairs), offset_dims={{}}, collapsed_slice_dims={{0,1}}, start_index_map={{0,1}},
+        index_vector_dim=1, slice_sizes={{1,1}}
+      e = s32[] constant(0)
+      ROOT r = (f64[1000], s32[], s32[]) tuple(diagonal, n, e)
+"""
+
+
+def test_what_is_gathered_is_needed_as_far_as_the_indices_count():
+    found = limits(GATHERED.format(fill=0, mask="inside"))
+    assert found["a"] == {0: "n", 1: "n"}
+
+
+def test_what_is_gathered_by_other_indices_is_needed_wholly():
+    assert "a" not in limits(
+        GATHERED.format(fill=0, mask="flags").replace("n = s32[]", "flags = pred[1000] parameter(2)\n n = s32[]")
+    )
+
+
+def test_rows_that_are_gathered_are_needed_as_far_as_the_results():
+    found = limits(
+        """
+      x = f64[1000,1000] parameter(0)
+      i = s64[1000,1] parameter(1)
+      n = s32[] parameter(2)
+      a = f64[1000,1000] exponential(x)
+      rows = f64[1000,1000] gather(a, i), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0},
+        index_vector_dim=1, slice_sizes={1,1000}
+      e = s32[] constant(0)
+      ROOT r = (f64[1000,1000], s32[], s32[]) tuple(rows, n, e)
+    """,
+        (Shape(F64, (1000, 1000), dynamic_dimensions=(False, True)),),
+    )
+    assert found["a"] == {1: "n"}
