@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from types import MappingProxyType, NoneType
@@ -183,7 +184,8 @@ class Around:
             elif kind is list or issubclass(kind, tuple):
                 part, place = value[number], {"source": "list item" if kind is list else "tuple item", "index": number}
             else:
-                part, place = getattr(value, label[1:]), {"source": "attribute", "key": label[1:]}
+                attribute = sys.intern(label[1:])  # what classes and dicts find without comparing letters
+                part, place = getattr(value, attribute), {"source": "attribute", "key": attribute}
             path = name + label
             at = self._add(holder=holder, **place)
             if child is pytree.LEAF:
