@@ -27,9 +27,10 @@ class HostFunction:
     where it raises. Where it makes the characters of a text in an array, and their count, native code does so in its place.
     shows: of a number: the conversion, the specification, whether it is a "number" or a "scalar" of which dtype, and the letter
     and the digits of a float that is shown as PyOS_double_to_string does, or None;
-    makes_text: of what this function of the same operands returns, and -1 for the count of None. direct: of one that has no
-    results, or says whether it has raised something that is over: what makes one that returns None, or True for that, and what
-    it tells of exceptions, which says whether they are over.
+    makes_text: of what this function of the same operands returns, and -1 for the count of None. direct: of one whose only
+    result is a Python number of the type ``returns`` what makes one that returns that, of one that has no results, or says
+    whether it has raised something that is over, one that returns None, or True for that; and what it tells of exceptions,
+    which says whether they are over.
     """
 
     def __init__(
@@ -39,7 +40,8 @@ class HostFunction:
         self.raises_behind_changes = False
         self.shows: tuple[Any, ...] | None = None
         self.makes_text: Callable[..., str | None] | None = None
-        self.direct: tuple[Callable[[Callable[[BaseException], bool]], Callable[..., bool | None]], Callable] | None = None
+        self.direct: tuple[Callable[[Callable[[BaseException], bool]], Callable[..., Any]], Callable] | None = None
+        self.returns: type = bool
         self.name = f"{PREFIX}{next(_numbers)}"
         _functions[self.name] = self
 

@@ -35,7 +35,7 @@ from ...hlo.tracebacks import keep_frames_of_users, raised_within
 from ...runtime import current_environment, find_target
 from ...runtime.host_functions import HostFunction
 from ..arguments import flatten, pack
-from .call import made_records, records, unsupported_reason
+from .call import made_records, python_calls, records, unsupported_reason
 from .call.call_signature import PYTHON_RESULTS
 
 
@@ -101,16 +101,17 @@ class HostCall:
         elif isinstance(target, HostFunction) and _are_made_natively(target.kinds, shapes):
             operands = [(kind, shape.dtype, shape.dimensions) for kind, shape in zip(target.kinds, shapes)]
             if target.direct is not None:
-                flag = _HAS_FLAG if array_leaves(instruction.shape) else 0
-                record = made_records.call_of(builder, _direct(instruction, *target.direct), operands, flag)
+                stored = python_calls.STORES[target.returns] if array_leaves(instruction.shape) else 0
+                record = made_records.call_of(builder, _direct(instruction, *target.direct), operands, stored)
             elif target.makes_text is not None:
                 function = _raising(instruction, target.makes_text)
-                record = made_records.call_of(builder, function, operands, False, _places(instruction))
+                record = made_records.call_of(builder, function, operands, 0, _places(instruction))
             else:
-                function, has_arrays = _of_objects(instruction, target.function), bool(array_leaves(instruction.shape))
-                record = made_records.call_of(builder, function, operands, has_arrays)
+                stored = python_calls.CALL_PASSES_TABLE if array_leaves(instruction.shape) else 0
+                record = made_records.call_of(builder, _of_objects(instruction, target.function), operands, stored)
         else:
-            record = made_records.call_of(builder, _of_table(instruction, _evaluation(instruction, target)), (), True)
+            evaluate = _of_table(instruction, _evaluation(instruction, target))
+            record = made_records.call_of(builder, evaluate, (), python_calls.CALL_PASSES_TABLE)
         self.address = builder.memory((made_records.Call * 1)(record))
         self._references = builder.references
 
@@ -130,10 +131,6 @@ def _of_objects(instruction: Instruction, function: Callable[..., tuple[Any, ...
     results = _Results(instruction)
     pointers = ctypes.c_void_p * results.count
     return call_and_store if results.count else _raising(instruction, function)
-
-
-# What is stored for a function without results, if anything: a byte that says whether it has returned True.
-_HAS_FLAG = 2
 
 
 def _direct(instruction: Instruction, make: Callable[..., Any], is_over: Callable[[BaseException], bool]) -> Callable[..., Any]:

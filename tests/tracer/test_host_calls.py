@@ -72,6 +72,34 @@ def test_results_that_differ_from_their_description(described, returned, given):
         jit(lambda: host_call(lambda: returned, described))()
 
 
+NUMBERS = [
+    (int, [5, -(1 << 63), (1 << 63) - 1, 1 << 63, -(1 << 63) - 1, 1.0, True, np.int64(3), None]),
+    (float, [2.5, -0.0, float("inf"), 1, np.float64(1.5), "2.5"]),
+    (bool, [True, False, 1, np.True_, None]),
+]
+
+
+@BACKENDS
+@pytest.mark.parametrize(("kind", "returned"), NUMBERS, ids=["int", "float", "bool"])
+def test_numbers_are_of_their_type_and_fit(kind, returned, backend):
+    def second(_, number):
+        return returned[number]
+
+    def f(number, x):
+        return host_call(second, kind, x, number), x + 1
+
+    jitted = jit(f, backend=backend)
+    for number in [*range(len(returned)), 0]:
+        outcomes = []
+        for function in (f, jitted):
+            try:
+                value, _ = function(number, 0.5)
+                outcomes.append((type(value), repr(value)))
+            except (TypeError, OverflowError) as error:
+                outcomes.append((type(error), str(error)))
+        assert outcomes[1] == outcomes[0]
+
+
 def test_what_does_not_describe_a_result():
     with pytest.raises(TypeError, match="a result is described by"):
         jit(lambda: host_call(lambda: "a", "a"))()

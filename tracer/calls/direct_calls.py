@@ -1,4 +1,4 @@
-"""Calls of Python functions that return nothing, while the program runs: a function that is written for each of them."""
+"""Calls of Python functions that return nothing, or a number, while the program runs: a function written for each of them."""
 
 from __future__ import annotations
 
@@ -11,18 +11,25 @@ from ..recording import pytree
 from ..recording.makers import Source
 from .again import is_repeating, noted, once
 
+# The types of numbers that they return, and what else a value of them has to be, so that the program takes it.
+OF_DIRECT_CALLS = {float: "", int: f" or not {-(1 << 63)} <= returned < {1 << 63}", bool: ""}
+
 # Where such functions stand, as tracebacks know it: among those of this package.
 _FILE = str(Path(__file__).with_name("<direct call>"))
 
 
 def direct_call(
-    function: Callable[..., Any], arguments: pytree.Structure, leaves: Sequence[Any], check: Callable[[Any], Any]
-) -> Callable[[Callable[[BaseException], bool]], Callable[..., bool | None]]:
+    function: Callable[..., Any],
+    arguments: pytree.Structure,
+    leaves: Sequence[Any],
+    check: Callable[[Any], Any],
+    returns: type | None = None,
+) -> Callable[[Callable[[BaseException], bool]], Callable[..., Any]]:
     """What gives, for what takes exceptions, a function that calls another one, unless its first argument is true.
 
     arguments: of the positional ones, and of those with names; the others of its arguments are the leaves that are GIVEN.
-    check: gets what is returned that is not None. What takes an exception says whether that is over; the function returns True
-    then, and None otherwise.
+    check: gets what is returned that is not None, or is no number of the type ``returns``, which is returned; it raises, then.
+    What takes an exception says whether that is over; the function returns True then, and None otherwise.
     """
     source = Source(iter(leaves))
     positional, named = arguments[2]
@@ -35,24 +42,27 @@ def direct_call(
     if is_once:
         call += f" if {source.constant(noted.get)}() is None and not {source.constant(is_repeating)}() else "
         call += f"{source.constant(function)}({', '.join(parts)})"
+    is_wrong = "returned is not None"
+    if returns is not None:
+        is_wrong = f"type(returned) is not {returns.__name__}{OF_DIRECT_CALLS[returns]}"
     lines = [
         f"def direct({', '.join(['stopped', *source.parameters])}):",
         " if stopped:",
-        "  return None",
+        f"  return {None if returns is None else returns()}",
         " try:",
         *[f" {line}" for line in source.lines],
         f"  returned = {call}",
-        "  if returned is not None:",
+        f"  if {is_wrong}:",
         f"   {checked}(returned)",
         " except BaseException as error:",
         "  if is_over(error):",
         "   return True",
         "  raise",
+        *([] if returns is None else [" return returned"]),
     ]
-
     code = compile("\n".join([*source.definitions, *lines]), _FILE, "exec")
 
-    def make(is_over: Callable[[BaseException], bool]) -> Callable[..., bool | None]:
+    def make(is_over: Callable[[BaseException], bool]) -> Callable[..., Any]:
         names = {**source.names, "is_over": is_over}
         exec(code, names)  # noqa: S102, as namedtuple does
         return names["direct"]

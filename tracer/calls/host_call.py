@@ -20,7 +20,7 @@ from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture
 from ..recording.makers import GIVEN, function_of_leaves
 from ..recording.trace import Trace
 from .again import once
-from .direct_calls import direct_call
+from .direct_calls import OF_DIRECT_CALLS, direct_call
 from .leaves import PYTHON_SCALARS
 from .random_generators import is_traced_generator, method_of_generator
 
@@ -137,10 +137,11 @@ def call_when_run(
         return False
 
     host = HostFunction(call, f"host_call of {name}", ["number", *kinds], does_nothing)
-    if not results and not generators:
+    returns = results[0].kind if structure is pytree.LEAF and not is_caught else None
+    if not generators and (not results or returns in OF_DIRECT_CALLS):
         leaves_given = [GIVEN if is_given(value) else value for value in values]
-        make = direct_call(function, arguments, leaves_given, lambda value: _checked(name, value, structure, results))
-        host.direct = make, is_over
+        check = functools.partial(_checked, name, structure=structure, results=results)
+        host.direct, host.returns = (direct_call(function, arguments, leaves_given, check, returns), is_over), returns or bool
     trace.program.host_functions.append(host)
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(

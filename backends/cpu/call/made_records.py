@@ -96,16 +96,15 @@ class Showing(ctypes.Structure):
 class Call(ctypes.Structure):
     """A call of a Python function by a program, as `python_calls` has it. operands: `Result` records of the objects.
 
-    passes_table: 1 where it gets the address of the results' part of the table, 2 where that is one byte, which says whether
-    it has returned True. places: of how many characters there is room for a text that it returns. Without a function the text
-    of a number is written there: operands is a `Showing`.
+    results: what becomes of these, as `python_calls` has it, 0 where there are none. places: of how many characters there is
+    room for a text that it returns. Without a function the text of a number is written there: operands is a `Showing`.
     """
 
     _fields_ = [
         ("function", c_void_p),
         ("count", c_int64),
         ("operands", c_void_p),
-        ("passes_table", c_int64),
+        ("results", c_int64),
         ("places", c_int64),
     ]
 
@@ -206,17 +205,17 @@ def call_of(
     builder: Builder,
     function: object,
     operands: Sequence[tuple[str, np.dtype, tuple[int, ...]]],
-    passes_table: int,
+    results: int,
     places: int = 0,
 ) -> Call:
     """The record of a call. operands: whether a "number", a "scalar" or an "array" is made of each, its dtype and shape."""
     made = [of_memory(builder, *one) for one in operands]
-    return Call(builder.object(function), len(made), builder.table(made)[0], passes_table, places)
+    return Call(builder.object(function), len(made), builder.table(made)[0], results, places)
 
 
 def showing_of(builder: Builder, showing: rows.Showing, places: int) -> Call:
     """The record of what writes the text of a number."""
-    return Call(None, 0, builder.table([_showing_of(builder, *showing)])[0], False, places)
+    return Call(None, 0, builder.table([_showing_of(builder, *showing)])[0], 0, places)
 
 
 def _showing_of(

@@ -34,6 +34,10 @@ VARIABLES = ("timespec_get", "checked_key", "go_on")
 
 CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL = "phlox.call_python", "phlox.check_interrupts", "phlox.run_kernel"
 DROP_HIDDEN = "phlox.drop_hidden"
+
+# What a call does with results, besides dropping them: the function stores them; or it returns a number of this type.
+CALL_PASSES_TABLE, CALL_STORES_TRUTH, CALL_STORES_FLOAT, CALL_STORES_INTEGER = range(1, 5)
+STORES = {bool: CALL_STORES_TRUTH, float: CALL_STORES_FLOAT, int: CALL_STORES_INTEGER}
 NAMES = (CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL, DROP_HIDDEN)
 
 ASSEMBLY = f"""
@@ -48,7 +52,7 @@ start:
   %function = field ptr %call, Call_function
   %count = field i64 %call, Call_count
   %first_record = field ptr %call, Call_operands
-  %passes_table = field i64 %call, Call_passes_table
+  %results = field i64 %call, Call_results
   %places = field i64 %call, Call_places
   %no_function = icmp eq ptr %function, null
   br i1 %no_function, label %write_number, label %allocate_objects
@@ -84,7 +88,7 @@ make:
   %no_object = icmp eq ptr %object, null
   br i1 %no_object, label %drop, label %next
 complete:
-  %has_table = icmp eq i64 %passes_table, 1
+  %has_table = icmp eq i64 %results, {CALL_PASSES_TABLE}
   br i1 %has_table, label %pass_table, label %call_function
 pass_table:
   %from_pointer = load ptr, ptr @PyLong_FromVoidPtr
@@ -113,11 +117,27 @@ write:
   %written = select i1 %is_written, ptr %none_object, ptr null
   br label %done
 drop_value:
-  %stores_flag = icmp eq i64 %passes_table, 2
-  br i1 %stores_flag, label %store_flag, label %drop_returned
+  ; Of exactly the type that the function is for.
+  %result_place = getelementptr ptr, ptr %table, i64 %count
+  %is_nothing = icmp eq ptr %value, null
+  br i1 %is_nothing, label %drop_returned, label %store_number
+store_number:
+  switch i64 %results, label %drop_returned [ i64 {CALL_STORES_TRUTH}, label %store_flag
+                                                   i64 {CALL_STORES_FLOAT}, label %store_float
+                                                   i64 {CALL_STORES_INTEGER}, label %store_integer ]
+store_float:
+  %float_at = load ptr, ptr %result_place
+  %float = field i64 %value, SCALAR_VALUE
+  store i64 %float, ptr %float_at
+  br label %drop_returned
+store_integer:
+  %integer_at = load ptr, ptr %result_place
+  %convert = load ptr, ptr @PyLong_AsLongLong
+  %integer = call i64 %convert(ptr %value)
+  store i64 %integer, ptr %integer_at
+  br label %drop_returned
 store_flag:
-  %flag_place = getelementptr ptr, ptr %table, i64 %count
-  %flag_at = load ptr, ptr %flag_place
+  %flag_at = load ptr, ptr %result_place
   %true_object = load ptr, ptr @true
   %is_true = icmp eq ptr %value, %true_object
   %flag = zext i1 %is_true to i8
