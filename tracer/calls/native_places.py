@@ -63,6 +63,15 @@ class Around:
         self.places.append({"source": source, **details})
         return len(self.places) - 1
 
+    def _attribute(self, value: Any, name: str) -> dict[str, Any]:
+        """What a place is that is an attribute of what stands now at its holder."""
+        return {"source": "attribute", "key": name, "kept": self.types.instance_value(value, name)}
+
+    def _dict_item(self, value: dict, key: Any) -> dict[str, Any]:
+        """The same of an item of a dict."""
+        number, own = self.types.entry_number(value, key)
+        return {"source": "dict item", "key": own, "index": number}
+
     # --- arguments ---
 
     def argument(self, position: int, name: str, structure: pytree.Structure, value: Any, leaves: dict[str, Leaf]) -> Any:
@@ -180,12 +189,12 @@ class Around:
             place: dict[str, Any]
             if kind is dict:
                 key = tuple(value)[number]
-                part, place = value[key], {"source": "dict item", "key": key}
+                part, place = value[key], self._dict_item(value, key)
             elif kind is list or issubclass(kind, tuple):
                 part, place = value[number], {"source": "list item" if kind is list else "tuple item", "index": number}
             else:
                 attribute = sys.intern(label[1:])  # what classes and dicts find without comparing letters
-                part, place = getattr(value, attribute), {"source": "attribute", "key": attribute}
+                part, place = getattr(value, attribute), self._attribute(value, attribute)
             path = name + label
             at = self._add(holder=holder, **place)
             if child is pytree.LEAF:
@@ -221,7 +230,7 @@ class Around:
             if field.metadata.get("static", False):
                 part = getattr(value, field.name)
                 guard = self._identity(self._static(part), part)
-                self._add("attribute", holder=holder, key=field.name, guard=guard)
+                self._add(holder=holder, **self._attribute(value, field.name), guard=guard)
 
     # --- outside ---
 
@@ -242,15 +251,15 @@ class Around:
             case paths.Cell(cell=cell):
                 return self._add("cell", key=cell)
             case paths.Global(namespace=namespace, name=name):
-                return self._add("dict item", holder=self._namespace(namespace), key=name)
+                return self._add(holder=self._namespace(namespace), **self._dict_item(namespace, name))
             case paths.Attribute(holder=holder, name=name):
-                return self._add("attribute", holder=self.place_of(holder), key=name)
+                return self._add(holder=self.place_of(holder), **self._attribute(holder.read(self.objects), name))
             case paths.Item(holder=holder, index=index):
                 found = holder.read(self.objects)
                 if isinstance(found, MappingProxyType):  # the attributes of a class
                     return self._add("item", holder=self.place_of(holder), key=index)
                 if type(found) is dict:
-                    return self._add("dict item", holder=self._typed(holder, dict), key=index)
+                    return self._add(holder=self._typed(holder, dict), **self._dict_item(found, index))
                 if type(found) is deque:
                     return self._add("item", holder=self._typed(holder, deque), key=index)
                 if isinstance(found, (list, tuple)) and type(index) is int and index >= 0:

@@ -246,6 +246,7 @@ class _Steps:
         outputs = iter(self.recording.outputs[effect.outputs])
         if effect.how == "write" and effect.structure is not pytree.LEAF and effect.structure[1] is paths.MISSING:
             raise NotNative  # the program decides whether it is set or deleted
+        kept = None
         match effect.how, effect.path:
             case "write", paths.Global(namespace=namespace, name=name):
                 holder, key, setting = self.step("object", object=namespace), name, "set item"
@@ -253,6 +254,7 @@ class _Steps:
                 holder, key, setting = self.step("object", object=cell), "cell_contents", "set attribute"
             case "write", paths.Attribute(holder=path, name=name):
                 holder, key, setting = self.step("place", self.around.place_of(path)), name, "set attribute"
+                kept = self.around.types.instance_value(path.read(self.around.objects), name)
             case "write", paths.Item(holder=path, index=index):
                 holder, key, setting = self.step("place", self.around.place_of(path)), index, "set item"
             case "append", path if (kind := type(path.read(self.around.objects))) in (list, deque):
@@ -287,7 +289,7 @@ class _Steps:
         yield holder
         yield self.step("object", object=key)
         yield from self._structure(effect.structure, outputs)
-        yield self.step(setting)
+        yield self.step(setting, object=kept)
 
     def _entries(self, path: paths.Path, structure: pytree.Structure, outputs: list[Output]) -> Any:
         """The step that gives the container at the path, which is read as columns, its entries."""

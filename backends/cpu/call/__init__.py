@@ -21,6 +21,7 @@ from .call_signature import (
 from .entries import MOST_NUMBERS, EntryColumns
 from .entry import BoundEntry, bind_entry, install_entry, remove_entries
 from .finishing import Step
+from .kept_values import InstanceValue, entry_number, instance_value
 from .new_entries import NewEntries
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
@@ -42,6 +43,7 @@ __all__ = [
     "Fact",
     "FunctionGuard",
     "IdentityGuard",
+    "InstanceValue",
     "KeysGuard",
     "Leaf",
     "MOST_NUMBERS",
@@ -64,7 +66,9 @@ __all__ = [
     "TypeGuard",
     "ValueGuard",
     "bind_entry",
+    "entry_number",
     "install_entry",
+    "instance_value",
     "make_vectorcall_type",
     "number_format",
     "remove_entries",

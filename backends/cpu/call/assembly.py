@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 _FIELD = re.compile(r"(%\w+) = field (\w+) (%\w+), (\w+)")
-_NAME = re.compile(r"\b(?:[A-Z]+_[A-Z_]+|[A-Z][a-z]+_[A-Za-z_]+)\b")
+_NAME = re.compile(r"\b(?:[A-Z]+_[A-Z0-9_]+|[A-Z][a-z]+_[A-Za-z_]+)\b")
 
 
 def substitute(text: str, names: dict[str, int]) -> str:

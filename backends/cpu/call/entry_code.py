@@ -14,6 +14,7 @@ from . import (
     entries,
     finishing,
     guards,
+    kept_values,
     lookup,
     new_entries,
     places,
@@ -24,7 +25,21 @@ from . import (
     texts,
 )
 
-_PARTS = (lookup, guards, places, attempt, repetition, finishing, rows, texts, shown, entries, new_entries, python_calls)
+_PARTS = (
+    lookup,
+    guards,
+    kept_values,
+    places,
+    attempt,
+    repetition,
+    finishing,
+    rows,
+    texts,
+    shown,
+    entries,
+    new_entries,
+    python_calls,
+)
 
 # In bytes: what the frame of a call takes of the stack, and what one takes that holds arrays that are no results, such as the
 # characters of texts; the memory of a larger one is allocated.

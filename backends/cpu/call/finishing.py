@@ -25,7 +25,8 @@ STEPS = {
     "optional": 0,  # exchanges the last object for None where the memory of a result, a byte, is 0
     "drop": -1,  # takes the last object away
     "append": -1,  # appends it to the list before it
-    "set attribute": -3,  # takes an object, a name and a value away, and sets the attribute, as ``setattr`` does
+    # Takes an object, a name and a value away, and sets the attribute, as ``setattr``; ``object`` may say where it is kept.
+    "set attribute": -3,
     "set item": -3,  # the same with a container, a key and a value, as ``operator.setitem`` does
     "rows": 0,  # appends elements to the last object, a list, as `rows.Rows`, the ``object``, says
     "part": 1,  # puts an object on it that is made of results, as the part of `rows`, the ``object``, says
@@ -406,13 +407,27 @@ append:
   %is_appended = icmp eq i32 %not_appended, 0
   br i1 %is_appended, label %drop_top, label %failed
 set_attribute:
+  %below_them = sub i64 %depth, 3
+  %object_below_at = getelementptr ptr, ptr %stack, i64 %below_them
+  %object_below = load ptr, ptr %object_below_at
+  %kept_at = call ptr @instance_value_at(ptr %constant, ptr %object_below)
+  %is_elsewhere = icmp eq ptr %kept_at, null
+  br i1 %is_elsewhere, label %set_by_name, label %exchange_value
+exchange_value:
+  %new_value = load ptr, ptr %top_at
+  %old_value = load ptr, ptr %kept_at
+  store ptr %new_value, ptr %kept_at
+  store ptr %old_value, ptr %top_at
+  call void @drop_all(ptr %object_below_at, i64 3)
+  br label %taken
+set_by_name:
   %to_attribute = load ptr, ptr @PyObject_SetAttr
   br label %set
 set_item:
   %to_item = load ptr, ptr @PyObject_SetItem
   br label %set
 set:
-  %setter = phi ptr [ %to_attribute, %set_attribute ], [ %to_item, %set_item ]
+  %setter = phi ptr [ %to_attribute, %set_by_name ], [ %to_item, %set_item ]
   %without_them = sub i64 %depth, 3
   %holder_at = getelementptr ptr, ptr %stack, i64 %without_them
   %key_at = getelementptr ptr, ptr %holder_at, i64 1
@@ -445,7 +460,8 @@ drop_top:
   br label %taken
 taken:
   %depth_after = phi i64 [ %depth_with_it, %put ], [ %depth, %optional ], [ %depth, %exchange ], [ %depth, %rows ],
-                     [ %depth, %entries ], [ %top, %drop_top ], [ %without_them, %drop_set ]
+                     [ %depth, %entries ], [ %top, %drop_top ], [ %without_them, %drop_set ],
+                     [ %below_them, %exchange_value ]
   br label %next
 all:
   %left = load ptr, ptr %stack

@@ -32,7 +32,7 @@ Fact = tuple[Any, ...]
 DICT_KEYS, DICT_VALUES = 32, 40
 # PyDictKeysObject { dk_refcnt; uint8_t dk_log2_size, dk_log2_index_bytes, dk_kind; dk_version; dk_usable; dk_nentries; ... }
 KEYS_LOG2_INDEX_BYTES, KEYS_KIND, KEYS_COUNT, KEYS_INDICES = 9, 10, 24, 32
-_GENERAL, _UNICODE = 0, 1  # whose entries are (hash, key, value) and (key, value)
+_GENERAL, KEYS_OF_TEXTS = 0, 1  # whose entries are (hash, key, value) and (key, value)
 # PyFunctionObject: func_code, func_defaults, func_kwdefaults; func_globals, func_closure
 FUNCTION_PARTS = (48, 56, 64)
 _FUNCTION_GLOBALS, _FUNCTION_CLOSURE = 16, 72
@@ -42,7 +42,7 @@ def words_of(facts: Iterable[Fact]) -> list[Word] | None:
     """The words that tell whether the facts still hold, each once, but for variables; None where memory cannot tell it."""
     words: dict[Word, None] = {}
     for kind, *details in facts:
-        if not _layout_is_known():
+        if not layout_is_known():
             return None
         found = _WORDS[kind](*details)
         if found is None:
@@ -62,7 +62,7 @@ def _byte(address: int) -> int:
 def _item_words(holder: dict, key: Any, value: Any) -> list[Word] | None:
     table = _word(id(holder) + DICT_KEYS)
     kind = _byte(table + KEYS_KIND)
-    if _word(id(holder) + DICT_VALUES) or kind not in (_GENERAL, _UNICODE):  # shared with other objects of a class
+    if _word(id(holder) + DICT_VALUES) or kind not in (_GENERAL, KEYS_OF_TEXTS):  # shared with other objects of a class
         return None
     size = 24 if kind == _GENERAL else 16
     entry = table + KEYS_INDICES + (1 << _byte(table + KEYS_LOG2_INDEX_BYTES))
@@ -169,7 +169,7 @@ _WORDS = {
 
 
 @functools.cache
-def _layout_is_known() -> bool:
+def layout_is_known() -> bool:
     """Whether these objects have their parts where they are looked for; by reads alone."""
 
     def function(a: Any = (), *, b: Any = None) -> Any:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .call_signature import ArgumentGuard
+from .kept_values import InstanceValue
 from .outside import Fact
 
 # How the object of a place is found.
@@ -94,6 +95,8 @@ class Place:
         of its type.
     slot: the number of the data pointer that the kernel gets for the object, None for none.
     facts, known: as long as memory tells that these facts hold (`outside`), ``known`` is the object, and is not looked for.
+    kept: of an attribute, where objects of one class keep it. Of a dict item ``index`` says how many entries stand before it,
+        and 1, where that is known; where that is wrong it is looked up.
     """
 
     source: str
@@ -104,6 +107,7 @@ class Place:
     slot: int | None = None
     facts: Sequence[Fact] = ()
     known: Any = None
+    kept: InstanceValue | None = None
 
     def __post_init__(self) -> None:
         if self.source not in SOURCES:
@@ -372,6 +376,10 @@ item:
   %an_item = load ptr, ptr %item_at
   br label %borrowed
 dict_item:
+  %item_there = call ptr @item_of_number(ptr %holder, i64 %index, ptr %key)
+  %is_not_there = icmp eq ptr %item_there, null
+  br i1 %is_not_there, label %look_up_item, label %borrowed
+look_up_item:
   %look_up = load ptr, ptr @PyDict_GetItemWithError
   %found_item = call ptr %look_up(ptr %holder, ptr %key)
   br label %borrowed
@@ -380,6 +388,14 @@ any_item:
   %found_any_item = call ptr %get_item(ptr %holder, ptr %key)
   br label %owned
 attribute:
+  %kept = field ptr %record, Place_kept
+  %kept_at = call ptr @instance_value_at(ptr %kept, ptr %holder)
+  %is_elsewhere = icmp eq ptr %kept_at, null
+  br i1 %is_elsewhere, label %get_attribute, label %kept_there
+kept_there:
+  %kept_value = load ptr, ptr %kept_at
+  br label %borrowed
+get_attribute:
   %get = load ptr, ptr @PyObject_GetAttr
   %found_attribute = call ptr %get(ptr %holder, ptr %key)
   br label %owned
@@ -397,11 +413,12 @@ entries:
   br label %owned
 borrowed:
   %reference = phi ptr [ %known_object, %known ], [ %given, %argument ], [ %key, %look_for ], [ %contents, %cell ],
-                       [ %holder, %held ], [ %an_item, %item ], [ %found_item, %dict_item ]
+                       [ %holder, %held ], [ %an_item, %item ], [ %found_item, %look_up_item ],
+                       [ %item_there, %dict_item ], [ %kept_value, %kept_there ]
   call void @retain(ptr %reference)
   br label %owned
 owned:
-  %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %attribute ],
+  %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %get_attribute ],
                     [ %made_length, %length ], [ %made_list, %new_list ], [ %columns, %entries ],
                     [ %read_object, %read_by_python ]
   %nothing = icmp eq ptr %object, null

@@ -18,6 +18,7 @@ from . import (
     entries,
     entry_code,
     finishing,
+    kept_values,
     lookup,
     made_records,
     new_entries,
@@ -79,6 +80,7 @@ class Place(ctypes.Structure):
         ("words", c_void_p),
         ("words_end", c_void_p),
         ("known", c_void_p),
+        ("kept", c_void_p),
         ("guard", Argument),
     ]
 
@@ -171,7 +173,18 @@ class Entry(ctypes.Structure):
     ]
 
 
-_RECORDS = (Entry, Argument, Place, Apart, Saved, Step, lookup.Table, *made_records.RECORDS, *column_records.RECORDS)
+_RECORDS = (
+    Entry,
+    Argument,
+    Place,
+    Apart,
+    Saved,
+    Step,
+    kept_values.Attribute,
+    lookup.Table,
+    *made_records.RECORDS,
+    *column_records.RECORDS,
+)
 
 
 def names() -> dict[str, int]:
@@ -193,6 +206,8 @@ def names() -> dict[str, int]:
         new_entries,
         lookup,
         vectorcall_type,
+        outside,
+        kept_values,
     ):
         values |= {name: value for name, value in vars(module).items() if name.isupper() and isinstance(value, int)}
     return values
@@ -314,7 +329,8 @@ class Builder:
         words = outside.words_of(place.facts) or []
         self.references.extend(place.facts)
         words_at, known, guard = self._pairs(words), self.object(place.known), self.argument(place.guard, None, place.slot)
-        return Place(source, place.holder, place.index, key, words_at, words_at + 16 * len(words), known, guard)
+        words_end, kept = words_at + 16 * len(words), kept_values.address_of(self, place.kept)
+        return Place(source, place.holder, place.index, key, words_at, words_end, known, kept, guard)
 
     def table(self, records: Sequence[ctypes.Structure]) -> tuple[int, int]:
         """The address of a copy of records of one kind that stand one behind another, and that of its end."""
@@ -346,6 +362,7 @@ class Builder:
         errors_at = self.memory((c_int64 * max(len(signature.errors), 1))(*[16 * number for number in signature.errors]))
         kinds = list(finishing.STEPS)
         records = {"rows": made_records.address_of, "part": made_records.address_of, "entries": column_records.contents}
+        records["set attribute"] = lambda builder, kept, _: kept_values.address_of(builder, kept)
         taken = []
         for one in steps:
             made = records.get(one.kind)
