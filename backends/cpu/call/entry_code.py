@@ -96,10 +96,7 @@ check_size:
   %is_empty = icmp eq i64 %size, 0
   br i1 %is_empty, label %miss, label %search
 search:
-  ; All versions of CPython count the references to what is not immortal in these bits.
-  %references = load i32, ptr %entries
-  %more_references = add i32 %references, 1
-  store i32 %more_references, ptr %entries
+  call void @retain(ptr %entries)
   %items = getelementptr i8, ptr %entries, i64 TUPLE_ITEMS
   %table_object = load ptr, ptr %items
   %table = getelementptr i8, ptr %table_object, i64 BYTES_DATA
@@ -160,14 +157,6 @@ look_for_python:
   br i1 %is_pythons, label %none_fits, label %done
 done:
   %returned = phi ptr [ %result, %look_for_python ], [ null, %look_for_exception ]
-  %references_after = load i32, ptr %entries
-  %is_last = icmp eq i32 %references_after, 1
-  br i1 %is_last, label %drop_entries, label %keep_entries
-keep_entries:
-  %less_references = sub i32 %references_after, 1
-  store i32 %less_references, ptr %entries
-  ret ptr %returned
-drop_entries:
   call void @drop(ptr %entries)
   ret ptr %returned
 none_fits:
@@ -251,12 +240,17 @@ done:
   ret ptr null
 }
 
+; All versions of CPython count the references to an object in these bits, or have a negative number there, which stays.
 define internal void @retain(ptr %object) alwaysinline {
-  %increment = load ptr, ptr @Py_IncRef
-  tail call void %increment(ptr %object)
+  %references = load i32, ptr %object
+  %more_references = add i32 %references, 1
+  %stays = icmp slt i32 %references, 0
+  %counted = select i1 %stays, i32 %references, i32 %more_references
+  store i32 %counted, ptr %object
   ret void
 }
 
+; Does nothing with NULL.
 define internal void @drop(ptr %object) alwaysinline {
   %decrement = load ptr, ptr @Py_DecRef
   tail call void %decrement(ptr %object)
@@ -268,7 +262,7 @@ define internal void @drop_all(ptr %objects, i64 %count) noinline {
 start:
   br label %next
 next:
-  %index = phi i64 [ 0, %start ], [ %after, %one ], [ %after, %drop_one ]
+  %index = phi i64 [ 0, %start ], [ %after, %one ], [ %after, %count_one ], [ %after, %drop_last ]
   %done = icmp eq i64 %index, %count
   br i1 %done, label %all, label %one
 one:
@@ -278,6 +272,14 @@ one:
   %is_missing = icmp eq ptr %object, null
   br i1 %is_missing, label %next, label %drop_one
 drop_one:
+  %references = load i32, ptr %object
+  %are_several = icmp sgt i32 %references, 1
+  br i1 %are_several, label %count_one, label %drop_last
+count_one:
+  %less_references = sub i32 %references, 1
+  store i32 %less_references, ptr %object
+  br label %next
+drop_last:
   call void @drop(ptr %object)
   br label %next
 all:

@@ -415,10 +415,13 @@ borrowed:
   %reference = phi ptr [ %known_object, %known ], [ %given, %argument ], [ %key, %look_for ], [ %contents, %cell ],
                        [ %holder, %held ], [ %an_item, %item ], [ %found_item, %look_up_item ],
                        [ %item_there, %dict_item ], [ %kept_value, %kept_there ]
+  %is_missing = icmp eq ptr %reference, null
+  br i1 %is_missing, label %absent, label %retain_it
+retain_it:
   call void @retain(ptr %reference)
   br label %owned
 owned:
-  %object = phi ptr [ %reference, %borrowed ], [ %found_any_item, %any_item ], [ %found_attribute, %get_attribute ],
+  %object = phi ptr [ %reference, %retain_it ], [ %found_any_item, %any_item ], [ %found_attribute, %get_attribute ],
                     [ %made_length, %length ], [ %made_list, %new_list ], [ %columns, %entries ],
                     [ %read_object, %read_by_python ]
   %nothing = icmp eq ptr %object, null
