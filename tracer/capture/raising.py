@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...hlo import HloError
 from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ...hlo.tracebacks import Place, places_of_users
 from ..recording import error_codes
@@ -32,6 +33,10 @@ _OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _OF_PHLOX = (TracerError, NotImplementedError, StaleCapture, LeftToPython, RaisedBehindChanges, AssertionError)
 _OF_TRACING = (*_OF_PHLOX, RecursionError, MemoryError)
 _RAISE = dis.opmap["RAISE_VARARGS"]
+_READING = {
+    code for name, code in dis.opmap.items() if name.startswith("LOAD_") and name.endswith(("ATTR", "METHOD", "FAST_CHECK"))
+} | {dis.opmap["LOAD_GLOBAL"], dis.opmap["LOAD_FAST"]}
+_OWN = tuple([__name__.partition("tracer")[0] + package for package in ("tracer.", "hlo.")])
 
 
 class _Tries(threading.local):
@@ -97,12 +102,27 @@ def is_raised_when_run(error: BaseException) -> bool:
         return True
     if not isinstance(error, Exception) or isinstance(error, _OF_TRACING) or "TracedArray" in str(error):
         return False
+    if _is_a_mistake(error):
+        return False
     if current_trace().program.replaced_concretization(error) is not None:
         return False
     earlier: BaseException | None = error
     while earlier is not None and not isinstance(earlier, _OF_TRACING):
         earlier = earlier.__cause__ or earlier.__context__
     return earlier is None
+
+
+def _is_a_mistake(error: Exception) -> bool:
+    """Whether code of this package asks for an attribute, or reads a variable, that is not there: no raise, no call does it."""
+    if not isinstance(error, (AttributeError, NameError)):
+        return isinstance(error, HloError)
+    traceback = error.__traceback__
+    while traceback is not None and traceback.tb_next is not None:
+        traceback = traceback.tb_next
+    if traceback is None or not traceback.tb_frame.f_globals.get("__name__", "").startswith(_OWN):
+        return False
+    code = traceback.tb_frame.f_code
+    return code.co_code[traceback.tb_lasti] in _READING and not is_rewritten(code)
 
 
 def is_of_tracing(error: BaseException) -> bool:

@@ -93,3 +93,50 @@ def test_lists_hold_what_pythons_do(function):
     for x in ([1.0, 2.0, 3.0], [2.0, -4.0, 2.0], [5.0, 6.0, -7.0]):
         x = np.array(x)
         assert repr(jitted(x)) == repr(function(x))
+
+
+def repeated_in_a_loop(x):
+    back = []
+    for v in x:
+        back.extend([v, 2 * v] * int(abs(v) // 2))
+    return back
+
+
+def repeated_rows(x):
+    back = []
+    for v in x:
+        back += [(int(v), np.full(3, v))] * int(abs(v))
+    return len(back), np.array([row for _, row in back]).sum(), back[-1]
+
+
+def extended_by_itself(x):
+    back = [v for v in x if v != 3]
+    for _ in range(3):
+        back.extend(back[: int(abs(x[0]))] * 2)
+    return back
+
+
+def extended_by_ten(x):
+    back, queue = [], deque(x)
+    for v in x:
+        back.extend([v] * 10)
+        queue.extend([v] * 10)
+        queue.popleft()
+    return back, list(queue)
+
+
+def extended_beyond_the_guess(x):
+    back = []
+    for k in range(20):
+        back.extend([k] * (int(abs(x[0])) * 200))
+    return len(back), sum(back), back[-1]
+
+
+@pytest.mark.parametrize(
+    "function", [repeated_in_a_loop, repeated_rows, extended_by_itself, extended_by_ten, extended_beyond_the_guess]
+)
+def test_lists_are_extended_in_place_by_as_much_as_there_is(function):
+    jitted = jit(function)
+    for x in ([1.0, 2.0, 3.0], [2.0, -4.0, 9.0], [5.0, 6.0, -7.0]):
+        x = np.array(x)
+        assert repr(jitted(x)) == repr(function(x))

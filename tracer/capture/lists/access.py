@@ -16,6 +16,7 @@ from .. import places
 from ..copies import note_copies
 from ..texts.leaves import written_rows
 from . import number_types, tables
+from .columns import rows_between
 from .elements import ElementType, LeafForm, parts_of
 from .known_lists import element_at
 from .references import row_of
@@ -33,7 +34,6 @@ from .runs import (
     read,
     require_capacity,
     require_read,
-    rows_between,
     set_row,
     settled,
     type_of_items,

@@ -13,6 +13,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython
 from ..forms import is_number
 from .access import any_row, items_of, of_common_types, rows_inside
+from .columns import rows_between
 from .elements import element_type, joined_type
 from .equal_rows import equal_rows
 from .references import require_comparable
@@ -25,7 +26,6 @@ from .runs import (
     number_of,
     ordered,
     retyped,
-    rows_between,
     settled,
     type_of_items,
 )

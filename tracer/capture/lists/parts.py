@@ -18,11 +18,12 @@ from ..entries import contents_of, has_open_keys
 from ..forms import Parts
 from ..texts.characters import memory
 from . import number_types
+from .columns import rows_between
 from .deques import TracedDeque
 from .elements import LeafForm, constant_of
 from .records import finished_dict
 from .references import Row, Table, tables_in
-from .runs import Form, Run, instruction_of, instructions, rows_between
+from .runs import Form, Run, instruction_of, instructions
 
 
 @dataclass(frozen=True, eq=False)

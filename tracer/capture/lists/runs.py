@@ -23,6 +23,7 @@ from ...recording.intervals import note_interval
 from ...recording.trace import Trace
 from .. import places
 from ..copies import note_copies
+from .columns import longer, rows_between, with_block, with_rest
 from .elements import (
     ElementType,
     LeafForm,
@@ -146,7 +147,7 @@ def _elements_of(row: Row) -> list[Any]:
     columns = []
     for column in instructions(table):
         sizes = column.shape.dimensions[1:]
-        columns.append(hlo.reshape(hlo.dynamic_slice(column, *_with_rest(column, position), sizes=(1, *sizes)), sizes))
+        columns.append(hlo.reshape(hlo.dynamic_slice(column, *with_rest(column, position), sizes=(1, *sizes)), sizes))
     return [made(table.kind, columns, length_of([row]), table.place)]
 
 
@@ -285,17 +286,13 @@ def _physical(run: Run, position: Instruction) -> Instruction:
     return hlo.select(hlo.ge(row, run.form.capacity), hlo.subtract(row, run.form.capacity), row)
 
 
-def _with_rest(column: Instruction, row: Instruction) -> list[Instruction]:
-    return [row, *[hlo.constant(np.int64(0))] * (column.shape.rank - 1)]
-
-
 def element(run: Run, position: Any, is_copied: bool = False) -> Any:
     """The element at a position that is in range; arrays in it are views that are not to be written to, or copies."""
     row = _physical(run, instruction_of(position))
 
     def read_from(base: Instruction) -> Instruction:
         sizes = base.shape.dimensions[1:]
-        return hlo.reshape(hlo.dynamic_slice(base, *_with_rest(base, row), sizes=(1, *sizes)), sizes)
+        return hlo.reshape(hlo.dynamic_slice(base, *with_rest(base, row), sizes=(1, *sizes)), sizes)
 
     def array_of(place: int, instruction: Instruction, number: Any) -> TracedArray:
         trace = require_trace()
@@ -322,7 +319,7 @@ class _Read:
 
     def __call__(self, trace: Trace, base: Instruction) -> Instruction:
         sizes, row = base.shape.dimensions[1:], self.row.instruction(trace)
-        return hlo.reshape(hlo.dynamic_slice(base, *_with_rest(base, row), sizes=(1, *sizes)), sizes)
+        return hlo.reshape(hlo.dynamic_slice(base, *with_rest(base, row), sizes=(1, *sizes)), sizes)
 
 
 def _write_refused(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
@@ -344,7 +341,7 @@ def _with_row(run: Run, position: Instruction, row: Sequence[Instruction]) -> Ru
     capacity = run.form.capacity
     place = hlo.select(hlo.lt(position, capacity), _physical(run, position), hlo.constant(np.int64(capacity)))
     columns = [
-        hlo.dynamic_update_slice(column, hlo.reshape(part, (1, *part.shape.dimensions)), *_with_rest(column, place))
+        hlo.dynamic_update_slice(column, hlo.reshape(part, (1, *part.shape.dimensions)), *with_rest(column, place))
         for column, part in zip(instructions(run), row)
     ]
     return made(run.type, columns, run.length, run.form.place, run.start)
@@ -358,7 +355,7 @@ def ordered(run: Run) -> Run:
     for column in instructions(run):
         twice = hlo.concatenate(rows_between(column, 0, capacity), column, column, dimensions=(0,))
         sizes = (capacity + 1, *column.shape.dimensions[1:])
-        columns.append(hlo.dynamic_slice(twice, *_with_rest(column, start), sizes=sizes))
+        columns.append(hlo.dynamic_slice(twice, *with_rest(column, start), sizes=sizes))
     return made(run.type, columns, run.length, run.form.place)
 
 
@@ -369,22 +366,12 @@ def with_capacity(run: Run, capacity: int, place: str | None) -> Run:
     run, had, columns = ordered(run), run.form.capacity, []
     for column in instructions(run):
         if capacity > had:
-            columns.append(_longer(column, capacity - had))
+            columns.append(longer(column, capacity - had))
         else:
             columns.append(rows_between(column, 0, capacity + 1))
     if capacity < had:
         require_capacity(run.length, capacity, place)
     return made(run.type, columns, run.length, place)
-
-
-def _longer(column: Instruction, count: int) -> Instruction:
-    rest = [(0, 0, 0)] * (column.shape.rank - 1)
-    return hlo.pad(column, hlo.constant(0, column.shape.element_type), padding=[(0, count, 0), *rest])
-
-
-def rows_between(column: Instruction, begin: int, end: int) -> Instruction:
-    rest = column.shape.dimensions[1:]
-    return hlo.slice(column, (begin, *[0] * len(rest)), (end, *rest))
 
 
 def require_capacity(length: Any, capacity: int, place: str | None) -> None:
@@ -456,6 +443,11 @@ def extended(run: Run, piece: Any) -> Run:
     require_capacity(length, capacity, place)
     if count > _FEW_ROWS:
         piece = retyped(piece, kind) if type(piece) is Run else run_of(piece, kind)
+        if not run.form.is_ring and count <= capacity:
+            begin, added = instruction_of(run.length), None if known_length([piece]) == count else instruction_of(piece.length)
+            blocks = [rows_between(column, 0, count) for column in instructions(ordered(piece))]
+            columns = [with_block(column, begin, block, added) for column, block in zip(instructions(run), blocks)]
+            return made(kind, columns, length, place)
         whole = _concatenated([ordered(run), piece], kind)
         return made(kind, [rows_between(column, 0, capacity + 1) for column in instructions(whole)], length, place)
     end = instruction_of(run.length)
@@ -484,10 +476,10 @@ def _concatenated(runs: Sequence[Run], kind: ElementType) -> Run:
         if known:
             columns.append(hlo.concatenate(*blocks, zero, dimensions=(0,)))
             continue
-        column = _longer(blocks[0], capacity + 1 - runs[0].form.capacity)
+        column = longer(blocks[0], capacity + 1 - runs[0].form.capacity)
         position = runs[0].length
         for run, block in zip(runs[1:], blocks[1:]):
-            column = hlo.dynamic_update_slice(column, block, *_with_rest(column, instruction_of(position)))
+            column = hlo.dynamic_update_slice(column, block, *with_rest(column, instruction_of(position)))
             position = plus(position, run.length)
         columns.append(column)
     return made(kind, columns, length_of(runs))
