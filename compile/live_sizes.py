@@ -19,16 +19,21 @@ from ..hlo import PRED, S32, S64, Computation, Instruction, Shape, leaves, make_
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.shape import AnyShape
 from .fused_computations import result_roots
+from .known_values import known_value
 
 # For each dimension the instruction that says how far it is needed; None where all of it is.
 Need = tuple[Instruction | None, ...]
 
 
 class Limit(NamedTuple):
-    """Of a dimension of this many elements those behind the size, s32[] or s64[], are not needed; it may be larger, too."""
+    """Of a dimension of this many elements those behind the size, s32[] or s64[], are not needed; it may be larger, too.
+
+    ``keeps_rest``: of a sort, whether these are needed, and are those of the operands.
+    """
 
     size: Instruction
     bound: int
+    keeps_rest: bool = False
 
 
 Limits = dict[int, Limit]
@@ -102,6 +107,8 @@ class _Needs:
         elif opcode == "scatter" and not instruction.shape.is_tuple:
             self._visit_scatter(instruction)
             return
+        elif opcode == "sort" and self._visit_sort(instruction):
+            return
         elif opcode == "dynamic-update-slice":
             first, *others = instruction.operands
             self.need(first, 0, self._need_of(instruction))
@@ -153,18 +160,34 @@ class _Needs:
         self.need(updates, 0, need)
         self._limit(scatter, updates.shape, need)
 
+    def _visit_sort(self, sort: Instruction) -> bool:
+        """Behind a mask there is what comes last: only what is in front of it has to be sorted. Whether that is so."""
+        (along,) = sort.attributes["dimensions"]
+        shapes = leaves(sort.shape)
+        sizes = (_size_before_last(operand, number, sort) for number, operand in enumerate(sort.operands))
+        size = next((one for one in sizes if one is not None), None)
+        if size is None or shapes[0].size < _LEAST_ELEMENTS or not self._is_there(size, sort):
+            return False
+        needs = [self.needs[sort, leaf] for leaf in range(len(shapes)) if (sort, leaf) in self.needs]
+        keeps_rest = any(need[along] is not size for need in needs)
+        self.limits[sort] = {along: Limit(size, shapes[0].dimensions[along], keeps_rest)}
+        need = tuple([size if d == along and not keeps_rest else None for d in range(shapes[0].rank)])
+        for operand in sort.operands:
+            self.need(operand, 0, need)
+        return True
+
+    def _is_there(self, size: Instruction, user: Instruction) -> bool:
+        """Whether a size is there when an instruction runs."""
+        before = self.position[user]
+        return size.shape in _SIZES and self.position.get(size, before) < before
+
     def _limit(self, instruction: Instruction, shape: AnyShape, need: Need) -> None:
         """Note the sizes that are there when the instruction runs."""
         if shape.size < _LEAST_ELEMENTS:
             return
-        before = self.position[instruction]
-        limits = {
-            d: Limit(size, shape.dimensions[d])
-            for d, size in enumerate(need)
-            if size is not None and size.shape in _SIZES and self.position.get(size, before) < before
-        }
-        if limits:
-            self.limits[instruction] = limits
+        sizes = {d: size for d, size in enumerate(need) if size is not None and self._is_there(size, instruction)}
+        if sizes:
+            self.limits[instruction] = {d: Limit(size, shape.dimensions[d]) for d, size in sizes.items()}
 
 
 # Of operations that bound a number, which operands are lower bounds.
@@ -355,6 +378,20 @@ def _inside_of(starts: Instruction, scatter: Instruction) -> Need:
     if place is None or 0 <= place < scatter.operands[0].shape.dimensions[dimensions[0]]:
         return whole
     return _within(whole, predicate, outside)
+
+
+def _size_before_last(operand: Instruction, number: int, sort: Instruction) -> Instruction | None:
+    """The size behind which an operand of a sort has what comes before nothing, in the dimension that is sorted."""
+    value, outside = _computed(operand)
+    predicate, last = value, np.bool_(False)
+    if value.opcode == "select" and value.operands[0].shape.rank:
+        predicate, last = value.operands[0], _number(value.operands[2])
+    elif value.shape.element_type is not PRED:
+        return None
+    if last is None or known_value(sort.attributes["to_apply"].root, {2 * number: last}) != False:  # noqa: E712, not None
+        return None
+    (along,) = sort.attributes["dimensions"]
+    return next((size for d, size in _masks(predicate, outside) if d == along and size is not None), None)
 
 
 def _computed(value: Instruction) -> tuple[Instruction, Outside]:

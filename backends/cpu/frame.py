@@ -36,6 +36,10 @@ Leaf = Array | RegisterValue | Argument
 Values = dict[Instruction, list[Leaf]]
 
 
+# Stands for no dimension.
+KEEPS_REST = -1
+
+
 class EmittedModule:
     """The LLVM module that is written, and what lies outside of it.
 
@@ -259,12 +263,14 @@ class Frame:
         return [self.parts.local_leaf(leaf) for leaf in values[computation.root]]
 
     def stops(self, instruction: Instruction, values: Values) -> dict[int, ir.Value]:
-        """Behind which sizes, i64, a loop nest need compute nothing, by dimension."""
+        """Behind which sizes, i64, a loop nest need compute nothing, by dimension; `KEEPS_REST` where a sort keeps the rest."""
         found = {}
-        for dimension, (size, bound) in self.limits.get(instruction, {}).items():
+        for dimension, (size, bound, keeps_rest) in self.limits.get(instruction, {}).items():
             register = self.parts.local_leaf(values[size][0])
             register = register if register.type == I64 else self.builder.sext(register, I64)
             found[dimension] = indices.least(self.builder, register, bound)
+            if keeps_rest:
+                found[KEEPS_REST] = found[dimension]
         return found
 
     def _emit_instructions(self, computation: Computation, values: Values) -> None:

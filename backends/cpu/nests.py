@@ -67,7 +67,8 @@ def emits_nest(
             ]
             operands += [values[operand][0] for operand in instruction.operands[split:]]
             addresses = [frame.module.constant_pointer(table) for table in tables(instruction)]
-            return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), addresses, weight)
+            stops = frame.stops(instruction, values)
+            return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), addresses, weight, stops)
 
         emits(opcode, scratch, is_native)(run)
         return emit

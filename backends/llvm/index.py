@@ -59,6 +59,13 @@ def least(builder: ir.IRBuilder, first: Base, second: Base) -> Base:
     return builder.select(builder.icmp_signed("<", first, second), first, second)
 
 
+def merge_levels(builder: ir.IRBuilder, count: Base) -> Base:
+    """How often so many runs, one at least, are merged in pairs until one is left."""
+    if isinstance(count, int):
+        return (count - 1).bit_length()
+    return builder.sub(I64(64), builder.ctlz(builder.sub(count, I64(1)), I1(0)))
+
+
 def add(builder: ir.IRBuilder, component: Component, offset: Base) -> Component:
     """The component plus a number that is the same in all lanes."""
     if isinstance(component, Affine):

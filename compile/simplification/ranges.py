@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from ... import hlo
 from ...hlo import S8, S32, S64, Instruction, Shape
+from ...hlo.operation import DATA_MOVEMENT
 from .rule import is_integer, pred, real_value, rule, s8, s32, u8
 
 # So far up the operands of operands are looked at.
@@ -34,15 +35,14 @@ def range_of(instruction: Instruction, depth: int = _DEPTH) -> Range:
         return Range(0, bound) if bound <= whole.high else whole
     if depth == 0:
         return whole
-    if opcode in _SAME_ELEMENTS:
-        return range_of(operands[0], depth - 1)
     if opcode == "convert":
         if not is_integer(operands[0]):
             return whole
         inner = range_of(operands[0], depth - 1)
         return inner if whole.low <= inner.low and inner.high <= whole.high else whole
-    if opcode in ("select", "concatenate"):
-        inner = [range_of(operand, depth - 1) for operand in operands[opcode == "select" :]]
+    if opcode == "select" or DATA_MOVEMENT in instruction.operation.traits and instruction.operation.updated_operand is None:
+        holding = operands[1:] if opcode == "select" else operands if opcode in ("concatenate", "pad") else operands[:1]
+        inner = [range_of(operand, depth - 1) for operand in holding]
         return Range(min(one.low for one in inner), max(one.high for one in inner))
     if opcode in ("maximum", "minimum"):
         (low, high), (other_low, other_high) = (range_of(operand, depth - 1) for operand in operands)
@@ -58,10 +58,6 @@ def range_of(instruction: Instruction, depth: int = _DEPTH) -> Range:
         low, high = first.low + second.low, first.high + second.high
         return Range(low, high) if whole.low <= low and high <= whole.high else whole
     return whole
-
-
-# What has the elements of its operand, and no others.
-_SAME_ELEMENTS = frozenset({"broadcast", "reshape", "transpose", "reverse", "slice", "dynamic-slice", "gather", "copy"})
 
 
 def _of_type(instruction: Instruction) -> Range:

@@ -157,3 +157,45 @@ def test_rows_that_are_gathered_are_needed_as_far_as_the_results():
         (Shape(F64, (1000, 1000), dynamic_dimensions=(False, True)),),
     )
     assert found["a"] == {1: "n"}
+
+
+SORTED = """
+      x = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      places = s32[1000] iota(), iota_dimension=0
+      sizes = s32[1000] broadcast(n), dimensions={{}}
+      inside = pred[1000] compare(places, sizes), direction=LT
+      fill = f64[] constant({fill})
+      fills = f64[1000] broadcast(fill), dimensions={{}}
+      a = f64[1000] exponential(x)
+      masked = f64[1000] select(inside, a, fills)
+      s = f64[1000] sort(masked), dimensions={{0}}, to_apply=less
+      r = f64[1000] {last}(s){more}
+      e = s32[] constant(0)
+      ROOT t = (f64[1000], s32[], s32[]) tuple(r, n, e)
+"""
+LESS = """less {
+      a = f64[] parameter(0)
+      b = f64[] parameter(1)
+      below = pred[] compare(a, b), direction=LT
+      is_nan = pred[] compare(b, b), direction=NE
+      is_none = pred[] compare(a, a), direction=EQ
+      both = pred[] and(is_nan, is_none)
+      ROOT z = pred[] or(below, both)
+    }"""
+
+
+def test_a_sort_stops_where_what_follows_comes_last():
+    found = limits(SORTED.format(fill="nan", last="negate", more=""), others=LESS)
+    assert found["s"] == found["a"] == {0: "n"}
+
+
+def test_a_sort_whose_last_elements_are_needed_keeps_them():
+    entry = SORTED.format(fill="nan", last="reverse", more=", dimensions={0}")
+    computation = scalars_first(parse_module(f"HloModule m\n{LESS}\nENTRY e {{\n{entry}\n}}").entry)
+    found = {nest.name: sizes for nest, sizes in live_sizes(computation, (RESULT,)).items()}
+    assert found["s"][0].keeps_rest and "masked" not in found
+
+
+def test_a_sort_in_which_others_come_last_is_one_of_all():
+    assert "s" not in limits(SORTED.format(fill="inf", last="negate", more=""), others=LESS)

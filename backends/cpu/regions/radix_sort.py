@@ -15,7 +15,7 @@ from llvmlite import ir
 
 from ...llvm.arrays import Array
 from ...llvm.branches import replaced_if
-from ...llvm.index import Affine
+from ...llvm.index import Affine, Base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.memory import copy_memory
 from ...llvm.sort_key import SortKey, order_bits
@@ -50,39 +50,39 @@ def _digits(key: SortKey) -> int:
     calls=combining("compare", "s16[]", "pred[]", ", direction=LT"),
 )
 def emit_radix_sort(
-    builder: ir.IRBuilder, key: SortKey, line: Sequence[Array], spare: Sequence[Array], histograms: ir.Value
+    builder: ir.IRBuilder, key: SortKey, line: Sequence[Array], spare: Sequence[Array], histograms: ir.Value, count: Base
 ) -> None:
-    """Sort the line, in place, with the help of a spare one of the same size and histogram_bytes of memory."""
+    """Sort so many elements of the line, in place, by way of a spare one of the same size and histogram_bytes of memory."""
     b, digits = builder, _digits(key)
     (size,) = line[0].shape.dimensions
     window = next(count for most, count in _WINDOWS if size <= most)
     if digits <= window:
-        _sort_by_digits(b, key, line, spare, histograms, digits, I64(0))
+        _sort_by_digits(b, key, line, spare, histograms, digits, I64(0), count)
         return
-    shift = _lowest_of_window(b, key, line[key.operand], 8 * window)
-    _sort_by_digits(b, key, line, spare, histograms, window, shift)
+    shift = _lowest_of_window(b, key, line[key.operand], 8 * window, count)
+    _sort_by_digits(b, key, line, spare, histograms, window, shift, count)
     with b.if_then(b.icmp_unsigned("!=", shift, I64(0))):
-        is_sorted = _insert(b, key, line)
+        is_sorted = _insert(b, key, line, count)
         with b.if_then(b.not_(is_sorted), likely=False):
-            _sort_by_digits(b, key, line, spare, histograms, digits, I64(0))
+            _sort_by_digits(b, key, line, spare, histograms, digits, I64(0), count)
 
 
-def _lowest_of_window(builder: ir.IRBuilder, key: SortKey, array: Array, width: int) -> ir.Value:
+def _lowest_of_window(builder: ir.IRBuilder, key: SortKey, array: Array, width: int, count: Base) -> ir.Value:
     """The position of the lowest of so many bits, the highest of which is the highest one that is not the same in all keys."""
-    b, (size,) = builder, array.shape.dimensions
+    b = builder
     first = _key_bits(b, key, array, Affine(0))
 
     def differing(position: ir.Value, found: list[RegisterValue]) -> list[RegisterValue]:
         bits = b.xor(_key_bits(b, key, array, Affine(position)), first)
         return [b.or_(found[0], bits if bits.type == I64 else b.zext(bits, I64))]
 
-    (bits,) = carried_loop(b, 0, size, 1, [I64(0)], differing, "differing")
+    (bits,) = carried_loop(b, 0, count, 1, [I64(0)], differing, "differing", most=array.shape.size)
     zeros = b.ctlz(bits, I1(0))
     unseen = b.sub(I64(64 - width), zeros)
     return b.select(b.icmp_signed(">", unseen, I64(0)), unseen, I64(0))
 
 
-def _insert(builder: ir.IRBuilder, key: SortKey, line: Sequence[Array]) -> ir.Value:
+def _insert(builder: ir.IRBuilder, key: SortKey, line: Sequence[Array], count: Base) -> ir.Value:
     """Sort by insertion a line that is nearly sorted; whether that was so."""
     b, (size,) = builder, line[0].shape.dimensions
 
@@ -101,7 +101,8 @@ def _insert(builder: ir.IRBuilder, key: SortKey, line: Sequence[Array]) -> ir.Va
             array.store(b, (Affine(place),), value, 1)
         return [moves]
 
-    (left,) = carried_loop(b, 1, size, 1, [I64(_MOST_MOVES * size)], insert, "inserted")
+    moves = b.mul(i64(count), I64(_MOST_MOVES))
+    (left,) = carried_loop(b, 1, count, 1, [moves], insert, "inserted", most=size)
     return b.icmp_signed(">", left, I64(0))
 
 
@@ -113,24 +114,25 @@ def _sort_by_digits(
     histograms: ir.Value,
     digits: int,
     shift: ir.Value,
+    count: Base,
 ) -> None:
     """Sort the line by so many digits of its keys, the lowest of which begins at the bit ``shift``."""
     b, (size,) = builder, line[0].shape.dimensions
     _clear(b, histograms, digits * _BUCKETS)
-    with counted_loop(b, size, "count") as position:
+    with counted_loop(b, size, "count", _stop(count)) as position:
         bits = _window(b, key, line[key.operand], Affine(position), shift)
         for digit in range(digits):
             counter = _counter(b, histograms, I64(digit), _digit(b, bits, I64(digit)))
             b.store(b.add(b.load(counter, typ=I64), I64(1)), counter)
 
     def move(digit: ir.Value, pointers: list[RegisterValue]) -> list[RegisterValue]:
-        return _pass(b, key, line, pointers, histograms, digit, shift)
+        return _pass(b, key, line, pointers, histograms, digit, shift, count)
 
     pointers = carried_loop(b, 0, digits, 1, [array.pointer for array in (*line, *spare)], move, "digit")
     # After an odd number of passes the elements lie in the spare line.
     with b.if_then(b.icmp_unsigned("!=", pointers[0], line[0].pointer)):
         for array, other in zip(line, spare):
-            copy_memory(b, array.pointer, other.pointer, size * array.shape.element_type.byte_size)
+            copy_memory(b, array.pointer, other.pointer, multiply_base(b, count, array.shape.element_type.byte_size))
 
 
 def _pass(
@@ -141,6 +143,7 @@ def _pass(
     histograms: ir.Value,
     digit: ir.Value,
     shift: ir.Value,
+    elements: Base,
 ) -> list[RegisterValue]:
     """Move all elements to where their digit belongs; returns the pointers, with the lines exchanged if it was needed."""
     b, count = builder, len(line)
@@ -148,7 +151,7 @@ def _pass(
     sources = [Array(p, array.shape) for p, array in zip(pointers[:count], line)]
     targets = [Array(p, array.shape) for p, array in zip(pointers[count:], line)]
     first = _digit(b, _window(b, key, sources[key.operand], Affine(0), shift), digit)
-    differ = b.icmp_unsigned("!=", b.load(_counter(b, histograms, digit, first), typ=I64), I64(size))
+    differ = b.icmp_unsigned("!=", b.load(_counter(b, histograms, digit, first), typ=I64), i64(elements))
 
     def accumulate(bucket: ir.Value, total: list[RegisterValue]) -> list[RegisterValue]:
         counter = _counter(b, histograms, digit, bucket)
@@ -158,7 +161,7 @@ def _pass(
 
     def move() -> list[RegisterValue]:
         carried_loop(b, 0, _BUCKETS, 1, [I64(0)], accumulate, "places")
-        with counted_loop(b, size, "move") as position:
+        with counted_loop(b, size, "move", _stop(elements)) as position:
             index = (Affine(position),)
             bits = _window(b, key, sources[key.operand], index[0], shift)
             counter = _counter(b, histograms, digit, _digit(b, bits, digit))
@@ -169,6 +172,10 @@ def _pass(
         return [*pointers[count:], *pointers[:count]]
 
     return replaced_if(b, differ, pointers, move)
+
+
+def _stop(count: Base) -> ir.Value | None:
+    return None if isinstance(count, int) else count
 
 
 def _key_bits(builder: ir.IRBuilder, key: SortKey, array: Array, position: Affine) -> ir.Value:

@@ -6,20 +6,22 @@ place. Lines that are ordered by a plain key go to regions/vector_sort.py, or, w
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from llvmlite import ir
 
 from ....hlo import Computation, Instruction, Shape, leaves
 from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
-from ...llvm.index import Affine, Base, Component, Index, i64, least
+from ...llvm.index import Affine, Base, Component, Index, i64, least, merge_levels
 from ...llvm.loops import carried_loop, counted_loop, loop_nest, while_loop
 from ...llvm.memory import copy_memory
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.sort_key import SortKey, sort_key
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
+from ..frame import KEEPS_REST
 from ..nest_samples import samples
 from ..nests import Nest, emits_nest
 from ..target import Target
@@ -30,6 +32,8 @@ from .vector_sort import emit_vector_sort, plan_vector_sort
 # Runs of this length are sorted by insertion.
 _RUN = 16
 _ALIGNMENT = 64
+
+Move = Callable[[Component, int, ir.Value | None], None]
 
 
 @dataclass(frozen=True)
@@ -123,13 +127,14 @@ def emit_sort(nest: Nest) -> None:
     (dimension,) = instruction.attributes["dimensions"]
     sizes = [1 if d == dimension else s for d, s in enumerate(outputs[0].shape.dimensions)]
     plan = plan_vector_sort(instruction, size)
+    stop = nest.stops.get(dimension)
+    count: Base = size if stop is None else stop
     if plan is not None and (compresses_lanes(target) or not plan.only_divided):
         with loop_nest(b, sizes) as index:
-
-            def at(component: Component) -> Index:
-                return (*index[:dimension], component, *index[dimension + 1 :])
-
-            emit_vector_sort(b, target, plan, operands, outputs, at, scratch)
+            at = partial(_on_line, index, dimension)
+            emit_vector_sort(b, target, plan, operands, outputs, at, scratch, count)
+            if KEEPS_REST in nest.stops:
+                _keep_rest(b, operands, outputs, at, count, size)
         return
     comparator, key = instruction.attributes["to_apply"], _radix_key(instruction)
     spare = _line_at(b, scratch, 0, operands, size)
@@ -142,16 +147,53 @@ def emit_sort(nest: Nest) -> None:
         else:
             line = own
         if key is not None:
-            _copy_line(b, target, operands, line.arrays, index, dimension)
-            emit_radix_sort(b, key, line.arrays, spare.arrays, _bytes_at(b, scratch, histograms))
+            _copy_line(b, target, operands, line.arrays, index, dimension, stop)
+            emit_radix_sort(b, key, line.arrays, spare.arrays, _bytes_at(b, scratch, histograms), count)
         else:
-            levels = max(0, (-(-size // _RUN) - 1).bit_length())
-            start, other = (line, spare) if levels % 2 == 0 else (spare, line)
-            _copy_line(b, target, operands, start.arrays, index, dimension)
-            _sort_runs(b, comparator, start, size)
-            _merge_levels(b, comparator, start, other, size, levels)
+            start, other = line, spare
+            if stop is None and merge_levels(b, -(-size // _RUN)) % 2:
+                start, other = spare, line
+            _copy_line(b, target, operands, start.arrays, index, dimension, stop)
+            _sort_runs(b, comparator, start, count, size)
+            sorted_ = _merge_levels(b, comparator, start, other, count, size)
+            if stop is not None:
+                _bring_back(b, sorted_, line, count)
         if own is not None:
-            _store_line(b, target, line.arrays, outputs, index, dimension)
+            _store_line(b, target, line.arrays, outputs, index, dimension, stop)
+        if KEEPS_REST in nest.stops:
+            _keep_rest(b, operands, outputs, partial(_on_line, index, dimension), count, size)
+
+
+def _on_line(index: Index, dimension: int, component: Component) -> Index:
+    """The index of a position on the line through an index."""
+    return (*index[:dimension], component, *index[dimension + 1 :])
+
+
+def _bring_back(builder: ir.IRBuilder, pointers: Sequence[ir.Value], line: Line, count: ir.Value) -> None:
+    """Copy the elements to the line where they lie elsewhere."""
+    b = builder
+    with b.if_then(b.icmp_unsigned("!=", pointers[0], line.pointers[0])):
+        for array, pointer in zip(line.arrays, pointers):
+            copy_memory(b, array.pointer, pointer, b.mul(count, I64(array.shape.element_type.byte_size)))
+
+
+def _keep_rest(
+    builder: ir.IRBuilder,
+    operands: Sequence[Array],
+    outputs: Sequence[Array],
+    at: Callable[[Component], Index],
+    count: Base,
+    size: int,
+) -> None:
+    """Copy what follows the first elements of a line."""
+
+    def copy(position: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
+        index = at(Affine(position))
+        for operand, output in zip(operands, outputs):
+            output.store(builder, index, operand.load(builder, index, 1), 1)
+        return nothing
+
+    carried_loop(builder, count, size, 1, [], copy, "rest", most=size)
 
 
 def _bytes_at(builder: ir.IRBuilder, scratch: ir.Value | None, offset: int) -> ir.Value:
@@ -173,34 +215,46 @@ def _line_at(builder: ir.IRBuilder, scratch: ir.Value | None, offset: int, like:
 
 
 def _copy_line(
-    builder: ir.IRBuilder, target: Target, sources: list[Array], line: Sequence[Array], index: tuple, dimension: int
+    builder: ir.IRBuilder,
+    target: Target,
+    sources: list[Array],
+    line: Sequence[Array],
+    index: Index,
+    dimension: int,
+    stop: ir.Value | None,
 ) -> None:
     """Copy the lines through an index into contiguous memory."""
     for source, row in zip(sources, line):
 
         def move(component, lanes, mask, source=source, row=row):
-            at = (*index[:dimension], component, *index[dimension + 1 :])
+            at = _on_line(index, dimension, component)
             row.store(builder, (component,), source.load(builder, at, lanes, mask), lanes, mask)
 
-        _loop(builder, target, row, move)
+        _loop(builder, target, row, move, stop)
 
 
 def _store_line(
-    builder: ir.IRBuilder, target: Target, line: Sequence[Array], outputs: list[Array], index: tuple, dimension: int
+    builder: ir.IRBuilder,
+    target: Target,
+    line: Sequence[Array],
+    outputs: list[Array],
+    index: Index,
+    dimension: int,
+    stop: ir.Value | None,
 ) -> None:
     for row, output in zip(line, outputs):
 
         def move(component, lanes, mask, row=row, output=output):
-            at = (*index[:dimension], component, *index[dimension + 1 :])
+            at = _on_line(index, dimension, component)
             output.store(builder, at, row.load(builder, (component,), lanes, mask), lanes, mask)
 
-        _loop(builder, target, row, move)
+        _loop(builder, target, row, move, stop)
 
 
-def _loop(builder: ir.IRBuilder, target: Target, row: Array, move) -> None:
+def _loop(builder: ir.IRBuilder, target: Target, row: Array, move: Move, stop: ir.Value | None) -> None:
     (size,) = row.shape.dimensions
     lanes = target.lanes(register_bytes(row.shape.element_type), size)
-    VectorLoop(builder, lanes, in_place=False).emit(size, move)
+    VectorLoop(builder, lanes, in_place=False).emit(size, move, stop)
 
 
 def _is_before(
@@ -210,14 +264,19 @@ def _is_before(
     return emit_scalar_computation(builder, comparator, arguments, 1)[0]
 
 
-def _sort_runs(builder: ir.IRBuilder, comparator: Computation, line: Line, size: int) -> None:
+def _runs(builder: ir.IRBuilder, count: Base) -> Base:
+    """In how many runs so many elements are."""
+    return -(-count // _RUN) if isinstance(count, int) else builder.udiv(builder.add(count, I64(_RUN - 1)), I64(_RUN))
+
+
+def _sort_runs(builder: ir.IRBuilder, comparator: Computation, line: Line, count: Base, size: int) -> None:
     """Sort each run by insertion: an element moves up past all that it comes before."""
     b = builder
     if size == 1:
         return
-    with counted_loop(b, -(-size // _RUN)) as number:
+    with counted_loop(b, -(-size // _RUN), stop=None if isinstance(count, int) else _runs(b, count)) as number:
         start = b.mul(i64(number), I64(_RUN))
-        end = least(b, b.add(start, I64(_RUN)), size)
+        end = least(b, b.add(start, I64(_RUN)), count)
 
         def insert(position: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
             element = line.load(b, position)
@@ -235,27 +294,33 @@ def _sort_runs(builder: ir.IRBuilder, comparator: Computation, line: Line, size:
         carried_loop(b, b.add(start, I64(1)), end, 1, [], insert, "run")
 
 
-def _merge_levels(builder: ir.IRBuilder, comparator: Computation, source: Line, target: Line, size: int, levels: int) -> None:
-    """Merge runs twice as long in each level, from one line into the other and back."""
+def _merge_levels(
+    builder: ir.IRBuilder, comparator: Computation, source: Line, target: Line, elements: Base, size: int
+) -> list[ir.Value]:
+    """Merge runs twice as long in each level, from one line into the other and back; returns the line where they are then."""
     b, count = builder, len(source.arrays)
+    runs = _runs(b, elements)
+    if not isinstance(runs, int):
+        runs = b.select(b.icmp_signed("<", runs, I64(1)), I64(1), runs)
 
     def level(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
         width, *pointers = carried
         sources, targets = source.at(pointers[:count]), target.at(pointers[count:])
         step = b.shl(width, I64(1))
-        pairs = b.udiv(b.add(step, I64(size - 1)), step)
+        pairs = b.udiv(b.sub(b.add(step, i64(elements)), I64(1)), step)
 
         def merge(pair: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
             start = b.mul(pair, step)
-            middle = least(b, b.add(start, width), size)
-            end = least(b, b.add(start, step), size)
+            middle = least(b, b.add(start, width), elements)
+            end = least(b, b.add(start, step), elements)
             _merge(b, comparator, sources, targets, start, middle, end, size)
             return nothing
 
         carried_loop(b, 0, pairs, 1, [], merge, "merge.pair", most=1)
         return [step, *pointers[count:], *pointers[:count]]
 
-    carried_loop(b, 0, levels, 1, [I64(_RUN), *source.pointers, *target.pointers], level, "merge.level")
+    begin = [I64(_RUN), *source.pointers, *target.pointers]
+    return carried_loop(b, 0, merge_levels(b, runs), 1, begin, level, "merge.level")[1 : count + 1]
 
 
 def _merge(

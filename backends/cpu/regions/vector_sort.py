@@ -15,10 +15,10 @@ from llvmlite import ir
 
 from ....hlo import ELEMENT_TYPES, Instruction, Shape
 from ...llvm.arrays import Array
-from ...llvm.index import Affine, Component, least, multiply_base
+from ...llvm.index import Affine, Base, Component, i64, least, merge_levels, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.sort_key import SortKey, order_bits, order_of_values, sort_key, value_of_order
-from ...llvm.types import I8, I32, I64, RegisterValue, integer_constant, lane_numbers, vector_of
+from ...llvm.types import I8, I32, I64, RegisterValue, broadcast_lanes, integer_constant, lane_numbers, vector_of
 from ..nest_samples import combining, samples
 from ..quick_sort import emit_quick_sort
 from ..sorting_networks import Network
@@ -112,9 +112,13 @@ def emit_vector_sort(
     outputs: list[Array],
     at: Callable[[Component], tuple[Component, ...]],
     scratch: ir.Value,
+    count: Base,
 ) -> None:
-    """Sort one line of all operands into the outputs; ``at`` makes the index of a position on the line."""
-    b, line = builder, _Line(builder, plan, target.lanes(plan.bits // 8))
+    """Sort so many elements of one line of all operands into the outputs; ``at`` makes the index of a position on the line.
+
+    Where they are not the whole line, as is known when the code runs, what follows in the outputs is unspecified.
+    """
+    b, line = builder, _Line(builder, plan, target.lanes(plan.bits // 8), count)
     memory = [b.gep(scratch, [I64(number * plan.array_bytes)], source_etype=I8) for number in range(2 * plan.arrays)]
     arrays, others = memory[: plan.arrays], memory[plan.arrays :]
     if plan.only_divided or compresses_lanes(target) and plan.size >= _LEAST_DIVIDED_VECTORS * line.lanes:
@@ -128,8 +132,8 @@ def emit_vector_sort(
 
 
 class _Line:
-    def __init__(self, builder: ir.IRBuilder, plan: VectorSort, lanes: int) -> None:
-        self.builder, self.plan, self.lanes = builder, plan, lanes
+    def __init__(self, builder: ir.IRBuilder, plan: VectorSort, lanes: int, count: Base) -> None:
+        self.builder, self.plan, self.lanes, self.count = builder, plan, lanes, count
         self.scalar = ir.IntType(plan.bits)
         self.vector = vector_of(self.scalar, lanes)
         self.network = Network(builder, lanes)
@@ -156,6 +160,9 @@ class _Line:
             for value, array in zip(self.network.sorted(record) if in_runs else record, arrays):
                 b.store(value, self._at(array, start), align=self.scalar.width // 8)
 
+        if not isinstance(self.count, int):
+            self._load_some(load)
+            return
         whole, rest = divmod(plan.size, lanes)
         if whole:
             with counted_loop(b, whole, "keys") as number:
@@ -163,12 +170,30 @@ class _Line:
         if rest:
             load(whole * lanes, tail_mask(lanes, rest))
 
+    def _load_some(self, load: Callable[[ir.Value, ir.Value | None], None]) -> None:
+        """The same of as many as the code finds; of the last vector perhaps none."""
+        b, lanes = self.builder, self.lanes
+        whole = b.udiv(self.count, I64(lanes))
+        with counted_loop(b, max(2, self.plan.size // lanes), "keys", whole) as number:
+            load(multiply_base(b, number, lanes), None)
+        start = b.mul(whole, I64(lanes))
+        rest = broadcast_lanes(b, b.sub(self.count, start), lanes)
+        load(start, b.icmp_signed("<", lane_numbers(I64, lanes), rest))
+
+    def _vectors(self) -> Base:
+        """How many vectors there are, one at least."""
+        if isinstance(self.count, int):
+            return -(-self.count // self.lanes)
+        b = self.builder
+        number = b.udiv(b.add(self.count, I64(self.lanes - 1)), I64(self.lanes))
+        return b.select(b.icmp_signed("<", number, I64(1)), I64(1), number)
+
     def count_without_greatest(self, keys: ir.Value) -> ir.Value:
         """The number of keys without vectors of the greatest at the end, which are in order: what stands for nothing is so."""
         b, plan = self.builder, self.plan
         greatest = ((1 << max(8, plan.key.element_type.bits)) - 1) << plan.position_bits
         flags = ir.IntType(self.lanes)
-        with while_loop(b, [I64(-(-plan.size // self.lanes) * self.lanes)], "greatest", most=plan.size) as loop:
+        with while_loop(b, [i64(multiply_base(b, self._vectors(), self.lanes))], "greatest", most=plan.size) as loop:
             (count,) = loop.values
             loop.leave_unless(b.icmp_signed(">", count, I64(0)))
             before = b.sub(count, I64(self.lanes))
@@ -176,11 +201,12 @@ class _Line:
             are_greatest = b.icmp_unsigned(">=", vector, integer_constant(self.vector, greatest))
             loop.leave_unless(b.icmp_unsigned("==", b.bitcast(are_greatest, flags), flags(-1)))
             loop.carry([before])
-        return least(b, count, plan.size)
+        return least(b, count, self.count)
 
     def store(self, operands: list[Array], outputs: list[Array], at: Callable, arrays: list[ir.Value]) -> None:
         b, plan = self.builder, self.plan
         last = Array(arrays[-1], Shape(ELEMENT_TYPES[f"u{plan.bits}"], (plan.size,)))
+        stop = None if isinstance(self.count, int) else self.count
 
         def store(component: Component, lanes: int, mask: ir.Value | None) -> None:
             values = last.load(b, (component,), lanes, mask)
@@ -190,13 +216,16 @@ class _Line:
             positions = values
             if plan.position_bits:
                 positions = b.and_(values, integer_constant(values.type, (1 << plan.position_bits) - 1))
+            if stop is not None:  # behind it there is anything
+                last_position = integer_constant(positions.type, plan.size - 1)
+                positions = b.select(b.icmp_unsigned("<", positions, last_position), positions, last_position)
             if plan.bits < 64:
                 positions = b.zext(positions, vector_of(I64, lanes))
             for operand, output in zip(operands, outputs):
                 source = Affine(positions) if lanes == 1 else positions
                 output.store(b, at(component), operand.load(b, at(source), lanes, mask), lanes, mask)
 
-        VectorLoop(b, self.lanes, in_place=False).emit(plan.size, store)
+        VectorLoop(b, self.lanes, in_place=False).emit(plan.size, store, stop)
 
     def _splat(self, start: int | ir.Value) -> ir.Value:
         if isinstance(start, int):
@@ -210,12 +239,13 @@ class _Line:
 
     def merge(self, source: ir.Value, target: ir.Value) -> tuple[ir.Value, ir.Value]:
         """Merge runs twice as long in each level, from one memory into the other and back; where they are in the end."""
-        b, count = self.builder, -(-self.plan.size // self.lanes)
+        b, count = self.builder, self._vectors()
+        levels = merge_levels(b, count)
 
         def level(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
             width, source, target = carried
             step = b.shl(width, I64(1))
-            pairs = b.udiv(b.add(step, I64(count - 1)), step)
+            pairs = b.udiv(b.sub(b.add(step, i64(count)), I64(1)), step)
 
             def pair(number: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
                 start = b.mul(number, step)
@@ -226,7 +256,7 @@ class _Line:
             carried_loop(b, 0, pairs, 1, [], pair, "merge.pair", most=1)
             return [step, target, source]
 
-        _, source, target = carried_loop(b, 0, (count - 1).bit_length(), 1, [I64(1), source, target], level, "merge.level")
+        _, source, target = carried_loop(b, 0, levels, 1, [I64(1), source, target], level, "merge.level")
         return source, target
 
     def _merge_pair(self, source: ir.Value, target: ir.Value, start: ir.Value, middle: ir.Value, end: ir.Value) -> None:
