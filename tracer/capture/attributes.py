@@ -40,6 +40,7 @@ from .texts.methods import method_of_text
 _NOTHING_GIVEN = object()
 
 
+_OF_PYTHON = frozenset({list, dict, set, int, float, str, tuple})
 _PLAIN_NAMES = frozenset({"__doc__", "__name__", "__qualname__", "__module__", "__annotations__"})
 _FIELDS = (types.MemberDescriptorType, type(namedtuple("Fields", "field").field))
 
@@ -60,6 +61,8 @@ def _user_method(owner: Any, name: str) -> types.FunctionType | None:
 
 def getattr_(holder: Any, name: str) -> Any:
     """``holder.name``"""
+    if type(holder) in _OF_PYTHON:
+        return getattr(holder, name)
     found = _read(holder, name)
     return _bound(found, holder, name) if type(found) is Maybe and found.absent is places.UNBOUND else attribute_read(found)
 
@@ -86,11 +89,15 @@ def _read(holder: Any, name: str) -> Any:
     if kind is types.ModuleType and is_looked_at(surroundings, holder, name):
         return getattr(holder, name)
     path = surroundings.path_of(holder)
-    if path is None and (kind, name) in surroundings.methods:
-        return getattr(holder, name)
+    is_instance = kind is not types.ModuleType and not isinstance(holder, type)
+    if path is None:
+        if (kind, name) in surroundings.methods:
+            return getattr(holder, name)
+        is_own = is_instance and name in getattr(holder, "__dict__", ()) and not is_record(kind)
+        if is_own and _on_class(kind, name) is MISSING:
+            return getattr(holder, name)
     if isinstance(holder, OUTSIDE_CONTAINERS) and hasattr(kind.__base__.__base__, name):
         return getattr(holder, name)
-    is_instance = kind is not types.ModuleType and not isinstance(holder, type)
     if is_instance and is_record(kind):
         if name in kind.names_of_record:
             return records.attribute(holder, name)
@@ -98,8 +105,6 @@ def _read(holder: Any, name: str) -> Any:
             records.delete_attribute(holder, name)
     if name == "__dict__" and path is None and places.where_made(holder) is not None and hasattr(holder, "__dict__"):
         return _dict_of(holder)
-    if path is None and is_instance and name in getattr(holder, "__dict__", ()) and _on_class(kind, name) is MISSING:
-        return getattr(holder, name)
     if (setter := _class_that_sets(surroundings, holder, name)) is not None:
         return _bound_to(holder, surroundings.attribute(setter, surroundings.path_of(setter), name))
     if not is_instance:
@@ -209,7 +214,7 @@ _READ: dict[type, Callable[[Any, str], Any]] = {
     WrittenText: method_of_text,
     TracedArray: _of_traced,
     DynamicArray: _of_traced,
-    **dict.fromkeys((super, OutsideDict, OutsideList, OutsideDeque, list, dict, set, int, float, str, tuple), getattr),
+    **dict.fromkeys((super, OutsideDict, OutsideList, OutsideDeque, *_OF_PYTHON), getattr),
 }
 
 

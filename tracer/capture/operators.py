@@ -30,7 +30,10 @@ NUMBERS = frozenset({TracedArray, int, float, complex, bool, np.float64, np.int6
 
 def made(value: Any) -> Any:
     """A list, a dict, a set or a class that is written down, or the result of an operator."""
-    if isinstance(value, list):
+    kind = type(value)
+    if kind in NUMBERS:
+        return value
+    if kind is list or isinstance(value, list):
         note_list(value)
     elif isinstance(value, (dict, set)):
         places.note_made(value)

@@ -314,7 +314,12 @@ def note_nonlocal(read: types.FunctionType) -> None:
 
 def note_made(value: Any) -> None:
     """To be called with an object that has just been made."""
-    if (trace := current_trace()) is not None:
+    note_made_in(current_trace(), value)
+
+
+def note_made_in(trace: Trace | None, value: Any) -> None:
+    """The same, while this is recorded."""
+    if trace is not None:
         trace.program.made_objects[id(value)] = value, trace
     if _journals.open:
         _journals.open[-1].made[id(value)] = value

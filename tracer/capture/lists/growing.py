@@ -54,8 +54,9 @@ def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[
 
 def note_list(value: list) -> None:
     """To be called with a list that the function has just made."""
-    places.note_made(value)
-    if (trace := current_trace()) is None or type(value) is not list:
+    trace = current_trace()
+    places.note_made_in(trace, value)
+    if trace is None or type(value) is not list:
         return
     if Row in map(type, value):  # what is made of other lists holds what these hold now
         value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]

@@ -292,6 +292,8 @@ KEEPING: list[Callable[[Any], None]] = []
 
 def kept(made: Any) -> Any:
     """An object that the function has just made."""
+    if (trace := current_trace()) is None or not records_made(trace.program):  # as a rule
+        return made
     for keep in KEEPING:
         keep(made)
     return made

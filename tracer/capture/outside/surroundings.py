@@ -380,6 +380,8 @@ class Surroundings:
 
     def require_followed(self, holder: Any) -> None:
         """Raises TracerError for a container from outside that is about to be changed, if its kind is not followed."""
+        if id(holder) not in self._holders:  # of modules and classes none is a container
+            return
         path = self.path_of(holder)
         if path is not None and not isinstance(holder, _FOLLOWED) and id(holder) not in self._originals:
             raise TracerError(
