@@ -28,9 +28,9 @@ class HostFunction:
     shows: of a number: the conversion, the specification, whether it is a "number" or a "scalar" of which dtype, and the letter
     and the digits of a float that is shown as PyOS_double_to_string does, or None;
     makes_text: of what this function of the same operands returns, and -1 for the count of None. direct: of one whose only
-    result is a Python number of the type ``returns`` what makes one that returns that, of one that has no results, or says
-    whether it has raised something that is over, one that returns None, or True for that; and what it tells of exceptions,
-    which says whether they are over.
+    result is a Python number, or an array, of the type ``returns`` what makes one that returns that, of one that has no
+    results, or says whether it has raised something that is over, one that returns None, or True for that; and what it tells of
+    exceptions, which says whether they are over.
     """
 
     def __init__(

@@ -100,9 +100,10 @@ class HostCall:
             record = made_records.showing_of(builder, target.shows, _places(instruction))
         elif isinstance(target, HostFunction) and _are_made_natively(target.kinds, shapes):
             operands = [(kind, shape.dtype, shape.dimensions) for kind, shape in zip(target.kinds, shapes)]
-            if target.direct is not None:
+            if target.direct is not None and all(map(_is_in_order, array_leaves(instruction.shape))):
                 stored = python_calls.STORES[target.returns] if array_leaves(instruction.shape) else 0
                 record = made_records.call_of(builder, _direct(instruction, *target.direct), operands, stored)
+                record.bytes = sum([shape.byte_size for shape in array_leaves(instruction.shape)])
             elif target.makes_text is not None:
                 function = _raising(instruction, target.makes_text)
                 record = made_records.call_of(builder, function, operands, 0, _places(instruction))
@@ -218,12 +219,16 @@ class _Results:
             target[...] = array
 
 
+def _is_in_order(shape: Shape) -> bool:
+    return shape.is_row_major and not shape.dynamic_dimensions
+
+
 def _are_made_natively(kinds: Sequence[str], shapes: Sequence[Shape]) -> bool:
     """Whether native code makes such objects of operands of these shapes."""
     if unsupported_reason() is not None:
         return False
     return all([
-        shape.is_row_major and not shape.dynamic_dimensions and (kind != "number" or shape.dtype in PYTHON_RESULTS)
+        _is_in_order(shape) and (kind != "number" or shape.dtype in PYTHON_RESULTS)
         for kind, shape in zip(kinds, shapes, strict=True)
     ])  # fmt: skip
 

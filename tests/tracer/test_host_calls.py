@@ -100,6 +100,44 @@ def test_numbers_are_of_their_type_and_fit(kind, returned, backend):
         assert outcomes[1] == outcomes[0]
 
 
+OF_SHAPE = np.arange(6.0).reshape(2, 3)
+RETURNED = [
+    OF_SHAPE,
+    np.asfortranarray(OF_SHAPE),
+    np.arange(12.0).reshape(2, 6)[:, ::2],
+    np.arange(6.0)[::-1].reshape(2, 3),
+    OF_SHAPE.view(np.matrix),
+    OF_SHAPE.astype(">f8"),
+    OF_SHAPE.astype(np.float32),
+    OF_SHAPE.T,
+    OF_SHAPE[:, :2],
+    OF_SHAPE.tolist(),
+    1.0,
+    None,
+]
+
+
+@BACKENDS
+@pytest.mark.parametrize("described", [np.float64, np.int64, np.bool_, np.complex64])
+def test_arrays_are_of_their_form_in_any_order(described, backend):
+    def chosen(number):
+        return RETURNED[number] if described is np.float64 or number > 4 else RETURNED[number].astype(described)
+
+    def f(number):
+        found = np.asarray(host_call(chosen, ShapeDtype((2, 3), described), number))
+        return found, found.T.copy()
+
+    jitted = jit(f, backend=backend)
+    for number in [*range(len(RETURNED)), 0]:
+        outcomes = []
+        for function in (f, jitted):
+            try:
+                outcomes.append([(one.dtype, one.tolist()) for one in function(number)])
+            except TypeError as error:
+                outcomes.append(str(error))
+        assert outcomes[1] == outcomes[0]
+
+
 def test_what_does_not_describe_a_result():
     with pytest.raises(TypeError, match="a result is described by"):
         jit(lambda: host_call(lambda: "a", "a"))()

@@ -138,10 +138,12 @@ def call_when_run(
 
     host = HostFunction(call, f"host_call of {name}", ["number", *kinds], does_nothing)
     returns = results[0].kind if structure is pytree.LEAF and not is_caught else None
-    if not generators and (not results or returns in OF_DIRECT_CALLS):
+    shape = results[0].shape if returns is np.ndarray else None
+    if not generators and (not results or returns in OF_DIRECT_CALLS and (shape is None or shape.rank)):
         leaves_given = [GIVEN if is_given(value) else value for value in values]
         check = functools.partial(_checked, name, structure=structure, results=results)
-        host.direct, host.returns = (direct_call(function, arguments, leaves_given, check, returns), is_over), returns or bool
+        make = direct_call(function, arguments, leaves_given, check, returns, shape)
+        host.direct, host.returns = (make, is_over), returns or bool
     trace.program.host_functions.append(host)
     stopped = hlo.ne(trace.read(trace.error_flag_storage()), 0)
     made = hlo.custom_call(

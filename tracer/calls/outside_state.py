@@ -168,9 +168,12 @@ def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     kinds, message = _kinds(example), f"{callable_name(function)} returns another kind of value"
 
     number = type(example) if type(example) in (int, float) else None
+    form = (example.shape, example.dtype) if type(example) is np.ndarray else None
 
     def read(*args: Any, **kwargs: Any) -> Any:
         found = function(*args, **kwargs)
+        if type(found) is np.ndarray and (found.shape, found.dtype) == form:
+            return found
         if type(found) is not number and _kinds(found) != kinds:
             raise StaleCapture(message)
         return found

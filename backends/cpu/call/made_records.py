@@ -96,8 +96,9 @@ class Showing(ctypes.Structure):
 class Call(ctypes.Structure):
     """A call of a Python function by a program, as `python_calls` has it. operands: `Result` records of the objects.
 
-    results: what becomes of these, as `python_calls` has it, 0 where there are none. places: of how many characters there is
-    room for a text that it returns. Without a function the text of a number is written there: operands is a `Showing`.
+    results: what becomes of these, as `python_calls` has it, 0 where there are none; bytes: how many an array has. places: of
+    how many characters there is room for a text that it returns. Without a function the text of a number is written there:
+    operands is a `Showing`.
     """
 
     _fields_ = [
@@ -105,6 +106,7 @@ class Call(ctypes.Structure):
         ("count", c_int64),
         ("operands", c_void_p),
         ("results", c_int64),
+        ("bytes", c_int64),
         ("places", c_int64),
     ]
 
@@ -210,12 +212,12 @@ def call_of(
 ) -> Call:
     """The record of a call. operands: whether a "number", a "scalar" or an "array" is made of each, its dtype and shape."""
     made = [of_memory(builder, *one) for one in operands]
-    return Call(builder.object(function), len(made), builder.table(made)[0], results, places)
+    return Call(builder.object(function), len(made), builder.table(made)[0], results, places=places)
 
 
 def showing_of(builder: Builder, showing: rows.Showing, places: int) -> Call:
     """The record of what writes the text of a number."""
-    return Call(None, 0, builder.table([_showing_of(builder, *showing)])[0], 0, places)
+    return Call(None, 0, builder.table([_showing_of(builder, *showing)])[0], places=places)
 
 
 def _showing_of(

@@ -10,6 +10,8 @@ import ctypes
 import functools
 import os
 
+import numpy as np
+
 from ....runtime.communicator import raise_if_run_has_failed
 from . import object_layout
 
@@ -35,9 +37,9 @@ VARIABLES = ("timespec_get", "checked_key", "go_on")
 CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL = "phlox.call_python", "phlox.check_interrupts", "phlox.run_kernel"
 DROP_HIDDEN = "phlox.drop_hidden"
 
-# What a call does with results, besides dropping them: the function stores them; or it returns a number of this type.
-CALL_PASSES_TABLE, CALL_STORES_TRUTH, CALL_STORES_FLOAT, CALL_STORES_INTEGER = range(1, 5)
-STORES = {bool: CALL_STORES_TRUTH, float: CALL_STORES_FLOAT, int: CALL_STORES_INTEGER}
+# What a call does with results, besides dropping them: the function stores them; or it returns a value of this type.
+CALL_PASSES_TABLE, CALL_STORES_TRUTH, CALL_STORES_FLOAT, CALL_STORES_INTEGER, CALL_STORES_ARRAY = range(1, 6)
+STORES = {bool: CALL_STORES_TRUTH, float: CALL_STORES_FLOAT, int: CALL_STORES_INTEGER, np.ndarray: CALL_STORES_ARRAY}
 NAMES = (CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL, DROP_HIDDEN)
 
 ASSEMBLY = f"""
@@ -124,7 +126,14 @@ drop_value:
 store_number:
   switch i64 %results, label %drop_returned [ i64 {CALL_STORES_TRUTH}, label %store_flag
                                                    i64 {CALL_STORES_FLOAT}, label %store_float
-                                                   i64 {CALL_STORES_INTEGER}, label %store_integer ]
+                                                   i64 {CALL_STORES_INTEGER}, label %store_integer
+                                                   i64 {CALL_STORES_ARRAY}, label %store_array ]
+store_array:
+  %array_at = load ptr, ptr %result_place
+  %array_data = field ptr %value, ARRAY_DATA
+  %array_bytes = field i64 %call, Call_bytes
+  call void @llvm.memcpy.p0.p0.i64(ptr %array_at, ptr %array_data, i64 %array_bytes, i1 false)
+  br label %drop_returned
 store_float:
   %float_at = load ptr, ptr %result_place
   %float = field i64 %value, SCALAR_VALUE
