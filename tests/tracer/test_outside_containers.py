@@ -5,6 +5,7 @@ from collections import OrderedDict, defaultdict
 
 import numpy as np
 import pytest
+from phlox import jit
 from programs_outside import check, registry
 
 PROGRAMS, program = registry()
@@ -172,3 +173,34 @@ def exceptions(decorate):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     check(PROGRAMS[name])
+
+
+def gone_over(held):
+    return [(one, str(one)) for one in held]
+
+
+SETS_THAT_ARE_EQUAL = [
+    [{(1, 2)}, {(1.0, 2.0)}, {(True, 2)}],
+    [{0.0}, {-0.0}, {0}, {False}],
+    [{0j}, {-0j}, {complex(0.0, -0.0)}],
+    [{frozenset({1})}, {frozenset({1.0})}, {frozenset({True})}],
+    [{1, "a"}, {1.0, "a"}, {True, "a"}],
+    [{(0, (0.0,))}, {(0, (-0.0,))}],
+    [{0, 8}, {8, 0}],
+    [{-1, -2}, {-2, -1}],
+    [frozenset({(1,)}), frozenset({(1.0,)})],
+    [frozenset({0, 8}), frozenset({8, 0})],
+    [{np.float64(1.0)}, {np.float32(1.0)}, {1.0}],
+]
+
+
+@pytest.mark.parametrize("sets", SETS_THAT_ARE_EQUAL, ids=str)
+def test_sets_that_are_equal_and_not_the_same(sets):
+    space = {"held": None}
+    exec("def outside():\n return [(one, str(one)) for one in held]", space)
+    jitted, jitted_outside = jit(gone_over), jit(space["outside"])
+    for held in [*sets, *sets, *reversed(sets)]:
+        space["held"] = held
+        expected = gone_over(held)
+        for found in (jitted(held), jitted_outside()):
+            assert repr(found) == repr(expected)

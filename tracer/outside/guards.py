@@ -238,30 +238,39 @@ class SameLength(Guard):
         return f"{self.path.text}: length {self.length} -> {len(found) if hasattr(found, '__len__') else short(found)}"
 
 
+# Equal ones are the same in all that counts.
+_OF_ONE_FORM = frozenset({int, bool, str, bytes, type(None)})
+
+
 @dataclass(eq=False, slots=True)
 class SameContents(Guard):
-    """What an array or a set holds."""
+    """What an array or a set holds, of a set in the order in which it is gone over."""
 
     contents: Any
+    elements: tuple[Any, ...] = field(init=False)
+    types: tuple[type, ...] = field(init=False)
+    are_plain: bool = field(init=False)
 
     def __post_init__(self) -> None:
+        self.elements = () if isinstance(self.contents, np.ndarray) else tuple(self.contents)
+        self.types = tuple(map(type, self.elements))
+        self.are_plain = _OF_ONE_FORM.issuperset(self.types)
         self.contents = self.contents.copy()
 
     def holds(self, found: Any) -> bool:
         if type(found) is not type(self.contents):
             return False
         if not isinstance(found, np.ndarray):
-            return found == self.contents and _typed(found) == _typed(self.contents)
+            elements = tuple(found)
+            if elements != self.elements or tuple(map(type, elements)) != self.types:
+                return False
+            return self.are_plain or all(map(are_equal, elements, self.elements))
         if found.dtype != self.contents.dtype or found.shape != self.contents.shape:
             return False
         return found.tobytes() == self.contents.tobytes()
 
     def words(self, found: Any) -> str:
         return f"{self.path.text}: other contents"
-
-
-def _typed(elements: Any) -> set[tuple[type, Any]]:
-    return {(type(one), one) for one in elements}
 
 
 @dataclass(eq=False, slots=True)

@@ -56,7 +56,7 @@ def are_equal(one: Any, other: Any) -> bool:
         return repr(one) == repr(other)
     if isinstance(one, np.generic):
         return one.dtype == other.dtype and one.tobytes() == other.tobytes()
-    if isinstance(one, tuple):
+    if isinstance(one, (tuple, frozenset)):  # a frozenset in the order in which it is gone over
         return len(one) == len(other) and all(map(are_equal, one, other))
     return bool(one == other) and (not is_library_value(one) or repr(one) == repr(other))
 
