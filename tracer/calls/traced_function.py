@@ -24,6 +24,7 @@ from ..capture.places import UNBOUND
 from ..capture.raising import is_raised_by_user, is_raised_when_run, record_raise
 from ..capture.shared_containers import with_shared
 from ..capture.texts.deferred import is_open
+from ..capture.texts.shared import is_recorded_again
 from ..outside.guards import Guard, SameErrorHandling, raised_by
 from ..outside.paths import MISSING, Argument, Called, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
@@ -187,6 +188,8 @@ def record(
         trace.program.surroundings = Surroundings(trace, policy, objects)
         try:
             recording = _record(trace, function, form, same_as, aliases or {})
+            if is_recorded_again(trace.program):
+                continue
             recording.trace_seconds = time.perf_counter() - started
             keep_records(guessed_bounds)
             return recording

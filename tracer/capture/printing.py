@@ -24,6 +24,7 @@ from .choices import Choice
 from .texts.deferred import Deferred, call_later, concrete, is_open, is_text
 from .texts.formatting import text, told
 from .texts.methods import TextMethod
+from .texts.shared import MAKERS
 from .texts.streams import TextStream, print_to
 
 
@@ -135,6 +136,8 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
 
     def when_run(kwargs: dict, *args: Any) -> str:  # one function, so that texts of several rounds are alike
         return builtin(*args, **kwargs)
+
+    MAKERS.add(when_run)
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         if args and conversion is not None and (found := told(args[0], conversion, *args[1:])) is not args[0]:

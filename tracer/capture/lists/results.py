@@ -26,6 +26,7 @@ from ..shared_containers import Behind, First, Other
 from ..texts.characters import as_result
 from ..texts.deferred import AS_RESULTS, Deferred, WrittenText, is_open
 from ..texts.reading import written_result
+from ..texts.shared import with_texts_made_once
 from .access import items_of
 from .deques import TracedDeque
 from .parts import Elements, maker_of, parts_of, parts_of_row
@@ -73,10 +74,14 @@ register_maker(ContainerResult, lambda making: making)
 def with_written_texts(tree: Any, is_kept: Callable[[Any], bool]) -> Any:
     """The tree with texts among the program's characters where that is better than to make them by Python."""
     leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or type(value) is Deferred)
-    found = [written_result(leaf) if type(leaf) is Deferred and not is_kept(leaf) else None for leaf in leaves]
-    if all(one is None for one in found):
-        return tree
-    return pytree.unflatten(structure, [leaf if one is None else one for leaf, one in zip(leaves, found)])
+    found = [_written(leaf) if type(leaf) is Deferred and not is_kept(leaf) else leaf for leaf in leaves]
+    return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
+
+
+def _written(text: Deferred) -> Any:
+    shared = with_texts_made_once(text)
+    found = written_result(shared) if type(shared) is Deferred else None
+    return shared if found is None else found
 
 
 def with_results(tree: Any, is_kept: Callable[[Any], bool] = lambda value: False) -> Any:

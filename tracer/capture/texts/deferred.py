@@ -273,10 +273,21 @@ def for_host(values: Any) -> Any:
     )
 
 
+# What makes texts in values once that are used more than once (`shared`).
+MADE_ONCE: list[Callable[[Any], Any]] = []
+
+
+def used(values: Any) -> Any:
+    """To be called with values that Python makes texts of: with texts that are used more than once as they lie somewhere."""
+    for convert in MADE_ONCE:
+        values = convert(values)
+    return values
+
+
 def call_later(function: Callable[..., None], *values: Any, named: Any = None) -> None:
     """Call the function with these values whenever the program comes here; messages call it as ``named`` is."""
     shown = _with_options(function)
-    call_when_run(shown, None, for_host(values), named=function if named is None else named)
+    call_when_run(shown, None, for_host(used(values)), named=function if named is None else named)
 
 
 def raise_later(function: Callable[..., None], *values: Any, lines: Sequence[Place]) -> None:
@@ -298,6 +309,7 @@ def asked(function: Callable[..., Any], example: Any, *values: Any) -> Any:
     """What the function says of these values when the program runs: a number of Python's of the example's type."""
     if not any(map(is_open, values)):
         return function(*values)
+    values = used(values)
     if (found := answered(function, *values)) is not None:
         return found
     return call_when_run(lambda *given: function(*given), example, for_host(values), does_nothing=True)

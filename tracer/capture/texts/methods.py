@@ -26,7 +26,7 @@ class TextMethod:
 
 
 # Methods of texts, with an example of what they say; where there is none here it is a text.
-_ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfind": 0, "count": 0, "__len__": 0}
+_ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfind": 0, "rindex": 0, "count": 0, "__len__": 0}
 _ANSWERS |= {name: False for name in dir(str) if name.startswith("is")}
 _ANSWERS_OF_LISTS = {"index": 0, "count": 0, "__len__": 0}
 _LEFT_OUT = {"encode", "translate", "maketrans"}

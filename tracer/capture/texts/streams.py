@@ -12,6 +12,7 @@ from ..calls.dispatch import call
 from ..calls.meanings import implements
 from .deferred import Deferred, answered, concrete, for_host, is_open
 from .formatting import told
+from .shared import MAKERS
 
 
 class TextStream:
@@ -82,3 +83,6 @@ def print_to(stream: TextStream, values: tuple, sep: Any, end: Any) -> None:
 
 def _printed(between: str, behind: str, *values: Any) -> str:
     return between.join(map(str, values)) + behind
+
+
+MAKERS.add(_printed)
