@@ -6,6 +6,7 @@ import operator
 import re
 from typing import Any
 
+from .... import hlo
 from ...recording.array import TracedArray
 from ..entries import require_order
 from ..special_methods import special_method
@@ -56,6 +57,33 @@ def text(*parts: Any) -> Any:
 def _told_part(value: Any, conversion: int, specification: Any) -> tuple[Any, int, Any]:
     found = told(value, conversion, specification)
     return (value, conversion, specification) if found is value else (found, -1, "" if conversion == -1 else specification)
+
+
+_UNPADDED = re.compile(r"([-+ ]?)((?:\.\d{1,4})?[eEfFgG%d]?)")
+_ALIGNED = {"rjust": ">", "ljust": "<", "zfill": "0"}
+_MOST_PLACES = 9999
+
+
+def padded(shown: Deferred, name: str, places: Any) -> Deferred | None:
+    """``f"{number}".rjust(places)`` and the like as ``f"{number:>places}"``, None for other texts."""
+    if type(shown.function) is not FString or len(shown.values) != 1 or type(shown.values[0]) is not tuple:
+        return None
+    (value, specification), (conversion,) = shown.values[0], shown.function.conversions
+    found = _UNPADDED.fullmatch(specification) if type(specification) is str else None
+    if found is None or type(places) is not int or not 0 < places <= _MOST_PLACES or name not in _ALIGNED:
+        return None
+    if conversion not in (-1, ord("s")) or conversion != -1 and specification:
+        return None
+    if not isinstance(value, TracedArray) or not value.is_scalar or value.exact is not None:
+        return None
+    kind, (sign, form) = value.element_type, found.groups()
+    # What has no digits, or other ones than Python's, and signs in front of which zeros go, are other texts than these.
+    is_number = kind.is_integer and kind is not hlo.PRED or kind is hlo.F64 and (value.weak_type or form != "" or sign != "")
+    if not is_number or name == "zfill" and (sign == " " or not kind.is_integer):
+        return None
+    align = _ALIGNED[name]
+    written = f"{sign}0{places}{form}" if align == "0" else f"{align}{sign}{places}{form}"
+    return Deferred(FString((-1,)), (value, written))
 
 
 _DIRECTIVES = re.compile(r"%%|(%[-+ #0]*\d*(?:\.\d+)?)([a-zA-Z])")

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...recording.errors import TracerError
 from .deferred import Deferred, DeferredObject, DeferredParts, asked
+from .formatting import padded
 
 
 class TextMethod:
@@ -45,6 +46,8 @@ def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     kind = DeferredParts if name in ("split", "rsplit", "splitlines") else Deferred
 
     def made(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs and (number := padded(value, name, args[0])) is not None:
+            return number
         found = kind(TextMethod(name), value, args, kwargs)
         return tuple([found[place] for place in range(3)]) if name in ("partition", "rpartition") else found
 
