@@ -173,6 +173,11 @@ class _ComputationPlan:
         """Whether the buffer holds values of this computation alone."""
         return self.planner.owners.get(buffer) is self and buffer not in self.planner.shared
 
+    def _ours_in(self, *operands: Instruction) -> set[Buffer]:
+        """Buffers of this computation alone, which it has alone again behind a nested one that gets these operands."""
+        found = [self.buffers[defining_value(value)] for operand in operands for value, _ in self._array_leaves(operand)]
+        return set(filter(self._is_ours, found))
+
     def _prefer_for_operands(self) -> None:
         """Hand the preference for a buffer on to the operand that could be updated in place in it."""
         for instruction in reversed(self.computation.instructions):
@@ -278,10 +283,13 @@ class _ComputationPlan:
 
     def _plan_branches(self, instruction: Instruction) -> None:
         targets = {value.leaf: self.buffers[value] for value, _ in self._array_leaves(instruction)}
+        ours = self._ours_in(*instruction.operands[1:])
+        ours.update(filter(self._is_ours, targets.values()))
         for branch, operand in zip(instruction.called_computations, instruction.operands[1:]):
             (parameter,) = branch.parameters
             self._bind(parameter, operand)
             self.planner.plan(branch, targets)
+        self.planner.shared -= ours
         self._keep_alive(instruction)
 
     def _bind(self, parameter: Instruction, operand: Instruction) -> None:
@@ -318,8 +326,11 @@ class _ComputationPlan:
             else:
                 # The two change places in every round, so the state lies here when the condition is computed again.
                 targets[leaf] = state.seconds[leaf] = self.planner.temporary(home.size)
+        ours = self._ours_in(init)
+        ours.update(filter(self._is_ours, state.homes.values()))
         self.planner.plan(condition, {})
         self.planner.plan(body, targets)
+        self.planner.shared -= ours
         for second in state.seconds.values():
             second.end = self.planner.clock
         for home in state.homes.values():

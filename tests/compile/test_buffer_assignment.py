@@ -8,6 +8,7 @@ from phlox.backends.registry import get_backend
 from phlox.compile.aliasing import Value, defining_value
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.copy_insertion import insert_copies
+from phlox.compile.memory_plan import memory_plan
 from phlox.hlo import F32, S64, Shape, TupleShape, verify
 from phlox.xla_builder import XlaBuilder
 
@@ -268,3 +269,49 @@ def test_one_body_used_by_two_loops():
         for array in (x, y)
     ]
     check_compiled(b.build_module(b.Sub(*results)), np.arange(1000, dtype=np.float32), np.ones(1000, np.float32))
+
+
+def updated(b, x, value, position):
+    row = b.BroadcastInDim(b.constant(np.float32(value)), (1,), ())
+    return b.DynamicUpdateSlice(x, row, [position])
+
+
+def loop_that_updates(b, x, value):
+    state_shape = TupleShape((COUNT, ARRAY))
+    inner = XlaBuilder(f"condition_{value}")
+    condition = inner.build(inner.Lt(inner.GetTupleElement(inner.parameter(state_shape), 0), inner.constant(np.int64(5))))
+    inner = XlaBuilder(f"body_{value}")
+    state = inner.parameter(state_shape)
+    count = inner.GetTupleElement(state, 0)
+    array = updated(inner, inner.GetTupleElement(state, 1), value, count)
+    body = inner.build(inner.Tuple([inner.Add(count, inner.constant(np.int64(1))), array]))
+    return b.GetTupleElement(b.While(condition, body, b.Tuple([b.constant(np.int64(0)), x])), 1)
+
+
+def branch_that_updates(b, x, value):
+    branches = []
+    for name, position in (("first", 1), ("second", 2)):
+        inner = XlaBuilder(f"{name}_{value}")
+        branches.append(inner.build(updated(inner, inner.parameter(ARRAY), value, inner.constant(np.int64(position)))))
+    pred = b.Gt(b.Reshape(b.Slice(x, (0,), (1,)), ()), b.constant(np.float32(0)))
+    return b.Conditional(pred, x, branches[0], x, branches[1])
+
+
+@pytest.mark.parametrize("nested", [loop_that_updates, branch_that_updates])
+@pytest.mark.parametrize("is_read_again", [False, True])
+def test_updates_behind_loops_and_branches_that_update(nested, is_read_again):
+    b = XlaBuilder("main")
+    array = b.Rev(b.parameter(ARRAY), dimensions=(0,))
+    before = []
+    for value in (10, 20, 30):
+        array = nested(b, array, value)
+        before.append(array)
+        array = updated(b, array, value + 1, b.constant(np.int64(value)))
+    result = b.Rev(array, dimensions=(0,))
+    for one in before if is_read_again else ():
+        result = b.Add(result, b.Rev(one, dimensions=(0,)))
+    module = b.build_module(result)
+    prepared, assignment = assign(module)
+    copies = memory_plan(prepared, assignment).copies
+    assert bool(copies) is is_read_again
+    check_compiled(module, np.arange(1000, dtype=np.float32))
