@@ -323,12 +323,15 @@ class FString:
 
     def __init__(self, conversions: Sequence[int]) -> None:
         self.conversions = tuple(conversions)
+        self._converts = any([one != -1 for one in self.conversions])
 
     def __call__(self, *parts: Any) -> str:
         return self._joined(concrete, parts)
 
     def when_run(self, *parts: Any) -> str:
         """As a call, of values that are what they are outside of a trace."""
+        if not self._converts:  # lists of texts are made so, one by one
+            return "".join([format(*part) if type(part) is tuple else part for part in parts])
         return self._joined(lambda value: value, parts)
 
     def _joined(self, shown: Callable[[Any], Any], parts: Sequence[Any]) -> str:
