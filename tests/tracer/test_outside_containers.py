@@ -194,7 +194,7 @@ SETS_THAT_ARE_EQUAL = [
 ]
 
 
-@pytest.mark.parametrize("sets", SETS_THAT_ARE_EQUAL, ids=str)
+@pytest.mark.parametrize("sets", SETS_THAT_ARE_EQUAL)
 def test_sets_that_are_equal_and_not_the_same(sets):
     space = {"held": None}
     exec("def outside():\n return [(one, str(one)) for one in held]", space)

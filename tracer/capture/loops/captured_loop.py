@@ -12,7 +12,7 @@ from ...control_flow.loops import Loop
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError
+from ...recording.errors import CarryTypeError, TracerError
 from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
 from ..branches import between, choose
@@ -436,9 +436,11 @@ class CapturedLoop:
     def _note_aliases_early(self, ends: dict, changed: dict) -> None:
         """What can be known already before the loop is recorded again with more state, so that it needs no third time."""
         ends = {**self.entered, **{key: end for key, (_, _, end) in changed.items()}, **ends}
-        slots = [slot for slot in self.slots.values() if slot.form is not None and slot.state is None]
-        self.aliases.note_round({slot.place.key: numbers(slot.form, ends[slot.place.key]) for slot in slots})
-        self.aliases.note_elements([(slot.place, ends[slot.place.key]) for slot in self.slots.values()])
+        slots = [slot for key, slot in self.slots.items() if key in ends]
+        plain = [slot for slot in slots if slot.form is not None and slot.state is None]
+        with suppress(TracerError):  # in the form in which they will be carried they may be others
+            self.aliases.note_round({slot.place.key: numbers(slot.form, ends[slot.place.key]) for slot in plain})
+        self.aliases.note_elements([(slot.place, ends[slot.place.key]) for slot in slots])
 
     def _carry_growing(self, *keys: Any) -> None:
         """Lists to which rounds append are carried, as they are read in the loop, or that is left early."""

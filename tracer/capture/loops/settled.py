@@ -27,7 +27,6 @@ Inner = dict[tuple, tuple["Settled", list[Callable]]]
 
 _OWN = __name__.partition("capture")[0]
 
-
 # The variable whose container or object a place is of, and which place of it: its contents, an item, an attribute.
 Path = tuple[str, type[Place], Any]
 
@@ -110,15 +109,20 @@ def settled_before(trace: Trace, body: Callable, is_trial: bool = False) -> Sett
 
 
 def _identity(body: Callable) -> tuple:
-    """What says that a loop has this body when it is recorded again; one of phlox's own is made anew then."""
-    if not (body.__module__ or "").startswith(_OWN):
+    """What says that a loop has this body when it is recorded again; one of this package's own is made anew then."""
+    if not _is_own(body):
         return body.__code__, *map(id, body.__closure__ or ())
-    parts = [
-        _identity(value) if isinstance(value, FunctionType) else id(value)
-        for value in _variables(body).values()
-        if isinstance(value, (FunctionType, list, dict, set))
-    ]
-    return body.__code__, *parts
+    holds = _variables(body).values()
+    functions = [one for one in holds if isinstance(one, FunctionType)]
+    return (
+        body.__code__,
+        *[one.__code__ if _is_own(one) else _identity(one) for one in functions],
+        *[id(one) for one in holds if isinstance(one, (list, dict, set))],
+    )
+
+
+def _is_own(function: Callable) -> bool:
+    return (function.__module__ or "").startswith(_OWN)
 
 
 def begin_loops(trace: Trace, inner: Inner) -> None:
