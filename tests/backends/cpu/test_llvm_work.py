@@ -118,6 +118,8 @@ def test_interrupts_anywhere_leave_nothing_half_done(function, expected):
 
         def count_calls(frame, event, argument):
             nonlocal count
+            if event == "c_call":  # no handler runs in front of these, as of the one that ends a `with` statement
+                return
             count += 1
             if count == limit:
                 sys.setprofile(None)
