@@ -60,6 +60,8 @@ class Program:
         self.characters: Any = None  # for capture/texts/characters.py
         self.used_texts: dict[Any, Any] = {}  # for capture/texts/shared.py
         self.used_again: set[Any] = set()  # the places of those of these that are used once more
+        self.written_elements: dict[Any, Any] = {}  # for capture/lists/text_ranks.py
+        self.ranks_of_texts: dict[Any, Any] = {}
         self.settled_lists: dict[tuple[int, ...], Any] = {}  # by the ids of their elements (capture/lists/known_lists.py)
         self.growing_tables: dict[int, Any] = {}  # by the ids of the containers of their lists (capture/lists/growing.py)
         self.puts_lists_into_dicts = False

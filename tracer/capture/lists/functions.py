@@ -56,7 +56,7 @@ from .runs import (
     settled,
     type_of_items,
 )
-from .text_ranks import ranked, written
+from .text_ranks import ranked, written, written_natively
 
 
 def _array(run: Run, column: hlo.Instruction) -> TracedArray:
@@ -74,7 +74,7 @@ def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[A
     """What ``sorted`` makes of these elements."""
     if type_of_items(items) is None:
         return []
-    items = written(items) if key is None else items
+    items = written(items) if key is None else written_natively(items)
     keys = items if key is None else keys_of(items, key)
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
@@ -163,6 +163,7 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         return choose(is_there, lambda: extreme(name, items, key, {}), lambda: default["default"])
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
+    items = items if key is None else written_natively(items)
     values = items if key is None else keys_of(items, key)
     if _compare_themselves(type_of_items(values).structure):
         best = orderings.position_of_least if name == "min" else orderings.position_of_greatest

@@ -33,6 +33,7 @@ from .parts import Elements, maker_of, parts_of, parts_of_row
 from .records import finished_dict
 from .references import keys_in, row_behind, row_of
 from .runs import Run, is_open_list
+from .text_ranks import written_elements
 
 # Lists of so many numbers that are an array of the program are made of that.
 _LONG = 16
@@ -73,7 +74,10 @@ register_maker(ContainerResult, lambda making: making)
 
 def with_written_texts(tree: Any, is_kept: Callable[[Any], bool]) -> Any:
     """The tree with texts among the program's characters where that is better than to make them by Python."""
-    leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or type(value) is Deferred)
+    leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or type(value) in (Deferred, Run))
+    for leaf in leaves:
+        if type(leaf) is Run and not is_kept(leaf):
+            written_elements(leaf)  # before any text that lies there is a result; a list stays the one that it is
     found = [_written(leaf) if type(leaf) is Deferred and not is_kept(leaf) else leaf for leaf in leaves]
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
 
@@ -182,7 +186,7 @@ def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> ContainerRe
     parts: list[Any] = []
     pieces: list[Elements | None] = []
     for item in items:
-        arrays, elements = parts_of(item) if type(item) is Run else ([with_results(item)], None)
+        arrays, elements = parts_of(written_elements(item)) if type(item) is Run else ([with_results(item)], None)
         parts += arrays
         pieces.append(elements)
     return ContainerResult(parts, Making(make, tuple(pieces)))

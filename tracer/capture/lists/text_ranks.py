@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from .... import hlo
+from ...calls.text_calls import form_of_float
 from ...control_flow.bodies import ValueType
 from ...control_flow.loops import while_loop
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ..texts.characters import below, text_at
-from ..texts.deferred import Deferred, is_text
-from ..texts.reading import is_less, next_one, plain
+from ..texts.deferred import Deferred, FString, WrittenText, is_text
+from ..texts.reading import is_integer, is_less, needs_no_host, next_one, plain
+from ..texts.writing import written as written_text
 from .access import with_texts_alone
 from .elements import ElementType, LeafForm, element_type, row_of
 from .runs import Run, element, empty, instruction_of, instructions, made, number_of, plus, settled, type_of_items
 
 Instruction = hlo.Instruction
 _RANK = ValueType(hlo.Shape(hlo.S64), True, True)
+_FEW = 2  # texts that Python makes as fast
+_FORM_OF_INTEGER = re.compile(r"(?:[<>^](?!0)|0)?\d{0,4}d?")
 
 
 def _holds_made_texts(structure: Any) -> bool:
@@ -38,6 +43,18 @@ def written(items: Sequence[Any]) -> list[Any]:
     if not _holds_made_texts(type_of_items(items).structure):
         return list(items)
     return [_rewritten(settled(items))]
+
+
+def written_natively(items: Sequence[Any]) -> list[Any]:
+    """As `written` where no Python is needed for that, so that who takes the texts apart does not write each anew."""
+    if not _holds_made_texts(type_of_items(items).structure):
+        return list(items)
+    run = settled(items)
+    return [_rewritten(run)] if _need_no_host(run, is_plain=True) else list(items)
+
+
+def _need_no_host(run: Run, is_plain: bool) -> bool:
+    return all(needs_no_host(text, is_plain) for text in _texts_in(run))
 
 
 def in_groups(items: Sequence[Any]) -> list[Any]:
@@ -69,15 +86,81 @@ def _with_texts(value: Any, write: Callable[[Any], Any]) -> Any:
     return pytree.unflatten(structure, [write(leaf) if is_text(leaf) else leaf for leaf in leaves])
 
 
-def _rewritten(run: Run) -> Run:
+def written_elements(run: Run) -> Run:
+    """The elements as a call returns them, with the texts that native code makes among the characters: Python is slower."""
+    is_asked = run.form.capacity > _FEW or require_trace().program.characters is not None
+    if not is_asked or run.form.key_columns is not None or not _holds_made_texts(run.form.structure):
+        return run
+    if not _are_values(run.form.structure):  # lists and objects stay the ones that they are
+        return run
+    if _need_no_host(run, is_plain=True):
+        return _rewritten(run)
+    are_native = all(map(_is_shown_by_native_code, _texts_in(run))) and _need_no_host(run, is_plain=False)
+    return _rewritten(run, is_plain=False) if are_native else run
+
+
+def _are_values(structure: Any) -> bool:
+    """Whether such elements are texts, numbers, and tuples of these."""
+    if structure is pytree.LEAF:
+        return True
+    kind, _, children = structure
+    return issubclass(kind, Deferred) or issubclass(kind, tuple) and all(map(_are_values, children))
+
+
+def _texts_in(run: Run) -> list[Any]:
+    return [leaf for leaf in pytree.flatten(element(run, 0), is_text)[0] if is_text(leaf)]
+
+
+def _is_shown_by_native_code(text: Any) -> bool:
+    """Whether no number in the text has a format for which the call asks Python."""
+    if type(text) is not Deferred:
+        return True
+    if type(text.function) is FString:
+        numbers = [part for part in text.values if type(part) is tuple]
+        for (value, specification), conversion in zip(numbers, text.function.conversions):
+            if isinstance(value, TracedArray) and not _has_native_format(value, specification, conversion):
+                return False
+    return all(map(_is_shown_by_native_code, filter(is_text, pytree.flatten(text.values, is_text)[0])))
+
+
+def _has_native_format(value: TracedArray, specification: Any, conversion: int) -> bool:
+    if specification == "" and (is_integer(value) or value.element_type is hlo.F64):
+        return conversion in (-1, ord("s")) or value.weak_type and conversion == ord("r")
+    if is_integer(value):
+        return conversion == -1 and type(specification) is str and _FORM_OF_INTEGER.fullmatch(specification) is not None
+    return value.element_type is hlo.F64 and form_of_float(conversion, specification, value.weak_type) is not None
+
+
+def _rewritten(run: Run, is_plain: bool = True) -> Run:
+    """The run with texts among the characters; the same where it is asked for once more."""
+    trace = require_trace()
+    made_before = trace.program.written_elements
+    place = trace, *instructions(run), *[_known_by(number) for number in (run.length, run.start)]
+    for form, found_plain, found in made_before.get(place, ()):
+        if form is run.form and (found_plain or not is_plain):
+            return found
+    found = _rewritten_now(run, is_plain)
+    made_before.setdefault(place, []).append((run.form, is_plain, found))
+    return found
+
+
+def _known_by(number: Any) -> Any:
+    return number.recorded(require_trace()) if isinstance(number, TracedArray) else number
+
+
+def _written(text: Any) -> WrittenText:
+    return written_text(text, is_plain=False)
+
+
+def _rewritten_now(run: Run, is_plain: bool) -> Run:
     """The run with texts among the characters, a round for each element."""
     zero = hlo.constant(np.int64(0))
-    kind = element_type(_with_texts(element(run, 0), lambda text: text_at(zero, zero)))
+    kind = element_type(_with_texts(element(run, 0), lambda text: text_at(zero, zero, is_plain)))
     count = number_of(instruction_of(run.length))
 
     def one(state: tuple[TracedArray, ...]) -> tuple[TracedArray, ...]:
         place, *columns = state
-        row = row_of(_with_texts(element(run, place), plain), kind)
+        row = row_of(_with_texts(element(run, place), plain if is_plain else _written), kind)
         found = []
         for column, part in zip(columns, row):
             base = column.instruction(require_trace())
@@ -142,6 +225,14 @@ def _least(first: TracedArray, second: TracedArray) -> TracedArray:
 
 def _ranks(places: Instruction, length: Instruction) -> Instruction:
     """places: where each text begins, and how long it is, s64[rows, 2]."""
+    trace = require_trace()
+    found = trace.program.ranks_of_texts.get((trace, places, length))
+    if found is None:
+        found = trace.program.ranks_of_texts[trace, places, length] = _ranks_now(places, length)
+    return found
+
+
+def _ranks_now(places: Instruction, length: Instruction) -> Instruction:
     texts, count = _array(places), number_of(length)
     rows = places.shape.dimensions[0]
 
