@@ -148,10 +148,25 @@ def keys_of_other_texts(x):
     return sorted(pairs, key=lambda pair: pair[1]), sorted(pairs), max(pairs, key=lambda pair: pair[0]), pairs
 
 
+def some_of_few(x):
+    lines, others = ["first"], []
+    for k, v in enumerate(x[:5]):
+        if v % 3:
+            lines.append(f"{k}: {v}")
+        if v % 2:
+            others.append((f"{v:>7}", v / 2 if k > 2 else int(v)))
+            others.append((f"{v}", k))
+        else:
+            lines.append(f"{v}")
+        if v == 301:
+            lines.append("fixed")
+    return lines, others, lines[1:], [lines]
+
+
 FUNCTIONS = [
-    lines_of, floats, floats_of_python, many_formats, small_numbers, not_by_native_code, beside_others, twice_in_the_result,
-    longer_between_two_questions, changed_between_two_questions, asked_on_one_side, asked_in_each_round, in_orders_of_their_own,
-    keys_of_other_texts, beside_values_of_several_kinds, with_lists, printed_between,
+    some_of_few, lines_of, floats, floats_of_python, many_formats, small_numbers, not_by_native_code, beside_others,
+    twice_in_the_result, longer_between_two_questions, changed_between_two_questions, asked_on_one_side, asked_in_each_round,
+    in_orders_of_their_own, keys_of_other_texts, beside_values_of_several_kinds, with_lists, printed_between,
 ]  # fmt: skip
 
 

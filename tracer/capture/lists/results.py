@@ -33,7 +33,7 @@ from .parts import Elements, maker_of, parts_of, parts_of_row
 from .records import finished_dict
 from .references import keys_in, row_behind, row_of
 from .runs import Run, is_open_list
-from .text_ranks import written_elements
+from .text_ranks import written_items
 
 # Lists of so many numbers that are an array of the program are made of that.
 _LONG = 16
@@ -74,10 +74,10 @@ register_maker(ContainerResult, lambda making: making)
 
 def with_written_texts(tree: Any, is_kept: Callable[[Any], bool]) -> Any:
     """The tree with texts among the program's characters where that is better than to make them by Python."""
-    leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or type(value) in (Deferred, Run))
-    for leaf in leaves:
-        if type(leaf) is Run and not is_kept(leaf):
-            written_elements(leaf)  # before any text that lies there is a result; a list stays the one that it is
+    for leaf in pytree.flatten(tree, lambda value: is_kept(value) or is_open_list(value))[0]:
+        if is_open_list(leaf) and not is_kept(leaf) and row_behind(leaf) is None:
+            written_items(items_of(leaf))  # before any text that lies there is a result; a list stays the one that it is
+    leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or type(value) is Deferred)
     found = [_written(leaf) if type(leaf) is Deferred and not is_kept(leaf) else leaf for leaf in leaves]
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
 
@@ -185,8 +185,8 @@ def _numpy_numbers(arrays: list[np.ndarray]) -> list[Any]:
 def _result_of(items: Sequence[Any], make: Callable[[list], Any]) -> ContainerResult:
     parts: list[Any] = []
     pieces: list[Elements | None] = []
-    for item in items:
-        arrays, elements = parts_of(written_elements(item)) if type(item) is Run else ([with_results(item)], None)
+    for item in written_items(items):
+        arrays, elements = parts_of(item) if type(item) is Run else ([with_results(item)], None)
         parts += arrays
         pieces.append(elements)
     return ContainerResult(parts, Making(make, tuple(pieces)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -84,6 +85,44 @@ def _is_text(structure: Any) -> bool:
 def _with_texts(value: Any, write: Callable[[Any], Any]) -> Any:
     leaves, structure = pytree.flatten(value, is_text)
     return pytree.unflatten(structure, [write(leaf) if is_text(leaf) else leaf for leaf in leaves])
+
+
+def written_items(items: Sequence[Any]) -> list[Any]:
+    """The items of a list as a call returns them: those that may be there, side by side, are written as one run."""
+    found: list[Any] = []
+    for form, group in itertools.groupby(items, _form_of_few):
+        runs = list(group)
+        found += map(_written_if_run, runs) if form is None or len(runs) <= _FEW else [written_elements(_together(runs))]
+    return found
+
+
+def _form_of_few(item: Any) -> Any:
+    """The form of a run that is a part of a list of texts, None of anything else."""
+    if type(item) is not Run or item.form.capacity != 1 or item.form.place is not None or item.form.key_columns is not None:
+        return None
+    structure = item.form.structure
+    if not _holds_made_texts(structure) or not _are_values(structure):
+        return None
+    return structure, tuple([replace(leaf, constants=()) for leaf in item.form.leaves]), item.type.numbers
+
+
+def _written_if_run(item: Any) -> Any:
+    return written_elements(item) if type(item) is Run else item
+
+
+def _together(runs: Sequence[Run]) -> Run:
+    trace = require_trace()
+    place = (
+        trace,
+        "together",
+        *[part for run in runs for part in (*instructions(run), _known_by(run.length), _known_by(run.start))],
+    )
+    for former, found in trace.program.written_elements.get(place, ()):
+        if all(one.form is other.form for one, other in zip(former, runs)):
+            return found
+    found = settled(runs)
+    trace.program.written_elements.setdefault(place, []).append((runs, found))
+    return found
 
 
 def written_elements(run: Run) -> Run:
