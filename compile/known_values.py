@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ..hlo import ELEMENT_TYPES, Instruction
+from ..hlo import PRED, Instruction
+from ..hlo.operation import ELEMENTWISE
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "EQ": operator.eq, "NE": operator.ne, "LT": operator.lt, "LE": operator.le, "GT": operator.gt, "GE": operator.ge,
@@ -26,7 +27,7 @@ def known_value(instruction: Instruction, parameters: Mapping[int, Any]) -> Any:
         return parameters.get(instruction.attributes["number"])
     if opcode == "constant":
         return instruction.attributes["literal"]
-    if opcode not in ("compare", "and", "or", "not", "select"):
+    if ELEMENTWISE not in instruction.operation.traits:
         return None
     values = [known_value(operand, parameters) for operand in operands]
     if opcode == "compare":
@@ -34,10 +35,12 @@ def known_value(instruction: Instruction, parameters: Mapping[int, Any]) -> Any:
     if opcode == "select":
         predicate, inside, otherwise = values
         return None if predicate is None else inside if predicate else otherwise
-    if instruction.shape.element_type is not ELEMENT_TYPES["pred"]:
+    if instruction.shape.element_type is not PRED:
         return None
     if opcode == "not":
         return None if values[0] is None else not values[0]
+    if opcode not in ("and", "or"):
+        return None
     deciding = opcode == "or"
     if any(value is not None and bool(value) is deciding for value in values):
         return deciding
