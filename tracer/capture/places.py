@@ -187,6 +187,7 @@ class Journal(dict[Any, tuple[Place, Any]]):
     def __init__(self, stays: bool) -> None:
         super().__init__()
         self.made: dict[int, Any] = {}
+        self.put_together: dict[int, Any] = {}  # the same of containers by which loops stand for others; theirs are
         self.watched: set[int] = set()  # those of which it is noted what they hold before they are changed again
         self.changed_again: dict[Any, tuple[Place, Any]] = {}
         self.unreadable: list[tuple[Any, Any]] = []  # containers, with what they held before nobody might read them
@@ -364,9 +365,9 @@ def note_all_made(value: Any) -> None:
 
 
 def note_put_together(value: Any) -> None:
-    """To be called with a container that stands for one that a loop carries: it is none from before the journal's begin."""
+    """To be called with a container that a loop has put together, to stand for one that it carries."""
     if _journals.open:
-        _journals.open[-1].made[id(value)] = value
+        _journals.open[-1].put_together[id(value)] = value
 
 
 @contextmanager
@@ -381,6 +382,7 @@ def journal(stays: bool = False) -> Iterator[Journal]:
         if _journals.open:
             outer = _journals.open[-1]
             outer.made.update(entries.made)
+            outer.put_together.update(entries.put_together)
             outer.unreadable += entries.unreadable
             if not entries.is_of_trace:
                 outer.changed_again = {**entries.changed_again, **outer.changed_again}

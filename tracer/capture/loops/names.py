@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...recording.current_trace import current_trace
+from ..lists.references import row_behind
 from ..origins import (
     Origin,
     Path,
@@ -18,7 +20,7 @@ from ..origins import (
     others_of,
     refuse_former,
 )
-from ..places import Contents, Journal, Place, is_noted_made, note_put_together
+from ..places import Contents, Journal, LocalName, Place, is_noted_made, note_put_together
 
 # The key of a slot, and the way to a container in what it holds.
 ContainerPlace = tuple[Any, Path]
@@ -59,7 +61,7 @@ class LoopNames:
             note_carried(held)
         for key, one in _found(place, held):
             self._entered[key] = one
-            if id(one) not in self._met_before:
+            if isinstance(place, LocalName) and self._is_put_together(one):
                 note_put_together(one)
             note_origins(one, self._before.get(key, {}).values())
 
@@ -81,7 +83,7 @@ class LoopNames:
             for other in (one, *others_of(one)):
                 if id(other) in entered:
                     before |= self._before.get(entered[id(other)], {})
-                elif id(other) in entries.made:
+                elif id(other) in entries.made or id(other) in entries.put_together:
                     continue
                 elif id(other) in self._met_before or is_noted_made(other) or self._is_met_again(other):
                     before |= origins_of(other)
@@ -101,6 +103,12 @@ class LoopNames:
                 missing = True
         self._ends_unreadable = any(map(is_unreadable, found.values()))
         return missing
+
+    def _is_put_together(self, one: Any) -> bool:
+        """Whether this is a list or a dict that nobody has made or handed over: the loop has, to stand for one."""
+        is_known = id(one) in self._met_before or is_noted_made(one) or row_behind(one) is not None
+        containers = current_trace().program.surroundings.containers
+        return isinstance(one, (list, dict)) and not is_known and containers.path_of(one) is None
 
     def _is_met_again(self, one: Any) -> bool:
         """Not all say that they have been made; one from before the loop is the same one when a round is recorded again."""
