@@ -317,3 +317,31 @@ def _require_same_or_refused(traced, function, *args):
     except TracerError:
         return
     assert _leaves(found) == _leaves(function(*args))
+
+
+def recorded_again_and_again(x, places):
+    """Four loops, of which the innermost finds state for all, while a name goes from one list to another."""
+    groups, table, found = {}, [[0, 1], [2, 3]], np.zeros(3)
+    current, first, best, last, out, count = [1, 2], [3, 4], 0, None, [], 0
+    pair = (0, 1)
+    for i, y in enumerate(x):
+        found[i % 3] += 0.5
+        for j, y in enumerate(x):  # noqa: B007, it has the name twice
+            current = first
+            for m in range(20):
+                row = table[1]
+                for n in places:
+                    if out:
+                        count += 1
+                    else:
+                        groups.setdefault(0, []).append(best)
+                    best = x[(n * m) % len(x)]
+                    if last is None:
+                        current = table[1]
+                        pair = (n, j)
+    return found, len(groups[0]), current, best, pair, row, count, y
+
+
+def test_a_round_that_is_recorded_again_begins_with_what_was_there():
+    x, places = np.array([0.5, 2.0, 1.25, 3.0]), np.array([1, 0, 2])
+    assert repr(jit(recorded_again_and_again)(x, places)) == repr(recorded_again_and_again(x, places))
