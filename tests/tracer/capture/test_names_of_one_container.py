@@ -1,5 +1,7 @@
 """Two names hold one container, and a branch or a round gives one of them another: no value that is read is outdated."""
 
+import itertools
+
 import numpy as np
 import pytest
 from phlox import TracerError, jit
@@ -345,3 +347,77 @@ def recorded_again_and_again(x, places):
 def test_a_round_that_is_recorded_again_begins_with_what_was_there():
     x, places = np.array([0.5, 2.0, 1.25, 3.0]), np.array([1, 0, 2])
     assert repr(jit(recorded_again_and_again)(x, places)) == repr(recorded_again_and_again(x, places))
+
+
+def gone_over(row, table, n, count):
+    for v in row:
+        count = count * 3 + v
+        for m in range(n):
+            count += table[(n * m) % 3][0]
+    return count
+
+
+def gone_over_with_numbers(row, table, n, count):
+    for p, v in enumerate(row):
+        count = count * 3 + v + p
+        for m in range(n):
+            count += table[(n * m) % 3][0]
+    return count
+
+
+def gone_over_together(row, table, n, count):
+    for v, w in zip(row, table[2]):
+        count = count * 3 + v + w
+        for m in range(n):
+            table[(n * m) % 3][0] += 1
+    return count
+
+
+def gone_over_in_pairs(row, table, n, count):
+    for v, w in itertools.pairwise(row):
+        count = count * 3 + v + w
+        for m in range(n):
+            count += table[(n * m) % 3][0]
+    return count
+
+
+def asked_one_by_one(row, table, n, count):
+    items = iter(row)
+    first = next(items)
+    for m in range(n):
+        count += table[(n * m) % 3][0]
+    return first, next(items, None), next(items, None), next(items, "end"), count
+
+
+def grown_while_gone_over(row, table, n, count):
+    for v in row:
+        count = count * 3 + v
+        for m in range(n):
+            if len(table[(n + m) % 3]) < 5:
+                table[(n + m) % 3].append(7)
+    return count
+
+
+def gone_over_lazily(row, table, n, count):
+    for v in map(lambda one: one * 2, (one + 1 for one in row)):
+        count = count * 3 + v
+        for m in range(n):
+            count += table[(n * m) % 3][0]
+    return count
+
+
+@pytest.mark.parametrize(
+    "go",
+    [
+        gone_over, gone_over_with_numbers, gone_over_together, gone_over_in_pairs, asked_one_by_one, grown_while_gone_over,
+        gone_over_lazily,
+    ],
+)  # fmt: skip
+def test_a_list_that_a_round_puts_into_a_table_is_gone_over_to_its_end(go):
+    def whole(n):
+        table = [[0, 1, 2], [2, 3, 4], [4, 5, 6]]
+        return go(table[0], table, n, 0), table
+
+    jitted = jit(whole)
+    for n in (3, 4, 3):
+        assert _leaves(jitted(n)) == _leaves(whole(n))

@@ -48,6 +48,7 @@ from ..loops.iteration import (
     Zip,
     is_captured,
     is_of_open_length,
+    items_for_python,
     rows_of,
 )
 from ..loops.stacked_rows import whole_array
@@ -117,7 +118,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
             ListRows(one) if part is None and isinstance(one, (list, tuple)) else part for part, one in zip(parts, iterables)
         ]
     if None in parts or not any(map(is_captured, iterables)) and not all(part.length > 8 for part in parts):
-        made = zip(*iterables, strict=strict)
+        made = zip(*map(items_for_python, iterables), strict=strict)
         places.note_made(made)
         return made
     made = Zip(parts)
@@ -132,7 +133,7 @@ def enumerate_(iterable: Any, start: int = 0) -> Any:
         return numbered(iterable, start)
     rows = rows_of(iterable)
     if rows is None:
-        return enumerate(iterable, start)
+        return enumerate(items_for_python(iterable), start)
     made = Enumerate(rows, start)
     return made if rows.of_python is None else made.asked_by_python(lambda: enumerate(iterable, start))
 

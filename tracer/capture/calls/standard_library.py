@@ -32,7 +32,7 @@ from ..library import bisection, enums, heaps, iterators, orderings
 from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
-from ..loops.iteration import Lazy, Rows, is_captured, rows_of
+from ..loops.iteration import Lazy, Rows, is_captured, items_for_python, rows_of
 from .dispatch import call
 from .meanings import MEANINGS, TAKE_MAYBES, implements
 
@@ -162,7 +162,7 @@ def iter_(iterable: Any, *sentinel: Any) -> Any:
     is_asked = not sentinel and made_iterators.are_iterators_asked()
     if is_open or is_asked and not isinstance(iterable, (Iterator, TracedGenerator, Lazy)):
         return call(iterators.Iterating, _sequence(iterable))
-    return iter(begun(iterable), *sentinel)
+    return iter(begun(iterable) if sentinel else items_for_python(begun(iterable)), *sentinel)
 
 
 @implements(itertools.cycle)
@@ -182,7 +182,9 @@ def count(start: Any = 0, step: Any = 1) -> Any:
 def pairwise(iterable: Any, /) -> Any:
     if isinstance(iterable, TracedGenerator):
         return call(iterators.pairwise_of, iterable)
-    return call(iterators.pairwise, _sequence(iterable)) if _is_traced(iterable) else itertools.pairwise(iterable)
+    if _is_traced(iterable):
+        return call(iterators.pairwise, _sequence(iterable))
+    return itertools.pairwise(items_for_python(iterable))
 
 
 _COMBINATIONS = {1: iterators.single_combinations, 2: iterators.pairs, 3: iterators.triples}

@@ -24,6 +24,7 @@ from .. import made_iterators, places
 from ..entries import has_open_keys
 from ..lists.access import item_of
 from ..lists.elements import are_alike
+from ..lists.references import row_of
 from ..lists.runs import Run, is_open_list, length_of, plus, require_read
 from ..lists.tables import reference
 from .stacked_rows import Columns, columns_of
@@ -259,19 +260,41 @@ class ListItems:
         return self
 
     def __next__(self) -> Any:
-        if self.position >= len(self.holder) or self.rest is not None:
-            raise StopIteration
-        if current_trace().program.has_open_lists:
+        if self.rest is None and current_trace().program.has_open_lists:
             self._stop_at_run()
+        if self.rest is not None or self.position >= len(self.holder):
+            raise StopIteration
         self.position += 1
         return self.holder[self.position - 1]
 
     def _stop_at_run(self) -> None:
         items = self.holder[: self.position + 1]
         require_read(items)
-        if any(type(item) is Run for item in items):
+        # A round may have put its elements into a table.
+        if row_of(self.holder) is not None or any(type(item) is Run for item in items):
             self.rest = ListRows(self.holder, self.position)
+
+
+class ItemsForPython(ListItems):
+    """The same for whoever asks for one element after the other, as ``zip`` and ``enumerate`` do, and cannot go over a rest."""
+
+    def __next__(self) -> Any:
+        if not current_trace().program.has_open_lists or not is_open_list(self.holder):
+            return super().__next__()
+        length = length_of(self.holder)
+        if not isinstance(length, int):
+            raise CarryTypeError(
+                "a list gets a length that the program decides while something goes over it. Fix: go over a copy (list(...))"
+            )
+        if self.position >= length:
             raise StopIteration
+        self.position += 1
+        return item_of(self.holder, self.position - 1)
+
+
+def items_for_python(iterable: Any) -> Any:
+    """What asks a list for its elements as they are then; anything else as it is."""
+    return ItemsForPython(iterable) if type(iterable) is list and current_trace() is not None else iterable
 
 
 class Once(Rows):

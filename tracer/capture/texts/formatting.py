@@ -66,7 +66,9 @@ _MOST_PLACES = 9999
 
 def padded(shown: Deferred, name: str, places: Any) -> Deferred | None:
     """``f"{number}".rjust(places)`` and the like as ``f"{number:>places}"``, None for other texts."""
-    if type(shown.function) is not FString or len(shown.values) != 1 or type(shown.values[0]) is not tuple:
+    if type(shown) is not Deferred or type(shown.function) is not FString:
+        return None
+    if len(shown.values) != 1 or type(shown.values[0]) is not tuple:
         return None
     (value, specification), (conversion,) = shown.values[0], shown.function.conversions
     found = _UNPADDED.fullmatch(specification) if type(specification) is str else None
