@@ -15,7 +15,8 @@ from .places import Place, note, note_made
 
 
 def _is_iterator(value: Any) -> bool:
-    return type(value).__module__ in ("builtins", "itertools") and hasattr(type(value), "__next__")
+    kind = type(value)
+    return kind.__module__ in ("builtins", "itertools") and hasattr(kind, "__next__") or getattr(kind, "is_pythons", False)
 
 
 def note_iterator(value: Any) -> Any:

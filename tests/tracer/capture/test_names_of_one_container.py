@@ -421,3 +421,25 @@ def test_a_list_that_a_round_puts_into_a_table_is_gone_over_to_its_end(go):
     jitted = jit(whole)
     for n in (3, 4, 3):
         assert _leaves(jitted(n)) == _leaves(whole(n))
+
+
+def a_list_in_place_of_a_flag(x, n):
+    flag, out = False, [1.5]
+    for _ in range(n):
+        flag = out
+    out.append(x)
+    return flag
+
+
+def a_dict_in_place_of_a_number(x, n):
+    found, out = 0, {"a": 1.5}
+    for _ in range(n):
+        found = out
+    out["a"] += x
+    return found
+
+
+@pytest.mark.parametrize("function", [a_list_in_place_of_a_flag, a_dict_in_place_of_a_number])
+def test_what_was_no_container_before_a_loop_shows_changes_or_is_refused(function):
+    for n in (3, 40):
+        _require_same_or_refused(jit(function), function, 2.0, n)

@@ -278,6 +278,8 @@ class ListItems:
 class ItemsForPython(ListItems):
     """The same for whoever asks for one element after the other, as ``zip`` and ``enumerate`` do, and cannot go over a rest."""
 
+    is_pythons = True  # it stands for a list's iterator, which nobody can put back
+
     def __next__(self) -> Any:
         if not current_trace().program.has_open_lists or not is_open_list(self.holder):
             return super().__next__()

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ...recording.current_trace import current_trace
+from ..choices import Choice
 from ..lists.references import row_behind
 from ..origins import (
     Origin,
@@ -52,7 +53,7 @@ class LoopNames:
     def note_initial(self, place: Place, initial: Any) -> None:
         """A slot holds this when the first round begins."""
         for key, one in _found(place, initial):
-            self._before.setdefault(key, {}).update(origins_of(one))
+            self._before.setdefault(_spot(key), {}).update(origins_of(one))
             self._met_before |= {id(other): other for other in (one, *others_of(one))}
 
     def enter(self, place: Place, held: Any) -> None:
@@ -63,13 +64,14 @@ class LoopNames:
             self._entered[key] = one
             if isinstance(place, LocalName) and self._is_put_together(one):
                 note_put_together(one)
-            note_origins(one, self._before.get(key, {}).values())
+            note_origins(one, self._before.get(_spot(key), {}).values())
 
     def separate(self) -> None:
         """To be called behind `enter` of all slots."""
         for places, origin in self._common.items():
-            for key in places & self._entered.keys():
-                note_origins(self._entered[key], (origin,))
+            for key, one in self._entered.items():
+                if _spot(key) in places:
+                    note_origins(one, (origin,))
         for holder in self._unreadable.values():
             make_unreadable(holder)
 
@@ -82,7 +84,7 @@ class LoopNames:
             before = {}
             for other in (one, *others_of(one)):
                 if id(other) in entered:
-                    before |= self._before.get(entered[id(other)], {})
+                    before |= self._before.get(_spot(entered[id(other)]), {})
                 elif id(other) in entries.made or id(other) in entries.put_together:
                     continue
                 elif id(other) in self._met_before or is_noted_made(other) or self._is_met_again(other):
@@ -90,9 +92,9 @@ class LoopNames:
                 elif key not in self._looked_at:
                     self._looked_at.add(key)
                     missing = True
-            missing |= self._gained(key, before)
+            missing |= self._gained(_spot(key), before)
             for origin in origins_of(one):
-                holding.setdefault(origin, []).append(key)
+                holding.setdefault(origin, []).append(_spot(key))
         for places in map(frozenset, holding.values()):
             if len(places) > 1 and places not in self._common:
                 self._common[places] = Origin()
@@ -114,11 +116,11 @@ class LoopNames:
         """Not all say that they have been made; one from before the loop is the same one when a round is recorded again."""
         return self._met.setdefault(id(one), (one, self._round))[1] != self._round
 
-    def _gained(self, key: ContainerPlace, before: dict[int, Any]) -> bool:
-        known = self._before.setdefault(key, {})
-        if before.keys() <= known.keys() or self._gains.get(key, 0) == _MOST_GAINS:
+    def _gained(self, spot: ContainerPlace, before: dict[int, Any]) -> bool:
+        known = self._before.setdefault(spot, {})
+        if before.keys() <= known.keys() or self._gains.get(spot, 0) == _MOST_GAINS:
             return False
-        self._gains[key] = self._gains.get(key, 0) + 1
+        self._gains[spot] = self._gains.get(spot, 0) + 1
         known.update(before)
         return True
 
@@ -126,6 +128,12 @@ class LoopNames:
         """Raises TracerError where a slot holds what nobody may read behind a round."""
         if self._ends_unreadable:
             refuse_former()
+
+
+def _spot(key: ContainerPlace) -> ContainerPlace:
+    """Where a container is, whichever of several the place holds: at first it may hold a number, and one of two things then."""
+    place, path = key
+    return place, tuple([step for step in path if not (type(step) is tuple and step and step[0] is Choice)])
 
 
 def _found(place: Place, value: Any) -> Iterator[tuple[ContainerPlace, Any]]:
