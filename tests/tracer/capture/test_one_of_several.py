@@ -130,3 +130,47 @@ def test_results_that_are_one_object():
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_one_of_several(function):
     check(function, CALLS)
+
+
+def read_where_it_holds_any(x):
+    """Two lists that stay empty: what reads them is traced before anything says of which type their elements are."""
+    first, second, total = [], [], 0
+    for v in x:
+        one, other = (first, second) if v % 3 else (second, first)
+        while other and other[0] < v:
+            total += other[-1] + other.pop()
+        for item in one:
+            total += item
+    return total
+
+
+def caught(x):
+    first, second, total = [], [], 0
+    for v in x:
+        one, other = (first, second) if v % 3 else (second, first)
+        try:
+            total += other[0] - len(one)
+        except IndexError:
+            total += 2
+    return total
+
+
+@pytest.mark.parametrize("function", [read_where_it_holds_any, caught])
+def test_lists_that_stay_empty(function):
+    check(function, CALLS)
+    lowered = [phlox.jit(function).lower(np.arange(count)) for count in (40, 80)]
+    sizes = [sum(len(computation.instructions) for computation in one.module.computations()) for one in lowered]
+    assert sizes[0] == sizes[1]
+
+
+def test_lists_that_stay_empty_have_no_elements():
+    @phlox.jit
+    def first_of_other(x):
+        first, second, total = [], [], 0
+        for v in x:
+            one, other = (first, second) if v % 3 else (second, first)
+            total += other[0] - len(one)
+        return total
+
+    with pytest.raises(IndexError, match="^list index out of range$"):
+        first_of_other(np.arange(40))

@@ -243,7 +243,9 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
 
 
 def element_at(row: Row, position: Any) -> Any:
-    """The element at a position that is in range."""
+    """The element at a position that is in range; where nothing has been put into the table's lists, none is."""
+    if row.table.kind is None:
+        raise IndexError("list index out of range")
     return _read(row, position, row.table.kind, 0)
 
 
