@@ -120,6 +120,7 @@ class CapturedLoop:
         self.met: set[int] = set()  # lists that have met at one place
         self.shared: set[Any] = set()  # places of containers that rounds append, and that have several places
         self.settled = settled_before(outer, body)
+        self.is_round_whole = False
         self._begin()
 
     def _begin(self) -> None:
@@ -219,9 +220,11 @@ class CapturedLoop:
             resizes=not isinstance(length, int) or self.leaves_early or length > _FEW_ROUNDS,
         )  # fmt: skip
         loop.changing |= self.settled.changing
-        final = list(loop.run())
-        self.settled.note(slots, self.codes, loop.changing, self.aliases.elements)
-        return final
+        try:
+            return list(loop.run())
+        finally:
+            if self.is_round_whole:  # a trial may end with the While
+                self.settled.note(slots, self.codes, loop.changing, self.aliases.elements)
 
     @property
     def leaves_early(self) -> bool:
@@ -291,6 +294,7 @@ class CapturedLoop:
         return value if isinstance(value, TracedArray) else bool(value)
 
     def _round(self, slots: Sequence[Slot], state: list[Any]) -> Any:
+        self.is_round_whole = False
         begin_loops(current_trace(), self.settled.in_round)
         for place in self.growing.places():
             note(place)
@@ -367,6 +371,7 @@ class CapturedLoop:
             following += self._numbers(self.returned, value if returned is UNBOUND else returned)
         for slot in slots:
             following += carried_row(slot.form, rows[slot.place.key])
+        self.is_round_whole = True
         return tuple(following)
 
     def _settle(self, region: Region) -> None:

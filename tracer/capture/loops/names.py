@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ..choices import Choice
+from ..forms import is_around
 from ..lists.references import row_behind
 from ..origins import (
     Origin,
@@ -85,7 +87,7 @@ class LoopNames:
             for other in (one, *others_of(one)):
                 if id(other) in entered:
                     before |= self._before.get(_spot(entered[id(other)]), {})
-                elif id(other) in entries.made or id(other) in entries.put_together:
+                elif id(other) in entries.made or id(other) in entries.put_together or _is_of_round(other):
                     continue
                 elif id(other) in self._met_before or is_noted_made(other) or self._is_met_again(other):
                     before |= origins_of(other)
@@ -128,6 +130,13 @@ class LoopNames:
         """Raises TracerError where a slot holds what nobody may read behind a round."""
         if self._ends_unreadable:
             refuse_former()
+
+
+def _is_of_round(one: Any) -> bool:
+    """Whether this is a tuple that holds what the round computes: no display of a tuple says that it has been made."""
+    return isinstance(one, tuple) and any(
+        isinstance(part, TracedArray) and is_around(current_trace(), part.root_storage.trace) for part in one
+    )
 
 
 def _spot(key: ContainerPlace) -> ContainerPlace:
