@@ -1,15 +1,21 @@
 """Selected elements are moved together by one operation of its own, where they were by a running count and a scatter.
 
 The count says where each element goes. What lies behind the last selected one is unspecified once the size is set, and else
-what the scatter writes into.
+what the scatter writes into. What is computed of the elements of one array is computed of the selected ones.
 """
 
 from __future__ import annotations
 
-from ..hlo import S32, Computation, Instruction, Module, Shape, make_instruction, rebuild, scalar_computation
+import math
+
+from ..hlo import S32, Computation, Instruction, Module, Shape, make_instruction, post_order, rebuild, scalar_computation
+from ..hlo.operation import ELEMENTWISE
 from ..hlo.ops.known_calls import COMPRESS
 from .pass_manager import COMPACT_SELECTIONS, module_pass
 from .traversal import on_operands, transform_computations
+
+# As many operations on the elements of an array are looked through; and of this cost, where others need all that they compute.
+_MOST_OPERATIONS, _MOST_COST = 32, 10.0
 
 
 @module_pass(COMPACT_SELECTIONS)
@@ -36,10 +42,38 @@ def _compacted(computation: Computation) -> Computation:
         result = on_operands(instruction, operands)
         if (counts := _counts(result)) is None:
             return result
-        moved[instruction] = _compress(result)
+        moved[instruction] = _selected(result, users[instruction.operands[2]] == 1)
         return _with_rest(moved[instruction], _reduction(_mask_of_count(counts)), result.operands[0])
 
     return rebuild(computation, transform)
+
+
+def _computed_behind(mask: Instruction, values: Instruction, is_only_use: bool) -> Instruction:
+    """Before: ``compress(mask, sqrt(x) + 1)``. After: ``sqrt(compress(mask, x)) + 1``."""
+    array = _only_array(values, math.inf if is_only_use else _MOST_COST)
+    if array is None:
+        return _compress(mask, values)
+    behind = {array: _compress(mask, array)}
+    for operation in post_order(values, behind):
+        if operation.operands and operation.shape.rank and operation.opcode != "broadcast":
+            behind[operation] = operation.with_operands([behind.get(operand, operand) for operand in operation.operands])
+    return behind[values]
+
+
+def _only_array(values: Instruction, most_cost: float) -> Instruction | None:
+    """The array of whose elements, one by one, these are computed, and of nothing else but numbers, at this cost at most."""
+    operations, arrays, pending = set(), set(), [values]
+    while pending:
+        one = pending.pop()
+        if one.has_trait(ELEMENTWISE) and one.operands:
+            if len(operations) == _MOST_OPERATIONS:
+                return None
+            operations.add(one)
+            most_cost -= one.operation.cost
+            pending += [operand for operand in one.operands if operand not in operations and operand.shape.rank]
+        elif one.opcode != "broadcast" or one.operands[0].shape.rank:
+            arrays.add(one)
+    return arrays.pop() if operations and len(arrays) == 1 and most_cost >= 0 else None
 
 
 def _is_last_count(instruction: Instruction) -> bool:
@@ -142,9 +176,14 @@ def _with_rest(moved: Instruction, count: Instruction, rest: Instruction) -> Ins
     return make_instruction("select", (is_moved, moved, rest), source=moved.source)
 
 
-def _compress(scatter: Instruction) -> Instruction:
-    """The call that moves the selected elements, or the positions of these, together."""
+def _selected(scatter: Instruction, is_only_use: bool) -> Instruction:
+    """What a scatter moves together; is_only_use: of the values that it does so with."""
     places, values = scatter.operands[1:]
     mask = places.operands[0] if places.opcode == "select" else places.operands[1].operands[0]
+    return _computed_behind(mask, values, is_only_use)
+
+
+def _compress(mask: Instruction, values: Instruction) -> Instruction:
+    """The call that moves the selected elements, or the positions of these, together."""
     operands = (mask,) if values.opcode == "iota" and values.shape.element_type.name == "s64" else (mask, values)
-    return make_instruction("custom-call", operands, {"custom_call_target": COMPRESS}, values.shape, source=scatter.source)
+    return make_instruction("custom-call", operands, {"custom_call_target": COMPRESS}, values.shape, source=values.source)

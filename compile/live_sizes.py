@@ -18,7 +18,7 @@ import numpy as np
 from ..hlo import PRED, S32, S64, Computation, Instruction, Shape, leaves, make_instruction
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.shape import AnyShape
-from .fused_computations import result_roots
+from .fused_computations import as_computation, result_roots
 from .known_values import known_value
 
 # For each dimension the instruction that says how far it is needed; None where all of it is.
@@ -39,7 +39,6 @@ class Limit(NamedTuple):
 Limits = dict[int, Limit]
 
 _SIZES = (Shape(S32), Shape(S64))
-_SCALARS = (*_SIZES, Shape(PRED))
 _FALSE = make_instruction("constant", (), {"literal": np.bool_(False)})
 # Loop nests over fewer elements are not worth a loop of unknown length.
 _LEAST_ELEMENTS = 256
@@ -97,6 +96,9 @@ class _Needs:
         elif opcode == "fusion" and _is_followed(computation := instruction.attributes["calls"]):
             self._visit_fusion(instruction, computation)
             return
+        elif opcode == "scan" or opcode == "fusion" and _has_scan(instruction.attributes["calls"]):
+            self._visit_scan(instruction, as_computation(instruction) if opcode == "scan" else instruction.attributes["calls"])
+            return
         elif not instruction.shape.is_tuple and (opcode == "reduce" or _is_loop(instruction)):
             needs = _needs_of_operands(instruction, self._need_of(instruction), _unclamped)
             for operand, need in zip(instruction.operands, needs):
@@ -147,6 +149,43 @@ class _Needs:
                 inside[operand] = below if operand not in inside else _joined(inside[operand], below)
         if roots[0].opcode != "reduce":
             self._limit(fusion, roots[0].shape, whole)
+
+    def _visit_scan(self, instruction: Instruction, computation: Computation) -> None:
+        """Of a scan the steps in front of the size, where nobody needs what is carried behind the last one."""
+        outside = dict(zip(computation.parameters, instruction.operands))
+        sizes = {parameter: _unclamped(operand) for parameter, operand in outside.items()}
+        scan = next(one for one in computation.instructions if one.opcode == "scan")
+        shapes, carries = leaves(scan.shape), scan.attributes["num_carries"]
+        split, outputs = len(scan.operands) - carries, len(shapes) - carries
+        scanned = (scan.operands[0].shape, *shapes)[0 if split else 1]
+        inside: dict[Instruction, Need] = {}
+        of_scan: list[Need] = []
+
+        def need(one: Instruction, leaf: int, need: Need) -> None:
+            if one is scan:
+                of_scan.append(need if leaf < outputs else (None,) * scanned.rank)
+            else:
+                inside[one] = need if one not in inside else _joined(inside[one], need)
+
+        roots = [(computation.root, leaf) for leaf in range(len(shapes))]
+        if computation.root is not scan:
+            roots = [(root, 0) for root in result_roots(computation)]
+        for number, (root, leaf) in enumerate(roots):
+            if (instruction, number) in self.needs:
+                need(root, leaf, self.needs[instruction, number])
+        for one in reversed(computation.instructions):
+            if one is scan:
+                steps = _steps_needed(scan, scanned.rank, of_scan)
+                self._limit(instruction, scanned, steps)
+                for number, operand in enumerate(scan.operands):
+                    need(operand, 0, steps if number < split else (None,) * operand.shape.rank)
+            elif one in inside and one in outside:
+                self.need(outside[one], 0, inside[one])
+            elif one in inside and one.opcode == "get-tuple-element":
+                need(one.operands[0], one.attributes["index"], inside[one])
+            elif one in inside:
+                for operand, below in zip(one.operands, _needs_of_operands(one, inside[one], sizes.get)):
+                    need(operand, 0, below)
 
     def _visit_scatter(self, scatter: Instruction) -> None:
         """Updates at indices that are outside of the operand behind a size need not be looked at there."""
@@ -214,11 +253,23 @@ def _joined(one: Need, other: Need) -> Need:
 def _is_followed(computation: Computation) -> bool:
     """Whether a fusion is one loop nest over its results, or the reduction of one array."""
     roots = result_roots(computation)
-    if any(instruction.opcode == "scan" for instruction in computation.instructions):
+    if _has_scan(computation):
         return False
     return all(not root.shape.is_tuple for root in roots) and (
         len(roots) == 1 or all(root.opcode != "reduce" for root in roots)
     )
+
+
+def _has_scan(computation: Computation) -> bool:
+    return any(instruction.opcode == "scan" for instruction in computation.instructions)
+
+
+def _steps_needed(scan: Instruction, rank: int, needs: Sequence[Need]) -> Need:
+    """How far its slices are needed along the dimension that is scanned, of the needs of its results."""
+    (along,) = scan.attributes["dimensions"]
+    sizes = {id(need[along]): need[along] for need in needs}
+    size = next(iter(sizes.values())) if len(sizes) == 1 and not scan.attributes["is_reverse"] else None
+    return tuple([size if d == along else None for d in range(rank)])
 
 
 def _is_loop(instruction: Instruction) -> bool:
@@ -438,40 +489,3 @@ def _counted(position: Instruction) -> int | None:
     if position.opcode == "broadcast" and position.operands[0].opcode == "iota":
         return position.attributes["dimensions"][position.operands[0].attributes["iota_dimension"]]
     return None
-
-
-def scalars_first(computation: Computation) -> Computation:
-    """The computation with what is computed of scalars alone as early as can be: loops need sizes before they begin."""
-    users: dict[Instruction, list[Instruction]] = {}
-    missing: dict[Instruction, int] = {}
-    for instruction in computation.instructions:
-        if _is_scalar(instruction):
-            operands = {operand for operand in instruction.operands if not _is_scalar_constant(operand)}
-            missing[instruction] = len(operands)
-            for operand in operands:
-                users.setdefault(operand, []).append(instruction)
-    placed: dict[Instruction, None] = {}
-
-    def place(instruction: Instruction) -> None:
-        pending = [instruction]
-        while pending:
-            one = pending.pop()
-            if one not in placed:
-                placed.update(dict.fromkeys(filter(_is_scalar_constant, one.operands)))
-                placed[one] = None
-                for user in users.get(one, ()):
-                    missing[user] -= 1
-                    if not missing[user]:
-                        pending.append(user)
-
-    for instruction in computation.instructions:
-        place(instruction)
-    return Computation(computation.name, tuple(placed), computation.root)
-
-
-def _is_scalar_constant(instruction: Instruction) -> bool:
-    return instruction.opcode == "constant" and not instruction.shape.rank
-
-
-def _is_scalar(instruction: Instruction) -> bool:
-    return instruction.shape in _SCALARS and ELEMENTWISE in instruction.operation.traits and bool(instruction.operands)

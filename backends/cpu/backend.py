@@ -10,8 +10,8 @@ import numpy as np
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
-from ...compile.live_sizes import scalars_first
 from ...compile.pass_manager import run_steps
+from ...compile.scalars_first import scalars_first
 from ...compile.traversal import transform_computations
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space

@@ -18,9 +18,19 @@ Mask = ir.Value | None
 
 
 class Scan:
-    """What is scanned, and where its results go."""
+    """What is scanned, and where its results go.
 
-    def __init__(self, builder: ir.IRBuilder, computation: Computation, arguments: list[Binding], outputs: list[Array]) -> None:
+    stop: the number of steps behind which nobody needs results, if there is one.
+    """
+
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        computation: Computation,
+        arguments: list[Binding],
+        outputs: list[Array],
+        stop: ir.Value | None = None,
+    ) -> None:
         computation = _with_parts(computation)
         self.builder, self.bindings = builder, dict(zip(computation.parameters, arguments))
         self.scan = scan = next(instruction for instruction in computation.instructions if instruction.opcode == "scan")
@@ -43,6 +53,7 @@ class Scan:
         shapes = [*(x.shape for x in self.inputs), *leaves(scan.shape)]
         self.sizes = shapes[0].dimensions
         self.rank, self.steps = len(self.sizes), self.sizes[self.along]
+        self.stop = stop
         self.slice_sizes = self.sizes[: self.along] + self.sizes[self.along + 1 :]
         parts = {part for part, _ in self.parts}
         outside = tuple(i for i in computation.instructions if i not in parts and not i.shape.is_tuple)
@@ -54,6 +65,19 @@ class Scan:
         if not self.is_reverse:
             return number
         return indices.add_base(self.builder, indices.multiply_base(self.builder, number, -1), self.steps - 1)
+
+    @property
+    def end(self) -> Base:
+        """How many steps there are, as far as they are needed."""
+        return self.steps if self.stop is None else self.stop
+
+    def whole(self, width: int) -> Base:
+        """How many times so many steps lie within the dimension, as far as they are needed."""
+        count = self.steps // width
+        if self.stop is None:
+            return count
+        needed = self.builder.udiv(indices.add_base(self.builder, self.stop, width - 1), indices.i64(width))
+        return indices.least(self.builder, needed, count)
 
     def at(self, place: Index, position: Component) -> Index:
         """The index of an element, from its place within the slice and the position of this along the scanned dimension."""

@@ -67,3 +67,56 @@ def test_what_lies_behind_a_scatter_that_is_read_whole():
     text = text.replace("-> f64[<=20] {", "-> (f64[<=20], f64[20]) {")
     found = opcodes(text)
     assert "custom-call" in found and "select" in found
+
+
+def values_moved(function, *arguments):
+    """The operations that compute what each call moves together, and whether anything is computed behind it."""
+    text = jit(function).lower(*arguments).as_text()
+    module = run_named_passes(parse_module(text), ["compact-selections"])
+    calls = [one for one in module.entry.instructions if one.opcode == "custom-call"]
+    return [call.operands[1].opcode for call in calls if len(call.operands) > 1]
+
+
+X, Y = np.random.default_rng(5).normal(size=(2, 300))
+COMPUTED_OF_ONE_ARRAY = {
+    "one operation": lambda x, y, m: np.sqrt(np.abs(x))[m],
+    "of the selected ones": lambda x, y, m: np.exp(x[m]) + 1,
+    "with numbers": lambda x, y, m: np.where(x > 0, x * 2.0, 3.0)[m],
+    "used twice": lambda x, y, m: (x * x + x)[m],
+    "of another type": lambda x, y, m: (x * 100).astype(np.int8)[m],
+    "a comparison": lambda x, y, m: (x > 0.5)[m],
+    "complex": lambda x, y, m: (x + 1j)[m],
+    "rows": lambda x, y, m: (x.reshape(100, 3) / 7)[m[:100]],
+    "cheap, and used elsewhere": lambda x, y, m: ((x + 1)[m], (x + 1).sum()),
+    "the mask itself": lambda x, y, m: (~m)[m],
+    "of its own mask": lambda x, y, m: np.tanh(x)[np.tanh(x) > 0],
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED_OF_ONE_ARRAY)
+def test_what_is_computed_of_one_array_is_computed_of_the_selected_elements(name):
+    function, mask = COMPUTED_OF_ONE_ARRAY[name], X + Y > 0
+    if name != "of its own mask":  # which is computed of all of them
+        assert values_moved(function, X, Y, mask) in (["parameter"], [], ["reshape"])
+    for m in (mask, ~mask, mask & False, mask | True):
+        for backend in ("cpu", "reference"):
+            found, expected = jit(function, backend=backend)(X, Y, m), function(X, Y, m)
+            for one, other in zip(found, expected) if isinstance(expected, tuple) else [(found, expected)]:
+                assert (one.dtype, one.shape) == (other.dtype, other.shape)
+                np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, y, m: (x + y)[m],
+        lambda x, y, m: (lambda e: (e[m], e))(np.exp(x)),
+        lambda x, y, m: (x.reshape(100, 3) + y[:3])[m[:100]],
+        lambda x, y, m: np.cumsum(x)[m],
+    ],
+)
+def test_what_is_computed_of_several_arrays_or_used_whole_is_computed_before(function):
+    mask = X > 0
+    assert "parameter" not in values_moved(function, X, Y, mask)
+    for one, other in zip(np.atleast_2d(jit(function)(X, Y, mask)[0]), np.atleast_2d(function(X, Y, mask)[0])):
+        np.testing.assert_allclose(one, other, rtol=1e-12)

@@ -1,6 +1,7 @@
 """Which loop nests of a padded program are known to stop at a size, and at which."""
 
-from phlox.compile.live_sizes import live_sizes, scalars_first
+from phlox.compile.live_sizes import live_sizes
+from phlox.compile.scalars_first import scalars_first
 from phlox.hlo import F64, Shape, parse_module
 
 RESULT = Shape(F64, (1000,), dynamic_dimensions=(True,))
@@ -199,3 +200,43 @@ def test_a_sort_whose_last_elements_are_needed_keeps_them():
 
 def test_a_sort_in_which_others_come_last_is_one_of_all():
     assert "s" not in limits(SORTED.format(fill="inf", last="negate", more=""), others=LESS)
+
+
+RUNNING = """
+sum {
+  a = f64[] parameter(0)
+  carry = f64[] parameter(1)
+  s = f64[] add(carry, a)
+  ROOT r = (f64[], f64[]) tuple(s, s)
+}
+"""
+
+
+def scanned(results, *others, is_reverse="false"):
+    return limits(
+        f"""
+      x = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      y = f64[1000] exponential(x)
+      z = f64[] constant(0)
+      s = (f64[1000], f64[]) scan(y, z), dimensions={{0}}, num_carries=1, is_reverse={is_reverse}, to_apply=sum
+      a = f64[1000] get-tuple-element(s), index=0
+      {" ".join(others)}
+      e = s32[] constant(0)
+      ROOT r = {results}
+    """,
+        others=RUNNING,
+    )
+
+
+def test_scans_stop_where_their_results_do():
+    assert scanned("(f64[1000], s32[], s32[]) tuple(a, n, e)") == {"y": {0: "n"}, "s": {0: "n"}}
+    found = scanned("(f64[1000], s32[], s32[]) tuple(b, n, e)", "b = f64[1000] negate(a)")
+    assert found == {"y": {0: "n"}, "s": {0: "n"}, "b": {0: "n"}}
+
+
+def test_scans_go_on_where_more_is_needed():
+    assert scanned("(f64[1000], s32[], s32[]) tuple(a, n, e)", is_reverse="true") == {}
+    last = "c = f64[] get-tuple-element(s), index=1"
+    assert scanned("(f64[1000], s32[], f64[]) tuple(a, n, c)", last) == {}
+    assert scanned("(f64[1000], s32[], f64[1]) tuple(a, n, l)", "l = f64[1] slice(a), slice={[999:1000]}") == {}

@@ -135,11 +135,39 @@ def sorted_rows(x, n):
     return np.sort(wide, axis=1), np.argsort(wide, axis=1, kind="stable"), np.sort(long, axis=0), np.sort(table)
 
 
+@case
+def scanned(x, n):
+    y = x[np.arange(len(x)) < n]
+    sums = np.cumsum(y)
+    largest = np.maximum.accumulate(y * y) if n else y
+    return sums, sums * 2 + y, largest, np.cumsum(y[::-1]), np.cumsum(np.exp(y / 10))[n // 2 :], np.cumsum(np.sin(y)).sum()
+
+
+@case
+def scanned_to_the_end(x, n):
+    sums = np.cumsum(x[:n])
+    whole = np.cumsum(np.where(np.arange(len(x)) < n, x, 1))
+    return sums[-1] if n else x[0], sums, whole, whole[-1], np.cumsum(x[:n][::-1])[::-1]
+
+
+@case
+def scanned_rows(x, n):
+    narrow, wide = np.outer(x, x[:3])[:n], np.outer(x, x[:200])[:n]
+    across = np.outer(x[:5], x)[:, :n]
+    return (
+        *[np.cumsum(table, axis=axis) for table in (narrow, wide, across) for axis in (0, 1)],
+        *[np.cumsum(np.cos(table.T), axis=axis) for table in (wide, across) for axis in (0, 1)],
+        np.cumprod(wide / 3, axis=0) + wide, np.cumsum(wide.T, axis=1) * across[0, :1].sum(),
+    )  # fmt: skip
+
+
 ORDERED = ("elementwise", "reduced", "outer_products")  # complex numbers have no order
-OTHER_TYPES = (*ORDERED, "rows", "scattered", "read_behind")
+OTHER_TYPES = (*ORDERED, "rows", "scattered", "read_behind", "scanned_to_the_end")
 
 
 def types_of(name):
+    if name == "scanned":
+        return [np.float64, np.float32, np.int8, np.int64, np.bool_]
     if name == "sorted_parts":
         return [np.float64, np.float32, np.int8, np.int16, np.int64, np.uint32, np.complex64]
     return [np.float64] + [np.float32, np.int16, *[np.complex128][name in ORDERED :]] * (name in OTHER_TYPES)

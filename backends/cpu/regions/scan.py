@@ -67,19 +67,27 @@ def fused_scan(frame: Frame, instruction: Instruction, computation: Computation,
     operands = [values[operand][0] for operand in instruction.operands]
 
     def emit(nest: Nest) -> None:
-        emit_scan(nest.builder, nest.target, computation, nest.operands, nest.outputs)
+        (stop,) = nest.stops.values() or (None,)
+        emit_scan(nest.builder, nest.target, computation, nest.operands, nest.outputs, stop)
 
-    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction))
+    stops = frame.stops(instruction, values)
+    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), stops=stops)
 
 
 def emit_scan(
-    builder: ir.IRBuilder, target: Target, computation: Computation, arguments: list[Binding], outputs: list[Array]
+    builder: ir.IRBuilder,
+    target: Target,
+    computation: Computation,
+    arguments: list[Binding],
+    outputs: list[Array],
+    stop: ir.Value | None = None,
 ) -> None:
     """Run a computation that holds one scan, what it reads, and elementwise operations on its outputs.
 
-    ``arguments`` binds the parameters; ``outputs`` are for the results, scalars in memory, too.
+    ``arguments`` binds the parameters; ``outputs`` are for the results, scalars in memory, too. ``stop`` is the number of
+    steps behind which the results are not needed.
     """
-    scan = Scan(builder, computation, arguments, outputs)
+    scan = Scan(builder, computation, arguments, outputs, stop)
     if 0 in scan.slice_sizes:
         return
     if not scan.steps:
@@ -127,7 +135,7 @@ def _emit_strips(scan: Scan, lanes: int) -> None:
                 return following
 
             first = [carry for place in places for carry in scan.first_carries(place, lanes, mask)]
-            last = carried_loop(b, 0, scan.steps, 1, first, step, "scan")
+            last = carried_loop(b, 0, scan.end, 1, first, step, "scan")
             for nth, place in enumerate(places):
                 scan.store_carries(place, last[nth * count : (nth + 1) * count], lanes, mask)
 
@@ -170,7 +178,8 @@ def _emit_slices(scan: Scan, lanes: int, arrays: list[Array]) -> None:
     with loop_nest(b, scan.slice_sizes[:along]) as before:
         slice_(before, 0, first=True)
         if scan.steps > 1:
-            with counted_loop(b, scan.steps - 1) as number:
+            needed = None if scan.stop is None else indices.add_base(b, scan.stop, -1)
+            with counted_loop(b, scan.steps - 1, stop=needed) as number:
                 slice_(before, indices.add_base(b, number, 1), first=False)
         if scan.last_carries:
             vectors(before, lambda place, *how: scan.store_carries(place, held(place, scan.steps - 1, *how), *how))

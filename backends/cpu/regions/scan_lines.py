@@ -71,7 +71,7 @@ def _is_exact(scan: Scan) -> bool:
 
 def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) -> list[RegisterValue]:
     """Whole vectors of elements, and what remains element by element."""
-    b, whole = scan.builder, scan.steps // lanes
+    b = scan.builder
     last_lane = 0 if scan.is_reverse else lanes - 1
 
     def combined(first: RegisterValue, second: RegisterValue) -> RegisterValue:
@@ -96,8 +96,8 @@ def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int)
         return [_shuffled(b, values, values, [last_lane] * lanes)]
 
     first = [broadcast_lanes(b, carry, lanes) for carry in carries]
-    (carry,) = carried_loop(b, 0, whole, 1, first, vector, "scan")
-    return _elements(scan, place, whole * lanes, scan.steps, [b.extract_element(carry, I32(0))])
+    (carry,) = carried_loop(b, 0, scan.whole(lanes), 1, first, vector, "scan")
+    return _elements(scan, place, scan.steps // lanes * lanes, scan.steps, [b.extract_element(carry, I32(0))])
 
 
 def _shuffled(b: ir.IRBuilder, first: ir.Value, second: ir.Value, lanes: list[int]) -> ir.Value:
@@ -121,7 +121,7 @@ def _blocks(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) 
     inputs_wait = any(x not in scan.bindings for x in scan.inputs)
     outputs_wait = any(root not in dict(scan.parts) for root, _ in scan.results)
     if lanes == 1 or not (inputs_wait or outputs_wait):
-        return _elements(scan, place, 0, scan.steps, carries)
+        return _elements(scan, place, 0, scan.end, carries)
     return _Blocks(scan, place, lanes, inputs_wait, outputs_wait).emit(carries)
 
 
@@ -147,7 +147,7 @@ class _Blocks:
                 start = indices.add_base(self.builder, indices.multiply_base(self.builder, start, -1), self.scan.steps - _BLOCK)
             return self._block(start, _BLOCK, carries)
 
-        carries = carried_loop(self.builder, 0, whole, 1, carries, block, "block")
+        carries = carried_loop(self.builder, 0, self.scan.whole(_BLOCK), 1, carries, block, "block")
         return self._block(0 if self.scan.is_reverse else whole * _BLOCK, rest, carries) if rest else carries
 
     def _block(self, first: Base, count: int, carries: list[RegisterValue]) -> list[RegisterValue]:

@@ -97,7 +97,7 @@ class _Block:
             self._each_group(lambda start, carries: self._tile(start, position, size, carries))
 
         if whole:
-            with counted_loop(b, whole, "scan") as number:
+            with counted_loop(b, whole, "scan", None if scan.stop is None else scan.whole(size)) as number:
                 tile(number)
         if rest:
             position = 0 if scan.is_reverse else whole * size
