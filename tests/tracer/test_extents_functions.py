@@ -33,6 +33,9 @@ OF_LINES = {
     "roll": lambda y: (np.roll(y, 1), np.roll(y, -3), np.roll(y[:, None] * y, 2, axis=1), np.roll(y, 5)),
     "pad": lambda y: (np.pad(y, 1), np.pad(y, (1, 2), constant_values=7), np.pad(y, (0, 3), "edge"), np.pad(y, 2, "wrap")),
     "pad mirrored": lambda y: (np.pad(y, 5, "reflect"), np.pad(y, 5, "symmetric"), np.pad(y[:, None] * y, 1)),
+    "pad with pairs": lambda y: (
+        np.pad(y, (2, 1), constant_values=(7, y.sum())), np.pad(y[:, None] * y, ((1, 2), (0, 3)), constant_values=((1, 2), (3, 4)))
+    ),
     "meshgrid": lambda y: (*np.meshgrid(y, [1.0, 2.0]), *np.meshgrid(y, y, indexing="ij", sparse=True)),
     "kron": lambda y: (np.kron(y, [1.0, 2.0]), np.kron([1.0, 2.0], y)),
     "outer of ufuncs": lambda y: (np.subtract.outer(y, y), np.multiply.accumulate(y), np.add.accumulate(y)),

@@ -66,21 +66,23 @@ def _mirrored(at: Any, turn: Any) -> Any:
 
 @implements_dynamic(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
-    """By numbers of elements that are known, with one constant or with elements of the array."""
+    """By numbers of elements that are known, with constants or with elements of the array."""
     if isinstance(pad_width, dict):
-        widths = [list(np.broadcast_to(pad_width.get(d, pad_width.get(d - array.ndim, 0)), 2)) for d in range(array.ndim)]
-    else:
-        widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
-    value = kwargs.pop("constant_values", 0)
-    if kwargs or mode not in ("constant", *_PADDED) or np.ndim(value):
-        raise NotImplementedError(f"np.pad with mode={mode!r} and {kwargs} of an array whose size is known at run time only")
+        pad_width = [np.broadcast_to(pad_width.get(d, pad_width.get(d - array.ndim, 0)), 2) for d in range(array.ndim)]
+    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    constants = kwargs.pop("constant_values", 0)
+    if kwargs or mode not in ("constant", *_PADDED):
+        options = ", ".join([f"mode={mode!r}", *[f"{name}=" for name in kwargs]])
+        raise NotImplementedError(f"np.pad with {options} of an array whose size is known at run time only")
+    constants = np.broadcast_to(as_array(prepare(constants)), (array.ndim, 2))
     for axis, (before, after) in enumerate(widths):
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         if not before and not after:
             continue
         if not isinstance(array, DynamicArray):
-            array = np.pad(array, [(before, after) if d == axis else (0, 0) for d in range(array.ndim)], mode)
+            options = {"constant_values": constants} if mode == "constant" else {}
+            array = np.pad(array, [(before, after) if d == axis else (0, 0) for d in range(array.ndim)], mode, **options)
             continue
         positions, size, sizes = _positions(array, axis, before, after)
         if mode != "constant":
@@ -91,7 +93,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
         inside = ((positions >= 0) & (positions < size)).reshape([-1 if d == axis else 1 for d in range(array.ndim)])
         taken = _taken(array, positions, axis, sizes)
         trace = require_trace(array)
-        array = dynamic(trace, np.where(inside, taken.padded(trace), np.asarray(value, array.dtype)[()]), sizes)
+        first, last = (constants[axis, side].astype(array.dtype) for side in range(2))
+        value = np.where((positions < 0).reshape(inside.shape), first, last)
+        array = dynamic(trace, np.where(inside, taken.padded(trace), value), sizes)
     return array
 
 
