@@ -181,7 +181,7 @@ def _extrema(line: TracedArray) -> tuple[TracedArray, TracedArray]:
     """The smallest and the largest element; 0 and 1 where there are none."""
     values, inside = _padded(line), _inside(line)
     if not values.shape[0]:
-        return tuple(np.full_like(values, number, shape=())[()] for number in (0, 1))
+        return tuple(np.full_like(values, number, np.int64, shape=())[()] for number in (0, 1))  # NumPy takes integers
     if inside is None:
         return np.min(values), np.max(values)
     trace = require_trace(line)
