@@ -8,17 +8,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..recording import pytree
+from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import elements_of_set
-from .places import Item
+from .forms import Container, Fixed, form_of, put_together, taken_apart
+from .places import Item, where_made
 
 _DICTS = (dict, OrderedDict, Counter, defaultdict)
 
 
-def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], None] | None = None) -> Any:
+def with_contents(
+    value: Any, ends: Mapping[Any, Any], inside: Callable[[list], None] | None = None, outer: Trace | None = None
+) -> Any:
     """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
 
-    ``inside`` is called with each list in another container of which a copy takes the place.
+    ``inside`` is called with each list in another container of which a copy takes the place. ``outer`` is the trace that goes on
+    with the value, by default the current one.
     """
 
     def held_by(value: Any, is_inside: bool) -> Any:
@@ -34,7 +39,8 @@ def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], 
             same = held is value and all(item is held[key] for key, item in items.items())
             return value if same else dict_like(value, items)
         if type(value) is Choice:
-            parts = [held_by(item, is_inside) for item in value.values]
+            is_one_of_them = all(isinstance(form_of(item, outer), Fixed) for item in value.values)
+            parts = [held_by(item if is_one_of_them else with_attributes(item), is_inside) for item in value.values]
             return value if all(map(operator.is_, parts, value.values)) else Choice(value.number, parts)
         if type(value) is Maybe:
             part = held_by(value.value, is_inside)
@@ -43,6 +49,16 @@ def with_contents(value: Any, ends: Mapping[Any, Any], inside: Callable[[list], 
             parts = [held_by(item, True) for item in apart[1]]
             return value if all(map(operator.is_, parts, apart[1])) else pytree.put_together(type(value), apart[0], parts)
         return value
+
+    def with_attributes(value: Any) -> Any:
+        """An object, of which not the identity but what it consists of tells it from the others that may be in its place."""
+        if type(value) is Choice or (apart := taken_apart(value)) is None or where_made(value) is None:
+            return value
+        names, parts = apart
+        held = [with_attributes(held_by(ends.get((id(value), name), part), True)) for name, part in zip(names, parts)]
+        if all(map(operator.is_, held, parts)):
+            return value
+        return put_together(Container(type(value), names, ()), held)
 
     return held_by(value, False)
 

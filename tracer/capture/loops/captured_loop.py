@@ -16,7 +16,7 @@ from ...recording.errors import CarryTypeError, TracerError
 from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
 from ..branches import between, choose
-from ..choices import Maybe
+from ..choices import Choice, Maybe
 from ..contents import with_contents
 from ..copies import note_copies
 from ..distribution import condition
@@ -334,6 +334,10 @@ class CapturedLoop:
             entries.clear()
         held = {key: end for key, (_, _, end) in changed.items()}
         outcome = returning(outcome, with_contents(returned_value(outcome), held))
+        ends = {
+            key: with_contents(end, held, outer=self.outer) if type(end) in (Choice, Maybe) else end
+            for key, end in ends.items()
+        }
         changed = {  # what still holds the object that it held is a place of its own, and so are that one's contents
             key: (place, before, end if end is before else with_contents(end, held))
             for key, (place, before, end) in changed.items()

@@ -66,7 +66,8 @@ class LoopNames:
             self._entered[key] = one
             if isinstance(place, LocalName) and self._is_put_together(one):
                 note_put_together(one)
-            note_origins(one, self._before.get(_spot(key), {}).values())
+            if id(one) not in self._met_before:  # it is not that object itself, whichever others may be in its place
+                note_origins(one, self._before.get(_spot(key), {}).values())
 
     def separate(self) -> None:
         """To be called behind `enter` of all slots."""

@@ -33,7 +33,7 @@ from ..forms import (
     without_sizes,
     zero_like,
 )
-from ..places import Contents, Place
+from ..places import Attribute, Contents, Item, Place
 from .iteration import Rows
 
 # So many rounds are unrolled whose numbers alone decide on sizes.
@@ -128,11 +128,11 @@ def require_one_name(names: Sequence[Place], before: dict, ends: dict, changed: 
                     f"{seen[id(end)]} and {place.name} are names of one list behind a round of {where}. Fix: give one of them "
                     "a copy (list(...))"
                 )
-    holders = [place.holder for place in changed if isinstance(place, Contents)]
+    holders = [place.holder for place in changed if isinstance(place, (Contents, Item, Attribute))]
     for place in names:
         if any(ends[place.key] is holder for holder in holders) and before[place.key] is not ends[place.key]:
             raise CarryTypeError(
-                f"{place.name} becomes another name of a list that {where} changes. Fix: give it a copy (list(...))"
+                f"{place.name} becomes another name of a {type(ends[place.key]).__name__} that {where} changes. Fix: give it a copy"
             )
 
 

@@ -1,0 +1,142 @@
+"""What a name holds behind a loop that changes it under another name: as of the last round, or an error says so."""
+
+import numpy as np
+import pytest
+from phlox import TracerError, jit
+
+X = np.random.default_rng(7).uniform(size=300)
+
+
+class Box:
+    def __init__(self, value):
+        self.value = value
+
+
+def a_dict_that_has_no_name_before(x):
+    held, total = {"n": 1.0}, 0.0
+    for v in x:
+        name = held
+        name["n"] += v
+        total += held["n"]
+    return total, name["n"], name, held, name is held
+
+
+def an_object_that_has_no_name_before(x):
+    held = Box(1.0)
+    for v in x:
+        name = held
+        name.value += v
+    return name.value, held.value, name is held
+
+
+def an_object_or_a_new_one(x):
+    held, name = Box(1.0), Box(0.0)
+    for v in x:
+        held.value += v
+        name = held
+        if v < 0.5:
+            name = Box(3.0)
+    return name.value, held.value
+
+
+def a_list_in_an_object_or_a_new_one(x):
+    held, name = Box([1.0]), Box([0.0])
+    for v in x:
+        held.value[0] += v
+        name = held
+        if v < 0.5:
+            name = Box([3.0])
+    return name.value, held.value
+
+
+def an_object_in_an_object_or_a_new_one(x):
+    held, name = Box(Box(1.0)), Box(Box(0.0))
+    for v in x:
+        held.value.value += v
+        name = held
+        if v < 0.5:
+            name = Box(Box(3.0))
+    return name.value.value, held.value.value
+
+
+def a_dict_or_a_new_one(x):
+    held, name = {"n": 1.0}, {"n": 0.0}
+    for v in x:
+        held["n"] += v
+        name = held
+        if v < 0.5:
+            name = {"n": 3.0}
+    return name["n"], held["n"]
+
+
+def on_one_side(x):
+    held, name = Box(1.0), Box(0.0)
+    if x[0] > 0.2:
+        held.value += 1
+        name = held if x[1] > 0.5 else Box(5.0)
+    return name.value, held.value
+
+
+def none_or_an_object(x):
+    held, name = Box(1.0), None
+    for v in x:
+        held.value += v
+        name = held if v > 0.5 else None
+    return None if name is None else name.value, held.value
+
+
+def the_first_one_under_a_third_name(x):
+    first, third = Box(2.0), Box(0.0)
+    other, total = first, 0.0
+    for v in x:
+        other.value += v
+        third = first
+        first = Box(2.0)
+        total += third.value
+    return total, first.value, third.value, other.value
+
+
+def the_first_one_of_two_names(x):
+    first = Box(2.0)
+    other, total = first, 0.0
+    for v in x:
+        other.value += v
+        total += first.value
+        first = Box(2.0)
+    return total, other.value
+
+
+SAME = [
+    a_dict_that_has_no_name_before, an_object_that_has_no_name_before, an_object_or_a_new_one, on_one_side,
+    a_list_in_an_object_or_a_new_one, an_object_in_an_object_or_a_new_one, a_dict_or_a_new_one, none_or_an_object,
+    the_first_one_of_two_names, the_first_one_under_a_third_name,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", SAME)
+def test_as_of_the_last_round(function):
+    jitted = jit(function)
+    for seed in range(4):
+        x = np.random.default_rng(seed).uniform(size=300)
+        assert repr(jitted(x)) == repr(function(x))
+
+
+def a_third_name_in_counted_rounds(x, n):
+    first, third = Box(2.0), Box(0.0)
+    other, total = first, 0.0
+    for i in range(n):
+        other.value += x[i]
+        third = first
+        first = Box(2.0)
+        total += third.value
+    return total, first.value, third.value, other.value
+
+
+def test_what_may_be_another_one_is_right_or_refused():
+    for n in (8, 300):
+        try:
+            found = jit(a_third_name_in_counted_rounds)(X, n)
+        except TracerError as error:
+            assert "under another name" in str(error)
+        else:
+            assert repr(found) == repr(a_third_name_in_counted_rounds(X, n))
