@@ -34,7 +34,8 @@ OF_LINES = {
     "pad": lambda y: (np.pad(y, 1), np.pad(y, (1, 2), constant_values=7), np.pad(y, (0, 3), "edge"), np.pad(y, 2, "wrap")),
     "pad mirrored": lambda y: (np.pad(y, 5, "reflect"), np.pad(y, 5, "symmetric"), np.pad(y[:, None] * y, 1)),
     "pad with pairs": lambda y: (
-        np.pad(y, (2, 1), constant_values=(7, y.sum())), np.pad(y[:, None] * y, ((1, 2), (0, 3)), constant_values=((1, 2), (3, 4)))
+        np.pad(y, (2, 1), constant_values=(7, y.sum())),
+        np.pad(y[:, None] * y, ((1, 2), (0, 3)), constant_values=((1, 2), (3, 4))),
     ),
     "meshgrid": lambda y: (*np.meshgrid(y, [1.0, 2.0]), *np.meshgrid(y, y, indexing="ij", sparse=True)),
     "kron": lambda y: (np.kron(y, [1.0, 2.0]), np.kron([1.0, 2.0], y)),

@@ -22,8 +22,8 @@ def with_contents(
 ) -> Any:
     """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
 
-    ``inside`` is called with each list in another container of which a copy takes the place. ``outer`` is the trace that goes on
-    with the value, by default the current one.
+    ``inside`` is called with each list in another container of which a copy takes the place. ``outer`` is the trace that goes
+    on with the value, by default the current one.
     """
 
     def held_by(value: Any, is_inside: bool) -> Any:

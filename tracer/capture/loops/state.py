@@ -131,9 +131,8 @@ def require_one_name(names: Sequence[Place], before: dict, ends: dict, changed: 
     holders = [place.holder for place in changed if isinstance(place, (Contents, Item, Attribute))]
     for place in names:
         if any(ends[place.key] is holder for holder in holders) and before[place.key] is not ends[place.key]:
-            raise CarryTypeError(
-                f"{place.name} becomes another name of a {type(ends[place.key]).__name__} that {where} changes. Fix: give it a copy"
-            )
+            kind = type(ends[place.key]).__name__
+            raise CarryTypeError(f"{place.name} becomes another name of a {kind} that {where} changes. Fix: give it a copy")
 
 
 def require_unaliased(place: Place, before: Any, copies: bool, loop: str) -> None:
