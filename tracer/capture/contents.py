@@ -26,7 +26,7 @@ def with_contents(
     on with the value, by default the current one.
     """
 
-    def held_by(value: Any, is_inside: bool) -> Any:
+    def held_by(value: Any, is_inside: bool, is_copied: bool = False) -> Any:
         if isinstance(value, list) and id(value) in ends:
             if is_inside and inside is not None:
                 inside(value)
@@ -39,8 +39,9 @@ def with_contents(
             same = held is value and all(item is held[key] for key, item in items.items())
             return value if same else dict_like(value, items)
         if type(value) is Choice:
-            is_one_of_them = all(isinstance(form_of(item, outer), Fixed) for item in value.values)
-            parts = [held_by(item if is_one_of_them else with_attributes(item), is_inside) for item in value.values]
+            # Where identity does not tell an object from the others in its place, what it consists of does.
+            are_copied = not all(isinstance(form_of(item, outer), Fixed) for item in value.values)
+            parts = [held_by(item, is_inside, are_copied) for item in value.values]
             return value if all(map(operator.is_, parts, value.values)) else Choice(value.number, parts)
         if type(value) is Maybe:
             part = held_by(value.value, is_inside)
@@ -48,17 +49,15 @@ def with_contents(
         if isinstance(value, (list, tuple)) and (apart := pytree.taken_apart(value)) is not None:
             parts = [held_by(item, True) for item in apart[1]]
             return value if all(map(operator.is_, parts, apart[1])) else pytree.put_together(type(value), apart[0], parts)
+        if (
+            where_made(value) is not None
+            and pytree.taken_apart(value) is None
+            and (is_copied or not isinstance(form_of(value, outer), Fixed))
+        ):
+            names, parts = taken_apart(value)
+            held = [held_by(ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
+            return value if all(map(operator.is_, held, parts)) else put_together(Container(type(value), names, ()), held)
         return value
-
-    def with_attributes(value: Any) -> Any:
-        """An object, of which not the identity but what it consists of tells it from the others that may be in its place."""
-        if type(value) is Choice or (apart := taken_apart(value)) is None or where_made(value) is None:
-            return value
-        names, parts = apart
-        held = [with_attributes(held_by(ends.get((id(value), name), part), True)) for name, part in zip(names, parts)]
-        if all(map(operator.is_, held, parts)):
-            return value
-        return put_together(Container(type(value), names, ()), held)
 
     return held_by(value, False)
 

@@ -174,6 +174,9 @@ Form = Fixed | Number | Container | Optional | OneOf | Several | View
 # may become (`characters`).
 TEXTS: dict[type, Callable[[Any, bool], Any] | None] = {}
 
+# What stands in a list for some of its elements, or for all of them: nothing else may be in its place.
+STAND_FOR_ELEMENTS: set[type] = set()
+
 NOWHERE = object()  # the value on a way on which nobody reads it
 FLAG = ValueType(hlo.Shape(hlo.PRED), False, True)
 PLACE = ValueType(hlo.Shape(hlo.S64), True, True)
@@ -348,6 +351,10 @@ def _joined_texts(first: Form, second: Form, in_loop: bool) -> Container | None:
     return Container(kind, all(map(_is_plain_text, forms)), (Number(PLACE), Number(PLACE)))
 
 
+def _stands_for_elements(form: Form) -> bool:
+    return isinstance(form, Container) and form.type in STAND_FOR_ELEMENTS
+
+
 def _is_made_text(form: Form) -> bool:
     return isinstance(form, Container) and form.type in TEXTS
 
@@ -406,6 +413,8 @@ def common_form(first: Form, second: Form, in_loop: bool) -> Form | None:
         if first.type is not second.type or first.auxiliary != second.auxiliary or len(first.parts) != len(second.parts):
             return None
         parts = [joined(one, other, in_loop) for one, other in zip(first.parts, second.parts)]
+        if any(isinstance(part, OneOf) and any(map(_stands_for_elements, part.forms)) for part in parts):
+            return None
         return Container(first.type, first.auxiliary, tuple(parts))
     if isinstance(first, Fixed) and isinstance(second, Fixed) and same(first.value, second.value):
         return first

@@ -106,10 +106,67 @@ def the_first_one_of_two_names(x):
     return total, other.value
 
 
+def a_list_in_a_new_object(x):
+    held = [1.0]
+    for v in x:
+        name = Box(held)
+        name.value[0] += v
+    return held, name.value
+
+
+def a_list_in_a_new_tuple(x):
+    held = [1.0]
+    for v in x:
+        name = (held, v)
+        name[0][0] += v
+    return held, name
+
+
+def a_list_in_a_new_list(x):
+    held, name = [1.0], None
+    for v in x:
+        name = [held, v]
+        name[0].append(v)
+    return held, name
+
+
+def a_dict_in_a_new_dict(x):
+    held = {"n": 1.0}
+    for v in x:
+        name = {"of": held}
+        name["of"]["n"] += v
+    return held, name
+
+
+def an_object_in_a_new_object(x):
+    held = Box(1.0)
+    for v in x:
+        name = Box(held)
+        name.value.value += v
+    return held.value, name.value.value
+
+
+def one_of_some_rows(x):
+    rows, name = [[1.0, 2.0], [3.0]], Box([0.0])
+    for v in x:
+        name = Box(rows[1])
+        rows[0] = name.value
+    return rows, name.value
+
+
+def one_of_more_and_more_rows(x):
+    rows, name = [[1.0, 2.0], [3.0]], Box([0.0])
+    for v in x:
+        name = Box(rows[int(v > 0.5)])
+        rows.append(name.value)
+    return rows, name.value
+
+
 SAME = [
     a_dict_that_has_no_name_before, an_object_that_has_no_name_before, an_object_or_a_new_one, on_one_side,
     a_list_in_an_object_or_a_new_one, an_object_in_an_object_or_a_new_one, a_dict_or_a_new_one, none_or_an_object,
-    the_first_one_of_two_names, the_first_one_under_a_third_name,
+    the_first_one_of_two_names, the_first_one_under_a_third_name, a_list_in_a_new_object, a_list_in_a_new_tuple,
+    a_list_in_a_new_list, a_dict_in_a_new_dict, an_object_in_a_new_object, one_of_some_rows, one_of_more_and_more_rows,
 ]  # fmt: skip
 
 

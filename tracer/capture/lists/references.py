@@ -12,6 +12,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ..choices import Choice
 from ..entries import OPEN
+from ..forms import STAND_FOR_ELEMENTS
 
 if TYPE_CHECKING:
     from ...recording.program import Program
@@ -78,6 +79,7 @@ class Row:
         return f"<a row of {self.table}>"
 
 
+STAND_FOR_ELEMENTS.add(Row)
 pytree.register_pytree(Row, lambda row: ((row.position,), row.table), lambda table, parts: Row(table, parts[0]))
 
 

@@ -23,6 +23,7 @@ from ...recording.intervals import note_interval
 from ...recording.trace import Trace
 from .. import places
 from ..copies import note_copies
+from ..forms import STAND_FOR_ELEMENTS
 from .columns import longer, rows_between, with_block, with_rest
 from .elements import (
     ElementType,
@@ -104,6 +105,7 @@ def _put_together(form: Form, children: Sequence[Any]) -> Run:
     return Run(form, pending, length, start, index)
 
 
+STAND_FOR_ELEMENTS.add(Run)
 pytree.register_pytree(Run, lambda run: _taken_apart(run)[::-1], _put_together)
 
 

@@ -16,7 +16,7 @@ from ...recording.errors import CarryTypeError, TracerError
 from ...recording.intervals import CARRIED, note_interval
 from ...recording.trace import Storage, Trace
 from ..branches import between, choose
-from ..choices import Choice, Maybe
+from ..choices import Maybe
 from ..contents import with_contents
 from ..copies import note_copies
 from ..distribution import condition
@@ -333,9 +333,10 @@ class CapturedLoop:
             put_back(entries)
             entries.clear()
         held = {key: end for key, (_, _, end) in changed.items()}
+        holders = {id(getattr(place, "holder", None)) for place, _, _ in changed.values()}
         outcome = returning(outcome, with_contents(returned_value(outcome), held))
-        ends = {
-            key: with_contents(end, held, outer=self.outer) if type(end) in (Choice, Maybe) else end
+        ends = {  # a name that holds what is changed itself is another name of that
+            key: end if end is self.before[key] or id(end) in holders else with_contents(end, held, outer=self.outer)
             for key, end in ends.items()
         }
         changed = {  # what still holds the object that it held is a place of its own, and so are that one's contents
