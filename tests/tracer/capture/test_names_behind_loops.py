@@ -148,7 +148,7 @@ def an_object_in_a_new_object(x):
 
 def one_of_some_rows(x):
     rows, name = [[1.0, 2.0], [3.0]], Box([0.0])
-    for v in x:
+    for _ in x:
         name = Box(rows[1])
         rows[0] = name.value
     return rows, name.value
