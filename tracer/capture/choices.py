@@ -93,8 +93,13 @@ register_writer(Choice, _written_choice)
 
 def _use(name: str) -> Any:
     def use(self: Maybe, *arguments: Any, **keywords: Any) -> Any:
-        function = getattr(self.required(), name, None)
-        return NotImplemented if function is None else function(*without_maybes(arguments), **keywords)
+        value, arguments = self.required(), without_maybes(arguments)
+        function = getattr(value, name, None)
+        found = NotImplemented if function is None else function(*arguments, **keywords)
+        if found is NotImplemented and name in _REFLECTED:  # the other operand has been asked about what may be None only
+            function = getattr(arguments[0], _REFLECTED[name], None)
+            return NotImplemented if function is None else function(value)
+        return found
 
     return use
 
@@ -111,6 +116,11 @@ def _use_in_place(name: str) -> Any:
 BINARY_OPERATORS = (
     "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor", "lshift", "rshift", "divmod",
 )  # fmt: skip
+_REFLECTED = {
+    **{f"__{name}__": f"__r{name}__" for name in BINARY_OPERATORS},
+    **{f"__r{name}__": f"__{name}__" for name in BINARY_OPERATORS},
+    "__lt__": "__gt__", "__gt__": "__lt__", "__le__": "__ge__", "__ge__": "__le__",
+}  # fmt: skip
 for _name in (
     *[f"__{prefix}{name}__" for name in BINARY_OPERATORS for prefix in ("", "r")],
     *[f"__{name}__" for name in ("lt", "le", "gt", "ge", "neg", "pos", "abs", "invert", "len", "iter", "getitem", "call")],

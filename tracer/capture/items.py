@@ -38,7 +38,7 @@ from .texts.deferred import Deferred, concrete, part_of_text
 # What most indices are, and their parts: nothing of what is looked at elsewhere concerns these.
 _PLAIN = frozenset({TracedArray, int, type(None), type(...), np.int64})
 _PARTS: dict[type, Callable[[Any], Iterable[type]]] = {
-    tuple: lambda index: map(type, index),
+    tuple: lambda index: [type(part) if getattr(part, "exact", None) is None else Choice for part in index],
     slice: lambda index: (type(index.start), type(index.stop), type(index.step)),
 }
 _KEYS = frozenset({int, str})
@@ -50,6 +50,8 @@ def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
     if _is_plain(holder, index):
         return holder[index]
+    if (exact := _exact(holder, index)) is not index:
+        return each_within(lambda one: getitem(holder, one), exact)
     if isinstance(holder, _GRIDS) and current_trace() is not None:
         return _grid(holder, _with_arrays(index))
     if type(holder) is Maybe:
@@ -76,10 +78,22 @@ def getitem(holder: Any, index: Any) -> Any:
     return holder[index]
 
 
+def _exact(holder: Any, index: Any) -> Any:
+    """An index that is an integer or a number of another type, as the program decides: only an integer is one."""
+    if type(index) is TracedArray and index.exact is not None and not index.element_type.is_integer:
+        return index if isinstance(holder, dict) else index.exact
+    if type(index) is tuple and any(type(part) is TracedArray and part.exact is not None for part in index):
+        parts = tuple([_exact(holder, part) for part in index])
+        return index if all(map(operator.is_, parts, index)) else parts
+    return index
+
+
 def _is_plain(holder: Any, index: Any) -> bool:
     """Whether an array, or a container, has an item that nothing has to be known of."""
     kind, kind_of_index = type(holder), type(index)
     if kind is TracedArray:
+        if kind_of_index is TracedArray:
+            return index.exact is None
         return kind_of_index in _PLAIN or kind_of_index in _PARTS and _PLAIN.issuperset(_PARTS[kind_of_index](index))
     return kind_of_index in _KEYS and kind in _CONTAINERS and not _CONTAINERS[kind](holder)
 
@@ -217,6 +231,9 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
     if _is_plain(holder, index):
         _set_plain_item(value, holder, index)
+        return
+    if (exact := _exact(holder, index)) is not index:
+        each_within(lambda one: setitem(value, holder, one), exact)
         return
     if type(holder) is Choice:
         each(lambda one: setitem(value, one, index), holder)

@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import hlo
 from ...hlo.shape import row_major_strides
-from ..indexing.basic import assigned_value, is_basic_entry, is_mask_entry, selects_all
+from ..indexing.basic import assigned_value, is_basic_entry, is_mask_entry, no_index, selects_all
 from ..indexing.index_arrays import ArraySelection, any_of, second, select_arrays, taken, update_selected
 from ..indexing.masked_selection import MaskedSelection
 from ..recording.array import TracedArray, require_trace
@@ -80,7 +80,7 @@ def _entries(array: TracedArray, index: Any) -> list[Any]:
         else:
             entries.append(as_traced(entry) if isinstance(entry, (np.ndarray, list, tuple)) else entry)
             if not entries[-1].element_type.is_integer:
-                raise IndexError("arrays used as indices must be of integer (or boolean) type")
+                raise no_index(entry)
     used = sum(entry is not None and entry is not Ellipsis for entry in entries)
     if used > array.ndim:
         raise IndexError(f"too many indices for array: array is {array.ndim}-dimensional, but {used} were indexed")

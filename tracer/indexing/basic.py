@@ -231,12 +231,18 @@ def _forward(r: Range) -> tuple[int, int, int]:
 def require_index_types(index: Any) -> None:
     for entry in index if isinstance(index, tuple) else (index,):
         if not (is_basic_entry(entry) or isinstance(entry, (list, tuple, range, bool, np.bool_)) or hasattr(entry, "dtype")):
-            raise IndexError(
-                "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
-                "indices"
-            )
+            raise no_index(entry)
         if isinstance(entry, (np.ndarray, np.generic, TracedArray)) and entry.dtype.kind not in "iub":
-            raise IndexError("arrays used as indices must be of integer (or boolean) type")
+            raise no_index(entry)
+
+
+def no_index(entry: Any) -> IndexError:
+    """What NumPy says of an array that is no index, and of anything else."""
+    if isinstance(entry, np.ndarray) or isinstance(entry, TracedArray) and not entry.is_scalar:
+        return IndexError("arrays used as indices must be of integer (or boolean) type")
+    return IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid indices"
+    )
 
 
 # --- writing ---

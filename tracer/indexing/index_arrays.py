@@ -26,6 +26,7 @@ from .basic import (
     assigned_value,
     is_basic_entry,
     is_mask_entry,
+    no_index,
     read_basic,
     require_index_types,
     require_mask_size,
@@ -145,7 +146,7 @@ def _array_entries(trace: Trace, entry: Any) -> list[Any]:
         found = np.asarray(entry)
         found = found.astype(np.int64) if found.size == 0 else found
     if found.dtype.kind not in "iu":
-        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+        raise no_index(entry)
     return [found]
 
 
