@@ -15,7 +15,7 @@ from ..recording.aliases import bases_of, link
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import dynamic, fitted, padded_instruction, size_of
-from ..recording.errors import at
+from ..recording.errors import CarryTypeError, at
 from ..recording.intervals import note_interval
 from .choices import Choice, Maybe
 from .forms import (
@@ -156,7 +156,7 @@ def _place_in(form: OneOf, wanted: Form) -> int:
             both = common_form(one, found, in_loop)
             if both is not None and is_like(both, one):
                 return place
-    raise AssertionError("a value that is none of a choice")
+    raise CarryTypeError("a list is one of several, and becomes a list of another kind, in a way that is not implemented")
 
 
 def _with_views(form: Form) -> Form:
