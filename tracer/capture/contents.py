@@ -23,7 +23,7 @@ def with_contents(
     """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
 
     ``inside`` is called with each list in another container of which a copy takes the place. ``outer`` is the trace that goes
-    on with the value, by default the current one.
+    on with what a round of a loop leaves: objects that it makes hold what they held, too.
     """
 
     def held_by(value: Any, is_inside: bool, is_copied: bool = False) -> Any:
@@ -40,7 +40,7 @@ def with_contents(
             return value if same else dict_like(value, items)
         if type(value) is Choice:
             # Where identity does not tell an object from the others in its place, what it consists of does.
-            are_copied = not all(isinstance(form_of(item, outer), Fixed) for item in value.values)
+            are_copied = outer is not None and not all(isinstance(form_of(item, outer), Fixed) for item in value.values)
             parts = [held_by(item, is_inside, are_copied) for item in value.values]
             return value if all(map(operator.is_, parts, value.values)) else Choice(value.number, parts)
         if type(value) is Maybe:
@@ -49,15 +49,16 @@ def with_contents(
         if isinstance(value, (list, tuple)) and (apart := pytree.taken_apart(value)) is not None:
             parts = [held_by(item, True) for item in apart[1]]
             return value if all(map(operator.is_, parts, apart[1])) else pytree.put_together(type(value), apart[0], parts)
-        if (
-            where_made(value) is not None
-            and pytree.taken_apart(value) is None
-            and (is_copied or not isinstance(form_of(value, outer), Fixed))
-        ):
-            names, parts = taken_apart(value)
-            held = [held_by(ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
-            return value if all(map(operator.is_, held, parts)) else put_together(Container(type(value), names, ()), held)
+        if outer is not None and where_made(value) is not None and pytree.taken_apart(value) is None:
+            return object_held(value, is_copied)
         return value
+
+    def object_held(value: Any, is_copied: bool) -> Any:
+        if not is_copied and isinstance(form_of(value, outer), Fixed):
+            return value
+        names, parts = taken_apart(value)
+        held = [held_by(ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
+        return value if all(map(operator.is_, held, parts)) else put_together(Container(type(value), names, ()), held)
 
     return held_by(value, False)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -223,6 +223,17 @@ def _where_met(value: Any, outer: Trace) -> Trace | None:
             outer.program.made_objects[id(value)] = value, trace
             return trace
     return None
+
+
+def fixed_in(form: Form | None) -> Iterator[Any]:
+    """The objects that values of a form hold themselves, and not as what they consist of."""
+    if isinstance(form, Fixed):
+        yield form.value
+    elif isinstance(form, Optional):
+        yield from fixed_in(form.form)
+    elif isinstance(form, Container | OneOf):
+        for part in form.parts if isinstance(form, Container) else form.forms:
+            yield from fixed_in(part)
 
 
 def is_around(trace: Trace, inner: Trace) -> bool:

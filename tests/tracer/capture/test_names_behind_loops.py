@@ -162,19 +162,60 @@ def one_of_more_and_more_rows(x):
     return rows, name.value
 
 
+def an_attribute_around_a_list(x):
+    held, around = [1.0], Box(None)
+    for v in x:
+        around.value = Box(held)
+        held[0] += v
+    return around.value.value, held
+
+
+def an_item_around_a_list(x):
+    held, around, others = [1.0], {"of": None}, [None]
+    for v in x:
+        around["of"] = Box(held)
+        others[0] = Box(held)
+        held[0] += v
+    return around["of"].value, others[0].value, held
+
+
+def an_attribute_that_is_one_of_several(x):
+    held, around, others = Box(1.0), Box(None), [None, None]
+    for v in x:
+        around.value = held if v > 0.5 else Box(v)
+        others[1] = held if v > 0.5 else Box(v)
+        held.value += v
+    return around.value.value, others[1].value, held.value
+
+
+def returned_from_a_round(x):
+    held = [1.0]
+
+    def go():
+        for v in x:
+            found = Box(held)
+            held[0] += v
+            if v > 0.99:
+                return found
+        return Box([0.0])
+
+    return go().value, held
+
+
 SAME = [
     a_dict_that_has_no_name_before, an_object_that_has_no_name_before, an_object_or_a_new_one, on_one_side,
     a_list_in_an_object_or_a_new_one, an_object_in_an_object_or_a_new_one, a_dict_or_a_new_one, none_or_an_object,
     the_first_one_of_two_names, the_first_one_under_a_third_name, a_list_in_a_new_object, a_list_in_a_new_tuple,
-    a_list_in_a_new_list, a_dict_in_a_new_dict, an_object_in_a_new_object, one_of_some_rows, one_of_more_and_more_rows,
+    a_list_in_a_new_list, a_dict_in_a_new_dict, an_object_in_a_new_object, one_of_some_rows, one_of_more_and_more_rows, an_attribute_around_a_list,
+    an_item_around_a_list, an_attribute_that_is_one_of_several, returned_from_a_round,
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("function", SAME)
 def test_as_of_the_last_round(function):
     jitted = jit(function)
-    for seed in range(4):
-        x = np.random.default_rng(seed).uniform(size=300)
+    for seed, count in ((0, 300), (1, 300), (2, 300), (3, 8)):
+        x = np.random.default_rng(seed).uniform(size=count)
         assert repr(jitted(x)) == repr(function(x))
 
 
@@ -189,11 +230,22 @@ def a_third_name_in_counted_rounds(x, n):
     return total, first.value, third.value, other.value
 
 
-def test_what_may_be_another_one_is_right_or_refused():
+def what_a_loop_within_gives_the_name(x, n):
+    first, name = Box(0.0), Box(1.0)
+    for i in range(n):
+        name.value += x[i]
+        name = Box(0.0)
+        for _ in range(n):
+            name = first
+    return first.value, name.value
+
+
+@pytest.mark.parametrize("function", [a_third_name_in_counted_rounds, what_a_loop_within_gives_the_name])
+def test_what_may_be_another_one_is_right_or_refused(function):
     for n in (8, 300):
         try:
-            found = jit(a_third_name_in_counted_rounds)(X, n)
+            found = jit(function)(X, n)
         except TracerError as error:
             assert "under another name" in str(error)
         else:
-            assert repr(found) == repr(a_third_name_in_counted_rounds(X, n))
+            assert repr(found) == repr(function(X, n))

@@ -12,7 +12,7 @@ from ...recording.aliases import bases_of, keep_apart, link, with_common_bases
 from ...recording.current_trace import current_trace
 from ...recording.trace import Storage, Trace
 from ..copies import is_or_holds_copy, note_copies
-from ..forms import is_around, may_be_shared
+from ..forms import Form, is_around, may_be_shared
 from ..lists.elements import ElementType
 from ..lists.runs import Run
 from ..places import Contents, Place
@@ -49,10 +49,12 @@ class LoopAliases:
         self.outer.program.copies = dict(self._copies)
         self.names.begin()
 
-    def enter(self, place: Place, row: Sequence[Any], held: Any, bases: dict[ArrayPlace, set[Storage]]) -> None:
+    def enter(
+        self, place: Place, form: Form | None, row: Sequence[Any], held: Any, bases: dict[ArrayPlace, set[Storage]]
+    ) -> None:
         """Connect the arrays among a slot's numbers with what they may be; ``held`` is what these are put together to."""
         key = place.key
-        self.names.enter(place, held)
+        self.names.enter(place, form, held)
         for number, array in enumerate(row):
             if may_be_shared(array):
                 link(array.root_storage, bases.get((key, number), ()))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any, NoReturn
 
 from ...control_flow.bodies import function_place
@@ -251,7 +252,7 @@ class CapturedLoop:
         position = next(values) if self.rows is not None else None
         code = next(values) if self.leaves_early else None
         value = UNBOUND if self.returned is None else filled(self.returned, values)
-        self.aliases.names.enter(_RETURNED, value)
+        self.aliases.names.enter(_RETURNED, self.returned, value)
         self._reset()
         self.entered = {}
         for slot in slots:
@@ -267,7 +268,7 @@ class CapturedLoop:
         note_same_makers(held, (slot.initial,))
         if slot.place.key in self.shared:
             note_copies(current_trace(), held)
-        self.aliases.enter(slot.place, row, held, bases)
+        self.aliases.enter(slot.place, slot.form, row, held, bases)
         return held
 
     def _condition(self, slots: Sequence[Slot], state: list[Any]) -> Any:
@@ -334,14 +335,13 @@ class CapturedLoop:
             entries.clear()
         held = {key: end for key, (_, _, end) in changed.items()}
         holders = {id(getattr(place, "holder", None)) for place, _, _ in changed.values()}
-        outcome = returning(outcome, with_contents(returned_value(outcome), held))
+        as_held = partial(with_contents, ends=held, outer=self.outer)
+        outcome = returning(outcome, as_held(returned_value(outcome)))
         ends = {  # a name that holds what is changed itself is another name of that
-            key: end if end is self.before[key] or id(end) in holders else with_contents(end, held, outer=self.outer)
-            for key, end in ends.items()
+            key: end if end is self.before[key] or id(end) in holders else as_held(end) for key, end in ends.items()
         }
         changed = {  # what still holds the object that it held is a place of its own, and so are that one's contents
-            key: (place, before, end if end is before else with_contents(end, held))
-            for key, (place, before, end) in changed.items()
+            key: (place, before, end if end is before else as_held(end)) for key, (place, before, end) in changed.items()
         }
         if failed is not None:
             with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
@@ -510,7 +510,7 @@ class CapturedLoop:
             next(values)
         code = next(values) if self.leaves_early else None
         value = UNBOUND if self.returned is None else filled(self.returned, values)
-        self.aliases.names.enter(_RETURNED, value)
+        self.aliases.names.enter(_RETURNED, self.returned, value)
         self.aliases.enter_elements(_RETURNED, value)
         self._reset()
         runs = self.rows is not None and isinstance(self.rows.length, int) and self.rows.length > 0

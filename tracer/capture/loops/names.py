@@ -8,7 +8,7 @@ from typing import Any
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ..choices import Choice
-from ..forms import is_around
+from ..forms import Form, fixed_in, is_around
 from ..lists.references import row_behind
 from ..origins import (
     Origin,
@@ -58,15 +58,16 @@ class LoopNames:
             self._before.setdefault(_spot(key), {}).update(origins_of(one))
             self._met_before |= {id(other): other for other in (one, *others_of(one))}
 
-    def enter(self, place: Place, held: Any) -> None:
-        """Take down what a slot holds when a round begins, or behind the loop."""
+    def enter(self, place: Place, form: Form | None, held: Any) -> None:
+        """Take down what a slot holds, in this form, when a round begins, or behind the loop."""
+        themselves = set(map(id, fixed_in(form)))
         if not isinstance(place, Contents):
             note_carried(held)
         for key, one in _found(place, held):
             self._entered[key] = one
             if isinstance(place, LocalName) and self._is_put_together(one):
                 note_put_together(one)
-            if id(one) not in self._met_before:  # it is not that object itself, whichever others may be in its place
+            if id(one) not in themselves:  # which stand for no others, whichever may be in their place
                 note_origins(one, self._before.get(_spot(key), {}).values())
 
     def separate(self) -> None:
