@@ -203,12 +203,28 @@ def returned_from_a_round(x):
 
 
 SAME = [
-    a_dict_that_has_no_name_before, an_object_that_has_no_name_before, an_object_or_a_new_one, on_one_side,
-    a_list_in_an_object_or_a_new_one, an_object_in_an_object_or_a_new_one, a_dict_or_a_new_one, none_or_an_object,
-    the_first_one_of_two_names, the_first_one_under_a_third_name, a_list_in_a_new_object, a_list_in_a_new_tuple,
-    a_list_in_a_new_list, a_dict_in_a_new_dict, an_object_in_a_new_object, one_of_some_rows, one_of_more_and_more_rows, an_attribute_around_a_list,
-    an_item_around_a_list, an_attribute_that_is_one_of_several, returned_from_a_round,
-]  # fmt: skip
+    a_dict_that_has_no_name_before,
+    an_object_that_has_no_name_before,
+    an_object_or_a_new_one,
+    on_one_side,
+    a_list_in_an_object_or_a_new_one,
+    an_object_in_an_object_or_a_new_one,
+    a_dict_or_a_new_one,
+    none_or_an_object,
+    the_first_one_of_two_names,
+    the_first_one_under_a_third_name,
+    a_list_in_a_new_object,
+    a_list_in_a_new_tuple,
+    a_list_in_a_new_list,
+    a_dict_in_a_new_dict,
+    an_object_in_a_new_object,
+    one_of_some_rows,
+    one_of_more_and_more_rows,
+    an_attribute_around_a_list,
+    an_item_around_a_list,
+    an_attribute_that_is_one_of_several,
+    returned_from_a_round,
+]
 
 
 @pytest.mark.parametrize("function", SAME)
