@@ -150,6 +150,7 @@ def _given_edges(bins: Any, of_rank: str, of_order: str) -> TracedArray:
 def _equal_bins(line: TracedArray, count: int, limits: Any) -> TracedArray:
     first, last = _outer_edges(line, limits)
     own = (first, last) if limits is None or has_traced(list(limits)) else limits
+    own = own if limits is not None or _padded(line).shape[0] else (0, 1)
     kind = np.result_type(*[one.dtype if isinstance(one, TracedArray) else one for one in own], line.dtype)
     kind = np.result_type(kind, np.float64) if kind.kind in "iu" else kind
     edges = np.linspace(first, last, count + 1, dtype=kind)

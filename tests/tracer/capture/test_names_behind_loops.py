@@ -188,6 +188,27 @@ def an_attribute_that_is_one_of_several(x):
     return around.value.value, others[1].value, held.value
 
 
+def a_list_from_a_loop_within(x):
+    name, total = [3.0, 1.0], 0.0
+    for v in x:
+        for _ in x:
+            name = [3.0, 0.0]
+        name[1] += total
+        total += v
+    return total, name
+
+
+def a_dict_from_a_loop_within(x):
+    name, total = {"k": 0.0, "m": 2.0}, 0.0
+    for v in x:
+        for w in x[:20]:
+            if w > 0.5:
+                name = {"k": w, "m": 0.0}
+        name["m"] += total
+        total += 0.1 * v + 0.01 * name["m"]
+    return total, name
+
+
 def returned_from_a_round(x):
     held = [1.0]
 
@@ -224,6 +245,8 @@ SAME = [
     an_item_around_a_list,
     an_attribute_that_is_one_of_several,
     returned_from_a_round,
+    a_list_from_a_loop_within,
+    a_dict_from_a_loop_within,
 ]
 
 
