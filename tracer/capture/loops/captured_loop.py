@@ -335,9 +335,7 @@ class CapturedLoop:
             entries.clear()
         held = {key: end for key, (_, _, end) in changed.items()}
         # What a loop within has put together is not there when a round begins: it is part of what holds it behind the round.
-        changed = {
-            key: one for key, one in changed.items() if id(getattr(one[0], "holder", None)) not in entries.put_together
-        }
+        changed = {key: one for key, one in changed.items() if id(getattr(one[0], "holder", None)) not in entries.put_together}
         holders = {id(getattr(place, "holder", None)) for place, _, _ in changed.values()}
         as_held = partial(with_contents, ends=held, outer=self.outer)
         outcome = returning(outcome, as_held(returned_value(outcome)))
