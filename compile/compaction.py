@@ -50,30 +50,35 @@ def _compacted(computation: Computation) -> Computation:
 
 def _computed_behind(mask: Instruction, values: Instruction, is_only_use: bool) -> Instruction:
     """Before: ``compress(mask, sqrt(x) + 1)``. After: ``sqrt(compress(mask, x)) + 1``."""
-    array = _only_array(values, math.inf if is_only_use else _MOST_COST)
-    if array is None:
+    operations, arrays, numbers = _elementwise_parts(values, math.inf if is_only_use else _MOST_COST)
+    if not operations or len(arrays) != 1:
         return _compress(mask, values)
-    behind = {array: _compress(mask, array)}
+    (array,) = arrays
+    behind = {array: _compress(mask, array), **{number: number for number in numbers}}
     for operation in post_order(values, behind):
-        if operation.operands and operation.shape.rank and operation.opcode != "broadcast":
-            behind[operation] = operation.with_operands([behind.get(operand, operand) for operand in operation.operands])
+        behind[operation] = operation.with_operands([behind[operand] for operand in operation.operands])
     return behind[values]
 
 
-def _only_array(values: Instruction, most_cost: float) -> Instruction | None:
-    """The array of whose elements, one by one, these are computed, and of nothing else but numbers, at this cost at most."""
-    operations, arrays, pending = set(), set(), [values]
+def _elementwise_parts(values: Instruction, most_cost: float) -> tuple[set[Instruction], set[Instruction], set[Instruction]]:
+    """What an array is computed of element by element: the operations, the arrays, and the numbers that are the same for all.
+
+    No operations where these are too many, or cost more than this.
+    """
+    operations, arrays, numbers, pending = set(), set(), set(), [values]
     while pending:
         one = pending.pop()
-        if one.has_trait(ELEMENTWISE) and one.operands:
-            if len(operations) == _MOST_OPERATIONS:
-                return None
+        if not one.shape.is_tuple and not one.shape.rank or one.opcode == "broadcast" and not one.operands[0].shape.rank:
+            numbers.add(one)
+        elif not one.has_trait(ELEMENTWISE) or not one.operands:
+            arrays.add(one)
+        elif one not in operations:
             operations.add(one)
             most_cost -= one.operation.cost
-            pending += [operand for operand in one.operands if operand not in operations and operand.shape.rank]
-        elif one.opcode != "broadcast" or one.operands[0].shape.rank:
-            arrays.add(one)
-    return arrays.pop() if operations and len(arrays) == 1 and most_cost >= 0 else None
+            pending += one.operands
+            if len(operations) > _MOST_OPERATIONS or most_cost < 0:
+                return set(), arrays, numbers
+    return operations, arrays, numbers
 
 
 def _is_last_count(instruction: Instruction) -> bool:

@@ -82,6 +82,7 @@ COMPUTED_OF_ONE_ARRAY = {
     "one operation": lambda x, y, m: np.sqrt(np.abs(x))[m],
     "of the selected ones": lambda x, y, m: np.exp(x[m]) + 1,
     "with numbers": lambda x, y, m: np.where(x > 0, x * 2.0, 3.0)[m],
+    "with numbers that are computed": lambda x, y, m: (x * np.cumsum(y)[-1] + y.argmax() - x.mean())[m],
     "used twice": lambda x, y, m: (x * x + x)[m],
     "of another type": lambda x, y, m: (x * 100).astype(np.int8)[m],
     "a comparison": lambda x, y, m: (x > 0.5)[m],
