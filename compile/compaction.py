@@ -48,13 +48,17 @@ def _compacted(computation: Computation) -> Computation:
     return rebuild(computation, transform)
 
 
-def _computed_behind(mask: Instruction, values: Instruction, is_only_use: bool) -> Instruction:
-    """Before: ``compress(mask, sqrt(x) + 1)``. After: ``sqrt(compress(mask, x)) + 1``."""
+def _selected(scatter: Instruction, is_only_use: bool) -> Instruction:
+    """What a scatter moves together; is_only_use: of the values that it does so with.
+
+    Before: ``compress(mask, sqrt(x) + 1)``. After: ``sqrt(compress(mask, x)) + 1``.
+    """
+    values = scatter.operands[2]
     operations, arrays, numbers = _elementwise_parts(values, math.inf if is_only_use else _MOST_COST)
     if not operations or len(arrays) != 1:
-        return _compress(mask, values)
+        return _compress(scatter, values)
     (array,) = arrays
-    behind = {array: _compress(mask, array), **{number: number for number in numbers}}
+    behind = {array: _compress(scatter, array), **{number: number for number in numbers}}
     for operation in post_order(values, behind):
         behind[operation] = operation.with_operands([behind[operand] for operand in operation.operands])
     return behind[values]
@@ -181,14 +185,9 @@ def _with_rest(moved: Instruction, count: Instruction, rest: Instruction) -> Ins
     return make_instruction("select", (is_moved, moved, rest), source=moved.source)
 
 
-def _selected(scatter: Instruction, is_only_use: bool) -> Instruction:
-    """What a scatter moves together; is_only_use: of the values that it does so with."""
-    places, values = scatter.operands[1:]
+def _compress(scatter: Instruction, values: Instruction) -> Instruction:
+    """The call that moves the elements that a scatter selects, or the positions of these, together."""
+    places = scatter.operands[1]
     mask = places.operands[0] if places.opcode == "select" else places.operands[1].operands[0]
-    return _computed_behind(mask, values, is_only_use)
-
-
-def _compress(mask: Instruction, values: Instruction) -> Instruction:
-    """The call that moves the selected elements, or the positions of these, together."""
     operands = (mask,) if values.opcode == "iota" and values.shape.element_type.name == "s64" else (mask, values)
-    return make_instruction("custom-call", operands, {"custom_call_target": COMPRESS}, values.shape, source=values.source)
+    return make_instruction("custom-call", operands, {"custom_call_target": COMPRESS}, values.shape, source=scatter.source)

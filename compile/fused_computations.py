@@ -10,6 +10,11 @@ def result_roots(computation: Computation) -> tuple[Instruction, ...]:
     return computation.root.operands if computation.root.opcode == "tuple" else (computation.root,)
 
 
+def has_scan(computation: Computation) -> bool:
+    """Whether a scan gives the loop nest its form."""
+    return any(instruction.opcode == "scan" for instruction in computation.instructions)
+
+
 def as_computation(instruction: Instruction) -> Computation:
     """One instruction as a computation of its own, its operands as parameters."""
     parameters = tuple(

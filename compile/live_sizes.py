@@ -11,14 +11,14 @@ The need goes backwards through what keeps the places of elements: from results 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..hlo import PRED, S32, S64, Computation, Instruction, Shape, leaves, make_instruction
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.shape import AnyShape
-from .fused_computations import as_computation, result_roots
+from .fused_computations import as_computation, has_scan, result_roots
 from .known_values import known_value
 
 # For each dimension the instruction that says how far it is needed; None where all of it is.
@@ -78,8 +78,7 @@ class _Needs:
         return self.limits
 
     def need(self, instruction: Instruction, leaf: int, need: Need) -> None:
-        known = self.needs.get((instruction, leaf))
-        self.needs[instruction, leaf] = need if known is None else _joined(known, need)
+        _note(self.needs, (instruction, leaf), need)
 
     def need_all(self, instruction: Instruction) -> None:
         for leaf, shape in enumerate(leaves(instruction.shape)):
@@ -93,11 +92,14 @@ class _Needs:
                 before = sum(len(leaves(one)) for one in operand.shape.elements[:number])
                 self.need(operand, before, self._need_of(instruction))
                 return
-        elif opcode == "fusion" and _is_followed(computation := instruction.attributes["calls"]):
-            self._visit_fusion(instruction, computation)
+        elif opcode == "scan":
+            self._visit_scan(instruction, as_computation(instruction))
             return
-        elif opcode == "scan" or opcode == "fusion" and _has_scan(instruction.attributes["calls"]):
-            self._visit_scan(instruction, as_computation(instruction) if opcode == "scan" else instruction.attributes["calls"])
+        elif opcode == "fusion" and has_scan(computation := instruction.attributes["calls"]):
+            self._visit_scan(instruction, computation)
+            return
+        elif opcode == "fusion" and _is_followed(computation):
+            self._visit_fusion(instruction, computation)
             return
         elif not instruction.shape.is_tuple and (opcode == "reduce" or _is_loop(instruction)):
             needs = _needs_of_operands(instruction, self._need_of(instruction), _unclamped)
@@ -146,7 +148,7 @@ class _Needs:
                 needs[0] = reduced = _need_of_reduced(instruction, need, sizes.get)
                 self._limit(fusion, instruction.operands[0].shape, reduced)
             for operand, below in zip(instruction.operands, needs):
-                inside[operand] = below if operand not in inside else _joined(inside[operand], below)
+                _note(inside, operand, below)
         if roots[0].opcode != "reduce":
             self._limit(fusion, roots[0].shape, whole)
 
@@ -158,34 +160,35 @@ class _Needs:
         shapes, carries = leaves(scan.shape), scan.attributes["num_carries"]
         split, outputs = len(scan.operands) - carries, len(shapes) - carries
         scanned = (scan.operands[0].shape, *shapes)[0 if split else 1]
+        whole: Need = (None,) * scanned.rank
         inside: dict[Instruction, Need] = {}
-        of_scan: list[Need] = []
 
-        def need(one: Instruction, leaf: int, need: Need) -> None:
-            if one is scan:
-                of_scan.append(need if leaf < outputs else (None,) * scanned.rank)
-            else:
-                inside[one] = need if one not in inside else _joined(inside[one], need)
+        def note(one: Instruction, leaf: int, need: Need) -> None:
+            _note(inside, one, whole if one is scan and leaf >= outputs else need)
 
-        roots = [(computation.root, leaf) for leaf in range(len(shapes))]
-        if computation.root is not scan:
-            roots = [(root, 0) for root in result_roots(computation)]
-        for number, (root, leaf) in enumerate(roots):
+        root = computation.root
+        results = [(scan, leaf) for leaf in range(len(shapes))]
+        if root is not scan:
+            results = [(one, 0) for one in result_roots(computation)]
+        for number, result in enumerate(results):
             if (instruction, number) in self.needs:
-                need(root, leaf, self.needs[instruction, number])
+                note(*result, self.needs[instruction, number])
         for one in reversed(computation.instructions):
+            need = inside.get(one)
             if one is scan:
-                steps = _steps_needed(scan, scanned.rank, of_scan)
+                steps = _steps_needed(scan, need or whole)
                 self._limit(instruction, scanned, steps)
                 for number, operand in enumerate(scan.operands):
-                    need(operand, 0, steps if number < split else (None,) * operand.shape.rank)
-            elif one in inside and one in outside:
-                self.need(outside[one], 0, inside[one])
-            elif one in inside and one.opcode == "get-tuple-element":
-                need(one.operands[0], one.attributes["index"], inside[one])
-            elif one in inside:
-                for operand, below in zip(one.operands, _needs_of_operands(one, inside[one], sizes.get)):
-                    need(operand, 0, below)
+                    note(operand, 0, steps if number < split else (None,) * operand.shape.rank)
+            elif need is None:
+                continue
+            elif one in outside:
+                self.need(outside[one], 0, need)
+            elif one.opcode == "get-tuple-element":
+                note(one.operands[0], one.attributes["index"], need)
+            else:
+                for operand, below in zip(one.operands, _needs_of_operands(one, need, sizes.get)):
+                    note(operand, 0, below)
 
     def _visit_scatter(self, scatter: Instruction) -> None:
         """Updates at indices that are outside of the operand behind a size need not be looked at there."""
@@ -250,26 +253,23 @@ def _joined(one: Need, other: Need) -> Need:
     return tuple([a if a is b else None for a, b in zip(one, other)])
 
 
+def _note(needs: dict[Any, Need], key: Any, need: Need) -> None:
+    """Something is needed so far, too."""
+    needs[key] = _joined(needs[key], need) if key in needs else need
+
+
 def _is_followed(computation: Computation) -> bool:
     """Whether a fusion is one loop nest over its results, or the reduction of one array."""
     roots = result_roots(computation)
-    if _has_scan(computation):
-        return False
     return all(not root.shape.is_tuple for root in roots) and (
         len(roots) == 1 or all(root.opcode != "reduce" for root in roots)
     )
 
 
-def _has_scan(computation: Computation) -> bool:
-    return any(instruction.opcode == "scan" for instruction in computation.instructions)
-
-
-def _steps_needed(scan: Instruction, rank: int, needs: Sequence[Need]) -> Need:
-    """How far its slices are needed along the dimension that is scanned, of the needs of its results."""
+def _steps_needed(scan: Instruction, need: Need) -> Need:
+    """How far its slices are needed along the dimension that is scanned, where its results are needed so far."""
     (along,) = scan.attributes["dimensions"]
-    sizes = {id(need[along]): need[along] for need in needs}
-    size = next(iter(sizes.values())) if len(sizes) == 1 and not scan.attributes["is_reverse"] else None
-    return tuple([size if d == along else None for d in range(rank)])
+    return tuple([size if d == along and not scan.attributes["is_reverse"] else None for d, size in enumerate(need)])
 
 
 def _is_loop(instruction: Instruction) -> bool:

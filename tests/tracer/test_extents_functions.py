@@ -36,6 +36,9 @@ OF_LINES = {
     "pad with pairs": lambda y: (
         np.pad(y, (2, 1), constant_values=(7, y.sum())),
         np.pad(y[:, None] * y, ((1, 2), (0, 3)), constant_values=((1, 2), (3, 4))),
+        np.pad(y[:, None] * y, np.array([[1, 2], [0, 3]]), constant_values=np.array([1, 2])),
+        np.pad(y[:, None] * y, ((1,), (2,)), constant_values=y.sum()),
+        np.pad(y[:, None] * y, {-1: (1, 2)}),
     ),
     "meshgrid": lambda y: (*np.meshgrid(y, [1.0, 2.0]), *np.meshgrid(y, y, indexing="ij", sparse=True)),
     "kron": lambda y: (np.kron(y, [1.0, 2.0]), np.kron([1.0, 2.0], y)),

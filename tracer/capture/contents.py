@@ -11,7 +11,7 @@ from ..recording import pytree
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import elements_of_set
-from .forms import Container, Fixed, form_of, put_together, taken_apart
+from .forms import Container, Fixed, form_of, is_around, put_together, taken_apart
 from .places import Item, where_made
 
 _DICTS = (dict, OrderedDict, Counter, defaultdict)
@@ -54,13 +54,13 @@ def with_contents(
         return value
 
     def object_held(value: Any, is_copied: bool) -> Any:
-        if not is_copied and isinstance(form_of(value, outer), Fixed):
+        if not is_copied and is_around(where_made(value), outer):
             return value
         names, parts = taken_apart(value)
         held = [held_by(ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
         return value if all(map(operator.is_, held, parts)) else put_together(Container(type(value), names, ()), held)
 
-    return held_by(value, False)
+    return held_by(value, False) if ends else value
 
 
 def list_like(holder: Any, items: Sequence[Any]) -> Any:

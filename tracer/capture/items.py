@@ -295,6 +295,9 @@ def _is_open_change(holder: np.ndarray, index: Any, value: Any) -> bool:
 @implements(operator.delitem)
 def delitem(holder: Any, index: Any) -> None:
     """``del holder[index]``"""
+    if (exact := _exact(holder, index)) is not index:
+        each_within(lambda one: delitem(holder, one), exact)
+        return
     if type(holder) is Choice or holds_choice(index):
         each(lambda one: each_within(lambda other: delitem(one, other), index), holder)
         return

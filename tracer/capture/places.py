@@ -36,9 +36,10 @@ UNBOUND = Unbound()
 
 
 class Place:
-    """Something that holds a value; ``name`` is what messages call it."""
+    """Something that holds a value; ``name`` is what messages call it, ``holder`` the object that it is a part of, if any."""
 
     name: str
+    holder: Any = None
 
     def get(self) -> Any:
         raise NotImplementedError
@@ -196,7 +197,7 @@ class Journal(dict[Any, tuple[Place, Any]]):
         self.is_round = self.is_of_trace = False
 
     def add(self, place: Place, before: Callable[[], Any]) -> None:
-        holder = id(getattr(place, "holder", None))
+        holder = id(place.holder)
         if holder in self.watched and place.key not in self.changed_again:
             self.changed_again[place.key] = place, before()
         if place.key in self or holder in self.made:

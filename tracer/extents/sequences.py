@@ -9,9 +9,10 @@ import numpy as np
 
 from ... import hlo
 from ..functions.einsum import arguments_of, labels_of
+from ..functions.padding import pairs_of
 from ..functions.reduceat import reduced_at
 from ..functions.selection import python_bool
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require
@@ -67,14 +68,12 @@ def _mirrored(at: Any, turn: Any) -> Any:
 @implements_dynamic(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
     """By numbers of elements that are known, with constants or with elements of the array."""
-    if isinstance(pad_width, dict):
-        pad_width = [np.broadcast_to(pad_width.get(d, pad_width.get(d - array.ndim, 0)), 2) for d in range(array.ndim)]
-    widths = np.broadcast_to(np.asarray(pad_width), (array.ndim, 2)).tolist()
+    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs_of(pad_width, array.ndim, "pad_width")]
     constants = kwargs.pop("constant_values", 0)
     if kwargs or mode not in ("constant", *_PADDED):
         options = ", ".join([f"mode={mode!r}", *[f"{name}=" for name in kwargs]])
         raise NotImplementedError(f"np.pad with {options} of an array whose size is known at run time only")
-    constants = np.broadcast_to(as_array(prepare(constants)), (array.ndim, 2))
+    constants = pairs_of(constants, array.ndim, "constant_values")
     for axis, (before, after) in enumerate(widths):
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
@@ -93,8 +92,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
         inside = ((positions >= 0) & (positions < size)).reshape([-1 if d == axis else 1 for d in range(array.ndim)])
         taken = _taken(array, positions, axis, sizes)
         trace = require_trace(array)
-        first, last = (constants[axis, side].astype(array.dtype) for side in range(2))
-        value = np.where((positions < 0).reshape(inside.shape), first, last)
+        first, last = (as_array(prepare(constant)).astype(array.dtype) for constant in constants[axis])
+        is_one = constants[axis][0] is constants[axis][1]
+        value = first if is_one else np.where((positions < 0).reshape(inside.shape), first, last)
         array = dynamic(trace, np.where(inside, taken.padded(trace), value), sizes)
     return array
 

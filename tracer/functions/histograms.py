@@ -149,9 +149,11 @@ def _given_edges(bins: Any, of_rank: str, of_order: str) -> TracedArray:
 
 def _equal_bins(line: TracedArray, count: int, limits: Any) -> TracedArray:
     first, last = _outer_edges(line, limits)
-    own = (first, last) if limits is None or has_traced(list(limits)) else limits
-    own = own if limits is not None or _padded(line).shape[0] else (0, 1)
-    kind = np.result_type(*[one.dtype if isinstance(one, TracedArray) else one for one in own], line.dtype)
+    if limits is None:  # of no elements NumPy takes the integers 0 and 1
+        limits = (first, last) if _padded(line).shape[0] else (0, 1)
+    elif has_traced(list(limits)):
+        limits = first, last
+    kind = np.result_type(*[one.dtype if isinstance(one, TracedArray) else one for one in limits], line.dtype)
     kind = np.result_type(kind, np.float64) if kind.kind in "iu" else kind
     edges = np.linspace(first, last, count + 1, dtype=kind)
     message = f"Too many bins for data range. Cannot create {count} finite-sized bins."

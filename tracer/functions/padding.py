@@ -23,32 +23,33 @@ _KEYWORDS = {
 }  # fmt: skip
 
 
-def _pairs(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
-    """For each dimension what goes before and after: from one value, one pair, one pair each, or a dict of axes."""
+def pairs_of(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
+    """For each dimension what goes before and after: from one value, one pair, one pair each, or a dict of axes.
+
+    Raises ValueError where there are other numbers of them.
+    """
     if isinstance(value, dict):
-        found: list[tuple[Any, Any]] = [(0, 0)] * rank
+        found = [(0, 0)] * rank
         for axis, one in value.items():
-            found[axis] = tuple(one) if isinstance(one, (tuple, list)) else (one, one)
+            (found[axis],) = pairs_of(one, 1, name)
         return found
-    if (
-        not isinstance(value, (tuple, list, np.ndarray))
-        or np.ndim(value if not _traced_inside(value) else 0) == 0
-        and not _traced_inside(value)
-    ):
+    rows = _parts(value)
+    if rows is None:
         return [(value, value)] * rank
-    rows = list(value)
-    if len(rows) == 2 and not any(isinstance(row, (tuple, list, np.ndarray)) for row in rows):
-        return [(rows[0], rows[1])] * rank
-    if len(rows) == 1 and not isinstance(rows[0], (tuple, list, np.ndarray)):
-        return [(rows[0], rows[0])] * rank
-    pairs = [tuple(row) * 2 if len(row) == 1 else tuple(row) for row in rows]
-    if len(pairs) == 1:
-        return pairs * rank
-    if len(pairs) != rank:
+    inside = list(map(_parts, rows))
+    pairs = [tuple(rows)] if not any(inside) else [tuple(row or ()) for row in inside]
+    if len(pairs) not in (1, rank) or any(len(pair) not in (1, 2) for pair in pairs):
         raise ValueError(
             f"operands could not be broadcast together with remapped shapes: {name} {value!r} for {rank} dimensions"
         )
-    return pairs
+    pairs = [pair * 2 if len(pair) == 1 else pair for pair in pairs]
+    return pairs * rank if len(pairs) == 1 else pairs
+
+
+def _parts(value: Any) -> list[Any] | None:
+    if isinstance(value, (tuple, list)):
+        return list(value)
+    return [value[place] for place in range(value.shape[0])] if getattr(value, "ndim", 0) else None
 
 
 def _traced_inside(value: Any) -> bool:
@@ -61,7 +62,7 @@ def _traced_inside(value: Any) -> bool:
 def pad(array, pad_width, mode="constant", **kwargs):
     """The widths must be known while tracing; all modes but functions."""
     array = as_traced(array)
-    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in _pairs(pad_width, array.ndim, "pad_width")]
+    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs_of(pad_width, array.ndim, "pad_width")]
     if any(one < 0 for pair in widths for one in pair):
         raise ValueError("index can't contain negative values")
     if callable(mode):
@@ -86,17 +87,17 @@ def pad(array, pad_width, mode="constant", **kwargs):
             odd = kwargs.get("reflect_type", "even") == "odd"
             operand = _by_position(trace, operand, axis, before, after, mode, odd)
         elif mode == "linear_ramp":
-            ends = _pairs(kwargs.get("end_values", 0), array.ndim, "end_values")[axis]
+            ends = pairs_of(kwargs.get("end_values", 0), array.ndim, "end_values")[axis]
             operand = _ramp(trace, operand, axis, before, after, ends)
         else:
-            lengths = _pairs(kwargs.get("stat_length"), array.ndim, "stat_length")[axis]
+            lengths = pairs_of(kwargs.get("stat_length"), array.ndim, "stat_length")[axis]
             operand = _by_value(trace, operand, axis, before, after, mode, lengths)
     return result(trace, operand)
 
 
 def _constant(trace: Trace, operand: Instruction, widths: list, values: Any) -> Instruction:
     rank = operand.shape.rank
-    pairs = _pairs(values, rank, "constant_values")
+    pairs = pairs_of(values, rank, "constant_values")
     element_type = operand.shape.element_type
     if not _traced_inside(values) and len({value for pair in pairs for value in map(_number, pair)}) <= 1:
         value = instruction_of(trace, _number(pairs[0][0]) if pairs else 0, element_type)

@@ -230,9 +230,8 @@ def _forward(r: Range) -> tuple[int, int, int]:
 
 def require_index_types(index: Any) -> None:
     for entry in index if isinstance(index, tuple) else (index,):
-        if not (is_basic_entry(entry) or isinstance(entry, (list, tuple, range, bool, np.bool_)) or hasattr(entry, "dtype")):
-            raise no_index(entry)
-        if isinstance(entry, (np.ndarray, np.generic, TracedArray)) and entry.dtype.kind not in "iub":
+        may_be_one = is_basic_entry(entry) or isinstance(entry, (list, tuple, range, bool, np.bool_)) or hasattr(entry, "dtype")
+        if not may_be_one or isinstance(entry, (np.ndarray, np.generic, TracedArray)) and entry.dtype.kind not in "iub":
             raise no_index(entry)
 
 

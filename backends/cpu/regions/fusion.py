@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ....compile.aliasing import Value
-from ....compile.fused_computations import as_computation, producers, result_roots
+from ....compile.fused_computations import as_computation, has_scan, producers, result_roots
 from ....hlo import Computation, Instruction
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.reductions import Reduction
@@ -47,7 +47,7 @@ _MOST_CONCATENATED = 128
 @emits("fusion", joins_row_groups=True)
 def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     computation = instruction.attributes["calls"]
-    if any(inside.opcode == "scan" for inside in computation.instructions):
+    if has_scan(computation):
         frame.row_groups.flush(frame.builder)
         return fused_scan(frame, instruction, computation, values)
     roots = result_roots(computation)

@@ -79,7 +79,6 @@ class Row:
         return f"<a row of {self.table}>"
 
 
-STAND_FOR_ELEMENTS.add(Row)
 pytree.register_pytree(Row, lambda row: ((row.position,), row.table), lambda table, parts: Row(table, parts[0]))
 
 
@@ -91,6 +90,9 @@ class Unread:
     def __init__(self, read: Callable[[], NoReturn]) -> None:
         self.read = read
         note_open()
+
+
+STAND_FOR_ELEMENTS |= {Row, Unread}
 
 
 _USES = (

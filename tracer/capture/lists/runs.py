@@ -109,9 +109,6 @@ STAND_FOR_ELEMENTS.add(Run)
 pytree.register_pytree(Run, lambda run: _taken_apart(run)[::-1], _put_together)
 
 
-_OPEN = frozenset({Run, Unread, Row})
-
-
 def is_open_list(value: Any) -> bool:
     """Whether this is a list (or a tuple) whose length the program decides, or whose elements lie in arrays."""
     is_list = isinstance(value, list)
@@ -121,7 +118,7 @@ def is_open_list(value: Any) -> bool:
     if trace is not None and not trace.program.has_open_lists:  # so that n appends to a list do not take n * n steps
         return False
     items = list.__iter__(value) if is_list else value
-    return not _OPEN.isdisjoint(map(type, items))
+    return not STAND_FOR_ELEMENTS.isdisjoint(map(type, items))
 
 
 def require_read(items: Iterable[Any]) -> None:

@@ -121,7 +121,6 @@ class CapturedLoop:
         self.met: set[int] = set()  # lists that have met at one place
         self.shared: set[Any] = set()  # places of containers that rounds append, and that have several places
         self.settled = settled_before(outer, body)
-        self.is_round_whole = False
         self._begin()
 
     def _begin(self) -> None:
@@ -221,11 +220,7 @@ class CapturedLoop:
             resizes=not isinstance(length, int) or self.leaves_early or length > _FEW_ROUNDS,
         )  # fmt: skip
         loop.changing |= self.settled.changing
-        try:
-            return list(loop.run())
-        finally:
-            if self.is_round_whole:  # a trial may end with the While
-                self.settled.note(slots, self.codes, loop.changing, self.aliases.elements)
+        return list(loop.run())
 
     @property
     def leaves_early(self) -> bool:
@@ -295,7 +290,6 @@ class CapturedLoop:
         return value if isinstance(value, TracedArray) else bool(value)
 
     def _round(self, slots: Sequence[Slot], state: list[Any]) -> Any:
-        self.is_round_whole = False
         begin_loops(current_trace(), self.settled.in_round)
         for place in self.growing.places():
             note(place)
@@ -335,8 +329,8 @@ class CapturedLoop:
             entries.clear()
         held = {key: end for key, (_, _, end) in changed.items()}
         # What a loop within has put together is not there when a round begins: it is part of what holds it behind the round.
-        changed = {key: one for key, one in changed.items() if id(getattr(one[0], "holder", None)) not in entries.put_together}
-        holders = {id(getattr(place, "holder", None)) for place, _, _ in changed.values()}
+        changed = {key: one for key, one in changed.items() if id(one[0].holder) not in entries.put_together}
+        holders = {id(place.holder) for place, _, _ in changed.values()}
         as_held = partial(with_contents, ends=held, outer=self.outer)
         outcome = returning(outcome, as_held(returned_value(outcome)))
         ends = {  # a name that holds what is changed itself is another name of that
@@ -378,7 +372,8 @@ class CapturedLoop:
             following += self._numbers(self.returned, value if returned is UNBOUND else returned)
         for slot in slots:
             following += carried_row(slot.form, rows[slot.place.key])
-        self.is_round_whole = True
+        # Here, and not behind the loop, as a trial may end with the While.
+        self.settled.note(slots, self.codes, current_trace().changing, self.aliases.elements)
         return tuple(following)
 
     def _settle(self, region: Region) -> None:

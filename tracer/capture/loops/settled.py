@@ -132,7 +132,7 @@ def begin_loops(trace: Trace, inner: Inner) -> None:
 
 def _path(place: Place, names: dict[int, str]) -> Path | None:
     """How a place is found again, where ``names`` are those of the variables that hold these objects."""
-    name = names.get(id(getattr(place, "holder", None)))
+    name = names.get(id(place.holder))
     if name is None or type(place) not in _OF:
         return None
     return name, type(place), _OF[type(place)](place)
