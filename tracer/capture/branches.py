@@ -32,7 +32,15 @@ from .lists.merging import aligned
 from .lists.references import note_same_makers
 from .lists.tables import meeting, put_together
 from .merging import describe_value, filled, numbers
-from .origins import containers_beside, is_shared_by_names, make_unreadable, note_merged, note_origins, require_readable
+from .origins import (
+    alternatives,
+    containers_beside,
+    is_shared_by_names,
+    make_unreadable,
+    note_merged,
+    note_origins,
+    require_readable,
+)
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
 from .raising import is_raised_when_run, record_raise
@@ -47,6 +55,7 @@ class _State(threading.local):
     def __init__(self) -> None:
         self.tests: list[TracedArray] = []
         self.locations: list[SourceLocation | None] = []  # of the user's lines that have these tests
+        self.most_alternatives = MOST_ALTERNATIVES
 
 
 _state = _State()
@@ -55,6 +64,16 @@ _state = _State()
 def last_test() -> TracedArray | None:
     """The condition under which something is recorded, None where there is none."""
     return _state.tests[-1] if _state.tests else None
+
+
+@contextmanager
+def at_most(alternatives: int) -> Iterator[None]:
+    """Values of different kinds that one name may hold are no more than this."""
+    before, _state.most_alternatives = _state.most_alternatives, alternatives
+    try:
+        yield
+    finally:
+        _state.most_alternatives = before
 
 
 class _Side:
@@ -110,7 +129,7 @@ def _decided(
     location = user_location()
     if _state.locations.count(location) >= _DEEPEST:
         error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
-        error.is_of_depth = True
+        error.is_of_rounds = True
         raise error
     branches, known = Branches(outer, "if"), len(outer.program.error_messages)
     sides: list[_Side] = []
@@ -125,15 +144,21 @@ def _decided(
     for side in sides:
         concerned.update({key: value for key, value in side.places.items() if key not in concerned})
     _put_items_into_contents(concerned, sides)
-    recipes = []
+    changed = []
     for key, (place, old) in concerned.items():
         ends = [side.values.get(key, old) for side in sides]
         if not all(is_unchanged(place, old, end) for end in ends):
             is_changed = isinstance(place, _places.Contents) or type(old) is tuple and any(end is old for end in ends)
-            recipes.append((place, merger.merge(place.name, *ends, place.name in surely_bound, is_changed), old, ends))
+            changed.append((place, old, ends, is_changed))
+    results = [returned_value(side.outcome) for side in sides]
+    for ends, is_changed in (*[one[2:] for one in changed], (results, False)):  # other containers may hold these lists
+        merger.put_together(*ends, is_changed)
+    recipes = [
+        (place, merger.merge(place.name, *ends, place.name in surely_bound, is_changed), old, ends)
+        for place, old, ends, is_changed in changed
+    ]
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
-    results = [returned_value(side.outcome) for side in sides]
     # What the function goes on to change is not returned from here; who called it would have both.
     held = results
     if results[0] is not results[1]:
@@ -148,7 +173,7 @@ def _decided(
         note_same_makers(held, ends)
         note_same_copies(held, ends)
         if isinstance(place, _places.LocalName) and not any(held is end for end in ends):
-            _places.note_all_made(held)
+            _places.note_all_made(held.value if type(held) is Maybe else held)
         if not isinstance(place, _places.Contents):
             _note_shared(held, ends, sides, old)
             merger.note_origins(held, ends)
@@ -193,15 +218,18 @@ def _put_items_into_contents(concerned: dict[Any, tuple[Place, Any]], sides: Seq
 
 
 def _note_shared(held: Any, ends: Sequence[Any], sides: Sequence[_Side], own: Any = None) -> None:
-    """A container that is one of two must not be changed, nor those two, if they have other names, or are in other containers;
-    ``own`` has had this name."""
+    """A container that is one of two must not be changed, nor those two, if they have other names, or are in other containers.
+
+    ``own`` has had this name.
+    """
     if any(held is end for end in ends):
         return
+    had = set(map(id, _containers_in(own)))
     shared = [
         one
         for end, side in zip(ends, sides)
         for one in _containers_in(end)
-        if one is not own and id(one) not in side.made or side.has_inside(one)
+        if id(one) not in had and id(one) not in side.made or side.has_inside(one)
     ]
     for one in (*_containers_in(held), *shared) if shared else ():
         note_copies(current_trace(), one)
@@ -217,8 +245,7 @@ def _parts_in(value: Any) -> Iterator[Any]:
 
 def _containers_in(value: Any) -> list[Any]:
     """The lists, dicts and sets that a value may be."""
-    parts = value.values if type(value) is Choice else (value.value,) if type(value) is Maybe else (value,)
-    return [part for part in parts if isinstance(part, (list, dict, set))]
+    return [one for one in alternatives(value) if isinstance(one, (list, dict, set))]
 
 
 def _two_contents(test: TracedArray, name: str, first: Any, second: Any, reason: str | None) -> ConcretizationError:
@@ -353,8 +380,6 @@ class _Merger:
         """
         if unchanged(first, second, is_changed):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
-        if first is not NOWHERE and second is not NOWHERE:
-            self._put_together(meeting(first, second, is_changed))
         note = partial(note_copies, current_trace())
         first, second = (with_contents(end, side.ends, note) for end, side in zip((first, second), self.sides))
         ends = self._aligned(name, is_changed, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))
@@ -363,10 +388,11 @@ class _Merger:
             return lambda arrays: known[0]
         forms = [form_of(one, as_views=True) for one in known]
         form = joined(*forms) if len(forms) == 2 else forms[0]
-        if isinstance(form, OneOf) and len(form.forms) > MOST_ALTERNATIVES:
-            raise ConcretizationError(
-                self.test, f"to choose between more than {MOST_ALTERNATIVES} values of {name} that are not of one kind"
-            )
+        if isinstance(form, OneOf) and len(form.forms) > (most := _state.most_alternatives):
+            too_many = f"to choose between more than {most} values of {name} that are not of one kind"
+            error = ConcretizationError(self.test, too_many)
+            error.is_of_rounds = True
+            raise error
         begin = self.count
         self.pairs.append((form, ends))
         self.count += len(kinds(form))
@@ -395,8 +421,9 @@ class _Merger:
             if not any(other is None for other in others):
                 note_merged(one, self.test, others)
 
-    def _put_together(self, lists: Sequence[list]) -> None:
+    def put_together(self, first: Any, second: Any, is_changed: bool) -> None:
         """Lists of which a place holds one or the other are put into a table; where that cannot be they must not be changed."""
+        lists = [] if unchanged(first, second, is_changed) else meeting(first, second, is_changed)
         lists = [one for one in lists if not any(id(one) in side.made for side in self.sides)]
         if lists and (any(id(one) in side.ends for one in lists for side in self.sides) or not put_together(lists)):
             for one in lists:

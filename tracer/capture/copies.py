@@ -14,7 +14,7 @@ from ..recording.trace import Trace
 from . import places
 from .choices import Choice, Maybe
 from .lists.references import Unread, make_rows, row_behind, want_records
-from .origins import make_unreadable, may_be_one, others_of
+from .origins import alternatives, make_unreadable, may_be_one, others_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
 
@@ -50,8 +50,8 @@ def note_same_copies(held: Any, ends: Iterable[Any]) -> None:
 
 
 def _note_beside(held: Any, end: Any, copies: dict[int, Any], is_part: bool = False) -> None:
-    for one in _alternatives(held):
-        for other in _alternatives(end):
+    for one in alternatives(held):
+        for other in alternatives(end):
             if one is other or type(one) is not type(other) or row_behind(one) is not None:
                 continue
             if id(other) in copies and (is_part or not isinstance(one, (list, tuple, dict, set))):
@@ -59,12 +59,6 @@ def _note_beside(held: Any, end: Any, copies: dict[int, Any], is_part: bool = Fa
             parts, others = _parts_of(one), _parts_of(other)
             for key in parts.keys() & others.keys():
                 _note_beside(parts[key], others[key], copies, True)
-
-
-def _alternatives(value: Any) -> tuple[Any, ...]:
-    if type(value) is Choice:
-        return tuple([one for part in value.values for one in _alternatives(part)])
-    return _alternatives(value.value) if type(value) is Maybe else (value,)
 
 
 def _parts_of(value: Any) -> dict[Any, Any]:
@@ -80,7 +74,7 @@ def _parts_of(value: Any) -> dict[Any, Any]:
 def is_or_holds_copy(value: Any) -> bool:
     """Whether a value is a copy, or is a container or an object that holds one."""
     copies = current_trace().program.copies
-    for one in _alternatives(value):
+    for one in alternatives(value):
         if id(one) in copies and copies[id(one)] is one or any(map(is_or_holds_copy, _parts_of(one).values())):
             return True
     return False

@@ -32,14 +32,18 @@ def holds_choice(value: Any) -> bool:
     return type(value) is slice and any(map(holds_choice, (value.start, value.stop, value.step)))
 
 
-def each(function: Callable[[Any], Any], value: Any, place: int = 0) -> Any:
+def each(function: Callable[[Any], Any], value: Any) -> Any:
     """``function(value)``, where the value may be one of several."""
-    if type(value) is not Choice:
-        return function(value)
-    if place == len(value.values) - 1:
-        return each(function, value.values[place])
-    ways = (lambda: _one(function, value.values[place]), lambda: _others(function, value, place + 1))
-    return choose(value.number == place, *ways)
+    return _among(function, value, 0, len(value.values)) if type(value) is Choice else function(value)
+
+
+def _among(function: Callable[[Any], Any], value: Choice, first: int, behind: int) -> Any:
+    """The same of those from the ``first`` to the one before ``behind``: halves of them are on the sides of each branch."""
+    if behind - first == 1:
+        return _one(function, value.values[first])
+    middle = (first + behind) // 2
+    test = value.number == first if middle == first + 1 else value.number < middle
+    return choose(test, lambda: _among(function, value, first, middle), lambda: _among(function, value, middle, behind))
 
 
 def _one(function: Callable[[Any], Any], value: Any) -> Any:
@@ -51,10 +55,6 @@ def _one(function: Callable[[Any], Any], value: Any) -> Any:
     except (LookupError, AttributeError, TypeError, ValueError, ArithmeticError) as error:
         note_made(error)
         raise
-
-
-def _others(function: Callable[[Any], Any], value: Choice, place: int) -> Any:
-    return _one(function, value.values[place]) if place == len(value.values) - 1 else each(function, value, place)
 
 
 def each_within(function: Callable[[Any], Any], value: Any) -> Any:

@@ -52,9 +52,12 @@ def containers_in(value: Any, path: Path = (), seen: frozenset[int] = frozenset(
     """The containers and objects in a value, itself among them, with the ways to them."""
     if _is_leaf(value) or id(value) in seen:
         return
-    if type(value) in (Choice, Maybe):
-        for number, one in enumerate(_alternatives(value)):  # what may be None is in the same place where it is not
-            yield from containers_in(one, (*path, (Choice, number)) if type(value) is Choice else path, seen)
+    if type(value) is Maybe:  # what may be None is in the same place where it is not
+        yield from containers_in(value.value, path, seen)
+        return
+    if type(value) is Choice:
+        for number, one in enumerate(value.values):
+            yield from containers_in(one, (*path, (Choice, number)), seen)
         return
     if not is_shared_by_names(value):
         return
@@ -72,9 +75,9 @@ def containers_beside(held: Any, end: Any, others: Iterable[Any] = ()) -> Iterat
     if _is_leaf(held) or held is end:
         return
     if type(held) in (Choice, Maybe) or type(end) in (Choice, Maybe):
-        own, given = _alternatives(held), _alternatives(end)
+        own, given = alternatives(held), alternatives(end)
         for one in own:
-            if not any(one is other for each in (end, *others) for other in _alternatives(each)):
+            if not any(one is other for each in (end, *others) for other in alternatives(each)):
                 for other in given:
                     if not any(other is each for each in own):
                         yield from containers_beside(one, other)
@@ -88,10 +91,11 @@ def containers_beside(held: Any, end: Any, others: Iterable[Any] = ()) -> Iterat
             yield from containers_beside(part, parts[key])
 
 
-def _alternatives(value: Any) -> tuple[Any, ...]:
+def alternatives(value: Any) -> tuple[Any, ...]:
+    """What a value is one of: itself, where it is known; None is left out."""
     if type(value) is Choice:
-        return value.values
-    return (value.value,) if type(value) is Maybe else (value,)
+        return tuple([one for part in value.values for one in alternatives(part)])
+    return alternatives(value.value) if type(value) is Maybe else (value,)
 
 
 def origins_of(value: Any) -> dict[int, Any]:

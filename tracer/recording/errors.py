@@ -142,7 +142,7 @@ class ConcretizationError(TracerError):
     """
 
     sources: frozenset[hlo.Instruction] | None
-    is_of_depth = False  # whether it is what too many branches inside of each other need
+    is_of_rounds = False  # whether each round of an unrolled loop adds to what there is too much of
     outside: frozenset[tuple] = frozenset()  # the keys of the paths of those that are read from outside
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:

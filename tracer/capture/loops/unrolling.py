@@ -11,9 +11,9 @@ from ....compile.traversal import has_effects
 from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError, ConcretizationError
+from ...recording.errors import CarryTypeError, ConcretizationError, RecordedAgain
 from ...recording.trace import Storage, Trace
-from ..branches import decide, truth
+from ..branches import at_most, decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
 from ..made_iterators import note_left
@@ -36,6 +36,8 @@ _LARGEST_OF_TEXTS, _TRIED_TEXTS = 4096, 8
 _MOST_NESTED = 16
 # As few rounds are unrolled that make a text longer.
 _FEW_ROUNDS = 4
+# Of rounds that are unrolled a name does not hold more values of different kinds, of which each may be changed.
+_FEW_ALTERNATIVES = 8
 # Where a loop cannot be captured it is unrolled, up to this number of rounds.
 _MOST_ROUNDS = 20_000
 
@@ -71,8 +73,28 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     count = len(rows)
     if count <= 1 or not _is_long(trace, rows, body, names):
         _note_unrolled(body, f"{count} rounds, unrolled as they are short")
-        return _one_by_one(_rounds(rows), body, orelse, names)
+        return _short(rows, body, orelse, names)
     return over_long(rows, body, orelse, names)
+
+
+def _short(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
+    """A loop whose rounds are unrolled. Raises RecordedAgain where each adds to what a name may hold: to capture them."""
+    program, place = current_trace().program, _place_of(body)
+    if len(rows) <= _FEW_ALTERNATIVES or place in program.guessed_bounds:
+        return _one_by_one(_rounds(rows), body, orelse, names)
+    try:
+        with at_most(_FEW_ALTERNATIVES):
+            return _one_by_one(_rounds(rows), body, orelse, names)
+    except ConcretizationError as error:
+        if not error.is_of_rounds:
+            raise
+    program.guessed_bounds[place] = True
+    raise RecordedAgain
+
+
+def _place_of(body: Block) -> str:
+    code = code_of(body)
+    return f"the rounds of the loop at {code.co_filename}:{code.co_firstlineno}"
 
 
 def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
@@ -81,7 +103,7 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
     try:
         return attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
     except Exception as error:
-        if count > _MOST_ROUNDS:
+        if count > _MOST_ROUNDS or _place_of(body) in current_trace().program.guessed_bounds:
             raise
         failure = error
     current_trace().program.long_loops[code_of(body), count, is_round()] = 0
@@ -89,7 +111,7 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
     try:
         return _one_by_one(_rounds(rows), body, orelse, names)
     except ConcretizationError as error:
-        if error.is_of_depth:  # each round may be the last one
+        if error.is_of_rounds:
             raise failure from None
         raise
 
@@ -154,6 +176,8 @@ def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     """Whether the rounds record too much to be unrolled; remembered, as loops are often recorded again, by a round's size."""
     count = len(rows)
     decided, key = trace.program.long_loops, (code_of(body), count, is_round())  # rounds of a captured loop know less
+    if key not in decided and _place_of(body) in trace.program.guessed_bounds:
+        decided[key] = 1
     if key not in decided:
         size = _size_of_one(trace, rows, body, names)
         if size == 0:  # of what is known here, which may be traced the next time
