@@ -44,11 +44,11 @@ class RandomNames:
     """
 
     def __init__(self, seed, may_be_none=False, most=4):
-        self.random, self.may_be_none, self.most = random.Random(seed), may_be_none, most
-        self.kinds = self.random.sample(KINDS, self.random.choice((1, 1, 2)))
-        self.names = {f"{kind[0]}{number}": kind for kind in self.kinds for number in range(self.random.choice((2, 3)))}
+        self.random, self.most = random.Random(seed), most
+        kinds = self.random.sample(KINDS, self.random.choice((1, 1, 2)))
+        self.names = {f"{kind[0]}{number}": kind for kind in kinds for number in range(self.random.choice((2, 3)))}
         self.optional = {name for name in self.names if may_be_none and self.random.random() < 0.5}
-        self.numbers, self.depth, self.lines = ["a", "b"], 0, []
+        self.numbers, self.lines = ["a", "b"], []
 
     def text(self):
         """The source; the program is called ``program``, and takes two vectors."""

@@ -3,10 +3,9 @@
 import linecache
 
 
-def written(source, name="program", file=None, **names):
-    """The function, or whatever else is called ``name`` in the text; ``names`` are what the text finds outside."""
-    file = f"<{name} {hash(source):x}>" if file is None else file
+def written(source, file, **names):
+    """What the text defines, by name; ``names`` are what it finds outside, and ``file`` is what the text is called."""
     linecache.cache[file] = len(source), None, source.splitlines(True), file
-    space = {"__name__": "written", **names}
+    space = dict(names)
     exec(compile(source, file, "exec"), space)
-    return space[name]
+    return space

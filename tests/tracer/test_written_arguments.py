@@ -1,11 +1,11 @@
 """Arguments that programs write where they lie: what was there is read before, and nothing is changed by halves."""
 
-import linecache
 import random
 
 import numpy as np
 import pytest
 from phlox import jit
+from written_functions import written
 
 STATEMENTS = (
     "a[1:] = a[:-1]", "a[:-1] = a[1:] * 2", "a += c", "c -= a * 0.5", "a[:] = c", "c[:] = a", "t = a", "t = a + 1",
@@ -25,11 +25,7 @@ def program(seed):
     choose = random.Random(seed)
     lines = ["t = a * 1", *[choose.choice(STATEMENTS) for _ in range(choose.randint(1, 5))], f"return {choose.choice(RESULTS)}"]
     source = "def f(a, c):\n    " + "\n    ".join(lines) + "\n"
-    name = f"<written {seed}>"
-    linecache.cache[name] = len(source), None, source.splitlines(True), name
-    namespace = {"np": np}
-    exec(compile(source, name, "exec"), namespace)
-    return namespace["f"]
+    return written(source, f"<written {seed}>", np=np)["f"]
 
 
 @pytest.mark.parametrize("seed", range(60))

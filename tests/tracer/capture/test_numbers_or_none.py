@@ -1,10 +1,9 @@
 """Numbers that the program may set to None, and integers that it may exchange for floats: what Python does of each."""
 
-import linecache
-
 import numpy as np
 import pytest
 from phlox import jit
+from written_functions import written
 
 OPERATIONS = [
     "b + v", "v + b", "b - v", "v - b", "b * v", "b / (v + 1)", "(v + 1) / b", "(v + 3) // b", "b % (v + 1)", "v ** b", "b < v",
@@ -25,11 +24,7 @@ def program(x):
             total += {operation}
     return total
 """
-    file = f"<{operation} of {value}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(True), file)
-    space = {}
-    exec(compile(source, file, "exec"), space)
-    return space["program"]
+    return written(source, f"<{operation} of {value}>")["program"]
 
 
 @pytest.mark.parametrize("value", ["2", "2.5", "True"])
