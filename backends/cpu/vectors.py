@@ -8,7 +8,7 @@ from llvmlite import ir
 
 from ...hlo import Computation, ElementType
 from ..llvm import index as indices
-from ..llvm.index import Affine, Component
+from ..llvm.index import Affine, Base, Component
 from ..llvm.loops import counted_loop
 from ..llvm.module import declaration
 from ..llvm.reductions import Reduction
@@ -73,9 +73,7 @@ class VectorLoop:
             return
         overlap = remainder and not self.in_place
         count = whole + bool(overlap)
-        if stop is not None:
-            stop = indices.least(b, b.sdiv(b.add(stop, I64(lanes - 1)), I64(lanes)), count)
-        with counted_loop(b, count, stop=stop) as number:
+        with counted_loop(b, count, stop=blocks_up_to(b, stop, lanes, count)) as number:
             start = indices.multiply_base(b, number, lanes)
             if overlap:
                 start = indices.least(b, start, size - lanes)
@@ -85,19 +83,38 @@ class VectorLoop:
 
 
 def vector_strips(
-    builder: ir.IRBuilder, size: int, lanes: int, unroll: int, body: Callable[[Component, int, ir.Value | None], None]
+    builder: ir.IRBuilder,
+    size: int,
+    lanes: int,
+    unroll: int,
+    body: Callable[[Component, int, ir.Value | None], None],
+    stop: ir.Value | None = None,
 ) -> None:
-    """Cover a dimension by blocks of several vectors, then by single vectors."""
+    """Cover a dimension by blocks of several vectors, then by single vectors; ``stop`` as of `VectorLoop`."""
     block = unroll * lanes
     blocks = size // block if unroll > 1 else 0
     if blocks:
-        with counted_loop(builder, blocks) as number:
+        with counted_loop(builder, blocks, stop=blocks_up_to(builder, stop, block, blocks)) as number:
             body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
     done = blocks * block
     if done < size:
         VectorLoop(builder, lanes, in_place=False).emit(
-            size - done, lambda component, _, mask: body(indices.add(builder, component, done), 1, mask)
+            size - done,
+            lambda component, _, mask: body(indices.add(builder, component, done), 1, mask),
+            elements_behind(builder, stop, done),
         )
+
+
+def blocks_up_to(builder: ir.IRBuilder, stop: ir.Value | None, block: int, count: int) -> ir.Value | None:
+    """How many of ``count`` blocks of elements begin in front of the stop; None without one."""
+    if stop is None:
+        return None
+    return indices.least(builder, builder.sdiv(builder.add(stop, I64(block - 1)), I64(block)), count)
+
+
+def elements_behind(builder: ir.IRBuilder, stop: ir.Value | None, start: Base) -> ir.Value | None:
+    """How many elements there are from a start to the stop, none if negative; None without a stop."""
+    return None if stop is None else builder.sub(stop, indices.i64(start))
 
 
 def compresses_lanes(target: Target) -> bool:

@@ -67,6 +67,14 @@ def two_sizes(x, n):
 
 
 @case
+def columns(x, n):
+    """Of rows that are kept in registers, and of rows that are too long for that."""
+    wide, narrow = np.outer(x, x)[: n // 2, :n], np.outer(x, x[:100])[n // 2 :, : n // 10]
+    of_each = [(table.sum(axis=0), np.abs(table).max(axis=0, initial=0), (table > 0).any(axis=0)) for table in (wide, narrow)]
+    return *of_each[0], *of_each[1], wide.sum(axis=0).sum(), np.abs(wide).max(axis=0, initial=0).max(initial=0)
+
+
+@case
 def made(x, n):
     zeros, counted = np.zeros((n, n // 3)), np.arange(n)
     ones = np.ones(n)
@@ -162,7 +170,7 @@ def scanned_rows(x, n):
 
 
 ORDERED = ("elementwise", "reduced", "outer_products")  # complex numbers have no order
-OTHER_TYPES = (*ORDERED, "rows", "scattered", "read_behind", "scanned_to_the_end")
+OTHER_TYPES = (*ORDERED, "rows", "columns", "scattered", "read_behind", "scanned_to_the_end")
 
 
 def types_of(name):

@@ -27,7 +27,7 @@ from ...llvm.reductions import (
 from ...llvm.types import I64, RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..target import Target
-from ..vectors import VectorLoop, lanes_of, vector_strips
+from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vector_strips
 
 # Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
@@ -93,7 +93,7 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
                 group = totals[number * reduction.count : (number + 1) * reduction.count]
                 store((*outer, component), group, lanes, mask)
 
-        vector_strips(builder, size, lanes, unroll, column)
+        vector_strips(builder, size, lanes, unroll, column, reduction.stops.get(len(dimensions) - 1))
 
 
 def _sum_of_runs(
@@ -143,7 +143,8 @@ def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reducti
     with loop_nest(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
         fixed = dict(zip(kept[:-1], outer))
         whole, rest = divmod(size, piece)
-        with counted_loop(builder, whole, "piece") as number:
+        stop = reduction.stops.get(len(dimensions) - 1)
+        with counted_loop(builder, whole, "piece", blocks_up_to(builder, stop, piece, whole)) as number:
             first = indices.multiply_base(builder, number, piece)
             _Piece(builder, target, reduction, outputs, outer, first, piece).emit(fixed, by_runs)
         if rest:
@@ -165,6 +166,8 @@ class _Piece:
     ) -> None:
         self.builder, self.reduction, self.outputs = builder, reduction, outputs
         self.outer, self.first, self.count = outer, first, count
+        stop = elements_behind(builder, reduction.stops.get(len(reduction.dimensions) - 1), first)
+        self.stop = None if stop is None else indices.least(builder, stop, count)
         self.lanes = lanes_of(target, reduction, reduction.dimensions[-1])
         self.rows_at_once = 4 if len(reduction.producers.instructions) <= 12 else 1
         if calls_on_vectors(builder.module, reduction.producers):
@@ -183,9 +186,7 @@ class _Piece:
         def runs(index: dict[int, Component], nothing: list[RegisterValue]) -> list[RegisterValue]:
             whole, rest = divmod(size, _RUN)
             if whole:
-                stop = reduction.stops.get(innermost)
-                if stop is not None:
-                    stop = indices.least(b, b.sdiv(b.add(stop, I64(_RUN - 1)), I64(_RUN)), whole)
+                stop = blocks_up_to(b, reduction.stops.get(innermost), _RUN, whole)
                 with counted_loop(b, whole, "runs", stop) as number:
                     self._run(index, innermost, indices.multiply_base(b, number, _RUN), _RUN, totals)
             if rest:
@@ -241,6 +242,7 @@ class _Piece:
         """Combine rows with the output, several at a time."""
         b = self.builder
         whole, rest = divmod(count, self.rows_at_once)
+        stop = elements_behind(b, self.reduction.stops.get(dimension), start)
 
         def rows(first: Base, count: int) -> None:
             first = indices.add_base(b, start, first)
@@ -248,7 +250,7 @@ class _Piece:
             self._over_columns(lambda *place: self._combine([{**index, dimension: p} for p in positions], *place))
 
         if whole:
-            with counted_loop(b, whole, "rows") as number:
+            with counted_loop(b, whole, "rows", blocks_up_to(b, stop, self.rows_at_once, whole)) as number:
                 rows(indices.multiply_base(b, number, self.rows_at_once), self.rows_at_once)
         if rest:
             rows(whole * self.rows_at_once, rest)
@@ -268,4 +270,4 @@ class _Piece:
         return (*self.outer, indices.add(self.builder, component, self.first))
 
     def _over_columns(self, body: Callable[[Component, int, ir.Value | None], None]) -> None:
-        VectorLoop(self.builder, self.lanes, in_place=True).emit(self.count, body)
+        VectorLoop(self.builder, self.lanes, in_place=True).emit(self.count, body, self.stop)
