@@ -196,4 +196,4 @@ def test_many_sizes(name, dtype):
             exact = one.dtype.kind not in "fc"
             tolerance = 0 if exact else {4: 3e-5, 2: 0.01}.get(one.dtype.itemsize, 1e-12) * np.nanmax(np.abs(one), initial=1.0)
             np.testing.assert_allclose(other, one, rtol=0, atol=tolerance, err_msg=f"{name} {n}")
-    assert decorated.cache_info().misses <= 3
+    assert decorated.cache_info().misses <= (8 if name == "made" else 3)  # two sizes of a table, which double

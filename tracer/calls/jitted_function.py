@@ -30,6 +30,7 @@ from ..recording.errors import (
     SizeBeyondBound,
     StaleCapture,
 )
+from ..recording.guessed_bounds import outgrown
 from ..recording.intervals import UnprovenInterval
 from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .again import made_again
@@ -189,7 +190,7 @@ class JittedFunctionBase(HasCode):
         except StaleCapture as stale:
             if isinstance(stale, SizeBeyondBound):
                 bound = self._guessed_bounds[stale.place]
-                self._guessed_bounds[stale.place] = min(8 * bound, 2**31 - 1)
+                self._guessed_bounds[stale.place] = outgrown(bound, stale.size)
                 self._outgrown = f"{stale.place}: a size is larger than {bound}"
             elif isinstance(stale, OtherKind):
                 if stale.place in turned:

@@ -199,9 +199,8 @@ class Specialization:
         error, message, places = self.recording.error_messages[number - 1]
         if isinstance(error, BaseException):
             return raised_at(_like(error), *places)
-        if issubclass(error, StaleCapture):
-            return error(message)
-        return raised_at(error(with_value_shown(message, value)), *places)
+        shown = with_value_shown(message, value)
+        return error(shown) if issubclass(error, StaleCapture) else raised_at(error(shown), *places)
 
     def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
         """Where an array cannot be changed Python makes the call, and finds that out behind other changes."""

@@ -16,6 +16,7 @@ from ...hlo.source_lines import user_location
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, same_value
 from ..recording.errors import ConcretizationError, SizeBeyondBound
+from ..recording.guessed_bounds import FIRST_GUESS
 from ..recording.trace import Trace
 from .broadcasting import fail_if
 
@@ -115,13 +116,21 @@ def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruct
     return bounded(trace, size)
 
 
-def bounded(trace: Trace, size: Instruction, guess: int = 1024) -> tuple[int, Instruction]:
+def bounded(trace: Trace, size: Instruction, guess: int = FIRST_GUESS) -> tuple[int, Instruction]:
     """The bound of a size, s64[], and the size as s32[]."""
     interval = interval_of(trace, size)
     if interval is not None and 0 <= interval[1] <= _LARGEST:
-        bound = interval[1]
-    else:
-        place = str(user_location())
-        bound = trace.program.guessed_bounds.setdefault(place, guess)
-        fail_if(trace, hlo.gt(size, bound), SizeBeyondBound.message(place), SizeBeyondBound)
-    return bound, hlo.convert(hlo.clamp(hlo.constant(np.int64(0)), size, hlo.constant(np.int64(bound))), hlo.S32)
+        return interval[1], _clamped(size, interval[1])
+    places = trace.program.places_of_sizes
+    place = next((places[known] for known in places if same_value(known, size)), None) or str(user_location())
+    bound = trace.program.guessed_bounds.setdefault(place, guess)
+    message = SizeBeyondBound.message(place, has_value=True)
+    trace.add_error_flag(hlo.gt(size, bound), SizeBeyondBound, message, size)
+    clamped = _clamped(size, bound)
+    places[size] = places[clamped] = place
+    return bound, clamped
+
+
+def _clamped(size: Instruction, bound: int) -> Instruction:
+    """As s32[]."""
+    return hlo.convert(hlo.clamp(hlo.constant(np.int64(0)), size, hlo.constant(np.int64(bound))), hlo.S32)

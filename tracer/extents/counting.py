@@ -8,6 +8,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
+from ..recording.guessed_bounds import FIRST_GUESS
 from ..recording.operands import normalize_axis, require_same_shape
 from .bounds import bounded, require_known_at_run_time
 from .broadcasting import as_array, fail_if, with_bound
@@ -64,7 +65,10 @@ def bincount(x, /, weights=None, minlength=0):
         raise ValueError("object too deep for desired array" if x.ndim else "object of too small depth for desired array")
     if x.element_type.kind not in ("signed", "unsigned", "pred") or x.element_type is hlo.U64:
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to the rule 'safe'")
-    if minlength < 0:
+    if isinstance(minlength, TracedArray):
+        require_known_at_run_time(trace, minlength, "as a least number of counts")
+        fail_if(trace, (minlength < 0).instruction(trace), "'minlength' must not be negative")
+    elif minlength < 0:
         raise ValueError("'minlength' must not be negative")
     if weights is not None:
         weights = as_array(weights).astype(np.float64)
@@ -78,14 +82,15 @@ def bincount(x, /, weights=None, minlength=0):
     any_there = x.size > 0
     inside = np.ones_like(numbers, bool) if not isinstance(x, DynamicArray) else np.ones_like(x, bool).filled(trace, False)
     if not numbers.shape[0]:
-        return FUNCTIONS[np.zeros](minlength, np.int64)
+        return zeros(minlength, np.int64) if isinstance(minlength, TracedArray) else FUNCTIONS[np.zeros](minlength, np.int64)
     fail_if(trace, np.any(numbers < 0).instruction(trace), "'list' argument must have no negative elements")
     length = np.maximum(np.where(any_there, np.max(numbers) + 1, 0), minlength)[()]
     most = {8: 256, 16: 65536}.get(x.element_type.bits)
-    if most is not None and max(most, minlength) <= 65536:
-        bound, size = max(most, minlength), hlo.convert(length.instruction(trace), hlo.S32)
+    least = 0 if isinstance(minlength, TracedArray) else minlength
+    if most is not None and least is minlength and max(most, least) <= 65536:
+        bound, size = max(most, least), hlo.convert(length.instruction(trace), hlo.S32)
     else:
-        bound, size = bounded(trace, length.instruction(trace), max(1024, minlength))
+        bound, size = bounded(trace, length.instruction(trace), max(FIRST_GUESS, least))
     places = np.where(inside & (numbers >= 0), numbers, bound)
     values = np.ones_like(numbers) if weights is None else weights
     total = hlo.scatter(

@@ -255,6 +255,11 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
     """Without weights."""
     rows = [one if one.ndim == 1 or rowvar else one.T for one in map(as_array, (m,) if y is None else (m, y))]
     table = np.vstack(rows) if len(rows) > 1 or rows[0].ndim == 1 else rows[0]
+    if isinstance(table.shape[0], TracedArray):
+        message = (
+            "np.cov and np.corrcoef of a table of one row, where NumPy has a number, are not implemented for a traced size"
+        )
+        fail_if(require_trace(table), (table.shape[0] == 1).instruction(require_trace(table)), message, NotImplementedError)
     table = table.astype(np.result_type(table.dtype, np.float64) if dtype is None else dtype)
     centred = table - np.mean(table, axis=1, keepdims=True)
     count = table.shape[1] - ((0 if bias else 1) if ddof is None else ddof)
@@ -269,3 +274,11 @@ def corrcoef(x, y=None, rowvar=True, *, dtype=None):
         return (found / found)[()]
     deviations = np.sqrt(np.diagonal(found).real)
     return np.clip(found / deviations[:, None] / deviations[None, :], -1, 1)
+
+
+@implements_dynamic(np.fill_diagonal)
+def fill_diagonal(a, val, wrap=False):
+    """In place; of a matrix, with one number."""
+    if a.ndim != 2 or wrap or np.ndim(val):
+        raise NotImplementedError("np.fill_diagonal, but of a matrix with one number, of a size that is known at run time only")
+    a[...] = np.where(eye(*a.shape, dtype=bool), val, a)

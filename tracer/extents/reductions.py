@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -162,11 +163,6 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
 def _position(a: Any, axis: Any, keepdims: Any, largest: bool) -> TracedArray:
     name = "argmax" if largest else "argmin"
     trace = require_trace(a)
-    if axis is None and a.ndim > 1:
-        if any(d for d in a.sizes(trace)):
-            raise NotImplementedError(
-                f"np.{name} of all of an array of several dimensions, of which others than the first are dynamic"
-            )
     axes = normalize_axes(axis, a.ndim)
     sizes = a.sizes(trace)
     fail_if(trace, is_empty(a, axes), f"attempt to get {name} of an empty sequence")
@@ -175,7 +171,11 @@ def _position(a: Any, axis: Any, keepdims: Any, largest: bool) -> TracedArray:
     if 0 in [padded.shape[axis] for axis in axes]:
         return dynamic(trace, np.zeros_like(a.padded(trace), np.int64).sum(axis), kept_sizes(sizes, axes, False))
     function = FUNCTIONS[np.argmax if largest else np.argmin]
-    return dynamic(trace, function(padded, axis, keepdims=keepdims), kept_sizes(sizes, axes, keepdims))
+    found = function(padded, axis, keepdims=keepdims)
+    if axis is None and any(sizes):  # the place in the array of the bounds is another
+        first, *others = np.unravel_index(found, padded.shape)
+        found = reduce(lambda place, one: place * one[0] + one[1], zip(a.shape[1:], others), first)
+    return dynamic(trace, found, kept_sizes(sizes, axes, keepdims))
 
 
 @implements_dynamic(np.argmax)

@@ -20,6 +20,7 @@ from ...hlo.shape import row_major_strides
 from .array import TracedArray, View, require_trace
 from .errors import ConcretizationError
 from .function_tables import DYNAMIC, dynamic_implementation, name_of
+from .guessed_bounds import require_small_tables
 from .intervals import note_interval
 from .operators import Operators, simple_power
 from .trace import Storage, Trace
@@ -280,6 +281,7 @@ def padded_instruction(instruction: Instruction) -> Instruction:
 def dynamic(trace: Trace, padded: TracedArray | Instruction, sizes: Sizes) -> TracedArray:
     """A new array of these sizes, of which the padded one has the elements; an ordinary one where there are no sizes."""
     instruction = padded.instruction(trace) if isinstance(padded, TracedArray) else padded
+    require_small_tables(trace, instruction.shape, sizes.values())
     for d, size in sizes.items():
         instruction = hlo.set_dimension_size(instruction, size, dimensions=(d,))
     return TracedArray.from_instruction(trace, instruction, is_scalar=None if sizes else not instruction.shape.rank)

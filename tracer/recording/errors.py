@@ -84,12 +84,19 @@ class SizeBeyondBound(StaleCapture):
     """A size at run time is larger than the bound that was guessed for it at one place of the traced function."""
 
     @staticmethod
-    def message(place: str) -> str:
-        return f"{place}: a size is larger than the bound for which the code was compiled"
+    def message(place: str, has_value: bool = False) -> str:
+        """``has_value``: the error flag says which size."""
+        return f"{place}: a size {'of {} ' if has_value else ''}is larger than the bound for which the code was compiled"
 
     @property
     def place(self) -> str:
-        return str(self).partition(": a size is")[0]
+        return str(self).partition(": a size ")[0]
+
+    @property
+    def size(self) -> int | None:
+        """The size, if that is known."""
+        words = str(self).partition(": a size ")[2].split()
+        return int(words[1]) if words[1].isdecimal() else None
 
 
 class OtherKind(StaleCapture):

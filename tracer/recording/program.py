@@ -41,6 +41,7 @@ class Program:
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # see recording/intervals.py
         self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # for `sources`
         self.guessed_bounds: dict[str, Any] = {}  # of sizes, by the user's line; see `OtherKind`, too
+        self.places_of_sizes: dict[hlo.Instruction, str] = {}  # for which a bound has been guessed, s32[] and s64[]
         self.asked_kinds: dict[str, int] = {}  # how often a kind of numbers has been guessed, by place
         self.python_integers: set[hlo.Instruction] = set()  # parameters
         self.python_numbers: set[hlo.Instruction] = set()  # parameters that may become static

@@ -1,0 +1,60 @@
+"""Guesses of how large sizes are that are known at run time only: by the user's line, and kept from one recording to the next.
+
+In one dimension elements behind the size cost little, and a large guess saves compiling the function again. In a table they
+cost its other dimension each: of ``np.zeros((k, k))`` with ten rows a thousand would be a million elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import prod
+
+from ... import hlo
+from .errors import RecordedAgain
+from .trace import Trace
+
+_LARGEST = 2**31 - 1
+# A table of more elements, by first guesses, is recorded again with these: of one, of two, or of more dimensions.
+_LARGE_TABLE = 1 << 16
+_TABLE_SIDES = (64, 64, 16)
+
+
+class FirstGuess(int):
+    """Nothing has shown yet what size there is."""
+
+
+class TableGuess(int):
+    """Of a size of tables: it grows by as much as is needed."""
+
+
+FIRST_GUESS = FirstGuess(1024)
+
+
+def require_small_tables(trace: Trace, shape: hlo.Shape, sizes: Iterable[hlo.Instruction]) -> None:
+    """Of an array of this shape, with these sizes. Raises RecordedAgain where first guesses make it large."""
+    if shape.rank < 2 or prod(shape.dimensions) <= _LARGE_TABLE:
+        return
+    known, places = trace.program.guessed_bounds, trace.program.places_of_sizes
+    found = {places[size] for size in sizes if size in places and isinstance(known[places[size]], FirstGuess)}
+    for place in found:
+        known[place] = TableGuess(_TABLE_SIDES[min(len(found), len(_TABLE_SIDES)) - 1])
+    if found:
+        raise RecordedAgain
+
+
+def outgrown(bound: int, size: int | None) -> int:
+    """The bound instead of one that a size at run time, if that is known, has been larger than.
+
+    >>> outgrown(1024, None), outgrown(1024, 100_000), outgrown(TableGuess(64), 70)
+    (8192, 131072, 128)
+    """
+    if size is None:
+        return min(8 * bound, _LARGEST)
+    if isinstance(bound, TableGuess):
+        return TableGuess(min(max(2 * bound, _power_of_two(size + size // 4)), _LARGEST))
+    return min(max(8 * bound, _power_of_two(size)), _LARGEST)
+
+
+def _power_of_two(size: int) -> int:
+    """The least one that is not smaller."""
+    return 1 << (size - 1).bit_length()
