@@ -1,10 +1,11 @@
-"""Tables whose sizes the program computes, ``np.zeros((k, k))``: they are small where the sizes are, and grow where these do."""
+"""Tables whose sizes the program computes, `np.zeros((k, k))`: small where the sizes are, and larger where these grow."""
 
 import re
 
 import numpy as np
 import pytest
 from phlox import jit
+
 from tests.support.written_functions import written
 
 SIZES = (9, 3, 71, 131, 2, 1)
