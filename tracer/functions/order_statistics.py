@@ -45,16 +45,12 @@ def _finish(
 
 
 def _element(ordered: TracedArray, position: Any) -> TracedArray:
-    """The elements at a position of the last axis: a number, or a traced number for each row.
-
-    A traced position picks its element out of a sum in which the others are zero.
-    """
+    """The elements at a position of the last axis, the nearest to it: a number, or a traced number for each row."""
+    last = ordered.shape[-1] - 1
     if not isinstance(position, TracedArray):
         return ordered[..., int(position)]
-    here = np.arange(ordered.shape[-1]) == position.astype(np.int64)[..., None]
-    picked = np.where(here, ordered, np.zeros((), ordered.dtype)[()])
-    total = np.any(picked, axis=-1) if ordered.dtype.kind == "b" else np.sum(picked, axis=-1)
-    return total.astype(ordered.dtype, copy=False)
+    places = np.clip(position.astype(np.int64), 0, last)[..., None]
+    return np.take_along_axis(ordered, places, -1)[..., 0]
 
 
 # --- the median ---
