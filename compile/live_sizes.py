@@ -18,6 +18,7 @@ import numpy as np
 from ..hlo import PRED, S32, S64, Computation, Instruction, Shape, leaves, make_instruction
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.shape import AnyShape
+from .contraction import contraction_of
 from .fused_computations import as_computation, has_scan, result_roots
 from .known_values import known_value
 
@@ -45,7 +46,9 @@ _LEAST_ELEMENTS = 256
 
 
 def live_sizes(computation: Computation, results: Sequence[Shape] = ()) -> dict[Instruction, Limits]:
-    """For elementwise loop nests and reductions: by dimension of what they go over, the size at which they may stop.
+    """For loop nests: by dimension of what they go over, the size at which they may stop.
+
+    Those of a dot are the dimensions of its result, and then those that it sums over.
 
     results: of the entry of a padded program, the shapes with dynamic dimensions whose arrays, and behind those the sizes, its
         root holds.
@@ -112,6 +115,9 @@ class _Needs:
             self._visit_scatter(instruction)
             return
         elif opcode == "sort" and self._visit_sort(instruction):
+            return
+        elif opcode == "dot":
+            self._visit_dot(instruction)
             return
         elif opcode == "dynamic-update-slice":
             first, *others = instruction.operands
@@ -217,6 +223,28 @@ class _Needs:
         for operand in sort.operands:
             self.need(operand, 0, need)
         return True
+
+    def _visit_dot(self, dot: Instruction) -> None:
+        """Of the dimensions of its result, and then of those that it sums over: behind a mask there are zeros in both."""
+        contraction, need = contraction_of(dot), self._need_of(dot)
+        batch, rows, columns = contraction.batch, contraction.rows, contraction.columns
+        left, right = ([None] * operand.shape.rank for operand in dot.operands)
+        for (of_left, of_right), size in zip(batch, need):
+            left[of_left] = right[of_right] = size
+        for d, size in zip(rows, need[len(batch) :]):
+            left[d] = size
+        for d, size in zip(columns, need[len(batch) + len(rows) :]):
+            right[d] = size
+        self._limit(dot, dot.shape, need)
+        if contraction.row_count > 1 and contraction.column_count > 1:  # a product with a vector may read on
+            zeros = [_sizes_before_zeros(operand) for operand in dot.operands]
+            for number, (of_left, of_right) in enumerate(contraction.terms, dot.shape.rank):
+                size = zeros[0].get(of_left)
+                if size is not None and size is zeros[1].get(of_right) and self._is_there(size, dot):
+                    left[of_left] = right[of_right] = size
+                    self.limits.setdefault(dot, {})[number] = Limit(size, contraction.lhs.dimensions[of_left])
+        for operand, needed in zip(dot.operands, (left, right)):
+            self.need(operand, 0, tuple(needed))
 
     def _is_there(self, size: Instruction, user: Instruction) -> bool:
         """Whether a size is there when an instruction runs."""
@@ -443,6 +471,14 @@ def _size_before_last(operand: Instruction, number: int, sort: Instruction) -> I
         return None
     (along,) = sort.attributes["dimensions"]
     return next((size for d, size in _masks(predicate, outside) if d == along and size is not None), None)
+
+
+def _sizes_before_zeros(operand: Instruction) -> dict[int, Instruction]:
+    """By dimension the size behind which an operand is zero."""
+    value, outside = _computed(operand)
+    if value.opcode != "select" or not value.operands[0].shape.rank or _number(value.operands[2]) != 0:
+        return {}
+    return {d: size for d, size in _masks(value.operands[0], outside) if size is not None}
 
 
 def _computed(value: Instruction) -> tuple[Instruction, Outside]:

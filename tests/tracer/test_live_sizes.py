@@ -75,6 +75,20 @@ def columns(x, n):
 
 
 @case
+def products(x, n):
+    """Sums over sizes, rows and columns of sizes, and stacks; with one vector, and with tables."""
+    chosen = np.arange(len(x)) < n
+    table, y = np.stack([x, x * x, x - 1], axis=1)[chosen], x[chosen]
+    wide, square = np.outer(x[:70], x)[:, :n], np.outer(x, x)[:n, :n]
+    stacks = np.stack([table, table * 2])
+    return (
+        table.T @ table, wide @ table, wide @ y, y @ table, table @ np.ones((3, 90)), table @ x[:3], table[:40] @ wide[:3],
+        wide @ wide.T, square[: n // 2] @ square[:, :5], np.einsum("bij,bik->bjk", stacks, stacks), stacks @ wide[:3],
+        np.einsum("ij,ik->jk", table, table), np.cov(wide[:2]) if n > 1 else 0.0,
+    )  # fmt: skip
+
+
+@case
 def made(x, n):
     zeros, counted = np.zeros((n, n // 3)), np.arange(n)
     ones = np.ones(n)

@@ -7,6 +7,7 @@ where these do not lie contiguously the operand is transposed into scratch memor
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from math import prod
 
@@ -122,7 +123,7 @@ def emit_contraction(nest: Nest) -> None:
     if dot.shape.size == 0:
         return
     contraction = contraction_of(dot)
-    reduction = _as_reduction(contraction, lhs, rhs)
+    reduction = _as_reduction(contraction, lhs, rhs, nest.stops)
     if reduction is not None:
         rows = output.shape.with_dimensions(tuple(reduction.dimensions[d] for d in reduction.kept))
         results = emit_reduction(builder, target, reduction, [Array(output.pointer, rows)] if rows.rank else [])
@@ -138,10 +139,10 @@ def emit_contraction(nest: Nest) -> None:
     panel = None
     if panel_bytes(contraction):
         panel = builder.gep(scratch, [I64(of_left + of_right)], source_etype=I8)
-    Blocks(builder, target, contraction, lhs, rhs, output, panel).emit()
+    Blocks(builder, target, contraction, lhs, rhs, output, panel, nest.stops).emit()
 
 
-def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction | None:
+def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array, stops: Mapping[int, ir.Value]) -> Reduction | None:
     """A product with a vector as a multiplication and a reduction of the matrix.
 
     Both kinds of reduction, of rows and of columns, read the matrix as it lies in memory.
@@ -156,6 +157,8 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction
     else:
         return None
     kept = [pair[side] for pair in c.batch] + list(free)
+    of_result = [*range(len(c.batch)), *range(len(c.batch) + side * len(c.rows), c.dot.shape.rank)]
+    stops = {d: stops[number] for number, d in zip(of_result, kept) if number in stops}
     if kept != sorted(kept) or not c.terms:
         return None
     of_matrix = {pair[1 - side]: pair[side] for pair in (*c.batch, *c.terms)}
@@ -170,7 +173,7 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array) -> Reduction
     reduced = tuple(sorted(pair[side] for pair in c.terms))
     zero = constant(register_type(element_type, 1), 0.0)
     add = scalar_computation("add", element_type)
-    return Reduction(product, [matrix, vector], [zero], reduced, add)
+    return Reduction(product, [matrix, vector], [zero], reduced, add, stops)
 
 
 def _transposed(

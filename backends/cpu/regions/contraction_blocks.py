@@ -8,9 +8,10 @@ block of rows finds it there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from math import prod
+from types import MappingProxyType
 
 from llvmlite import ir
 
@@ -36,7 +37,7 @@ from ...llvm.types import (
 )
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
-from ..vectors import tail_mask
+from ..vectors import blocks_up_to, tail_mask
 
 # A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
 _PACKED_BYTES = 24 << 10
@@ -71,7 +72,10 @@ class Columns:
 
 
 class Blocks:
-    """Emits the loop nest of one contraction. ``panel`` is memory of panel_bytes, or None."""
+    """Emits the loop nest of one contraction. ``panel`` is memory of panel_bytes, or None.
+
+    ``stops`` says of some dimensions, of the result and then of the terms, where they end: no term behind that is read.
+    """
 
     def __init__(
         self,
@@ -82,9 +86,10 @@ class Blocks:
         rhs: Array,
         output: Array,
         panel: ir.Value | None,
+        stops: Mapping[int, ir.Value] = MappingProxyType({}),
     ) -> None:
         self.builder, self.contraction, self.panel = builder, contraction, panel
-        self.lhs, self.rhs, self.output = lhs, rhs, output
+        self.lhs, self.rhs, self.output, self.stops = lhs, rhs, output, stops
         self.result_type = contraction.dot.shape.element_type
         self._term_sizes = [contraction.lhs.dimensions[left] for left, _ in contraction.terms]
         types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
@@ -115,8 +120,9 @@ class Blocks:
     )
     def emit(self) -> None:
         b, c, lanes = self.builder, self.contraction, self.lanes
-        with loop_nest(b, [c.lhs.dimensions[left] for left, _ in c.batch]) as batch:
-            for strip, count in _strips(b, c.column_count // lanes, self.block_vectors):
+        stop = blocks_up_to(b, self._stop_of_columns(), lanes, c.column_count)
+        with loop_nest(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch:
+            for strip, count in _strips(b, c.column_count // lanes, self.block_vectors, stop):
 
                 def columns(first: Base, count: int = count) -> None:
                     base = indices.multiply_base(b, first, lanes)
@@ -135,13 +141,21 @@ class Blocks:
             self._block(batch, [()], columns)
             return
         *outer_rows, last = c.rows
-        with loop_nest(b, [c.lhs.dimensions[d] for d in outer_rows]) as outer:
-            for strip, count in _strips(b, c.lhs.dimensions[last], self.block_rows):
+        stops = {d - len(c.batch): stop for d, stop in self.stops.items()}
+        with loop_nest(b, [c.lhs.dimensions[d] for d in outer_rows], stops) as outer:
+            for strip, count in _strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows))):
 
                 def rows(first: Base, count: int = count) -> None:
                     self._block(batch, [(*outer, Affine(indices.add_base(b, first, k))) for k in range(count)], columns)
 
                 strip(rows)
+
+    def _stop_of_columns(self) -> ir.Value | None:
+        c = self.contraction
+        return self.stops.get(len(c.batch) + len(c.rows)) if len(c.columns) == 1 else None
+
+    def _stop_of_terms(self, depth: int) -> Base:
+        return self.stops.get(self.contraction.dot.shape.rank + depth, self._term_sizes[depth])
 
     def _columns(self, batch: Index, positions: list[Affine]) -> Columns:
         return self._direct(batch, positions) if self.panel is None else self._packed(batch, positions)
@@ -201,22 +215,23 @@ class Blocks:
         if prod(sizes) <= _RUN or self.result_type.kind not in ("float", "complex"):
             return self._over_terms(depth, terms, zeros, step)
         size, inner = sizes[0], prod(sizes[1:])
-        length = max(1, _RUN // inner)
+        stop, length = self._stop_of_terms(depth), max(1, _RUN // inner)
 
         def run(number: Base) -> list[RegisterValue]:
             if inner > _RUN:
                 return self._sum(depth + 1, {**terms, depth: Affine(number)}, zeros, step)
             start = indices.multiply_base(self.builder, number, length)
-            return self._over_terms(depth, terms, zeros, step, start, self._end(start, length, size))
+            return self._over_terms(depth, terms, zeros, step, start, self._end(start, length, stop))
 
         runs = -(-size // length)
         levels = 1
         while _FAN_IN**levels < runs:
             levels += 1
+        runs = runs if isinstance(stop, int) else blocks_up_to(self.builder, stop, length, runs)
         return self._cascade(run, 0, runs, levels, zeros)
 
     def _cascade(
-        self, run: Callable[[Base], list[RegisterValue]], first: Base, runs: int, levels: int, zeros: list[RegisterValue]
+        self, run: Callable[[Base], list[RegisterValue]], first: Base, runs: Base, levels: int, zeros: list[RegisterValue]
     ) -> list[RegisterValue]:
         """The sum of up to _FAN_IN**levels runs, from the first on: added up in memory, by a cascade of one level less."""
         if levels == 0:
@@ -247,10 +262,10 @@ class Blocks:
         def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
             return self._over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step)
 
-        stop = self._term_sizes[depth] if stop is None else stop
+        stop = self._stop_of_terms(depth) if stop is None else stop
         return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms", most=_RUN)
 
-    def _end(self, start: Base, length: int, size: int) -> Base:
+    def _end(self, start: Base, length: int, size: Base) -> Base:
         """The end of a run of this length, or of everything."""
         return least(self.builder, indices.add_base(self.builder, start, length), size)
 
@@ -323,14 +338,14 @@ def _zero(element_type, lanes: int) -> RegisterValue:
     return constant(type_, 0.0) if element_type.is_float else integer_constant(type_, 0)
 
 
-def _strips(builder: ir.IRBuilder, size: int, block: int):
-    """(runner, count) pairs that cover [0, size): full blocks in a loop, then one smaller block."""
+def _strips(builder: ir.IRBuilder, size: int, block: int, stop: ir.Value | None = None):
+    """(runner, count) pairs that cover [0, size), or up to the stop: full blocks in a loop, then one smaller block."""
     whole, rest = divmod(size, block)
     strips = []
     if whole:
 
         def full(body: Callable[[Base], None]) -> None:
-            with counted_loop(builder, whole) as number:
+            with counted_loop(builder, whole, stop=blocks_up_to(builder, stop, block, whole)) as number:
                 body(indices.multiply_base(builder, number, block))
 
         strips.append((full, block))
