@@ -18,10 +18,13 @@ from .creation import zeros
 @implements_dynamic(np.repeat, np.ndarray.repeat)
 def repeat(a, repeats, axis=None):
     """Element i of the result is that whose repetitions, with those before it, are the first to be more than i."""
-    a, repeats = as_array(a), as_array(repeats)
+    a = as_array(a)
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = normalize_axis(axis, a.ndim)
+    if isinstance(repeats, (int, np.integer)) and repeats > 0:
+        return _repeat_equally(a, int(repeats), axis)
+    repeats = as_array(repeats)
     if repeats.element_type.kind not in ("signed", "unsigned", "pred"):
         raise TypeError(f"Cannot cast array data from {repeats.dtype!r} to dtype('int64') according to the rule 'safe'")
     trace = require_trace(a, repeats)
@@ -55,6 +58,15 @@ def repeat(a, repeats, axis=None):
     return dynamic(trace, np.take(padded, numbers, axis), {**others, axis: size})
 
 
+def _repeat_equally(a: DynamicArray, count: int, axis: int) -> TracedArray:
+    trace = require_trace(a)
+    padded, sizes = a.padded(trace), a.sizes(trace)
+    if axis in sizes:
+        sizes[axis] = hlo.multiply(sizes[axis], count)
+    numbers = FUNCTIONS[np.arange](padded.shape[axis] * count) // count
+    return dynamic(trace, np.take(padded, numbers, axis), sizes)
+
+
 @implements(np.bincount)
 @implements_dynamic(np.bincount)
 def bincount(x, /, weights=None, minlength=0):
@@ -79,12 +91,13 @@ def bincount(x, /, weights=None, minlength=0):
     numbers = (x.filled(trace, 0) if isinstance(x, DynamicArray) else x).astype(np.int64)
     if weights is not None:
         weights = with_bound(weights, 0, weights.shape[0], numbers.shape[0])
-    any_there = x.size > 0
     inside = np.ones_like(numbers, bool) if not isinstance(x, DynamicArray) else np.ones_like(x, bool).filled(trace, False)
     if not numbers.shape[0]:
         return zeros(minlength, np.int64) if isinstance(minlength, TracedArray) else FUNCTIONS[np.zeros](minlength, np.int64)
-    fail_if(trace, np.any(numbers < 0).instruction(trace), "'list' argument must have no negative elements")
-    length = np.maximum(np.where(any_there, np.max(numbers) + 1, 0), minlength)[()]
+    whole = dynamic(trace, numbers, x.sizes(trace)) if isinstance(x, DynamicArray) else numbers
+    fail_if(trace, np.any(whole < 0).instruction(trace), "'list' argument must have no negative elements")
+    largest = np.max(whole, initial=0)
+    length = np.maximum(np.where(x.size > 0, largest + 1, 0), minlength)[()]
     most = {8: 256, 16: 65536}.get(x.element_type.bits)
     least = 0 if isinstance(minlength, TracedArray) else minlength
     if most is not None and least is minlength and max(most, least) <= 65536:

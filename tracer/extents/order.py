@@ -12,7 +12,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, dynamic, valid
+from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require, require_same_shape
 from .broadcasting import as_array, broadcast_together, zero_dimensional
@@ -81,14 +81,17 @@ def argpartition(a, kth, axis=-1, kind="introselect", order=None):
 
 @implements_dynamic(np.lexsort)
 def lexsort(keys, axis=-1):
-    """By the last key first; of keys of one dimension."""
+    """By one key after the other, so that the last one decides first; of keys of one dimension."""
     lines = [as_array(one) for one in keys]
     trace = require_trace(*lines)
     if any(line.ndim != 1 for line in lines):
         raise NotImplementedError("np.lexsort of keys of several dimensions whose sizes are known at run time only")
     padded, sizes = broadcast_together(trace, lines)
-    behind = ~valid(trace, padded[0].shape, sizes)
-    return dynamic(trace, FUNCTIONS[np.lexsort]([*padded, behind]), sizes)
+    first, *others = [dynamic(trace, line, sizes) for line in padded]
+    order = np.argsort(first, kind="stable")
+    for line in others:
+        order = order[np.argsort(line[order], kind="stable")]
+    return order
 
 
 @implements_dynamic(np.searchsorted, np.ndarray.searchsorted)
