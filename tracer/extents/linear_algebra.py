@@ -1,7 +1,6 @@
 """Linear algebra of matrices whose sizes are known at run time only.
 
-Behind the size of a square matrix stands the identity, so that factorizations of the whole are those of the matrix and of the
-identity beside each other.
+NumPy's loops take a matrix of its size. In Cholesky's factorization the identity stands behind that, whose factor is itself.
 """
 
 from __future__ import annotations
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..functions import decompositions
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
@@ -21,8 +21,8 @@ from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange
 
 
-def _square(trace: Trace, a: Any, diagonal: Any = 1) -> tuple[TracedArray, Sizes]:
-    """The matrix with the diagonal continued behind its size, zeros around it; and its sizes."""
+def _square(trace: Trace, a: Any) -> tuple[TracedArray, hlo.Instruction]:
+    """The matrix in its bounds, and how many rows and columns it has."""
     if not isinstance(a, DynamicArray) or a.ndim != 2:
         raise NotImplementedError("linear algebra of stacks of matrices whose own sizes are known at run time only")
     a = a if a.dtype.kind in "fc" else a.astype(np.float64)
@@ -31,10 +31,27 @@ def _square(trace: Trace, a: Any, diagonal: Any = 1) -> tuple[TracedArray, Sizes
     if not same_value(rows, columns):
         fail_if(trace, hlo.ne(rows, columns), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
     common = min(a.bounds.dimensions)
-    inside = valid(trace, a.bounds.dimensions, sizes)
-    rest = np.where(np.eye(*a.bounds.dimensions, dtype=bool), diagonal, 0).astype(a.dtype)
-    padded = np.where(inside, a.padded(trace), rest)
-    return padded[:common, :common], {0: rows, 1: rows}
+    return a.padded(trace)[:common, :common], rows
+
+
+def _of_square(name: str, a: Any, **keywords: Any) -> Any:
+    """What ``np.linalg.<name>`` makes of a square matrix; its results have as many elements in each dimension as that."""
+    trace = require_trace(a)
+    padded, size = _square(trace, a)
+    sample = getattr(np.linalg, name)(np.eye(1, dtype=padded.dtype), **keywords)
+    parts = [
+        np.empty(padded.shape[:1] * np.ndim(one), one.dtype) for one in (sample if isinstance(sample, tuple) else (sample,))
+    ]
+    places = [(number, d) for number, part in enumerate(parts) for d in range(part.ndim)]
+    sizes = [(0, 0, size), (0, 1, size)]
+    found = decompositions.call_numpy(f"linalg.{name}", [padded], sizes, parts, places, **keywords)
+    found = [_of_size(trace, one, dict.fromkeys(range(one.ndim), size)) for one in found]
+    return type(sample)(*found) if hasattr(sample, "_fields") else found[0]
+
+
+def _of_size(trace: Trace, found: TracedArray, sizes: Sizes) -> TracedArray:
+    """What a call has found, whose sizes are known from before it."""
+    return dynamic(trace, found.padded(trace), sizes) if isinstance(found, DynamicArray) else found
 
 
 def of_stacks(implementation: Callable) -> Callable:
@@ -65,16 +82,16 @@ def of_stacks(implementation: Callable) -> Callable:
 @implements_dynamic(np.linalg.inv)
 @of_stacks
 def inv(a):
-    trace = require_trace(a)
-    padded, sizes = _square(trace, a)
-    return dynamic(trace, FUNCTIONS[np.linalg.inv](padded), sizes)
+    return _of_square("inv", a)
 
 
 @implements_dynamic(np.linalg.cholesky)
 @of_stacks
 def cholesky(a, /, *, upper=False):
     trace = require_trace(a)
-    padded, sizes = _square(trace, a)
+    padded, size = _square(trace, a)
+    sizes = {0: size, 1: size}
+    padded = np.where(valid(trace, padded.shape, sizes), padded, np.eye(padded.shape[0], dtype=padded.dtype))
     found = FUNCTIONS[np.linalg.cholesky](padded, upper=True) if upper else FUNCTIONS[np.linalg.cholesky](padded)
     return dynamic(trace, found, sizes)
 
@@ -82,13 +99,13 @@ def cholesky(a, /, *, upper=False):
 @implements_dynamic(np.linalg.det)
 @of_stacks
 def det(a):
-    return FUNCTIONS[np.linalg.det](_square(require_trace(a), a)[0])
+    return _of_square("det", a)
 
 
 @implements_dynamic(np.linalg.slogdet)
 @of_stacks
 def slogdet(a):
-    return FUNCTIONS[np.linalg.slogdet](_square(require_trace(a), a)[0])
+    return _of_square("slogdet", a)
 
 
 @implements_dynamic(np.linalg.solve)
@@ -97,43 +114,30 @@ def solve(a, b):
     if isinstance(a, DynamicArray) and a.ndim > 2 and not isinstance(b, DynamicArray):
         return of_stacks(solve)(a, b)
     trace = require_trace(a, b)
-    if not isinstance(a, DynamicArray):
-        (bound,) = {a.shape[-1]}
-        padded, sizes = a, {0: hlo.constant(np.int32(bound))}
-    else:
-        padded, sizes = _square(trace, a)
     own = b.sizes(trace) if isinstance(b, DynamicArray) else {}
-    rows = own.get(0, hlo.constant(np.int32(dimensions_of(b)[0])))
-    if not same_value(rows, sizes[0]):
-        fail_if(trace, hlo.ne(rows, sizes[0]), "solve: Input operand 1 has a mismatch in its core dimension 0")
-    right = with_bound(b.filled(trace, 0) if own else b, 0, dimensions_of(b)[0], padded.shape[0])
-    found = FUNCTIONS[np.linalg.solve](padded, right)
-    of_result = {d: size for d, size in own.items() if d}
-    return dynamic(trace, found, {0: sizes[0], **of_result} if isinstance(a, DynamicArray) or 0 in own else of_result)
-
-
-def _beyond_all(trace: Trace, a: DynamicArray) -> TracedArray:
-    """A number that is larger than all eigenvalues, which Frobenius' norm bounds."""
-    return 1 + 2 * np.sqrt(np.sum(np.abs(a.filled(trace, 0)) ** 2))
+    of_b = {d: own.get(d, hlo.constant(np.int32(size))) for d, size in enumerate(dimensions_of(b))}
+    padded, size = _square(trace, a) if isinstance(a, DynamicArray) else (a, hlo.constant(np.int32(a.shape[-1])))
+    if not same_value(of_b[0], size):
+        fail_if(trace, hlo.ne(of_b[0], size), "solve: Input operand 1 has a mismatch in its core dimension 0")
+    right = with_bound(b.padded(trace) if own else b, 0, dimensions_of(b)[0], padded.shape[0])
+    of_result = of_b | {0: size}
+    places = [(0, d) for d in of_result if d in own or d == 0 and isinstance(a, DynamicArray)]
+    sizes = [(0, 0, size), (0, 1, size), *[(1, d, one) for d, one in of_result.items()]]
+    described = np.empty(right.shape, np.result_type(padded.dtype, right.dtype, np.float32))
+    (found,) = decompositions.call_numpy("linalg.solve", [padded, right], sizes, [described], places)
+    return _of_size(trace, found, {d: of_result[d] for _, d in places})
 
 
 @implements_dynamic(np.linalg.eigh)
 @of_stacks
 def eigh(a, UPLO="L"):  # noqa: N803
-    """The eigenvalues behind the size are larger than all others, and come last."""
-    trace = require_trace(a)
-    padded, sizes = _square(trace, a, _beyond_all(trace, a))
-    values, vectors = FUNCTIONS[np.linalg.eigh](padded, UPLO)
-    kind = type(np.linalg.eigh(np.eye(1)))
-    return kind(dynamic(trace, values, {0: sizes[0]}), dynamic(trace, vectors, sizes))
+    return _of_square("eigh", a, UPLO=UPLO)
 
 
 @implements_dynamic(np.linalg.eigvalsh)
 @of_stacks
 def eigvalsh(a, UPLO="L"):  # noqa: N803
-    trace = require_trace(a)
-    padded, sizes = _square(trace, a, _beyond_all(trace, a))
-    return dynamic(trace, FUNCTIONS[np.linalg.eigvalsh](padded, UPLO), {0: sizes[0]})
+    return _of_square("eigvalsh", a, UPLO=UPLO)
 
 
 @implements_dynamic(np.linalg.norm)

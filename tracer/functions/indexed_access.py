@@ -355,14 +355,16 @@ def unravel_index(indices, shape, order="C"):
     sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     trace = require_trace(indices)
     indices = indices.astype(np.int64)
-    outside = (indices < 0) | (indices >= prod(sizes))
-    message = f"index {{}} is out of bounds for array with size {prod(sizes)}"
+    size = prod(sizes)
+    outside = (indices < 0) | (indices >= size)
+    message = f"index {{}} is out of bounds for array with size {'known at run time' if isinstance(size, TracedArray) else size}"
     found, value = first_of(indices.instruction(trace), outside.instruction(trace))
     trace.add_error_flag(found, ValueError, message, value)
     parts: list = [None] * len(sizes)
     dimensions = range(len(sizes)) if order == "F" else range(len(sizes) - 1, -1, -1)
     for dimension in dimensions:
-        size = max(sizes[dimension], 1)
+        size = sizes[dimension]
+        size = np.maximum(size, 1) if isinstance(size, TracedArray) else max(size, 1)
         parts[dimension] = indices % size
         indices = indices // size
     return tuple(parts)

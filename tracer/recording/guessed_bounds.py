@@ -6,7 +6,7 @@ cost its other dimension each: of ``np.zeros((k, k))`` with ten rows a thousand 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from ... import hlo
@@ -14,6 +14,7 @@ from .errors import RecordedAgain
 from .trace import Trace
 
 _LARGEST = 2**31 - 1
+_SIZES = (hlo.Shape(hlo.S32), hlo.Shape(hlo.S64))
 # A table of more elements, by first guesses, is recorded again with these: of one, of two, or of more dimensions.
 _LARGE_TABLE = 1 << 16
 _TABLE_SIDES = (64, 64, 16)
@@ -34,12 +35,23 @@ def require_small_tables(trace: Trace, shape: hlo.Shape, sizes: Iterable[hlo.Ins
     """Of an array of this shape, with these sizes. Raises RecordedAgain where first guesses make it large."""
     if shape.rank < 2 or prod(shape.dimensions) <= _LARGE_TABLE:
         return
-    known, places = trace.program.guessed_bounds, trace.program.places_of_sizes
-    found = {places[size] for size in sizes if size in places and isinstance(known[places[size]], FirstGuess)}
+    known = trace.program.guessed_bounds
+    places = {place for size in sizes for place in _places_behind(size, trace.program.places_of_sizes)}
+    found = [place for place in places if isinstance(known[place], FirstGuess)]
     for place in found:
         known[place] = TableGuess(_TABLE_SIDES[min(len(found), len(_TABLE_SIDES)) - 1])
     if found:
         raise RecordedAgain
+
+
+def _places_behind(size: hlo.Instruction, places: dict[hlo.Instruction, str], depth: int = 8) -> Iterator[str]:
+    """Where the sizes have been guessed that a size is computed from."""
+    if size in places:
+        yield places[size]
+    elif depth:
+        for operand in size.operands:
+            if operand.shape in _SIZES:
+                yield from _places_behind(operand, places, depth - 1)
 
 
 def outgrown(bound: int, size: int | None) -> int:
