@@ -40,7 +40,18 @@ np.bincount(i, weights=v)
 np.bincount(i, minlength=k)
 np.bincount(np.abs(i), minlength=k + 2)[-2:]
 np.linalg.det(np.eye(k))
+np.linalg.slogdet(np.eye(k) * 3)[1]
 np.linalg.solve(np.eye(k) * 2, v)
+np.linalg.solve(np.eye(k) * 2 + t / 1000, t)
+np.linalg.inv((np.eye(k) * 2).astype(np.float32))
+np.linalg.eigvalsh(t + t.T)
+np.linalg.eigh(t + t.T + 1j * (t - t.T))[0]
+np.linalg.cholesky(np.eye(k) * 4)
+np.unravel_index(i, t.shape)[0]
+np.unravel_index(np.argmax(t), t.shape, order="F")
+np.histogram(v, bins=k)[0]
+np.histogram(v, bins=k, density=True)[1]
+np.histogram2d(v, v, bins=k)[0]
 np.argwhere(t > 1)
 t[t > 1]
 t[i, i]
@@ -170,6 +181,39 @@ def test_counts_of_a_negative_length():
     np.testing.assert_array_equal(counts(np.array([3, 1])), [0, 1, 0, 1])
     with pytest.raises(ValueError, match="'minlength' must not be negative"):
         counts(np.array([-3, 1]))
+
+
+def test_matrices_without_an_inverse():
+    @jit
+    def inverse(x):
+        k = int(x[0])
+        return np.linalg.inv(np.eye(k) * x[1])
+
+    np.testing.assert_array_equal(inverse(np.array([3, 2])), np.eye(3) / 2)
+    assert inverse(np.array([0, 2])).shape == (0, 0)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        inverse(np.array([3, 0]))
+
+
+def test_an_equation_of_other_sizes():
+    @jit
+    def solved(x):
+        k = int(x.max())
+        return np.linalg.solve(np.eye(k) * 2, np.ones(3)), np.linalg.solve(np.eye(3), np.ones(k))
+
+    np.testing.assert_array_equal(solved(np.array([3]))[0], [0.5, 0.5, 0.5])
+    with pytest.raises(ValueError, match="mismatch in its core dimension"):
+        solved(np.array([4]))
+
+
+def test_no_bins():
+    @jit
+    def counts(x):
+        return np.histogram(x * 1.0, bins=int(x.max()))
+
+    np.testing.assert_array_equal(counts(np.array([1, 2]))[0], [1, 1])
+    with pytest.raises(ValueError, match="`bins` must be positive"):
+        counts(np.array([-1, 0]))
 
 
 def test_the_covariance_of_one_row_is_an_error():

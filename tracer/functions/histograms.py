@@ -19,7 +19,7 @@ from .sorting import elements_at
 @implements(np.histogram)
 @implements_dynamic(np.histogram)
 def histogram(a, bins=10, range=None, density=None, weights=None):
-    """The number of bins must be known while tracing, unless it is estimated."""
+    """The edges are of a size known at run time where the number of bins is, or is estimated."""
     line, weights = _line(a), None if weights is None else np.ravel(as_array(weights))
     if weights is not None:
         require_same_shape(line, weights, ValueError, "weights should have the same shape as a.")
@@ -129,9 +129,15 @@ def _inside(line: TracedArray) -> TracedArray | None:
 # --- edges ---
 
 
-def _number_of_bins(bins: Any, message: str) -> int:
+def _number_of_bins(bins: Any, message: str) -> Any:
+    """Python's integer, or a traced one that cannot become known."""
     if not isinstance(bins, TracedArray) and not hasattr(bins, "__index__"):
         raise TypeError("`bins` must be an integer, a string, or an array")
+    if isinstance(bins, TracedArray) and bins.dtype.kind in "iu" and bins.known_value is None:
+        trace = require_trace(bins)
+        if not trace.may_become_known(bins.recorded(trace)):
+            require(bins >= 1, ValueError, message)
+            return bins
     count = as_index(bins, "as a number of bins")
     if count < 1:
         raise ValueError(message)
@@ -156,7 +162,8 @@ def _equal_bins(line: TracedArray, count: int, limits: Any) -> TracedArray:
     kind = np.result_type(*[one.dtype if isinstance(one, TracedArray) else one for one in limits], line.dtype)
     kind = np.result_type(kind, np.float64) if kind.kind in "iu" else kind
     edges = np.linspace(first, last, count + 1, dtype=kind)
-    message = f"Too many bins for data range. Cannot create {count} finite-sized bins."
+    how_many = "so many" if isinstance(count, TracedArray) else count
+    message = f"Too many bins for data range. Cannot create {how_many} finite-sized bins."
     require(np.all(edges[:-1] < edges[1:]), ValueError, message)
     return edges
 

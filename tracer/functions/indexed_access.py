@@ -357,7 +357,8 @@ def unravel_index(indices, shape, order="C"):
     indices = indices.astype(np.int64)
     size = prod(sizes)
     outside = (indices < 0) | (indices >= size)
-    message = f"index {{}} is out of bounds for array with size {'known at run time' if isinstance(size, TracedArray) else size}"
+    shown = "known at run time" if isinstance(size, TracedArray) else size
+    message = f"index {{}} is out of bounds for array with size {shown}"
     found, value = first_of(indices.instruction(trace), outside.instruction(trace))
     trace.add_error_flag(found, ValueError, message, value)
     parts: list = [None] * len(sizes)
