@@ -224,7 +224,8 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         places = FUNCTIONS[np.searchsorted](padded, wanted.astype(common))
         inside = places < _count(trace, tests)
         found = inside & (padded[np.minimum(places, padded.shape[0] - 1)] == wanted)
-    return dynamic(trace, ~found if invert else found, sizes)
+    found = ~found if invert else found
+    return dynamic(trace, found, sizes) if sizes else np.copy(found)
 
 
 if hasattr(np, "in1d"):

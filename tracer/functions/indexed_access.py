@@ -237,7 +237,8 @@ def choose(a, choices, out=None, mode="raise"):
     chosen = np.broadcast_to(as_traced(choices[0], element_type.dtype), shape)
     for number, choice in enumerate(choices[1:], 1):
         chosen = choose_between(array == number, choice, chosen, element_type)
-    return store(out, chosen + 0 if chosen.base is not None and len(choices) == 1 else chosen)
+    chosen = chosen + 0 if chosen.base is not None and len(choices) == 1 else chosen
+    return chosen[()] if out is None else store(out, chosen)
 
 
 @implements(np.compress)

@@ -140,7 +140,8 @@ def block(arrays):
         array = as_strong(part)
         return reshaped(array, (1,) * (rank - array.ndim) + array.shape)
 
-    return build(arrays, 0)
+    built = build(arrays, 0)
+    return np.copy(built) if built.is_scalar else built
 
 
 def _depth(arrays: Any) -> int:
@@ -234,7 +235,8 @@ def tile(A, reps):
     pairs = [size for count, own in zip(counts, sizes) for size in (count, own)]
     spread = hlo.reshape(array.instruction(trace), [size for own in sizes for size in (1, own)])
     repeated = hlo.broadcast_in_dim(spread, pairs, range(len(pairs)))
-    return result(trace, hlo.reshape(repeated, [count * own for count, own in zip(counts, sizes)]))
+    tiled = hlo.reshape(repeated, [count * own for count, own in zip(counts, sizes)])
+    return TracedArray.from_instruction(trace, tiled, is_scalar=False)
 
 
 def _repetitions(repeats: Any) -> list[int]:

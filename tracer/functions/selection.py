@@ -185,7 +185,7 @@ def _real(x: Any, name: str) -> TracedArray:
 @implements(np.iscomplex)
 def iscomplex(x):
     x = as_traced(x)
-    return x.imag != 0 if x.element_type.is_complex else np.zeros_like(x, dtype=bool)
+    return x.imag != 0 if x.element_type.is_complex else np.zeros_like(x, dtype=bool)[()]
 
 
 @implements(np.isreal)
@@ -208,7 +208,8 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     """Compares all pairs; ``assume_unique`` and ``kind`` change nothing."""
     element, tests = as_traced(element), np.ravel(as_traced(test_elements))
     found = np.any(np.equal(element[(..., None)], tests), axis=-1)
-    return ~found if invert else found
+    found = ~found if invert else found
+    return np.copy(found) if found.is_scalar else found
 
 
 @implements(np.result_type)

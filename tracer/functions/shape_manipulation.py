@@ -260,6 +260,8 @@ def broadcast_to(array, shape, subok=False):
             f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape}  and requested "
             f"shape {shape}"
         )
+    if array.is_scalar:
+        array = np.copy(array)
     added = len(shape) - array.ndim
     steps = array.element_strides
     strides = (0,) * added + tuple(
@@ -279,7 +281,7 @@ def broadcast_shapes_or_none(*shapes: tuple[int, ...]) -> tuple[int, ...] | None
 def broadcast_arrays(*args, subok=False):
     arrays = [as_traced(one) for one in args]
     shape = broadcast_shapes(*(one.shape for one in arrays))
-    return tuple(one if one.shape == shape else broadcast_to(one, shape) for one in arrays)
+    return tuple(one if one.shape == shape and not one.is_scalar else broadcast_to(one, shape) for one in arrays)
 
 
 def _at_least(rank: int, place: Any):

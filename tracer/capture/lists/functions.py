@@ -263,8 +263,15 @@ def truths(name: str, items: list[Any]) -> Any:
 # --- NumPy's functions ---
 
 
-def _with_arrays(arguments: Sequence[Any]) -> list[Any]:
-    return [_with_arrays_inside(one) if not is_open_list(one) else array_of_list(one) for one in arguments]
+# Of a list without elements, which is an array of floats, they return what they would of integers, too.
+_ALIKE_OF_NONE = (
+    np.searchsorted, np.isin, np.digitize, np.argsort, np.any, np.all, np.count_nonzero, np.nonzero, np.flatnonzero,
+    np.argwhere, np.size, np.shape, np.ndim,
+)  # fmt: skip
+
+
+def _with_arrays(arguments: Sequence[Any], of_any_type: bool = False) -> list[Any]:
+    return [_with_arrays_inside(one) if not is_open_list(one) else array_of_list(one, of_any_type) for one in arguments]
 
 
 def _with_arrays_inside(value: Any) -> Any:
@@ -304,8 +311,9 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
         return DYNAMIC[function](array_of_list(args[0]), *args[1:], **kwargs)  # NumPy would go over the rows
     if function in (np.array, np.asarray) and (len(args) == 2 or kwargs.get("dtype") is not None):
         return call(function, array_of_list(args[0], has_dtype=True), *args[1:], **kwargs)
-    given = dict(zip(kwargs, _with_arrays(list(kwargs.values()))))
-    return call(function, *_with_arrays(args), **given)
+    of_any_type = function in _ALIKE_OF_NONE
+    given = dict(zip(kwargs, _with_arrays(list(kwargs.values()), of_any_type)))
+    return call(function, *_with_arrays(args, of_any_type), **given)
 
 
 def refuse(function: Callable, *_: Any) -> Any:
