@@ -161,10 +161,10 @@ def _joined_rows(values: Any) -> TracedArray | None:
 
 
 @implements(np.stack)
-def stack(arrays: Any, axis: int = 0, **kwargs: Any) -> Any:
+def stack(arrays: Any, axis: int = 0, *others: Any, **kwargs: Any) -> Any:
     whole = whole_array(arrays)
-    if whole is None or axis or kwargs or whole.ndim < 2:
-        args, kwargs = with_arrays(np.stack, (arrays, axis), kwargs)
+    if whole is None or axis or others or kwargs or whole.ndim < 2:
+        args, kwargs = with_arrays(np.stack, (arrays, axis, *others), kwargs)
         return np.stack(*args, **kwargs)
     return whole.copy()
 

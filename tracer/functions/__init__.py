@@ -4,6 +4,7 @@ from . import (  # noqa: F401
     arithmetic,
     array_attributes,
     array_methods,
+    automatic_domain,
     bits,
     creation,
     decompositions,
