@@ -375,6 +375,8 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
 
 
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
+    if key is None and not is_open_list(items) and (known := _order_of_first_parts(items, reverse)) is not None:
+        return [items[position] for position in known]
     if is_open_list(items) or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
         return sorted_list(items, key, reverse)
     if _are_texts(items):
@@ -398,6 +400,16 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
         if item.shape:
             link(item.root_storage, [one.root_storage for one in items if isinstance(one, TracedArray)])
     return found
+
+
+def _order_of_first_parts(items: Sequence[Any], reverse: bool) -> list[int] | None:
+    """The order of tuples whose first parts are known and all differ, as those of ``d.items()``: nothing else is compared."""
+    firsts = [item[0] for item in items if type(item) is tuple and item]
+    if len(firsts) < len(items) or not all(isinstance(one, (int, float, str, bytes, np.generic)) for one in firsts):
+        return None
+    if len(set(firsts)) < len(firsts) or not has_traced(items):
+        return None
+    return sorted(range(len(items)), key=firsts.__getitem__, reverse=reverse)
 
 
 def _order(keys: list[Any], reverse: bool) -> TracedArray:

@@ -1,0 +1,65 @@
+"""Tuples whose first parts decide their order, as the items of a dict: what stands behind these is not compared."""
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from phlox import jit
+
+
+def lists_by_name(x):
+    table = {"b": [x[0]], "a": [x[1], x[2]], "c": []}
+    table["c"].append(x.sum())
+    return [(name, len(values), sum(values)) for name, values in sorted(table.items())], sorted(table.items(), reverse=True)
+
+
+def arrays_by_name(x):
+    return {name: values.sum() for name, values in sorted({"b": x * 2, "a": x}.items())}
+
+
+def groups(x):
+    table = defaultdict(list)
+    for place, value in enumerate(x):
+        table["even" if place % 2 == 0 else "odd"].append(value)
+    return [(name, max(values)) for name, values in sorted(table.items())]
+
+
+def open_lists(x):
+    table = {2: [], 1: []}
+    for value in x:
+        if value > 1.5:
+            table[1].append(value)
+        table[2].append(value * 2)
+    return [(key, len(values), sum(values)) for key, values in sorted(table.items())]
+
+
+def equal_first_parts(x):
+    return sorted([(1, x[0]), (1.0, x[1]), (0, x[2])])
+
+
+def without_an_order(x):
+    return sorted([(float("nan"), x[0]), (1, x[1]), (0, x[2])])
+
+
+def in_place(x):
+    items = [(3, [x[0]]), (1, [x[1]])]
+    items.sort()
+    return items
+
+
+def of_two_kinds(x):
+    return sorted([("a", x[0]), (1, x[1])])
+
+
+@pytest.mark.parametrize(
+    "function", [lists_by_name, arrays_by_name, groups, open_lists, equal_first_parts, without_an_order, in_place]
+)
+def test_items_in_order(function):
+    decorated = jit(function)
+    for x in (np.array([3.0, 1.0, 2.0]), np.array([1.0, 5.0, 2.0]), np.array([4.0, 4.0, 4.0])):
+        assert repr(decorated(x)) == repr(function(x))
+
+
+def test_first_parts_that_cannot_be_compared():
+    with pytest.raises(TypeError, match="'<' not supported"):
+        jit(of_two_kinds)(np.ones(2))
