@@ -6,15 +6,17 @@ What lies behind a size is a value that comes last in the order; or NaN, where f
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
+from ..functions.order_statistics import NO_QUANTILE, NOTHING_HAS_NO_QUANTILE
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axis, prepare, require, require_same_shape
+from ..recording.operands import normalize_axes, normalize_axis, prepare, require, require_same_shape
 from .broadcasting import as_array, broadcast_together, zero_dimensional
 from .reductions import kept_sizes
 from .reshaping import ravel
@@ -179,6 +181,8 @@ def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
         a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
     ):  # fmt: skip
         a = as_array(a)
+        if NOTHING_HAS_NO_QUANTILE:
+            require(prod(a.shape[d] for d in normalize_axes(axis, a.ndim)) != 0, IndexError, NO_QUANTILE)
         found = leaving_out(a, q, axis=axis, method=method, keepdims=keepdims, weights=weights)
         found = _nan_where_any(a, found, axis, keepdims)
         return found if weights is None or found.ndim else zero_dimensional(found)

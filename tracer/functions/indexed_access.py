@@ -238,7 +238,7 @@ def choose(a, choices, out=None, mode="raise"):
     for number, choice in enumerate(choices[1:], 1):
         chosen = choose_between(array == number, choice, chosen, element_type)
     chosen = chosen + 0 if chosen.base is not None and len(choices) == 1 else chosen
-    return chosen[()] if out is None else store(out, chosen)
+    return store(out, chosen) if shape or out is not None else chosen[()]
 
 
 @implements(np.compress)

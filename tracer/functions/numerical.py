@@ -102,9 +102,9 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
         cleaned = np.where(x == np.inf, limits.max if posinf is None else posinf, cleaned)
         cleaned = np.where(x == -np.inf, limits.min if neginf is None else neginf, cleaned).astype(x.dtype, copy=False)
     if copy or x.is_scalar:
-        return cleaned[()]
+        return cleaned if x.ndim else cleaned[()]
     x[...] = cleaned
-    return x[()]
+    return x if x.ndim else x[()]
 
 
 @implements(np.sinc)
