@@ -1,4 +1,7 @@
-"""Simplification of conditionals: branches compute what is needed of their result, and take what they need."""
+"""Simplification of conditionals: branches compute what is needed of their result, and take what they need.
+
+What all branches return as they have been given it is read where they have it from.
+"""
 
 from __future__ import annotations
 
@@ -16,11 +19,22 @@ def simplify_conditionals(computation: Computation) -> Computation:
     if not any(instruction.opcode == "conditional" for instruction in computation.instructions):
         return computation
     users = users_of(computation)
+    given = {
+        instruction: found
+        for instruction in computation.instructions
+        if instruction.opcode == "get-tuple-element" and (found := _given_to_all(instruction)) is not None
+    }
     kept_results: dict[Instruction, list[int]] = {}
+    rebuilt: dict[Instruction, Instruction] = {}
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        found = rebuilt[instruction] = rebuilt[given[instruction]] if instruction in given else changed(instruction, operands)
+        return found
+
+    def changed(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         if instruction.opcode == "conditional":
-            wanted = None if instruction is computation.root else _read_elements(users[instruction])
+            readers = [user for user in users[instruction] if user not in given]
+            wanted = None if instruction is computation.root or not readers else _read_elements(readers)
             return _smaller(instruction, operands, wanted, kept_results)
         if instruction.opcode == "get-tuple-element" and operands[0] in kept_results:
             index = kept_results[operands[0]].index(instruction.attributes["index"])
@@ -30,6 +44,30 @@ def simplify_conditionals(computation: Computation) -> Computation:
         return on_operands(instruction, operands)
 
     return rebuild(computation, transform)
+
+
+def _given_to_all(element: Instruction) -> Instruction | None:
+    """What an element of a conditional's result is outside of it, where all branches are given that and return it.
+
+    Before: gte(conditional(p, tuple(a, x), tuple(x, b)), 1), where the branches return (.., x)
+    After: x
+    """
+    (conditional,) = element.operands
+    if conditional.opcode != "conditional":
+        return None
+    found: Instruction | None = None
+    for branch, operand in zip(conditional.called_computations, conditional.operands[1:]):
+        root, (parameter,) = branch.root, branch.parameters
+        if root.opcode != "tuple" or operand.opcode != "tuple":
+            return None
+        value = root.operands[element.attributes["index"]]
+        if value.opcode != "get-tuple-element" or value.operands[0] is not parameter:
+            return None
+        outer = operand.operands[value.attributes["index"]]
+        if found is not None and outer is not found:
+            return None
+        found = outer
+    return found
 
 
 def _read_elements(users: list[Instruction]) -> list[int] | None:

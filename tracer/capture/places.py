@@ -425,6 +425,11 @@ def are_changed(holders: Iterable[Any], journals: Iterable[Journal]) -> bool:
     return any(not ids.isdisjoint(one) or one.loop is not None and not ids.isdisjoint(one.loop.slots) for one in journals)
 
 
+def is_changed_here(holder: Any) -> bool:
+    """Whether a container is among what the innermost journal that is kept tells apart from before it, if there is one."""
+    return not _journals.open or id(holder) in _journals.open[-1] or id(holder) in _journals.open[-1].made
+
+
 def are_containers_changed() -> bool:
     """Whether the innermost journal that is kept has what a container held."""
     return bool(_journals.open) and any(isinstance(place, Contents | Item) for place, _ in _journals.open[-1].values())

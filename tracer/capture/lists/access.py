@@ -14,6 +14,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython
 from .. import places
 from ..copies import note_copies
+from ..forms import is_number
 from ..texts.leaves import written_rows
 from . import number_types, tables
 from .columns import rows_between
@@ -116,10 +117,28 @@ def get(holder: Any, index: Any) -> Any:
     known = known_item(items, index)
     if known is not _NONE:
         return known
+    items = _settled_in_place(holder, items)
     return element_at(items, row_at(items, index, f"{kind_of(holder)} index out of range"))
 
 
 _NONE = object()
+
+
+def _settled_in_place(holder: Any, items: list[Any]) -> list[Any]:
+    """The items, with numbers behind a run in it, which the list then holds: who reads an element has written them.
+
+    Otherwise they would be written for each who reads, in memory of its own.
+    """
+    run, *others = items or (None,)
+    if type(run) is not Run or run.form.place is None or not others or not isinstance(holder, list):
+        return items
+    if not all(isinstance(one, TracedArray) and one.is_scalar or is_number(one) for one in others):
+        return items
+    if type_of_items(items) != run.type or not places.is_changed_here(holder):
+        return items
+    items = [settled(items)]
+    list.__setitem__(holder, slice(None), items)
+    return items
 
 
 def known_item(items: Sequence[Any], index: Any) -> Any:

@@ -289,6 +289,8 @@ def can_be_carried(value: Any, state: ListState | ContainerState | None) -> bool
         return True
     if isinstance(state, ListState):
         is_list = isinstance(value, (list, tuple)) and bound_of(value) <= state.form.capacity
+        if is_list and not state.form.is_ring and any(type(item) is Run and item.form.is_ring for item in value):
+            return False
         return is_list and joined_type(type_of_items(value), state.kind) == state.kind
     if isinstance(value, (set, frozenset)):
         value = contents_of(value)
