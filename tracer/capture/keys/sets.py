@@ -16,13 +16,17 @@ from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import INSERTED, OPEN, UNORDERED, common_mark, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
 from ..lists.mapping import mapped
 from ..lists.runs import instruction_of, length_of, settled
+from ..lists.text_ranks import in_groups
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
-from ..texts.deferred import concrete
+from ..texts.deferred import concrete, is_made_text
 from .dicts import change, contains_key, raise_where
 from .lookup import found, holds_unknown, put_behind, without_row
 from .set_views import SetView, view_of_set
 from .views import KEYS, DictRows, DictView, as_they_are, entries_of
+
+# Fewer texts are put into a set one by one.
+_MANY_TEXTS = 8
 
 
 def _of(kind: type, entries: list[Any], mark: Any = UNORDERED) -> Any:
@@ -56,8 +60,11 @@ def frozenset_(iterable: Any = (), /) -> frozenset[Any]:
 
 
 def _rows_of_elements(elements: Any) -> Any:
-    """What a set is gone over by, where its order does not matter."""
-    return view_of_set(elements, any_order=True).rows() if is_open_set(elements) else elements
+    """What a set, or what is put into one, is gone over by, where the order does not matter; many texts as one run of these."""
+    if is_open_set(elements):
+        return view_of_set(elements, any_order=True).rows()
+    is_long = isinstance(elements, (list, tuple)) and len(elements) >= _MANY_TEXTS
+    return in_groups(elements) if is_long and all(map(is_made_text, elements)) else elements
 
 
 # --- methods ---
