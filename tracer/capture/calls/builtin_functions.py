@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from .... import hlo
+from ...control_flow.bodies import ValueType
 from ...recording.aliases import link
 from ...recording.array import TracedArray, as_index, require_trace
 from ...recording.dynamic_array import DynamicArray
@@ -51,7 +53,8 @@ from ..loops.iteration import (
     items_for_python,
     rows_of,
 )
-from ..loops.stacked_rows import whole_array
+from ..loops.stacked_rows import row_of as row_of_array
+from ..loops.stacked_rows import slice_of, whole_array
 from ..outside.containers import OutsideList
 from ..outside.objects import class_of
 from ..outside.streams import OutsideIterator
@@ -392,14 +395,23 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     kinds = {type_(item) for item in items}
     if len(kinds) > 1 or any(getattr(item, "exact", None) is not None for item in items):
         return sorted_list(items, key, reverse)
-    order = _order(keys, reverse)
-    whole = np.stack([as_traced(item) for item in items])[order]
+    whole = _in_one_array(items)
+    whole = whole[_order(whole if keys is items else _in_one_array(keys), reverse)]
+    is_weak = kinds <= {bool, int, float}
+    if whole.ndim == 1:
+        kind = ValueType(hlo.Shape(whole.element_type), is_weak, is_scalar=True)
+        return [row_of_array(whole, position, kind) for position in range(len(items))]
     found = [whole[position] for position in range(len(items))]
     for item in found:
-        item.weak_type = kinds <= {bool, int, float}
-        if item.shape:
-            link(item.root_storage, [one.root_storage for one in items if isinstance(one, TracedArray)])
+        item.weak_type = is_weak
+        link(item.root_storage, [one.root_storage for one in items if isinstance(one, TracedArray)])
     return found
+
+
+def _in_one_array(items: Sequence[Any]) -> TracedArray:
+    """An array of these elements, or the one whose rows they are."""
+    rows = slice_of(items)
+    return np.stack(list(map(as_traced, items))) if rows is None else TracedArray.from_instruction(require_trace(), rows)
 
 
 def _order_of_first_parts(items: Sequence[Any], reverse: bool) -> list[int] | None:
@@ -412,15 +424,15 @@ def _order_of_first_parts(items: Sequence[Any], reverse: bool) -> list[int] | No
     return sorted(range(len(items)), key=firsts.__getitem__, reverse=reverse)
 
 
-def _order(keys: list[Any], reverse: bool) -> TracedArray:
+def _order(values: TracedArray, reverse: bool) -> TracedArray:
     """The positions in the order of the keys; where it is reversed, equal ones keep theirs."""
-    values = np.stack([as_traced(item) for item in (reversed(keys) if reverse else keys)])
+    values = values[::-1] if reverse else values
     if values.element_type.is_float:
         trace = require_trace(values)
         unordered = np.any(np.isnan(values)).instruction(trace)
         trace.add_error_flag(unordered, NotImplementedError, "sorted of traced values, one of which is NaN, is not implemented")
     order = np.argsort(values, kind="stable")
-    return len(keys) - 1 - order[::-1] if reverse else order
+    return len(values) - 1 - order[::-1] if reverse else order
 
 
 @implements(builtins.abs)

@@ -10,11 +10,13 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.loops import while_loop
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython
+from ...recording.operands import as_traced
 from .. import places
 from ..copies import note_copies
-from ..forms import is_number
+from ..forms import carried, is_number
 from ..texts.leaves import written_rows
 from . import number_types, tables
 from .columns import rows_between
@@ -23,6 +25,7 @@ from .known_lists import element_at
 from .references import row_of
 from .runs import (
     Run,
+    element,
     guessed,
     instruction_of,
     instructions,
@@ -117,28 +120,39 @@ def get(holder: Any, index: Any) -> Any:
     known = known_item(items, index)
     if known is not _NONE:
         return known
-    items = _settled_in_place(holder, items)
+    run, *numbers = items or (None,)
+    if _are_numbers_behind(run, numbers):
+        if isinstance(holder, list) and places.is_changed_here(holder):
+            # Otherwise they would be written for each who reads, in memory of its own.
+            items = [settled(items)]
+            list.__setitem__(holder, slice(None), items)
+        elif len(numbers) <= _FEW_NUMBERS:
+            return _run_or_number(run, numbers, row_at(items, index, f"{kind_of(holder)} index out of range"))
     return element_at(items, row_at(items, index, f"{kind_of(holder)} index out of range"))
 
 
 _NONE = object()
+# So many behind a run are looked at one by one.
+_FEW_NUMBERS = 4
 
 
-def _settled_in_place(holder: Any, items: list[Any]) -> list[Any]:
-    """The items, with numbers behind a run in it, which the list then holds: who reads an element has written them.
+def _are_numbers_behind(run: Any, numbers: list[Any]) -> bool:
+    """Whether numbers have been appended to a run that stand in none of its rows yet."""
+    if type(run) is not Run or run.form.place is None or not run.form.capacity or not numbers:
+        return False
+    if not all(isinstance(one, TracedArray) and one.is_scalar and one.exact is None or is_number(one) for one in numbers):
+        return False
+    return type_of_items([run, *numbers]) == run.type and run.type.structure is pytree.LEAF and len(run.columns) == 1
 
-    Otherwise they would be written for each who reads, in memory of its own.
-    """
-    run, *others = items or (None,)
-    if type(run) is not Run or run.form.place is None or not others or not isinstance(holder, list):
-        return items
-    if not all(isinstance(one, TracedArray) and one.is_scalar or is_number(one) for one in others):
-        return items
-    if type_of_items(items) != run.type or not places.is_changed_here(holder):
-        return items
-    items = [settled(items)]
-    list.__setitem__(holder, slice(None), items)
-    return items
+
+def _run_or_number(run: Run, numbers: list[Any], position: Any) -> TracedArray:
+    """The element at a position that is in range: in a row, or one of the numbers."""
+    trace, found = require_trace(), element(run, position)
+    chosen, place = found.instruction(trace), instruction_of(run.length)
+    for count, number in enumerate(numbers):
+        own = hlo.convert(as_traced(carried(number)).instruction(trace), found.element_type)
+        chosen = hlo.select(hlo.eq(instruction_of(position), hlo.add(place, count)), own, chosen)
+    return TracedArray.from_instruction(trace, chosen, found.weak_type, found.is_scalar)
 
 
 def known_item(items: Sequence[Any], index: Any) -> Any:
