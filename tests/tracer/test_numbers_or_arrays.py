@@ -5,8 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from phlox import jit
-
-from tests.support.written_functions import written
+from written_functions import written
 
 # Of an array x, a number s, an array without dimensions z, integers i, a matrix m, complex numbers c, and truths b.
 EXPRESSIONS = """

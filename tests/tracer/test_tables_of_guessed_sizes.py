@@ -5,8 +5,7 @@ import re
 import numpy as np
 import pytest
 from phlox import jit
-
-from tests.support.written_functions import written
+from written_functions import written
 
 SIZES = (9, 3, 71, 131, 2, 1)
 
