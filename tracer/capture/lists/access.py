@@ -121,14 +121,15 @@ def get(holder: Any, index: Any) -> Any:
     if known is not _NONE:
         return known
     run, *numbers = items or (None,)
-    if _are_numbers_behind(run, numbers):
-        if isinstance(holder, list) and places.is_changed_here(holder):
-            # Otherwise they would be written for each who reads, in memory of its own.
-            items = [settled(items)]
-            list.__setitem__(holder, slice(None), items)
-        elif len(numbers) <= _FEW_NUMBERS:
-            return _run_or_number(run, numbers, row_at(items, index, f"{kind_of(holder)} index out of range"))
-    return element_at(items, row_at(items, index, f"{kind_of(holder)} index out of range"))
+    are_behind = _are_numbers_behind(run, numbers)
+    if are_behind and isinstance(holder, list) and places.is_changed_here(holder):
+        # Otherwise they would be written for each who reads, in memory of its own.
+        items, are_behind = [settled(items)], False
+        list.__setitem__(holder, slice(None), items)
+    position = row_at(items, index, f"{kind_of(holder)} index out of range")
+    if are_behind and len(numbers) <= _FEW_NUMBERS:
+        return _run_or_number(run, numbers, position)
+    return element_at(items, position)
 
 
 _NONE = object()
