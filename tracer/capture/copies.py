@@ -140,7 +140,10 @@ def require_own(holder: Any, *names: str) -> None:
         kind = getattr(type(holder), "followed_class", type(holder))
         if not isinstance(holder, (list, dict, set)) or kind is dict:
             want_records(program, kind)
+        instead = "put another one there (x[i] = x[i] + [value]), or copy it first"
+        if kind is set:
+            instead = "hold a list in its place (if value not in x[i]: x[i].append(value))"
         raise TracerError(
             f"a {kind.__name__} is changed that is one of several, or an element of a list, where the program decides "
-            "which one it is, or how many there are. Fix: put another one there (x[i] = x[i] + [value]), or copy it first"
+            f"which one it is, or how many there are. Fix: {instead}"
         )

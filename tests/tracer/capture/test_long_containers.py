@@ -1,11 +1,11 @@
 """Containers of many elements: what is read of them copies nothing, and what is recorded does not grow with them."""
 
 import re
-from collections import deque
+from collections import defaultdict, deque
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 
 
 def sliding_maximum(x, width):
@@ -96,3 +96,25 @@ def test_what_is_put_in_order_is_a_copy():
     expected, found = changed(np.eye(4) * 2), jit(changed)(np.eye(4) * 2)
     assert found[0] == expected[0]
     np.testing.assert_array_equal(found[1], expected[1])
+
+
+def neighbours(edges):
+    table = defaultdict(set)
+    for first, second in edges:
+        table[int(first)].add(int(second))
+    return len(table)
+
+
+def neighbours_in_lists(edges):
+    table = defaultdict(list)
+    for first, second in edges:
+        if int(second) not in table[int(first)]:
+            table[int(first)].append(int(second))
+    return len(table), sum(map(len, table.values()))
+
+
+def test_sets_in_dicts_are_refused_with_what_to_write_instead():
+    edges = np.random.default_rng(0).integers(0, 20, (200, 2))
+    with pytest.raises(TracerError, match=r"Fix: hold a list in its place \(if value not in x\[i\]: x\[i\].append\(value\)\)"):
+        jit(neighbours)(edges)
+    assert jit(neighbours_in_lists)(edges) == neighbours_in_lists(edges)
