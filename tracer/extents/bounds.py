@@ -16,13 +16,12 @@ from ...hlo.source_lines import user_location
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, same_value
 from ..recording.errors import ConcretizationError, SizeBeyondBound
-from ..recording.guessed_bounds import FIRST_GUESS
+from ..recording.guessed_bounds import FIRST_GUESS, LARGEST_SIZE
 from ..recording.trace import Trace
 from .broadcasting import fail_if
 
 Instruction = hlo.Instruction
 Interval = tuple[int, int]
-_LARGEST = 2**31 - 1
 
 
 def interval_of(trace: Trace, instruction: Instruction, depth: int = 32) -> Interval | None:
@@ -35,7 +34,7 @@ def interval_of(trace: Trace, instruction: Instruction, depth: int = 32) -> Inte
         return 0, operands[0].shape.dimensions[instruction.attributes["dimensions"][0]]
     if opcode == "get-tuple-element":
         found = trace.interval_of_input(instruction)
-        return None if found is None or found[1] >= _LARGEST else found  # as of an argument of which nothing is known
+        return None if found is None or found[1] >= LARGEST_SIZE else found  # as of an argument of which nothing is known
     if depth == 0 or opcode not in _RULES:
         return None
     if opcode == "select":
@@ -119,7 +118,7 @@ def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruct
 def bounded(trace: Trace, size: Instruction, guess: int = FIRST_GUESS) -> tuple[int, Instruction]:
     """The bound of a size, s64[], and the size as s32[]."""
     interval = interval_of(trace, size)
-    if interval is not None and 0 <= interval[1] <= _LARGEST:
+    if interval is not None and 0 <= interval[1] <= LARGEST_SIZE:
         return interval[1], _clamped(size, interval[1])
     places = trace.program.places_of_sizes
     place = next((places[known] for known in places if same_value(known, size)), None) or str(user_location())

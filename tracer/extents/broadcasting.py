@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, Sizes, same_value
 from ..recording.operands import as_strong, as_traced
 from ..recording.trace import Trace
@@ -19,12 +19,6 @@ Instruction = hlo.Instruction
 def as_array(value: Any) -> TracedArray:
     """A value as a traced array, Python's numbers as int64, float64 or complex128."""
     return value if isinstance(value, DynamicArray) else as_strong(value)
-
-
-def zero_dimensional(number: TracedArray) -> TracedArray:
-    """An array of no dimensions where NumPy does not return a scalar."""
-    trace = require_trace(number)
-    return TracedArray.from_instruction(trace, number.instruction(trace), is_scalar=False)
 
 
 def dimensions_of(value: Any) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
 from ..recording.guessed_bounds import FIRST_GUESS
-from ..recording.operands import normalize_axis, require_same_shape
+from ..recording.operands import normalize_axis, require, require_same_shape
 from .bounds import bounded, require_known_at_run_time
 from .broadcasting import as_array, fail_if, with_bound
 from .creation import zeros
@@ -79,9 +79,7 @@ def bincount(x, /, weights=None, minlength=0):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to the rule 'safe'")
     if isinstance(minlength, TracedArray):
         require_known_at_run_time(trace, minlength, "as a least number of counts")
-        fail_if(trace, (minlength < 0).instruction(trace), "'minlength' must not be negative")
-    elif minlength < 0:
-        raise ValueError("'minlength' must not be negative")
+    require(minlength >= 0, ValueError, "'minlength' must not be negative")
     if weights is not None:
         weights = as_array(weights).astype(np.float64)
         require_same_shape(x, weights, ValueError, "The weights and list don't have the same length.")

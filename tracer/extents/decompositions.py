@@ -15,6 +15,7 @@ from ..recording.dynamic_array import DynamicArray, same_value
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.trace import Trace
 from .broadcasting import as_array, dimensions_of, fail_if
+from .linear_algebra import size_of_square
 
 
 def _sizes(trace: Trace, arrays: list[TracedArray]) -> list[tuple[int, int, hlo.Instruction]]:
@@ -101,9 +102,7 @@ def _finite_square(a: DynamicArray) -> tuple[Trace, DynamicArray, Any]:
     trace = require_trace(a)
     if a.ndim != 2:
         raise NotImplementedError("eigenvalues of stacks of matrices whose sizes are known at run time only")
-    rows, columns = (a.sizes(trace).get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (0, 1))
-    if not same_value(rows, columns):
-        fail_if(trace, hlo.ne(rows, columns), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
+    size_of_square(trace, a)
     infinite = np.logical_not(np.isfinite(a).all())
     fail_if(trace, infinite.instruction(trace), "Array must not contain infs or NaNs", np.linalg.LinAlgError)
     return trace, a, min(a.bounds.dimensions)

@@ -15,10 +15,18 @@ from ..functions import decompositions
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axes
+from ..recording.operands import normalize_axes, require
 from ..recording.trace import Trace
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange
+
+
+def size_of_square(trace: Trace, a: DynamicArray) -> hlo.Instruction:
+    """How many rows and columns a matrix has; LinAlgError is raised when the program runs where these differ."""
+    rows, columns = (a.sizes(trace).get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (a.ndim - 2, a.ndim - 1))
+    if not same_value(rows, columns):
+        fail_if(trace, hlo.ne(rows, columns), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
+    return rows
 
 
 def _square(trace: Trace, a: Any) -> tuple[TracedArray, hlo.Instruction]:
@@ -26,12 +34,8 @@ def _square(trace: Trace, a: Any) -> tuple[TracedArray, hlo.Instruction]:
     if not isinstance(a, DynamicArray) or a.ndim != 2:
         raise NotImplementedError("linear algebra of stacks of matrices whose own sizes are known at run time only")
     a = a if a.dtype.kind in "fc" else a.astype(np.float64)
-    sizes = a.sizes(trace)
-    rows, columns = (sizes.get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (0, 1))
-    if not same_value(rows, columns):
-        fail_if(trace, hlo.ne(rows, columns), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
     common = min(a.bounds.dimensions)
-    return a.padded(trace)[:common, :common], rows
+    return a.padded(trace)[:common, :common], size_of_square(trace, a)
 
 
 def _of_square(name: str, a: Any, **keywords: Any) -> Any:
@@ -175,10 +179,8 @@ def _matrix_norm(x, ord, axis, keepdims):
 @implements_dynamic(np.linalg.matrix_power)
 def matrix_power(a, n):
     """The exponent must be known while tracing; a negative one takes the inverse."""
-    n, trace = as_index(n, "as an exponent"), require_trace(a)
-    sizes = [a.sizes(trace).get(d, hlo.constant(np.int32(a.bounds.dimensions[d]))) for d in (a.ndim - 2, a.ndim - 1)]
-    if not same_value(*sizes):
-        fail_if(trace, hlo.ne(*sizes), "Last 2 dimensions of the array must be square", np.linalg.LinAlgError)
+    n = as_index(n, "as an exponent")
+    size_of_square(require_trace(a), a)
     if n < 0:
         return matrix_power(np.linalg.inv(a), -n)
     power, square = eye(a.shape[0], dtype=a.dtype) + np.zeros_like(a) if n == 0 else None, a
@@ -263,7 +265,7 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
         message = (
             "np.cov and np.corrcoef of a table of one row, where NumPy has a number, are not implemented for a traced size"
         )
-        fail_if(require_trace(table), (table.shape[0] == 1).instruction(require_trace(table)), message, NotImplementedError)
+        require(table.shape[0] != 1, NotImplementedError, message)
     table = table.astype(np.result_type(table.dtype, np.float64) if dtype is None else dtype)
     centred = table - np.mean(table, axis=1, keepdims=True)
     count = table.shape[1] - ((0 if bias else 1) if ddof is None else ddof)

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..functions.order_statistics import NO_QUANTILE, NOTHING_HAS_NO_QUANTILE
+from ..functions.order_statistics import NO_QUANTILE, has_quantiles_of_nothing
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axes, normalize_axis, prepare, require, require_same_shape
-from .broadcasting import as_array, broadcast_together, zero_dimensional
+from ..recording.operands import normalize_axes, normalize_axis, prepare, require, require_same_shape, zero_dimensional
+from .broadcasting import as_array, broadcast_together
 from .reductions import kept_sizes
 from .reshaping import ravel
 
@@ -181,7 +181,7 @@ def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
         a, q, axis=None, out=None, overwrite_input=False, method="linear", keepdims=False, *, weights=None
     ):  # fmt: skip
         a = as_array(a)
-        if NOTHING_HAS_NO_QUANTILE:
+        if not has_quantiles_of_nothing():
             require(prod(a.shape[d] for d in normalize_axes(axis, a.ndim)) != 0, IndexError, NO_QUANTILE)
         found = leaving_out(a, q, axis=axis, method=method, keepdims=keepdims, weights=weights)
         found = _nan_where_any(a, found, axis, keepdims)

@@ -11,8 +11,8 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import implements_dynamic
-from ..recording.operands import normalize_axis, prepare
-from .broadcasting import as_array, dimensions_of, fail_if, with_bound, zero_dimensional
+from ..recording.operands import normalize_axis, prepare, zero_dimensional
+from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 
 
 def _contracted(a: Any, b: Any, of_a: int, of_b: int) -> tuple[TracedArray, TracedArray]:

@@ -10,7 +10,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
-from ..recording.operands import normalize_axis
+from ..recording.operands import normalize_axis, zero_dimensional
 from ..recording.trace import Trace
 from .broadcasting import as_array
 from .order import last_behind
@@ -225,7 +225,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         inside = places < _count(trace, tests)
         found = inside & (padded[np.minimum(places, padded.shape[0] - 1)] == wanted)
     found = ~found if invert else found
-    return dynamic(trace, found, sizes) if sizes else np.copy(found)
+    return dynamic(trace, found, sizes) if sizes else zero_dimensional(found)
 
 
 if hasattr(np, "in1d"):

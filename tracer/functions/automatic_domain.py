@@ -7,21 +7,15 @@ traced anew, and computes complex numbers from then on.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..recording.array import TracedArray
 from ..recording.function_tables import implements, implements_dynamic
-from ..recording.operands import as_strong, prepare
 from .decompositions import guessed_to_hold
+from .histograms import as_array
 
 _OF_SINGLE_PRECISION = (np.float32, np.int8, np.int16, np.uint8, np.uint16)
-
-
-def _array(value: Any) -> TracedArray:
-    value = prepare(value)
-    return value if isinstance(value, TracedArray) and value.is_dynamic else as_strong(value)
 
 
 def _complex_where(what: str, x: TracedArray, is_outside: Callable[[TracedArray], TracedArray]) -> TracedArray:
@@ -48,7 +42,7 @@ def _implements(function: Callable) -> Callable:
 
 def _of_one(function: Callable, compute: Callable, is_outside: Callable[[TracedArray], TracedArray]) -> None:
     what = f"np.emath.{function.__name__}"
-    _implements(function)(lambda x: compute(_complex_where(what, _array(x), is_outside)))
+    _implements(function)(lambda x: compute(_complex_where(what, as_array(x), is_outside)))
 
 
 for _function, _compute in (
@@ -61,14 +55,14 @@ for _function, _compute in ((np.emath.arccos, np.arccos), (np.emath.arcsin, np.a
 
 @_implements(np.emath.logn)
 def logn(n, x):
-    x, n = (_complex_where("np.emath.logn", _array(one), _is_negative) for one in (x, n))
+    x, n = (_complex_where("np.emath.logn", as_array(one), _is_negative) for one in (x, n))
     return np.log(x) / np.log(n)
 
 
 @_implements(np.emath.power)
 def power(x, p):
     """Integers to a negative power are floats."""
-    x, p = _complex_where("np.emath.power", _array(x), _is_negative), _array(p)
+    x, p = _complex_where("np.emath.power", as_array(x), _is_negative), as_array(p)
     if p.dtype.kind == "i" and not guessed_to_hold("the exponent of np.emath.power", np.logical_not(np.any(p < 0))):
         p = p * 1.0
     return np.power(x, p)

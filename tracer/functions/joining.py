@@ -24,6 +24,7 @@ from ..recording.operands import (
     settled,
     shape_of,
     store,
+    zero_dimensional,
 )
 from .shape_manipulation import part, reshaped
 
@@ -140,8 +141,7 @@ def block(arrays):
         array = as_strong(part)
         return reshaped(array, (1,) * (rank - array.ndim) + array.shape)
 
-    built = build(arrays, 0)
-    return np.copy(built) if built.is_scalar else built
+    return zero_dimensional(build(arrays, 0))
 
 
 def _depth(arrays: Any) -> int:

@@ -23,6 +23,7 @@ from ..recording.operands import (
     require_out,
     result,
     store,
+    zero_dimensional,
 )
 from ..recording.trace import Trace
 from .shape_manipulation import reshaped
@@ -331,7 +332,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     x, y = parts(a), parts(b)
     third = x[0] * y[1] - x[1] * y[0]
     if len(x) == len(y) == 2:
-        return np.copy(third) if third.is_scalar else third
+        return zero_dimensional(third)
     kind = promotion.result_dtype([a.dtype_class, b.dtype_class])
     x, y = (one if len(one) == 3 else [*one, np.zeros_like(one[0], dtype=kind)] for one in (x, y))
     product = np.stack(np.broadcast_arrays(x[1] * y[2] - x[2] * y[1], x[2] * y[0] - x[0] * y[2], third), axis=-1)

@@ -7,6 +7,7 @@ Source of the methods: R. J. Hyndman and Y. Fan, "Sample quantiles in statistica
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from math import prod
 from typing import Any
 
@@ -138,16 +139,16 @@ def _fraction(method: str, index: Any, low: Any) -> Any:
     return gamma
 
 
-def _raises_of_nothing() -> bool:
+@cache
+def has_quantiles_of_nothing() -> bool:
+    """Whether quantiles of no elements are NaN, as in some versions of NumPy; in others they are an IndexError."""
     try:
         np.quantile(np.zeros(0), 0.5)
     except IndexError:
-        return True
-    return False
+        return False
+    return True
 
 
-# Some versions of NumPy have NaN for that.
-NOTHING_HAS_NO_QUANTILE = _raises_of_nothing()
 NO_QUANTILE = "index -1 is out of bounds for axis 0 with size 0"
 
 
@@ -195,7 +196,7 @@ def _quantile(
         nothing = np.full_like(rows, 0, dtype=kind, shape=(*shape, *rows.shape[:-1]))
         return _finish(nothing, a, axes, keepdims, out, len(shape))
     if rows.shape[-1] == 0:
-        if NOTHING_HAS_NO_QUANTILE or method in _DISCRETE or a.dtype.kind in "iub":
+        if not has_quantiles_of_nothing() or method in _DISCRETE or a.dtype.kind in "iub":
             raise IndexError(NO_QUANTILE)
         nothing = np.full_like(rows, np.nan, dtype=kind, shape=(*shape, *rows.shape[:-1]))
         return _finish(nothing, a, axes, keepdims, out, len(shape))

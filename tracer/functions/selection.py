@@ -11,7 +11,16 @@ from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
 from ..recording.memory_order import laid_out
-from ..recording.operands import as_traced, broadcast, broadcast_shapes, class_of, instruction_of, prepare, store
+from ..recording.operands import (
+    as_traced,
+    broadcast,
+    broadcast_shapes,
+    class_of,
+    instruction_of,
+    prepare,
+    store,
+    zero_dimensional,
+)
 
 _NO_VALUE = np._NoValue
 
@@ -208,8 +217,7 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
     """Compares all pairs; ``assume_unique`` and ``kind`` change nothing."""
     element, tests = as_traced(element), np.ravel(as_traced(test_elements))
     found = np.any(np.equal(element[(..., None)], tests), axis=-1)
-    found = ~found if invert else found
-    return np.copy(found) if found.is_scalar else found
+    return zero_dimensional(~found if invert else found)
 
 
 @implements(np.result_type)

@@ -24,6 +24,7 @@ from ..recording.operands import (
     result,
     settled,
     shape_argument,
+    zero_dimensional,
 )
 
 _NO_VALUE = np._NoValue
@@ -260,8 +261,7 @@ def broadcast_to(array, shape, subok=False):
             f"operands could not be broadcast together with remapped shapes [original->remapped]: {array.shape}  and requested "
             f"shape {shape}"
         )
-    if array.is_scalar:
-        array = np.copy(array)
+    array = zero_dimensional(array)
     added = len(shape) - array.ndim
     steps = array.element_strides
     strides = (0,) * added + tuple(

@@ -13,7 +13,7 @@ from ... import hlo
 from .errors import RecordedAgain
 from .trace import Trace
 
-_LARGEST = 2**31 - 1
+LARGEST_SIZE = 2**31 - 1
 _SIZES = (hlo.Shape(hlo.S32), hlo.Shape(hlo.S64))
 # A table of more elements, by first guesses, is recorded again with these: of one, of two, or of more dimensions.
 _LARGE_TABLE = 1 << 16
@@ -61,10 +61,10 @@ def outgrown(bound: int, size: int | None) -> int:
     (8192, 131072, 128)
     """
     if size is None:
-        return min(8 * bound, _LARGEST)
+        return min(8 * bound, LARGEST_SIZE)
     if isinstance(bound, TableGuess):
-        return TableGuess(min(max(2 * bound, _power_of_two(size + size // 4)), _LARGEST))
-    return min(max(8 * bound, _power_of_two(size)), _LARGEST)
+        return TableGuess(min(max(2 * bound, _power_of_two(size + size // 4)), LARGEST_SIZE))
+    return min(max(8 * bound, _power_of_two(size)), LARGEST_SIZE)
 
 
 def _power_of_two(size: int) -> int:

@@ -73,6 +73,14 @@ def _is_of_open_length(part: Any) -> bool:
     return type(part) in SEQUENCES
 
 
+def zero_dimensional(array: TracedArray) -> TracedArray:
+    """The array, one of no dimensions for a scalar, where NumPy does not return such."""
+    if not array.is_scalar:
+        return array
+    trace = require_trace(array)
+    return TracedArray.from_instruction(trace, array.instruction(trace), is_scalar=False)
+
+
 def shape_of(value: Any) -> tuple[int, ...]:
     """The shape of an operand, which may be an ndarray, a number or traced."""
     return value.shape if isinstance(value, TracedArray) else np.shape(value)

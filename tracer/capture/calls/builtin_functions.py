@@ -378,9 +378,10 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
 
 
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
-    if key is None and not is_open_list(items) and (known := _order_of_first_parts(items, reverse)) is not None:
+    is_open = is_open_list(items)
+    if key is None and not is_open and (known := _order_of_first_parts(items, reverse)) is not None:
         return [items[position] for position in known]
-    if is_open_list(items) or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
+    if is_open or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
         return sorted_list(items, key, reverse)
     if _are_texts(items):
         return sorted_list(in_groups(items), key, reverse)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -263,7 +263,7 @@ def state_of(
         return None
     kind = lasting(kind)
     run = before[0] if before and type(before[0]) is Run else None
-    ring = any(type(item) is Run and item.form.is_ring for item in (*before, *end))
+    ring = _has_ring((*before, *end))
     length = _common_length(before, end)
     if length is not None:
         return ListState(_form(kind, length, None, length, ring), kind)
@@ -274,6 +274,10 @@ def state_of(
         return ListState(_form(kind, bound_of(before), None, None, ring), kind)
     expected = LEAST_CAPACITY if rounds is None else bound_of(before) + min(rounds * growth, _MOST_AT_FIRST)
     return ListState(_form(kind, guessed(place, expected), place, None, ring), kind)
+
+
+def _has_ring(items: Iterable[Any]) -> bool:
+    return any(type(item) is Run and item.form.is_ring for item in items)
 
 
 def _with_index(state: ListState | None) -> ListState | None:
@@ -289,7 +293,7 @@ def can_be_carried(value: Any, state: ListState | ContainerState | None) -> bool
         return True
     if isinstance(state, ListState):
         is_list = isinstance(value, (list, tuple)) and bound_of(value) <= state.form.capacity
-        if is_list and not state.form.is_ring and any(type(item) is Run and item.form.is_ring for item in value):
+        if is_list and not state.form.is_ring and _has_ring(value):
             return False
         return is_list and joined_type(type_of_items(value), state.kind) == state.kind
     if isinstance(value, (set, frozenset)):
