@@ -220,3 +220,19 @@ def test_the_reason_names_the_argument():
     with pytest.warns(RecompilationWarning, match="argument table"):
         for count in range(1, 18):
             compiled({f"name {number}": 1.0 for number in range(count)})
+
+
+def test_lists_in_lists_of_other_lengths_are_arrays():
+    """What is within is opened by itself; NumPy's functions look into lists at any depth."""
+    function = lambda rows: (np.array(rows), np.sum(rows), np.stack(rows))  # noqa: E731
+    jitted = jit(function)
+    for rows in ([[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0], [0, 1]], [[1], [2.5]], [[1, 2], [3, 4], [5, 6]], [[0, 1], [1, 0]]):
+        for found, expected in zip(jitted(rows), function(rows)):
+            assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
+def test_flat_lists_and_then_lists_in_lists():
+    jitted = jit(lambda x: np.array(x))
+    for values in ([1, 0, 2], [0], [20.0, 1.0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0], [0, 1]]):
+        found, expected = jitted(values), np.array(values)
+        assert found.dtype == expected.dtype and np.array_equal(found, expected)

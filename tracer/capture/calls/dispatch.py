@@ -180,11 +180,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         meaning = MEANINGS.get(function)
     except TypeError:  # not hashable
         meaning = None
-    if any(map(holds_open_list, (*args, *kwargs.values()))):
-        module = getattr(function, "__module__", None) or ""
-        takes_arrays = isinstance(getattr(function, "__self__", function), np.ufunc) or module.partition(".")[0] == "numpy"
+    if _takes_arrays(function) and any(map(holds_open_list, (*args, *kwargs.values()))):
         reads_text = isinstance(function, type) and any(isinstance(one, Deferred) for one in args)  # np.float64("1.5")
-        if takes_arrays and not reads_text:
+        if not reads_text:
             return NEEDS_ARRAYS["numpy"](function, args, kwargs)
     if any(map(is_open_list, args)) or kwargs and any(map(is_open_list, kwargs.values())):
         if meaning is None and not _is_written_anew(function) and not only_keeps(function, args):
@@ -306,6 +304,13 @@ def _is_own_list(holder: list) -> bool:
 def _call_method(kind: type) -> Any:
     """What a call of an object of this class runs, None where its class has nothing."""
     return next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
+
+
+def _takes_arrays(function: Any) -> bool:
+    """Whether this is a function of NumPy's, which makes arrays of lists."""
+    if isinstance(getattr(function, "__self__", function), np.ufunc):
+        return True
+    return (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
 
 
 def _is_written_anew(function: Any) -> bool:

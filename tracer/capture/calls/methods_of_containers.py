@@ -59,9 +59,7 @@ def may_give_keys(value: Any) -> bool:
 
 
 def holds_open_list(value: Any) -> bool:
-    """Whether a list, a range or a text that the program decides on stands in the place of an array, or within one."""
-    return _is_open_sequence(value) or type(value) in (list, tuple) and any(map(_is_open_sequence, value))
-
-
-def _is_open_sequence(value: Any) -> bool:
-    return type(value) is TracedRange or is_open_list(value) or isinstance(value, Deferred)
+    """Whether a list, a range or a text that the program decides on stands in the place of an array, or at any depth within."""
+    if type(value) is TracedRange or is_open_list(value) or isinstance(value, Deferred):
+        return True
+    return isinstance(value, (list, tuple)) and any(map(holds_open_list, value))

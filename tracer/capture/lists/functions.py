@@ -275,9 +275,13 @@ def _with_arrays(arguments: Sequence[Any], of_any_type: bool = False) -> list[An
 
 
 def _with_arrays_inside(value: Any) -> Any:
-    if type(value) not in (list, tuple) or not any(map(is_open_list, value)):
+    if not isinstance(value, (list, tuple)) or not holds_open_list(value):
         return value
-    return type(value)([array_of_list(one) if isinstance(one, (list, tuple)) else one for one in value])
+    are_rows = any(map(is_open_list, value))
+    return [
+        array_of_list(one) if are_rows and isinstance(one, (list, tuple)) else _with_arrays_inside(one)
+        for one in value
+    ]
 
 
 def _without_ranges(value: Any) -> Any:
@@ -300,7 +304,7 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
     args, kwargs = _without_ranges(args), {name: _without_ranges(one) for name, one in kwargs.items()}
     if not any(map(holds_open_list, (*args, *kwargs.values()))):
         return call(function, *args, **kwargs)
-    if type(args[0]) in (list, tuple) and not is_open_list(args[0]) and any(map(is_open_list, args[0])):
+    if isinstance(args[0], (list, tuple)) and not is_open_list(args[0]) and any(map(is_open_list, args[0])):
         if function in (np.array, np.asarray) and all(isinstance(one, (list, tuple)) for one in args[0]):
             return call(function, stacked(args[0], INHOMOGENEOUS), *args[1:], **kwargs)
         is_plain = function in (np.stack, np.vstack, np.column_stack) and len(args) == 1 and not kwargs
