@@ -50,12 +50,14 @@ def _end(*_):
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item):
     replacing.calls.__init__()
+    replacing.calls.is_on = True
     signal.signal(signal.SIGALRM, _end)
     signal.alarm(item.config.getoption("--seconds"))
     try:
         return (yield)
     finally:
         signal.alarm(0)
+        replacing.calls.is_on = False
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,6 +13,7 @@ from types import MappingProxyType, SimpleNamespace
 
 import numpy as np
 import pytest
+from jitted_calls import assert_same
 from phlox import jit
 
 EAST = dt.timezone(dt.timedelta(hours=1))
@@ -159,3 +160,21 @@ def test_elements_of_sets_outside_have_types():
     assert repr(scaled_by_outside()) == "[1, 2]"
     factors = {1.0, 2.0}
     assert repr(scaled_by_outside()) == "[1.0, 2.0]"
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        (lambda x, axis: np.cumsum(x, axis=axis), [np.int64(1), np.int8(0), np.int64(1)]),
+        (lambda x, n: np.roll(np.zeros((n, 3)), 1).shape, [np.int64(8), np.uint8(3)]),
+        (lambda x, n: np.fft.fft(0 * x, n), [np.int64(8), np.uint8(3)]),
+        (lambda x, n: np.split(x, n, axis=1)[0], [np.int64(2), np.int32(4)]),
+        (lambda x, k: np.diag(x, k), [np.int64(1), np.int64(-1)]),
+        (lambda x, stop: np.arange(0, stop, 0.25) + x[0, 0], [np.float64(1.5), np.float32(0.75)]),
+    ],
+)
+def test_scalars_of_numpy_become_known_where_python_needs_them(function, calls):
+    x = np.arange(12.0).reshape(3, 4)
+    jitted = jit(function)
+    for number in calls:
+        assert_same(jitted(x, number), function(x, number))

@@ -35,8 +35,8 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 class ArgumentReader:
     """Reads the arguments of one function's calls.
 
-    ``intervals`` has, for places of Python's numbers, the integers that they are traced for, since the function has turned out
-    to need it; None where they are static. ``taken_apart`` are the arguments whose numbers are a parameter each.
+    ``intervals`` has, for places of numbers, the integers that they are traced for, since the function has turned out to need
+    it; None where they are static. ``taken_apart`` are the arguments whose numbers are a parameter each.
     """
 
     def __init__(
@@ -144,11 +144,13 @@ class ArgumentReader:
     def leaf_part(self, value: Any, name: str) -> Any:
         if type(value) is int and name in self.intervals:
             return interval_key(value, self.interval_of(value, name))
-        return static_key(value) if self.is_static_float(value, name) else leaf_key(value)
+        return static_key(value) if self.is_static_number(value, name) else leaf_key(value)
 
-    def is_static_float(self, value: Any, name: str) -> bool:
-        """Whether this is a float or a complex number whose value the function needs."""
-        return type(value) in (float, complex) and name in self.intervals and self.intervals[name] is None
+    def is_static_number(self, value: Any, name: str) -> bool:
+        """Whether this is a float, a complex number or a scalar of NumPy's whose value the function needs."""
+        if not self.intervals or name not in self.intervals or self.intervals[name] is not None:
+            return False
+        return type(value) in (float, complex) or isinstance(value, np.generic)
 
     def container_part(self, structure: pytree.Structure, leaves: list[Any], name: str) -> Any:
         keys = list(map(leaf_key, leaves))
@@ -237,8 +239,8 @@ class Call:
 
         Also those of other numbers that are static.
         """
-        floats = {path: None for path, value in self._leaves() if self.reader.is_static_float(value, path)}
-        return {path: self.reader.interval_of(value, path) for path, value in self._integers()} | floats
+        others = {path: None for path, value in self._leaves() if self.reader.is_static_number(value, path)}
+        return {path: self.reader.interval_of(value, path) for path, value in self._integers()} | others
 
     def _integers(self) -> Iterator[tuple[str, int]]:
         return ((path, value) for path, value in self._leaves() if type(value) is int)

@@ -29,7 +29,9 @@ def make_known(
     is_unproven = isinstance(error, UnprovenInterval)
     # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
     takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
-    if not all(leaf.is_python_number if takes_floats else leaf.is_python_integer for leaf in sources):
+    if not all(leaf.is_number if takes_floats else leaf.is_integer for leaf in sources):
+        return False
+    if is_unproven and any(leaf.interval is None for leaf in sources):  # of the integers of NumPy's there are no fewer
         return False
     if not sources and error.outside <= policy.known:
         return False

@@ -76,12 +76,16 @@ class TracedLeaf:
 
     @property
     def is_python_number(self) -> bool:
-        """Whether it can become static where the function needs its value."""
         return self.kind == "python scalar" and self.shape.element_type is not hlo.PRED
 
     @property
-    def is_python_integer(self) -> bool:
-        return self.kind == "python scalar" and self.shape.element_type.is_integer
+    def is_number(self) -> bool:
+        """Whether it can become static where the function needs its value: a number of Python's, or a scalar of NumPy's."""
+        return self.kind in ("python scalar", "numpy scalar")
+
+    @property
+    def is_integer(self) -> bool:
+        return self.is_number and self.shape.element_type.is_integer
 
     @property
     def facts(self) -> dict[str, str]:
@@ -192,7 +196,7 @@ def static_key(value: Any) -> Any:
         return kind, tuple(map(static_key, value))
     if kind is slice:
         return kind, static_key((value.start, value.stop, value.step))
-    if kind in (float, complex):
+    if kind in (float, complex) or isinstance(value, np.inexact):
         return kind, repr(value)
     if is_library_value(value):
         return kind, value, repr(value)

@@ -207,6 +207,9 @@ def record(
             if isinstance(error, ConcretizationError) and (give_up_rows(guessed_bounds) or try_records(guessed_bounds, error)):
                 continue
             error.outside = trace.program.paths_of(error.sources or ())
+            if columns := error.outside & trace.program.surroundings.opened - policy.known:
+                policy.known |= columns  # Python needs what they hold: their entries are read one by one
+                continue
             raise
         except Exception as error:
             if give_up_rows(guessed_bounds):
