@@ -69,8 +69,17 @@ def pytest_runtest_makereport(item, call):
         if call.excinfo is not None:
             message = f"{call.excinfo.typename}: {call.excinfo.value}"
         report.user_properties.append(
-            ("found", {"outcome": report.outcome, "calls": calls.count, "refusals": calls.refusals[:3], "left": sorted(calls.left),
-             "message": message[:600], "time": round(report.duration, 2)})
+            (
+                "found",
+                {
+                    "outcome": report.outcome,
+                    "calls": calls.count,
+                    "refusals": calls.refusals[:3],
+                    "left": sorted(calls.left),
+                    "message": message[:600],
+                    "time": round(report.duration, 2),
+                },
+            )
         )
     return report
 

@@ -19,7 +19,10 @@ OPERATORS = {
         "add sub mul truediv floordiv mod pow matmul lshift rshift and_ or_ xor eq ne lt le gt ge neg pos invert".split()
     )
 }
-IN_PLACE = {name: getattr(operator, name) for name in "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul".split()}
+IN_PLACE = {
+    name: getattr(operator, name)
+    for name in "iadd isub imul itruediv ifloordiv imod ipow ilshift irshift iand ior ixor imatmul".split()
+}
 # The names under which phlox has a method of generators, and of the module numpy.random.
 DRAWS = frozenset(
     "random integers standard_normal normal standard_exponential exponential uniform permutation permuted shuffle choice poisson binomial"
@@ -87,7 +90,11 @@ def reason_to_leave(arguments: tuple, keywords: dict[str, Any]) -> str | None:
                 return "objects, texts, dates, structures"
         elif isinstance(value, np.ndarray):
             return "subclasses of ndarray"
-        elif kind in (Function, Ufunc, np.random.Generator, np.random.RandomState, range) or callable(value) and not hasattr(value, "__array__"):
+        elif (
+            kind in (Function, Ufunc, np.random.Generator, np.random.RandomState, range)
+            or callable(value)
+            and not hasattr(value, "__array__")
+        ):
             pass
         elif value is np._NoValue or isinstance(value, np._CopyMode):
             pass

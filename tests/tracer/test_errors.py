@@ -74,12 +74,13 @@ def test_floats_become_static_where_they_are_needed():
         ("end=1.0", "step=0.25"), ("end=1.0", "step=0.5"), ("end=2", "step=0.5"),
     ]  # fmt: skip
     with pytest.raises(ConcretizationError, match="argument x"):
-        compiled(lambda x: np.zeros(int(x)))(np.float64(3.5))
+        compiled(lambda x: np.zeros(int(x)))(np.array(3.5))
+    assert compiled(lambda x: np.zeros(int(x)))(np.float64(3.5)).shape == (3,)
 
 
 def test_integers_from_loops_and_arrays_do_not_become_static():
     with pytest.raises(ConcretizationError):
-        compiled(lambda n, x: np.zeros(n + x))(3, np.int64(2))
+        compiled(lambda n, x: np.zeros(n + x))(3, np.array(2))
     with pytest.raises(ConcretizationError):
         compiled(lambda n: fori_loop(0, n, lambda i, s: s + len(range(n + i)), 0))(3)
 

@@ -1,8 +1,10 @@
 """Single things that NumPy does and that are easily done otherwise: types of results, identity, casts, comparison with None."""
 
+import re
+
 import numpy as np
 import pytest
-from jitted_calls import check, compiled
+from jitted_calls import assert_same, check, compiled
 from phlox import jit
 
 ARRAY, ZERO_D, SCALAR = np.array([1.0, 2.0]), np.array(3.25), np.float64(3.25)
@@ -110,3 +112,123 @@ def test_assigning_to_shape_where_it_cannot_be():
 
     with pytest.raises(AttributeError, match="Incompatible shape for in-place modification"):
         compiled(of_transpose)(np.ones((2, 3)))
+
+
+def column_major(x):
+    return x.T + 1
+
+
+X, LONG = np.arange(12.0).reshape(3, 4), np.arange(24.0).reshape(2, 3, 4)
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize(
+    "function",
+    [
+        column_major, lambda x: (x.T * 2, x * 2), lambda x: x.copy(order="f"), lambda x: np.zeros(x.shape, order="F") + 1,
+        lambda x: {"a": [x.T.astype(np.float32), 3], "b": x.sum(0)}, lambda x: np.sort(x.T, axis=0),
+        lambda x: np.asfortranarray(x), lambda x: np.partition(x.T, 1),
+        lambda x: np.cumsum(x.T, axis=0), lambda x: np.concatenate([x.T, x.T]),
+        lambda x: np.vstack([x.T, x.T]), lambda x: np.pad(x.T, 1), lambda x: np.roll(x.T, 1, 0), lambda x: np.delete(x.T, 0, 0),
+        lambda x: np.insert(x.T, 0, 1, 0), lambda x: np.gradient(x.T), lambda x: np.maximum.accumulate(x.T),
+        lambda x: x.reshape(4, 3, order="f"), lambda x: [x.T + k for k in range(3)], lambda x: np.empty_like(x.T) * 0,
+    ],
+)  # fmt: skip
+def test_results_lie_in_memory_as_numpys_do(function, backend):
+    def flags(value):
+        if isinstance(value, np.ndarray):
+            return value.flags.c_contiguous, value.flags.f_contiguous
+        return (
+            [flags(one) for one in (value.values() if isinstance(value, dict) else value)]
+            if hasattr(value, "__len__")
+            else None
+        )
+
+    for x in (X, np.asfortranarray(X)):
+        jitted = jit(function, backend=backend)
+        for _ in range(2):
+            assert flags(jitted(x)) == flags(function(x))
+        check(function, x)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.float64(np.nan), np.float32(np.nan), np.array(np.nan), 1e30, np.float64(1e30), 1j,
+                                   np.complex128(1j), np.array(1j), 2.7, np.float32(2.7)], ids=repr)  # fmt: skip
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float64, np.complex128])
+@pytest.mark.parametrize("index", [0, slice(None), [0, 1]], ids=repr)
+def test_scalars_that_become_elements(value, dtype, index):
+    """Python converts a scalar, by ``int()`` or ``float()``, which may raise; NumPy converts the elements of arrays."""
+
+    def put(x, value):
+        x[index] = value
+        return x
+
+    try:
+        with np.errstate(all="ignore"):
+            put(np.zeros(2, dtype), value)
+    except (ValueError, OverflowError, TypeError) as error:
+        with pytest.raises(type(error)):
+            jit(put)(np.zeros(2, dtype), value)
+    else:
+        with np.errstate(all="ignore"):
+            assert_same(jit(put)(np.zeros(2, dtype), value), put(np.zeros(2, dtype), value))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: np.argwhere(x[0, 0]), lambda x: np.argwhere(x[0, 1]), lambda x: np.correlate(x[0], x[1], 1),
+        lambda x: np.convolve(x[0], x[1], 2), lambda x: np.arange(0, 10, np.inf) + x[0, 0],
+        lambda x: np.arange(0, -10, np.inf) + x[0, 0], lambda x: np.moveaxis(x, range(2), [1, 0]),
+        lambda x: np.roll(x, 2**70, 0),
+        lambda x: np.linspace(0, 5e-324, 5) + x[0, 0], lambda x: np.logspace(0, 1, 4, base=x[1, :2]),
+        lambda x: np.logspace(0, 1, 4, base=x[1, :2], axis=-1), lambda x: (x > 3).view(np.uint8),
+        lambda x: (x > 3).view("i1").sum(),
+        lambda x: (x > 3).astype(np.uint8).view(bool), lambda x: x.copy("f"), lambda x: np.ravel(x, "f"),
+    ],
+)  # fmt: skip
+def test_forms_that_few_use(function):
+    check(function, X)
+
+
+@pytest.mark.parametrize(
+    ("function", "kind"),
+    [
+        (lambda x: np.cross(x, 3), ValueError), (lambda x: np.convolve(x[0], x[0], None), TypeError),
+        (lambda x: x.copy("Z"), ValueError),
+        (lambda x: np.moveaxis(x, 3, 0), np.exceptions.AxisError), (lambda x: np.concatenate([x, x[0]]), ValueError),
+        (lambda x: np.correlate(x[0], x[0], 3), ValueError),
+        (lambda x: np.add(3.0, 4.0 * x[0, 0], dtype=int, casting="safe"), TypeError),
+    ],
+)  # fmt: skip
+def test_errors_of_forms_that_few_use(function, kind):
+    with pytest.raises(kind) as theirs:
+        function(X)
+    with pytest.raises(kind, match=None if kind is TypeError else re.escape(str(theirs.value)[:16])):
+        jit(function)(X)
+
+
+def test_a_view_of_truths_as_bytes_can_be_written_to():
+    def f(x):
+        above = x > 3
+        bytes_ = above.view(np.uint8)
+        bytes_[0] = 1
+        bytes_ ^= 1
+        return above, bytes_
+
+    check(f, X)
+
+
+@pytest.mark.parametrize("casting", ["safe", "equiv", "no"])
+@pytest.mark.parametrize("dtype", [int, "float32", "dd->d", complex])
+def test_numbers_that_cannot_be_cast(casting, dtype):
+    """NumPy's own ``resolve_dtypes`` crashes where it would say so of Python's numbers."""
+    arguments = {"signature" if dtype == "dd->d" else "dtype": dtype, "casting": casting}
+    for operands in ((3.0, 4.0), (3, 4), (np.array([3.0]), 4.0)):
+        try:
+            expected = np.add(*operands, **arguments)
+        except TypeError:
+            with pytest.raises(TypeError):
+                jit(lambda x, y: np.add(x, y, **arguments))(*operands)
+        else:
+            found = jit(lambda x, y: np.add(x, y, **arguments))(*operands)
+            assert found == expected and found.dtype == expected.dtype

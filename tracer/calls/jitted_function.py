@@ -32,7 +32,7 @@ from ..recording.errors import (
 )
 from ..recording.guessed_bounds import outgrown
 from ..recording.intervals import UnprovenInterval
-from ..source.sending import is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
+from ..source.sending import Sources, is_found_by_name, remember_sources, sources_of, values_sent_by_cloudpickle
 from .again import made_again
 from .arguments import Call, structure_words
 from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
@@ -402,12 +402,13 @@ class JittedFunctionBase(HasCode):
         by_value = values_sent_by_cloudpickle(sys._getframe(1))
         if is_found_by_name(self) and (by_value is None or not by_value(self.__module__)):
             return self.__qualname__  # pickled as functions are: by name
-        sources = {} if by_value is None else sources_of(self._function)
+        sources = None if by_value is None else sources_of(self._function)
         return _empty, (), (self._function, self.options, sources)
 
-    def __setstate__(self, state: tuple[Callable[..., Any], dict[str, Any], dict[str, str]]) -> None:
+    def __setstate__(self, state: tuple[Callable[..., Any], dict[str, Any], Sources | None]) -> None:
         function, options, sources = state
-        remember_sources(sources)
+        if sources is not None:
+            remember_sources(sources, function)
         self.__init__(function, **options)
 
     def __deepcopy__(self, memo: dict) -> Any:

@@ -66,7 +66,7 @@ def rows_of(results: Results, elements: Elements, outputs: Sequence[Output]) -> 
     """The elements as a native call has them; None where Python makes them."""
     if elements.lists and results.lists_by_python:
         return None
-    if any(output.kind not in OF_RESULTS for output in outputs):
+    if any(output.kind not in OF_RESULTS or output.order == "F" for output in outputs):
         if elements.lists:
             raise NotNative
         return None

@@ -31,7 +31,13 @@ def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple
     shapes = hlo.leaves(recording.module.entry.shape)
     made = Results(around.types, shapes, _python_makes_lists(recording))
     forms = _forms(made, recording)
-    results = [around.types.ResultSpec(shape.dtype, shape.dimensions, form=form) for shape, form in zip(shapes, forms)]
+    column_major = {output.index for output in recording.outputs if output.kind == "result" and output.order == "F"}
+    results = [
+        around.types.ResultSpec(shape.dtype, shape.dimensions[::-1], "F", form)
+        if number in column_major
+        else around.types.ResultSpec(shape.dtype, shape.dimensions, form=form)
+        for number, (shape, form) in enumerate(zip(shapes, forms))
+    ]
     changed = [*recording.mutated, *[len(recording.leaves) + number for number in recording.mutated_captures]]
     for number, slot in enumerate(changed, recording.result_count):
         results[number] = _contents(around.types, recording, shapes[number], slot)

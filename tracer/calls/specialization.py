@@ -63,12 +63,12 @@ class Specialization:
         self.may_meet_aliases = (self.changes_arrays or recording.compares_arrays) and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
-        kinds = [output.kind for output in recording.outputs]
+        kinds = [(output.kind, output.order) for output in recording.outputs]
         in_order = [output.index for output in recording.outputs] == list(range(recording.result_count))
-        self._single = self._is_plain and kinds == ["result"] and recording.out_structure is pytree.LEAF
+        self._single = self._is_plain and kinds == [("result", "C")] and recording.out_structure is pytree.LEAF
         flat = recording.out_structure is not pytree.LEAF and recording.out_structure[0] is tuple
         flat = flat and all(child is pytree.LEAF for child in recording.out_structure[2])
-        self._is_tuple = self._is_plain and flat and in_order and set(kinds) == {"result"}
+        self._is_tuple = self._is_plain and flat and in_order and set(kinds) == {("result", "C")}
 
     def is_met_again(self) -> bool:
         """Whether to try again to let calls bypass Python; less and less often."""
@@ -182,7 +182,7 @@ class Specialization:
 
     def _leaf(self, output: Output, results: Sequence[Any], values: Sequence[Any] | dict[int, Any], objects: Objects) -> Any:
         if output.kind == "result":
-            return results[output.index]
+            return results[output.index].T if output.order == "F" else results[output.index]
         if output.kind == "python scalar":
             return results[output.index].item()
         if output.kind == "0-d array":

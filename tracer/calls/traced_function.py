@@ -34,6 +34,7 @@ from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
+from ..recording.memory_order import is_contiguous
 from ..recording.program import Capture, ErrorMessage
 from ..recording.trace import Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, Leaf, PackedLeaf, StaticLeaf, TracedLeaf, is_static
@@ -105,12 +106,13 @@ class Output:
     path ``value`` outside, or a value known already.
 
     ``index`` numbers the results or the arguments. Of results without dimensions NumPy's rules make a "python scalar" or a
-    "0-d array" of some.
+    "0-d array" of some. What NumPy has in column-major ``order`` is transposed as a result of the module.
     """
 
     kind: str  # "result", "python scalar", "0-d array", "argument", "outside" or "value"
     index: int = 0
     value: Any = None
+    order: str = "C"
 
     @property
     def known_value(self) -> Any:
@@ -444,10 +446,12 @@ class _Outputs:
         if leaf.storage in self.arguments:
             return Output("argument", self.arguments[leaf.storage])
         identity = leaf if leaf.storage is None else leaf.storage
+        order = "F" if _is_column_major(leaf) else "C"
         if id(identity) not in self._numbers:
             self._numbers[id(identity)] = len(self.roots), identity  # which stays, and its id with it
-            self.roots.append(leaf.recorded(self.trace))
-        return Output(_result_kind(leaf), self._numbers[id(identity)][0])
+            root = leaf.recorded(self.trace)
+            self.roots.append(hlo.transpose(root, range(leaf.ndim)[::-1]) if order == "F" else root)
+        return Output(_result_kind(leaf), self._numbers[id(identity)][0], order=order)
 
 
 def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
@@ -486,6 +490,13 @@ def _holds_traced(value: Any, depth: int = 4) -> bool:
     parts = list(value) if isinstance(value, (list, tuple, set, frozenset)) else list(getattr(value, "__dict__", {}).values())
     parts += list(value.values()) if isinstance(value, dict) else []
     return any(_holds_traced(part, depth - 1) for part in parts if type(part) not in (int, float, str, bool, type(None)))
+
+
+def _is_column_major(leaf: TracedArray) -> bool:
+    """Whether NumPy has this array column-major, and not row-major as well."""
+    if leaf.unusual_strides is None or leaf.is_dynamic:
+        return False
+    return is_contiguous(leaf, "F") and not is_contiguous(leaf, "C")
 
 
 def _result_kind(leaf: TracedArray) -> str:

@@ -101,19 +101,26 @@ def view(self, dtype=None, type=None):
     source = self.element_type
     if target is source:
         return self.view()
-    if hlo.PRED in (source, target) and source.byte_size == target.byte_size:
-        raise NotImplementedError(f"a view of {self.dtype} as {target.dtype} is not implemented for traced arrays")
     if source.is_complex or target.is_complex or source.byte_size != target.byte_size:
         return _view_of_another_width(self, source, target)
-    shape = hlo.Shape(target, self.shape)
 
     def read(trace, base):
-        return hlo.emit("bitcast-convert", base, shape=shape)
+        return _same_bytes(base, target)
 
     def write(trace, base, value):
-        return hlo.emit("bitcast-convert", value, shape=hlo.Shape(source, shape.dimensions))
+        return _same_bytes(value, source)
 
     return TracedArray.view_of(self, self.shape, read, write, self.unusual_strides, target)
+
+
+def _same_bytes(value, target):
+    """The elements read as another type of their width: a truth is the byte 0 or 1, and every other byte but 0 is true."""
+    if value.shape.element_type is hlo.PRED:
+        value = hlo.convert(value, hlo.U8)
+    if target is hlo.PRED:
+        return hlo.ne(value, 0)
+    shape = hlo.Shape(target, value.shape.dimensions)
+    return value if value.shape == shape else hlo.emit("bitcast-convert", value, shape=shape)
 
 
 def _view_of_another_width(array, source, target):

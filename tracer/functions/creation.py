@@ -16,7 +16,7 @@ from ..indexing.basic import assigned_value
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
-from ..recording.memory_order import is_contiguous, laid_out
+from ..recording.memory_order import is_contiguous, laid_out, order_named
 from ..recording.operands import (
     as_traced,
     broadcast,
@@ -144,7 +144,7 @@ def _as_array(value: Any, dtype: Any, order: str | None, copied: bool | None, nd
     A copy too where ``copied`` is true; where it is false, and one is needed, ValueError. What is captured is not copied, but
     cannot be written.
     """
-    order = order or "K"
+    order = order_named(order)
     made = _converted(value, dtype)
     captured = isinstance(value, np.ndarray) and value.dtype == made.dtype
     same = (made is value or captured) and not made.is_scalar
@@ -211,7 +211,10 @@ def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like
         raise ValueError("arange: cannot compute length")
     if quotient >= 2**63:
         raise ValueError("Maximum allowed size exceeded")
-    count = math.ceil(max(0, quotient))
+    if quotient == 0 and stop != start:  # it is too small to be told from 0, or the step is infinite
+        count = int(math.copysign(1, quotient) > 0)
+    else:
+        count = math.ceil(max(0, quotient))
     classes = [np.dtype(np.intp), *(np.dtype(class_of(bound)) for bound in bounds)]
     kind = np.result_type(*classes) if dtype is None else promotion.native(dtype)
     return _arithmetic(start, step, count, kind)
@@ -229,7 +232,7 @@ def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
     first, second = (np.asarray(one).astype(kind)[()] for one in (start, start + step))
     positions = hlo.iota(hlo.Shape(element_type, (count,)), 0)
     difference = second - first
-    if difference != 1:
+    if difference != 1 and count > 1:
         positions = hlo.multiply(positions, broadcast(hlo.constant(difference, element_type), (count,)))
     if first != 0:
         positions = hlo.add(positions, broadcast(hlo.constant(first, element_type), (count,)))
@@ -255,7 +258,10 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     positions = as_traced(_arithmetic(0, 1, num, np.float64 if kind.kind == "f" else np.float64)).astype(kind)
     positions = positions.reshape((num,) + (1,) * len(rank))
     step = delta / steps if steps > 0 else np.full_like(delta, np.nan)
-    samples = positions * step if steps > 0 else positions * delta
+    if steps > 0:  # a step that is too small to be told from 0 is computed otherwise
+        samples = np.where(np.any(step == 0), positions / steps * delta, positions * step)
+    else:
+        samples = positions * delta
     samples = samples + start
     if endpoint and num > 1:
         samples[-1] = stop
@@ -270,6 +276,11 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
 @implements(np.logspace)
 def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
     """The bounds may be traced; the number of samples must be known."""
+    if np.ndim(base):
+        bounds = [as_traced(one) for one in (start, stop, base)]
+        rank = len(np.broadcast_shapes(*(one.shape for one in bounds)))
+        start, stop, base = (one[(None,) * (rank - one.ndim)] for one in bounds)
+        base = np.expand_dims(base, axis)
     powers = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return powers if dtype is None else powers.astype(dtype)
 

@@ -28,6 +28,7 @@ from ..indexing.index_arrays import (
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import DYNAMIC, implements
+from ..recording.memory_order import in_order_of
 from ..recording.operands import (
     as_strong,
     as_traced,
@@ -299,13 +300,13 @@ def delete(arr, obj, axis=None):
         obj = obj[0]  # what np.where returns
     if isinstance(obj, TracedArray) and not (obj.is_dynamic or obj.ndim) and obj.known_value is None:
         kept = np.arange(max(arr.shape[axis] - 1, 0))
-        return take(arr, kept + (kept >= _place(obj, arr.shape[axis], axis, arr.shape[axis] - 1)), axis)
+        return in_order_of(take(arr, kept + (kept >= _place(obj, arr.shape[axis], axis, arr.shape[axis] - 1)), axis), arr)
     if isinstance(obj, TracedArray) and obj.known_value is None:
         return DYNAMIC[np.delete](arr, obj, axis)
     if not isinstance(obj, slice):
         obj = _known_indices(require_trace(arr), obj)
         obj = int(obj) if obj.ndim == 0 and obj.dtype.kind in "iu" else obj
-    return take(arr, np.delete(np.arange(arr.shape[axis]), obj).tolist(), axis)
+    return in_order_of(take(arr, np.delete(np.arange(arr.shape[axis]), obj).tolist(), axis), arr)
 
 
 def _place(index: TracedArray, size: int, axis: int, last: int) -> TracedArray:
@@ -327,7 +328,7 @@ def insert(arr, obj, values, axis=None):
         positions, place = np.arange(size + 1), _place(obj, size, axis, size)
         ends = np.full(arr.shape[:axis] + (1,) + arr.shape[axis + 1 :], 0, arr.dtype) + values.astype(arr.dtype)
         order = np.where(positions == place, size, positions - (positions > place))
-        return take(np.concatenate([arr, ends], axis), order, axis)
+        return in_order_of(take(np.concatenate([arr, ends], axis), order, axis), arr)
     if isinstance(obj, TracedArray) and obj.known_value is None:
         return DYNAMIC[np.insert](arr, obj, values, axis)
     single = False
@@ -346,7 +347,7 @@ def insert(arr, obj, values, axis=None):
     shape = tuple(count if d == axis else n for d, n in enumerate(arr.shape))
     values = np.broadcast_to(values.astype(arr.dtype), shape)
     order = np.insert(np.arange(size), obj if isinstance(obj, slice) or obj.ndim else int(obj), np.arange(size, size + count))
-    return take(np.concatenate([arr, values], axis), order.tolist(), axis)
+    return in_order_of(take(np.concatenate([arr, values], axis), order.tolist(), axis), arr)
 
 
 @implements(np.unravel_index)

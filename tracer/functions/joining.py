@@ -11,6 +11,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, implements
+from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
     as_traced,
@@ -65,7 +66,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     for position, shape in enumerate(shapes):
         if len(shape) != rank:
             raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, but along dimension 0, "
+                "all the input arrays must have same number of dimensions, but "
                 f"the array at index 0 has {rank} dimension(s) and the array at index {position} has {len(shape)} dimension(s)"
             )
         for dimension in range(rank):
@@ -79,7 +80,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     element_type = _common(arrays, out.dtype if out is not None else dtype, casting)
     operands = [instruction_of(trace, one, element_type) for one in arrays]
     joined = operands[0] if len(operands) == 1 else hlo.concatenate(*operands, dimensions=(axis,))
-    return store(out, result(trace, joined), casting)
+    return store(out, laid_out(result(trace, joined), arrays), casting)
 
 
 @implements(np.stack)

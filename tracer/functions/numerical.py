@@ -12,6 +12,7 @@ from ...hlo.window import make_window
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements, implements_dynamic
+from ..recording.memory_order import laid_out
 from ..recording.operands import as_traced, has_traced, normalize_axis, require, result, store
 from .sorting import elements_at
 
@@ -184,7 +185,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     for dimension, spacing in zip(axes, spacings):
         message = "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
         require(f.shape[dimension] >= edge_order + 1, ValueError, message)
-        found.append(_gradient(f, spacing, dimension, edge_order))
+        found.append(laid_out(_gradient(f, spacing, dimension, edge_order), (f,)))
     return found[0] if len(axes) == 1 else tuple(found)
 
 
@@ -385,14 +386,30 @@ def correlate(a, v, mode="valid"):
     return _slide(a, v, mode)
 
 
+_MODES = ("valid", "same", "full")
+
+
+def _mode_named(mode: Any) -> str:
+    """The mode of a convolution, which NumPy takes as a number from 0 to 2, too."""
+    if isinstance(mode, str):
+        if mode not in _MODES:
+            raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+        return mode
+    if mode is None:
+        raise TypeError("convolve/correlate mode not understood")
+    number = as_index(mode, "as a mode of a convolution")
+    if not 0 <= number < len(_MODES):
+        raise ValueError("integer convolve/correlate mode must be 0, 1, or 2")
+    return _MODES[number]
+
+
 def _slide(a: TracedArray, v: TracedArray, mode: str) -> TracedArray:
     """Sums of products of v with each piece of a (len(v) <= len(a)), padded with zeros as the mode says."""
     kind = promotion.result_dtype([a.dtype_class, v.dtype_class])
     a, v = a.astype(kind, copy=False), v.astype(kind, copy=False)
     n, m = len(a), len(v)
-    left = {"full": m - 1, "valid": 0, "same": m // 2}.get(mode)
-    if left is None:
-        raise ValueError(f"mode must be one of 'valid', 'same', or 'full' (got {mode!r})")
+    mode = _mode_named(mode)
+    left = {"full": m - 1, "valid": 0, "same": m // 2}[mode]
     size = {"full": n + m - 1, "valid": n - m + 1, "same": n}[mode]
     trace = require_trace(a)
     element_type = a.element_type

@@ -9,6 +9,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
+from ..recording.memory_order import in_order_of
 from ..recording.operands import as_traced, broadcast, convert, instruction_of, result
 from ..recording.trace import Trace
 from .shape_manipulation import part
@@ -77,7 +78,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
     if not array.ndim:
         return TracedArray.from_instruction(trace, operand, is_scalar=False)
     if mode in ("constant", "empty"):
-        return result(trace, _constant(trace, operand, widths, kwargs.get("constant_values", 0)))
+        return in_order_of(result(trace, _constant(trace, operand, widths, kwargs.get("constant_values", 0))), array)
     for axis, (before, after) in enumerate(widths):
         if before == after == 0:
             continue
@@ -92,7 +93,7 @@ def pad(array, pad_width, mode="constant", **kwargs):
         else:
             lengths = pairs_of(kwargs.get("stat_length"), array.ndim, "stat_length")[axis]
             operand = _by_value(trace, operand, axis, before, after, mode, lengths)
-    return result(trace, operand)
+    return in_order_of(result(trace, operand), array)
 
 
 def _constant(trace: Trace, operand: Instruction, widths: list, values: Any) -> Instruction:

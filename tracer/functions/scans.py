@@ -12,6 +12,7 @@ from ...compile.scan_steps import running_step
 from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
+from ..recording.memory_order import laid_out
 from ..recording.operands import as_traced, convert, normalize_axis, result, store, value
 from ..recording.trace import Trace
 from .folds import accumulated
@@ -37,7 +38,8 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
         scanned = accumulated(ufunc, operand, axis)
     else:
         scanned = scan_instruction(trace, ufunc, operand, axis)
-    return store(out, result(trace, convert(scanned, element_type)))
+    whole = result(trace, convert(scanned, element_type))
+    return store(out, laid_out(whole, (array,) if isinstance(array, TracedArray) else ()))
 
 
 def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:

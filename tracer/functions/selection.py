@@ -232,6 +232,8 @@ def result_type(*arrays_and_dtypes):
 
 @implements(np.can_cast)
 def can_cast(from_, to, casting="safe"):
+    if isinstance(from_, TracedArray) and from_.weak_type:
+        return np.can_cast(0, to, casting)  # raises: NumPy takes no numbers of Python's
     return np.can_cast(from_.dtype if isinstance(from_, TracedArray) else from_, to, casting)
 
 

@@ -13,7 +13,7 @@ from ...hlo.shape import row_major_strides
 from ..indexing.basic import read_basic
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, implements
-from ..recording.memory_order import axes_in_memory, is_contiguous
+from ..recording.memory_order import axes_in_memory, is_contiguous, laid_out, order_named
 from ..recording.operands import (
     as_traced,
     broadcast,
@@ -110,6 +110,7 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
     if has_traced(shape):
         return DYNAMIC[np.reshape](a, shape, order=order, copy=copy)
     sizes = _sizes(shape, a.size)
+    order = order_named(order, "C")
     if order == "K":
         raise ValueError("order 'K' is not permitted for reshaping")
     order = _order(a, order)
@@ -122,15 +123,13 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
 def _order(a: TracedArray, order: str) -> str:
     if order in ("C", "F"):
         return order
-    if order != "A":
-        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
     return "F" if is_contiguous(a, "F") and not is_contiguous(a, "C") else "C"
 
 
 @implements(np.ravel)
 def ravel(a, order="C"):
     """A view where NumPy makes one, else a copy."""
-    a = as_traced(a)
+    a, order = as_traced(a), order_named(order, "C")
     if order == "K":
         a, order = permuted(a, axes_in_memory(a)), "C"
     order = _order(a, order)
@@ -203,7 +202,7 @@ def moveaxis(a, source, destination):
 
 
 def _axis_list(axis: Any, rank: int, name: str) -> tuple[int, ...]:
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = axis if isinstance(axis, (tuple, list, range)) else (axis,)
     found = tuple(normalize_axis(one, rank, name) for one in axes)
     if len(set(found)) < len(found):
         raise ValueError(f"repeated axis in `{name}` argument")
@@ -359,12 +358,12 @@ def roll(a, shift, axis=None):
             a = _rolled_by_traced(a, shift, axis)
         return a
     amounts = [as_index(one, "as a shift") for one in (shift if np.ndim(shift) else (shift,))]
-    pairs = np.broadcast(np.array(amounts, np.int64), np.array(axes, np.int64))
+    pairs = np.broadcast(np.array(amounts, object), np.array(axes, np.int64))
     trace = require_trace(a)
     operand = a.instruction(trace)
     for amount, dimension in pairs:
-        operand = rolled(trace, operand, int(dimension), int(amount))
-    return result(trace, operand)
+        operand = rolled(trace, operand, int(dimension), int(amount) % max(1, a.shape[dimension]))
+    return laid_out(result(trace, operand), (a,))
 
 
 def _rolled_by_traced(a: TracedArray, shift: TracedArray, axis: int) -> TracedArray:

@@ -15,6 +15,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
+from ..recording.memory_order import laid_out
 from ..recording.operands import as_strong, convert, normalize_axis, prepare, result, value
 from ..recording.trace import Trace
 from .kernel_parts import is_nan
@@ -112,9 +113,10 @@ def _operand(a: Any, axis: Any) -> tuple[Trace, Instruction, int]:
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None):
     """``kind`` and ``stable`` decide whether equal elements keep their order."""
     _check_kind(kind, order, stable, descending)
+    given = () if axis is None else (as_strong(prepare(a)),)
     trace, operand, axis = _operand(a, axis)
     is_stable = bool(stable) or kind in ("stable", "mergesort")
-    return result(trace, sorted_instruction(trace, operand, axis, is_stable, bool(descending)))
+    return laid_out(result(trace, sorted_instruction(trace, operand, axis, is_stable, bool(descending))), given)
 
 
 @implements(np.argsort)
@@ -173,9 +175,10 @@ def _check_positions(kth: Any, kind: str, size: int) -> None:
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     """All elements sorted, which is a partition at every position."""
     _check_kind(None, order, None)
+    given = () if axis is None else (as_strong(prepare(a)),)
     trace, operand, axis = _operand(a, axis)
     _check_positions(kth, kind, operand.shape.dimensions[axis])
-    return result(trace, sorted_instruction(trace, operand, axis))
+    return laid_out(result(trace, sorted_instruction(trace, operand, axis)), given)
 
 
 @implements(np.argpartition)

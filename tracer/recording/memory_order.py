@@ -15,11 +15,27 @@ from ...hlo.shape import row_major_strides
 from .array import TracedArray
 
 
+def order_named(order: str | None, default: str = "K") -> str:
+    """The memory order of this name, in either case. Raises ValueError where it is none.
+
+    >>> order_named("f"), order_named(None, "C")
+    ('F', 'C')
+    """
+    if order is None:
+        return default
+    if not isinstance(order, str):
+        raise TypeError(f"order must be str, not {type(order).__name__}")
+    if order.upper() not in ("C", "F", "A", "K"):
+        raise ValueError(f"order must be one of 'C', 'F', 'A', or 'K' (got {order!r})")
+    return order.upper()
+
+
 def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> TracedArray:
     """The result, a fresh array, with the strides that NumPy gives an elementwise function's of these operands.
 
     operands: traced or other arrays, and scalars; they broadcast to the result's shape.
     """
+    order = order_named(order)
     if result.ndim < 2 or order == "C":
         return result
     usual = ((), result.shape)
@@ -40,6 +56,12 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> 
         step *= result.shape[axis]
     result.unusual_strides = None if tuple(placed) == row_major_strides(result.shape) else tuple(placed)
     return result
+
+
+def in_order_of(result: TracedArray, array: Any) -> TracedArray:
+    """The result, a fresh array, column-major where the array is so and not row-major: what NumPy makes by ``flags.fnc``."""
+    is_column_major = is_contiguous(array, "F") and not is_contiguous(array, "C")
+    return laid_out(result, (), "F" if is_column_major else "C")
 
 
 def axes_in_memory(array: Any) -> list[int]:

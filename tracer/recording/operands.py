@@ -149,14 +149,14 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
         if value.element_type is element_type:
             return instruction
         if value.weak_type and value.element_type is not hlo.PRED and element_type.is_integer and element_type is not hlo.PRED:
-            (require_fits if value.element_type.is_integer else _require_integer)(trace, value, element_type)
+            (require_fits if value.element_type.is_integer else require_integer)(trace, value, element_type)
         return convert(instruction, element_type)
     if isinstance(value, np.ndarray):
         return convert(trace.capture(value), element_type)
     return hlo.constant(value, element_type)
 
 
-def _require_integer(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:
+def require_integer(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:
     """A Python float becomes an element of an integer array: an error, as in NumPy, where that has no such number."""
     limits, number = np.iinfo(element_type.dtype), value.instruction(trace)
     trace.add_error_flag(hlo.ne(number, number), ValueError, "cannot convert float NaN to integer")
@@ -273,7 +273,7 @@ def normalize_axis(axis: Any, rank: int, name: str = "axis") -> int:
     """A dimension number in [0, rank). Raises AxisError, or ConcretizationError where it is traced."""
     axis = as_index(axis, f"as {name}")
     if not -rank <= axis < rank:
-        raise np.exceptions.AxisError(axis, rank)
+        raise np.exceptions.AxisError(axis, rank, *(() if name == "axis" else (name,)))
     return axis + rank if axis < 0 else axis
 
 

@@ -81,6 +81,8 @@ def resolve(
         signature = _signature(ufunc, dtype)
         arguments = {"signature": signature} if signature is not None else {}
         wanted = (*operands, *(outputs or (None,) * ufunc.nout))
+        if signature is not None or outputs or casting != "same_kind":
+            _raise_as_called(ufunc, operands, outputs, dtype, casting)
         dtypes = ufunc.resolve_dtypes(wanted, casting=casting, **arguments)
         if any(result.hasobject for result in dtypes):
             # NumPy compares Python ints among each other as objects; traced ones are int64.
@@ -88,6 +90,21 @@ def resolve(
             dtypes = ufunc.resolve_dtypes(wanted, casting=casting, **arguments)
         found = _resolved[key] = tuple(native(result) for result in dtypes)
     return found
+
+
+def _raise_as_called(
+    ufunc: np.ufunc, operands: tuple[DtypeClass, ...], outputs: tuple[np.dtype | None, ...], dtype: Any, casting: str
+) -> None:
+    """Raises what a call of such operands does: ``resolve_dtypes`` crashes where it would say that a number cannot be cast."""
+    if ufunc.signature is not None or not any(isinstance(kind, type) for kind in operands):
+        return
+    given = [kind(1) if isinstance(kind, type) else np.empty(0, kind) for kind in operands]
+    is_signature = isinstance(dtype, (tuple, list)) or isinstance(dtype, str) and "->" in dtype
+    arguments: dict[str, Any] = {} if dtype is None else {"signature" if is_signature else "dtype": dtype}
+    if outputs and (len(given) == 1 or any(isinstance(one, np.ndarray) for one in given)):
+        arguments["out"] = tuple(None if kind is None else np.empty(0, kind) for kind in outputs)
+    with np.errstate(all="ignore"):
+        ufunc(*given, casting=casting, **arguments)
 
 
 def loop_types(

@@ -7,7 +7,7 @@ import linecache
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 
 def is_found_by_name(value: Any) -> bool:
@@ -27,21 +27,45 @@ def values_sent_by_cloudpickle(frame: types.FrameType) -> Callable[[str], bool] 
     return lambda module: module == "__main__" or any(module == one or module.startswith(f"{one}.") for one in registered)
 
 
-def sources_of(function: Any) -> dict[str, str]:
-    """The texts of the files, or notebook cells, of a function and of those of its module that it uses, by file names."""
-    found: dict[str, str] = {}
+class Sources(NamedTuple):
+    """The texts of files, or notebook cells, by their names, and in which of them functions stand, by name and first line."""
+
+    texts: dict[str, str]
+    files: dict[tuple[str, int], str]
+
+
+def sources_of(function: Any) -> Sources:
+    """Those of a function and of the functions of its module that it uses."""
+    found = Sources({}, {})
     for one in _used_by(function, set()):
         file = one.__code__.co_filename
-        if file not in found and (lines := linecache.getlines(file, one.__globals__)):
-            found[file] = "".join(lines)
+        if file not in found.texts and (lines := linecache.getlines(file, one.__globals__)):
+            found.texts[file] = "".join(lines)
+        found.files[_place_of(one.__code__)] = file
     return found
 
 
-def remember_sources(sources: dict[str, str]) -> None:
-    """Let the source texts of another process be read here, for files that are not there."""
-    for file, text in sources.items():
+def remember_sources(sources: Sources, function: Any) -> None:
+    """Let the source texts of another process be read here, for files that are not there, by a function and those it uses.
+
+    Later versions of cloudpickle (3.1.3 does) send no file names with code: the functions get theirs again.
+    """
+    for file, text in sources.texts.items():
         if not linecache.getlines(file):
             linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    for one in _used_by(function, set()):
+        file = sources.files.get(_place_of(one.__code__))
+        if file is not None and one.__code__.co_filename != file and not linecache.getlines(one.__code__.co_filename):
+            one.__code__ = _in_file(one.__code__, file)
+
+
+def _place_of(code: types.CodeType) -> tuple[str, int]:
+    return code.co_qualname, code.co_firstlineno
+
+
+def _in_file(code: types.CodeType, file: str) -> types.CodeType:
+    constants = tuple(_in_file(one, file) if isinstance(one, types.CodeType) else one for one in code.co_consts)
+    return code.replace(co_filename=file, co_consts=constants)
 
 
 def _used_by(value: Any, seen: set[int]) -> Iterator[types.FunctionType]:
