@@ -80,7 +80,7 @@ def test_floats_become_static_where_they_are_needed():
 
 def test_integers_from_loops_and_arrays_do_not_become_static():
     with pytest.raises(ConcretizationError):
-        compiled(lambda n, x: np.zeros(n + x))(3, np.array(2))
+        compiled(lambda n, x: np.zeros(n + x.sum()))(3, np.ones(65, int))
     with pytest.raises(ConcretizationError):
         compiled(lambda n: fori_loop(0, n, lambda i, s: s + len(range(n + i)), 0))(3)
 

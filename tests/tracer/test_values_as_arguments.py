@@ -178,3 +178,36 @@ def test_scalars_of_numpy_become_known_where_python_needs_them(function, calls):
     jitted = jit(function)
     for number in calls:
         assert_same(jitted(x, number), function(x, number))
+
+
+@pytest.mark.parametrize(
+    ("function", "calls"),
+    [
+        (lambda x, order: x.transpose(order), ([2, 0, 1], [0, 2, 1], [2, 0, 1])),
+        (lambda x, widths: np.pad(x, widths), ([[1, 1], [0, 0], [2, 1]], [1, 2], 1)),
+        (lambda x, times: np.tile(x, times), ([2, 1, 2], 2)),
+        (lambda x, axes: x.sum(axis=tuple(axes)), ([0, 1], [1, 2])),
+        (lambda x, axis: np.cumsum(x, axis=axis), (1, 2)),
+        (lambda x, shape: x.reshape(shape), ([6, 4], [4, 6])),
+    ],
+)
+def test_short_arrays_of_integers_become_known_where_python_needs_them(function, calls):
+    x = np.arange(24.0).reshape(2, 3, 4)
+    jitted = jit(function)
+    for numbers in calls:
+        for _ in range(2):
+            found, expected = jitted(x, np.array(numbers)), function(x, np.array(numbers))
+            assert_same(found, expected)
+
+
+def test_an_array_that_has_become_known_is_changed_in_place():
+    def f(x, order):
+        found = x.transpose(order)
+        order += 1
+        return found
+
+    jitted = jit(f)
+    x = np.ones((2, 3))
+    for numbers in ([1, 0], [0, 1], [1, 0]):
+        order = np.array(numbers)
+        assert jitted(x, order).shape == x.transpose(numbers).shape and order.tolist() == [number + 1 for number in numbers]

@@ -15,7 +15,7 @@ from ..recording.errors import StaticArgumentError
 from ..recording.intervals import Interval
 from ..recording.ndarrays import memory_key
 from .integers import below, first_interval, interval_key, narrowed
-from .leaves import Leaf, PackedLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
+from .leaves import Leaf, ObjectLeaf, PackedLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
 from .opened_arguments import OpenedArguments
 from .traced_function import CallForm, Structures
 
@@ -144,13 +144,14 @@ class ArgumentReader:
     def leaf_part(self, value: Any, name: str) -> Any:
         if type(value) is int and name in self.intervals:
             return interval_key(value, self.interval_of(value, name))
-        return static_key(value) if self.is_static_number(value, name) else leaf_key(value)
+        is_static = self.is_static_number(value, name) and type(value) is not np.ndarray
+        return static_key(value) if is_static else leaf_key(value)
 
     def is_static_number(self, value: Any, name: str) -> bool:
-        """Whether this is a float, a complex number or a scalar of NumPy's whose value the function needs."""
+        """Whether this is a float, a complex number, a scalar or an array of NumPy's whose contents the function needs."""
         if not self.intervals or name not in self.intervals or self.intervals[name] is not None:
             return False
-        return type(value) in (float, complex) or isinstance(value, np.generic)
+        return type(value) in (float, complex, np.ndarray) or isinstance(value, np.generic)
 
     def container_part(self, structure: pytree.Structure, leaves: list[Any], name: str) -> Any:
         keys = list(map(leaf_key, leaves))
@@ -297,7 +298,11 @@ class Call:
             is_static = one.name in self.reader.static_names
             paths = [one.name] if is_static else pytree.leaf_paths(one.structure, one.name)
             found.update(
-                {path: one.start + index for index, (path, leaf) in enumerate(zip(paths, one.leaves)) if is_object(leaf)}
+                {
+                    path: one.start + index
+                    for index, (path, leaf) in enumerate(zip(paths, one.leaves))
+                    if is_object(leaf) or type(leaf) is np.ndarray and self.reader.is_static_number(leaf, path)
+                }
             )
         return found
 
@@ -319,7 +324,9 @@ class Call:
                 continue
             for leaf, path in zip(one.leaves, pytree.leaf_paths(one.structure, one.name)):
                 interval = numbers.get(path)
-                if interval is None and path in numbers:
+                if type(leaf) is np.ndarray and path in numbers:
+                    leaves.append(ObjectLeaf(path, np.ndarray))
+                elif interval is None and path in numbers:
                     leaves.append(static_leaf(leaf, path))
                 else:
                     leaves.append(make_leaf(leaf, path, descriptions, interval))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ... import hlo
+from ..outside.paths import Argument
 from ..outside.policy import Policy
 from ..recording.errors import ConcretizationError
 from ..recording.intervals import UnprovenInterval
@@ -29,7 +30,8 @@ def make_known(
     is_unproven = isinstance(error, UnprovenInterval)
     # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
     takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
-    if not all(leaf.is_number if takes_floats else leaf.is_integer for leaf in sources):
+    arrays = [leaf for leaf in sources if takes_floats and leaf.is_short_row_of_integers]
+    if not all(leaf in arrays or (leaf.is_number if takes_floats else leaf.is_integer) for leaf in sources):
         return False
     if is_unproven and any(leaf.interval is None for leaf in sources):  # of the integers of NumPy's there are no fewer
         return False
@@ -40,5 +42,5 @@ def make_known(
             call.narrow(leaf.path, error.wanted)
         else:
             reader.intervals[leaf.path] = None
-    policy.known |= error.outside
+    policy.known |= error.outside | {Argument(leaf.path).key for leaf in arrays}
     return True

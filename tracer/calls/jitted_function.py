@@ -208,7 +208,7 @@ class JittedFunctionBase(HasCode):
         with beginning.repeating() if beginning is not None else nullcontext():
             return self.run_compiled(args, kwargs, turned)
 
-    def _prepare(self, call: Call, objects: Objects) -> tuple[KnownForm, Specialization]:
+    def _prepare(self, call: Call, objects: dict[str, Any]) -> tuple[KnownForm, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.
 
         No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
@@ -269,7 +269,7 @@ class JittedFunctionBase(HasCode):
         return (self._backend or get_backend(self.backend)).compile(recording.module)
 
     def _form_and_recording(
-        self, call: Call, objects: Objects, descriptions: bool = False, known_too: bool = False
+        self, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
         """Trace the function, for fewer values of integers where it needs that. No recording where there is code already."""
         while True:
@@ -284,6 +284,7 @@ class JittedFunctionBase(HasCode):
             except (ConcretizationError, UnprovenInterval) as error:
                 if not make_known(self._reader, self._policy, call, form, error):
                     raise
+                objects.update(call.object_values())  # arrays whose contents are known are among them from now on
 
     def _variant(self, specialization: Specialization, same: Sharing, call: Call, objects: Objects) -> Specialization:
         """The code that treats the arguments, and the arrays from outside, that share their memory as what they are."""

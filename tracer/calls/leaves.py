@@ -34,6 +34,8 @@ STATIC_TYPES = (
 
 # Further types whose objects are static: those of jitted functions.
 STATIC_CALLABLES: list[type] = []
+# Arrays of so many integers may become known.
+MOST_KNOWN = 64
 # So many numbers of one type in one argument are one parameter.
 LEAST_PACKED = 32
 _CHANGING_TYPES = (list, dict, set, deque, bytearray)
@@ -86,6 +88,11 @@ class TracedLeaf:
     @property
     def is_integer(self) -> bool:
         return self.is_number and self.shape.element_type.is_integer
+
+    @property
+    def is_short_row_of_integers(self) -> bool:
+        """Whether it is an array that may be known where the function needs it: sizes, axes, an order of axes, pad widths."""
+        return self.kind == "array" and self.shape.element_type.is_integer and self.shape.size <= MOST_KNOWN
 
     @property
     def facts(self) -> dict[str, str]:

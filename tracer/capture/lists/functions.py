@@ -278,10 +278,7 @@ def _with_arrays_inside(value: Any) -> Any:
     if not isinstance(value, (list, tuple)) or not holds_open_list(value):
         return value
     are_rows = any(map(is_open_list, value))
-    return [
-        array_of_list(one) if are_rows and isinstance(one, (list, tuple)) else _with_arrays_inside(one)
-        for one in value
-    ]
+    return [array_of_list(one) if are_rows and isinstance(one, (list, tuple)) else _with_arrays_inside(one) for one in value]
 
 
 def _without_ranges(value: Any) -> Any:
