@@ -232,3 +232,15 @@ def test_numbers_that_cannot_be_cast(casting, dtype):
         else:
             found = jit(lambda x, y: np.add(x, y, **arguments))(*operands)
             assert found == expected and found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32, np.float64])
+@pytest.mark.parametrize(
+    "q", [25, [25], (25, 50), np.array([25, 50]), np.array(25), np.int64(25), [25.0, 60], np.float32([25, 60])], ids=repr
+)
+@pytest.mark.parametrize("method", ["linear", "lower", "inverted_cdf"])
+def test_percentiles_of_integers_and_by_integers(dtype, q, method):
+    x = np.arange(12).astype(dtype).reshape(3, 4)
+    for function in (lambda x: np.percentile(x, q, axis=1, method=method), lambda x: np.percentile(x[x > 3], q, method=method)):
+        check(function, x)
+    check(lambda x, q: np.percentile(x, q, method=method), x, np.asarray(q))

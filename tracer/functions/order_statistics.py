@@ -185,7 +185,7 @@ def _quantile(
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join([*_DISCRETE, *_CONTINUOUS])}")
     q_given = q
     q = prepare(q) if has_traced(q) else np.asarray(q)
-    kind, shape = _result_dtype(a.dtype, q_given if isinstance(q_given, (int, float)) else q, method), q.shape
+    kind, shape = _result_dtype(a.dtype, q_given if type(q_given) in (int, float) else q, method, is_percentile), q.shape
     if len(shape) > 2:
         raise ValueError("q must be a scalar or 1d")
     fractions = _fractions(q, is_percentile)
@@ -250,14 +250,16 @@ def _weighted(rows: TracedArray, weights: TracedArray, fractions: list, leaves_n
     return ordered, [np.take_along_axis(ordered, place, -1)[..., 0] for place in places]
 
 
-def _result_dtype(a: np.dtype, q: Any, method: str) -> np.dtype:
-    """That of NumPy's result, which depends on its version where q is no Python number."""
+def _result_dtype(a: np.dtype, q: Any, method: str, is_percentile: bool) -> np.dtype:
+    """That of NumPy's result, which depends on its version where q is no Python number. Percentages are divided: never integers."""
     if isinstance(q, TracedArray):
         sample = 0.0 if q.weak_type else np.zeros(1 if q.ndim else (), q.dtype)
     else:
-        sample = q if isinstance(q, (int, float)) else np.zeros(1 if np.ndim(q) else (), np.asarray(q).dtype)
-    if isinstance(sample, (int, float)):
+        sample = q if type(q) in (int, float) else np.zeros(1 if np.ndim(q) else (), np.asarray(q).dtype)
+    if type(sample) in (int, float):
         sample = 0.0
+    elif is_percentile:
+        sample = np.true_divide(sample, 100)
     return np.asarray(np.quantile(np.ones(2, a), sample, method=method)).dtype
 
 
@@ -270,7 +272,7 @@ def _fractions(q: Any, is_percentile: bool) -> list:
         if not np.all((fractions >= 0) & (fractions <= 1)):
             raise ValueError(message)
         return list(fractions)
-    fractions = q.astype(np.float64).reshape(-1) / scale
+    fractions = (q / scale if is_percentile else q).astype(np.float64).reshape(-1)
     trace = require_trace(q)
     wrong = ~np.all((fractions >= 0) & (fractions <= 1))
     trace.add_error_flag(wrong.instruction(trace), ValueError, message)
