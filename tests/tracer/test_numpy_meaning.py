@@ -236,7 +236,7 @@ def test_numbers_that_cannot_be_cast(casting, dtype):
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint8, np.float32, np.float64])
 @pytest.mark.parametrize(
-    "q", [25, [25], (25, 50), np.array([25, 50]), np.array(25), np.int64(25), [25.0, 60], np.float32([25, 60])], ids=repr
+    "q", [25, [25], (25, 50), np.array([25, 50]), np.array(25), np.int64(25), [25.0, 62.5], np.float32([25, 62.5])], ids=repr
 )
 @pytest.mark.parametrize("method", ["linear", "lower", "inverted_cdf"])
 def test_percentiles_of_integers_and_by_integers(dtype, q, method):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..functions.order_statistics import NO_QUANTILE, has_quantiles_of_nothing
+from ..functions.order_statistics import NO_QUANTILE, dtype_of_quantiles, has_quantiles_of_nothing
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
@@ -145,6 +145,9 @@ def _without_nan(function: Callable) -> Callable:
             if isinstance(arguments.get(name), DynamicArray):
                 arguments[name] = arguments[name].filled(trace, 0)
         found = FUNCTIONS[function](filled, *positional, axis=axis, **keeps, **arguments)
+        if function in _OF_QUANTILES and a.dtype.kind in "iub":
+            q, method = positional[0], arguments.get("method", "linear")
+            found = found.astype(dtype_of_quantiles(a.dtype, q, method, function is np.nanpercentile))
         leading = found.ndim - (a.ndim if keeps.get("keepdims") else a.ndim - len(axes))
         sizes = {d + leading: size for d, size in kept_sizes(a.sizes(trace), axes, keepdims).items()}
         return dynamic(trace, found, sizes)

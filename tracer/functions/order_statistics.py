@@ -185,7 +185,7 @@ def _quantile(
         raise ValueError(f"{method!r} is not a valid method. Use one of: {', '.join([*_DISCRETE, *_CONTINUOUS])}")
     q_given = q
     q = prepare(q) if has_traced(q) else np.asarray(q)
-    kind, shape = _result_dtype(a.dtype, q_given if type(q_given) in (int, float) else q, method, is_percentile), q.shape
+    kind, shape = dtype_of_quantiles(a.dtype, q_given if type(q_given) in (int, float) else q, method, is_percentile), q.shape
     if len(shape) > 2:
         raise ValueError("q must be a scalar or 1d")
     fractions = _fractions(q, is_percentile)
@@ -250,8 +250,8 @@ def _weighted(rows: TracedArray, weights: TracedArray, fractions: list, leaves_n
     return ordered, [np.take_along_axis(ordered, place, -1)[..., 0] for place in places]
 
 
-def _result_dtype(a: np.dtype, q: Any, method: str, is_percentile: bool) -> np.dtype:
-    """That of NumPy's result, which depends on its version where q is no Python number. Percentages are divided: never integers."""
+def dtype_of_quantiles(a: np.dtype, q: Any, method: str, is_percentile: bool) -> np.dtype:
+    """That of NumPy's result, which depends on its version where q is no Python number. Percentages are never integers."""
     if isinstance(q, TracedArray):
         sample = 0.0 if q.weak_type else np.zeros(1 if q.ndim else (), q.dtype)
     else:
