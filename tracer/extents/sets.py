@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,7 +11,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, valid
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
-from ..recording.operands import normalize_axis, zero_dimensional
+from ..recording.operands import normalize_axes, normalize_axis, zero_dimensional
 from ..recording.trace import Trace
 from .broadcasting import as_array
 from .order import last_behind
@@ -95,14 +96,12 @@ def _sorted_slices(array: TracedArray, axis: int) -> tuple[TracedArray, Sorted]:
         raise NotImplementedError("np.unique of slices whose own sizes are known at run time only is not implemented")
     slices = slices.padded(trace) if sizes else slices
     count = slices.shape[0]
-    if not slices.size:
-        raise NotImplementedError("np.unique with axis= of an array without elements is not implemented for traced arrays")
-    rows, inside = slices.reshape((count, -1)), valid(trace, (count,), sizes)
-    keys = [rows[:, number] for number in reversed(range(rows.shape[1]))]
-    order = FUNCTIONS[np.lexsort]([*keys, ~inside] if sizes else keys)
+    rows, inside = slices.reshape((count, prod(slices.shape[1:]))), valid(trace, (count,), sizes)
+    keys = [rows[:, number] for number in reversed(range(rows.shape[1]))] + ([~inside] if sizes else [])
+    order = FUNCTIONS[np.lexsort](keys) if keys else FUNCTIONS[np.arange](count)
     ordered = rows[order]
     differ = np.any(ordered[1:] != ordered[:-1], axis=1)
-    first = np.concatenate([np.ones_like(differ, shape=(1,)), differ]) & inside
+    first = np.concatenate([np.ones_like(differ, shape=(min(count, 1),)), differ]) & inside
     positions = dynamic(trace, FUNCTIONS[np.arange](count), sizes)
     return positions, Sorted(slices[order], order, first, _count(trace, positions))
 
@@ -236,14 +235,28 @@ if hasattr(np, "in1d"):
         return np.isin(_line(ar1), ar2, invert=invert)
 
 
+def _trimmed(array: TracedArray, trim: str, axes: tuple[int, ...]) -> TracedArray:
+    """A part between the first and the last element along these axes; of an array of zeros one without elements."""
+    found = array != 0
+    is_there = np.any(found)
+    for axis in axes:
+        line = np.any(found, axis=tuple(d for d in range(array.ndim) if d != axis))
+        size = array.shape[axis]
+        first = np.argmax(line) if "f" in trim else 0
+        last = size - np.argmax(line[::-1]) if "b" in trim else size
+        lead = (slice(None),) * axis
+        array = array[(*lead, slice(np.where(is_there, first, 0)[()], np.where(is_there, last, 0)[()]))]
+    return array
+
+
 @implements(np.trim_zeros)
 @implements_dynamic(np.trim_zeros)
 def trim_zeros(filt, trim="fb", axis=None):
-    """Of an array of one dimension: what lies between the first and the last element that is not zero."""
+    """What lies between the first and the last element that is not zero, along each of the axes."""
     array = as_array(filt)
-    if array.ndim != 1:
-        raise NotImplementedError("np.trim_zeros of several dimensions is not implemented for traced arrays")
     trim = trim.lower()
+    if array.ndim != 1 or axis is not None:
+        return _trimmed(array, trim, normalize_axes(axis, array.ndim))
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     trace = require_trace(array)

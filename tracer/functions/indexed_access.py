@@ -271,7 +271,10 @@ def place(arr, mask, vals):
     mask, vals = as_traced(mask, np.dtype(bool)), as_strong(vals).reshape(-1)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
-    if not vals.size or not arr.size:
+    if not arr.size:
+        return
+    if not vals.size:
+        require(~np.any(mask), ValueError, "Cannot insert from an empty array!")
         return
     trace = require_trace(arr)
     counts = scan_instruction(trace, np.add, hlo.convert(hlo.reshape(mask.instruction(trace), (mask.size,)), hlo.S64), 0)

@@ -155,7 +155,8 @@ def ediff1d(ary, to_end=None, to_begin=None):
     for name, end, place in (("to_begin", to_begin, 0), ("to_end", to_end, len(parts))):
         if end is not None:
             end = as_traced(end)
-            if not np.can_cast(end.dtype, flat.dtype, "same_kind") and not end.weak_type:
+            kind = end.dtype if end.ndim or not end.weak_type else np.result_type(flat.dtype, end.dtype.type(0).item())
+            if not np.can_cast(kind, flat.dtype, "same_kind"):
                 raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
             parts.insert(len(parts) if place else 0, np.ravel(end.astype(flat.dtype)))
     return np.concatenate(parts) if len(parts) > 1 else parts[0]
@@ -205,7 +206,8 @@ def _gradient(f: TracedArray, spacing: Any, dimension: int, edge_order: int) -> 
             first = (-1.5 / spacing) * at(0) + (2.0 / spacing) * at(1) + (-0.5 / spacing) * at(2)
             last = (0.5 / spacing) * at(-3) + (-2.0 / spacing) * at(-2) + (1.5 / spacing) * at(-1)
     else:
-        steps = np.diff(as_traced(spacing))
+        spacing = as_traced(spacing)
+        steps = np.diff(spacing.astype(np.float64) if spacing.dtype.kind in "iu" else spacing)
         message = "when 1d, distances must match the length of the corresponding dimension"
         require(steps.ndim == 1 and steps.shape[0] + 1 == f.shape[dimension], ValueError, message)
         before, after = (part.reshape((-1,) + (1,) * (f.ndim - dimension - 1)) for part in (steps[:-1], steps[1:]))
@@ -249,6 +251,8 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     count = xp.shape[0]
     require(count == fp.shape[0], ValueError, "fp and xp are not of the same length.")
     require(count > 0, ValueError, "array of sample points is empty")
+    if fp.element_type.is_complex:
+        return _complex_interp(x, xp, fp, left, right, period)
     if period is not None:
         x, xp, fp = _around_a_period(x, xp, fp, period)
         left, right, count = None, None, xp.shape[0]
@@ -264,6 +268,18 @@ def interp(x, xp, fp, left=None, right=None, period=None):
     inside = np.where(x < xp[0], fp[0] if left is None else left, inside)
     inside = np.where(x == xp[-1], fp[-1], np.where(x > xp[-1], fp[-1] if right is None else right, inside))
     return np.where(np.isnan(x), x, inside)[()]
+
+
+def _complex_interp(x: TracedArray, xp: TracedArray, fp: TracedArray, left: Any, right: Any, period: Any) -> TracedArray:
+    """The real and the imaginary parts lie on lines of their own: infinities of one leave the other as it is."""
+    real, imag = (
+        interp(x, xp, part(fp), *(None if end is None else part(as_traced(end)) for end in (left, right)), period)
+        for part in (np.real, np.imag)
+    )
+    imag = np.where(np.isnan(x), 0.0, imag)
+    trace = require_trace(real, imag)
+    whole = result(trace, hlo.complex(*(as_traced(one).instruction(trace) for one in (real, imag))))
+    return whole[()]
 
 
 def _at(line: TracedArray, positions: TracedArray) -> TracedArray:

@@ -92,6 +92,8 @@ def pad(array, pad_width, mode="constant", **kwargs):
             operand = _ramp(trace, operand, axis, before, after, ends)
         else:
             lengths = pairs_of(kwargs.get("stat_length"), array.ndim, "stat_length")[axis]
+            if any(length is not None and not isinstance(length, TracedArray) and length < 0 for length in lengths):
+                raise ValueError("index can't contain negative values")
             operand = _by_value(trace, operand, axis, before, after, mode, lengths)
     return in_order_of(result(trace, operand), array)
 

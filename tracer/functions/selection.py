@@ -215,6 +215,12 @@ def isrealobj(x):
 @implements(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
     """Compares all pairs; ``assume_unique`` and ``kind`` change nothing."""
+    if kind not in (None, "sort", "table"):
+        raise ValueError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
+    if kind == "table" and any(as_traced(one).dtype.kind not in "iub" for one in (element, test_elements)):
+        raise ValueError(
+            "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
+        )
     element, tests = as_traced(element), np.ravel(as_traced(test_elements))
     found = np.any(np.equal(element[(..., None)], tests), axis=-1)
     return zero_dimensional(~found if invert else found)

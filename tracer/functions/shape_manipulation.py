@@ -334,9 +334,10 @@ def rot90(m, k=1, axes=(0, 1)):
     m = as_traced(m)
     if len(axes) != 2:
         raise ValueError("len(axes) must be 2.")
-    first, second = (normalize_axis(axis, m.ndim) for axis in axes)
-    if first == second:
+    given = [as_index(axis, "as axis") for axis in axes]
+    if given[0] == given[1] or abs(given[0] - given[1]) == m.ndim:
         raise ValueError("Axes must be different.")
+    first, second = (normalize_axis(axis, m.ndim) for axis in given)
     turns = as_index(k, "as the number of rotations") % 4
     if turns == 0:
         return m[:]

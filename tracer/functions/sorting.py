@@ -251,6 +251,8 @@ def digitize(x, bins, right=False):
     x, bins = as_strong(prepare(x)), as_strong(prepare(bins))
     if x.element_type.is_complex:
         raise TypeError("x may not be complex")
+    if bins.element_type.is_complex:
+        raise TypeError(f"Cannot cast array data from dtype('{bins.dtype}') to dtype('float64') according to the rule 'safe'")
     if bins.ndim != 1:
         raise ValueError("object too deep for desired array")
     side = "left" if right else "right"

@@ -243,6 +243,8 @@ def nanstd(
 @implements(np.cov)
 def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=None, *, dtype=None):
     """Without weights."""
+    if ddof is not None and not isinstance(ddof, TracedArray) and ddof != int(ddof):
+        raise ValueError("ddof must be integer")
     m = as_traced(m)
     if m.ndim > 2:
         raise ValueError("m has more than 2 dimensions")

@@ -1,0 +1,56 @@
+"""Forms of NumPy's functions that few use, and what they raise: decorated as undecorated."""
+
+import copy
+
+import numpy as np
+import pytest
+from jitted_calls import assert_same
+from phlox import jit
+
+X, ROW, PAIR = np.array([0.0, 3, 2, 5]), np.array([1, 2, 4]), np.array([[0, 0, 0], [0, 1, 0], [0, 0, 0]])
+U8, I8 = np.array([3, 2, 1], np.uint8), np.array([-128, 127], np.int8)
+NOWHERE = np.array([1.5]), np.array([1.0, 2]), np.array([-1j * np.inf, -1j * np.inf])
+
+CASES = [
+    (lambda a, d: np.gradient(a, d), (ROW, U8)),
+    (lambda a, d: np.gradient(a, d), (np.array([-1, 1], np.int8), I8)),
+    (lambda x, xp, fp: np.interp(x, xp, fp), NOWHERE),
+    (lambda x, xp, fp: np.interp(x, xp, fp), (X, np.array([1.0, 2, 3, 4]), np.array([1, 2 + 1j, np.inf + 0.5j, 4]))),
+    (lambda x, xp, fp: np.interp(x, xp, fp, 1j, 2), (X, np.array([1.0, 2, 3]), np.array([1, 2 + 1j, 3]))),
+    (lambda a: np.place(a, [1, 0, 1, 0], []), (X,)),
+    (lambda a: np.place(a, [0, 0, 0, 0], []), (X,)),
+    (lambda a: np.digitize(a, [1j]), (X,)),
+    (lambda a: np.trim_zeros(a), (PAIR,)),
+    (lambda a: np.trim_zeros(a, "f", axis=1), (PAIR,)),
+    (lambda a: np.trim_zeros(a, "b"), (PAIR * 0,)),
+    (lambda a: np.pad(a, 1, mode="mean", stat_length=-2), (X,)),
+    (lambda a: np.unique(a, axis=0), (np.zeros((0, 2)),)),
+    (lambda a: np.unique(a, axis=1), (np.zeros((0, 2)),)),
+    (lambda a: np.unique(a, axis=0, return_index=True, return_inverse=True, return_counts=True), (np.zeros((2, 0)),)),
+    (lambda a: np.isin(a, [1, 2], kind="bogus"), (X,)),
+    (lambda a: np.isin(a, [1, 2], kind="table"), (X,)),
+    (lambda a: np.ediff1d(a, to_end=np.nan), (ROW,)),
+    (lambda a: np.ediff1d(a, to_begin=7), (ROW.astype(np.int8),)),
+    (lambda a: np.rot90(a.reshape(2, 2), axes=(0, 2)), (X,)),
+    (lambda a: np.cov(a, ddof=2.5), (X,)),
+    (lambda a: np.percentile(a, [25, 50]), (ROW,)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), CASES)
+def test_as_undecorated(function, arguments):
+    theirs, ours = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    with np.errstate(all="ignore"):
+        try:
+            expected = function(*theirs)
+        except (ValueError, TypeError) as error:
+            with pytest.raises(type(error)):
+                jit(function)(*ours)
+        else:
+            found = jit(function)(*ours)
+            if isinstance(expected, np.ndarray) and expected.dtype.kind in "fc":
+                np.testing.assert_allclose(found, expected, rtol=1e-15)
+                assert found.dtype == expected.dtype
+            else:
+                assert_same(found, expected)
+    assert_same(list(ours), list(theirs))
