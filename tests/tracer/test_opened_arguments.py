@@ -220,3 +220,29 @@ def test_the_reason_names_the_argument():
     with pytest.warns(RecompilationWarning, match="argument table"):
         for count in range(1, 18):
             compiled({f"name {number}": 1.0 for number in range(count)})
+
+
+LONG = [[random.Random(7).gauss(0, 1) for _ in range(length)] for length in (700, 900, 2000)]
+
+
+@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, handed_back])
+def test_long_lists_are_opened_at_once(function):
+    compiled = jit(function)
+    for one in LONG:
+        other, mine = one.copy(), one.copy()
+        same(compiled(mine), function(other))
+        same(mine, other)
+    entries = compiled.cache_info().entries
+    assert all(len(entry.leaves) <= 1 for entry in entries)
+
+
+def test_what_is_long_and_no_column_is_taken_as_it_is():
+    compiled = jit(lambda values: values[3] + values[-1] if isinstance(values[3], float) else values[3])
+    assert compiled([1.0] * 600) == 2.0
+    assert compiled([1, 2.0] * 300) == 4.0
+    assert compiled(["a"] * 600) == "a"
+
+
+def test_what_needs_the_entries_of_a_long_list():
+    compiled = jit(lambda values: np.zeros(len(values)).reshape(2, -1).shape)
+    assert [compiled([1.0] * count) for count in (600, 800, 600)] == [(2, 300), (2, 400), (2, 300)]

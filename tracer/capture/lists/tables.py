@@ -15,6 +15,7 @@ import numpy as np
 
 from .... import hlo
 from ....hlo.source_lines import user_location
+from ...control_flow.bodies import type_of
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace, set_current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain
@@ -231,7 +232,7 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
     try:
         for one in lists:
             for item in read(one):
-                if (plain := type(item)) in (int, float, bool) and plain in seen:
+                if (plain := _plain_type(item)) is not None and plain in seen:
                     continue
                 seen.add(plain)
                 kind = item.type if type(item) is Run else element_type(item)
@@ -245,6 +246,13 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
     except CarryTypeError:
         return False
     return found
+
+
+def _plain_type(item: Any) -> Any:
+    """What is the same of all numbers that have one type as elements; None of anything else."""
+    if isinstance(item, TracedArray):
+        return type_of(item) if item.is_scalar and item.exact is None else None
+    return type(item) if type(item) in (int, float, bool) else None
 
 
 # --- elements ---

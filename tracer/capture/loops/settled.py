@@ -128,7 +128,8 @@ def _place_of(body: Callable) -> tuple:
 
     The variables are others then, of a function that a round calls, as are the bodies that this package makes.
     """
-    codes = [one.__code__ for one in _functions_in(inspect.unwrap(body))]
+    user = inspect.unwrap(body)
+    codes = [one.__code__ for one in _functions_in(user if isinstance(user, FunctionType) else body)]
     return tuple(codes), tuple([(frame.f_code, frame.f_lasti) for frame in frames_of_users()])
 
 
