@@ -46,6 +46,10 @@ def chosen(values, limit):
     return [2 * value for value in values if value > limit], max(values), sorted(values)[0]
 
 
+def looked_for(values):
+    return values.count(values[2]), values[-1] in values, values.index(values[1])
+
+
 def handed_back(values):
     values[0] = -1.0
     return values, values[0]
@@ -75,7 +79,7 @@ PAIRS = lists(lambda generator: (generator.randrange(5), generator.gauss(0, 1)))
 SCALARS = lists(lambda generator: np.float64(generator.gauss(0, 1)))
 
 
-@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, handed_back])
+@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, looked_for, handed_back])
 @pytest.mark.parametrize("given", [FLOATS, INTEGERS, SCALARS], ids=["floats", "integers", "scalars"])
 def test_lists_of_numbers(function, given):
     if function in (changed, handed_back):
@@ -225,7 +229,7 @@ def test_the_reason_names_the_argument():
 LONG = [[random.Random(7).gauss(0, 1) for _ in range(length)] for length in (700, 900, 2000)]
 
 
-@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, handed_back])
+@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, looked_for, handed_back])
 def test_long_lists_are_opened_at_once(function):
     compiled = jit(function)
     for one in LONG:

@@ -206,9 +206,7 @@ def _fill(table: Table, lists: Sequence[list]) -> None:
         table.capacity = guessed(table.place, max(_LEAST_CAPACITY, table.capacity))
     columns: tuple[TracedArray, ...] = ()
     if table.kind is not None:
-        runs = [
-            instructions(with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place)) for one in lists
-        ]
+        runs = [instructions(with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place)) for one in lists]
         columns = tuple(
             [array_of_column(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), table.kind.columns)]
         )

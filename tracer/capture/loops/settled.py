@@ -11,7 +11,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any
 
 from ....hlo.tracebacks import frames_of_users
