@@ -19,7 +19,7 @@ from .. import places
 from ..entries import OPEN, is_open_dict, opened
 from ..lists.runs import settled
 from ..places import UNBOUND, Place, is_journaling, note
-from .open_containers import open_entries
+from .open_containers import open_entries, require_entries
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
@@ -240,6 +240,7 @@ class OutsideDict(dict):
             yield from self.entries.change(self.path, contents[OPEN], contents)
             return
         if is_open_dict(self):
+            require_entries(self.surroundings, self.original, self.path)
             yield "contents", self.path, dict(self)
             return
         for key in self.original:
