@@ -46,6 +46,10 @@ def chosen(values, limit):
     return [2 * value for value in values if value > limit], max(values), sorted(values)[0]
 
 
+def looked_for(values):
+    return values.count(values[2]), values[-1] in values, values.index(values[1])
+
+
 def handed_back(values):
     values[0] = -1.0
     return values, values[0]
@@ -75,7 +79,7 @@ PAIRS = lists(lambda generator: (generator.randrange(5), generator.gauss(0, 1)))
 SCALARS = lists(lambda generator: np.float64(generator.gauss(0, 1)))
 
 
-@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, handed_back])
+@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, looked_for, handed_back])
 @pytest.mark.parametrize("given", [FLOATS, INTEGERS, SCALARS], ids=["floats", "integers", "scalars"])
 def test_lists_of_numbers(function, given):
     if function in (changed, handed_back):
@@ -236,3 +240,29 @@ def test_flat_lists_and_then_lists_in_lists():
     for values in ([1, 0, 2], [0], [20.0, 1.0], [[1, 0, 0], [0, 1, 0], [0, 0, 1]], [[1, 0], [0, 1]]):
         found, expected = jitted(values), np.array(values)
         assert found.dtype == expected.dtype and np.array_equal(found, expected)
+
+
+LONG = [[random.Random(7).gauss(0, 1) for _ in range(length)] for length in (700, 900, 2000)]
+
+
+@pytest.mark.parametrize("function", [mean, as_array, in_a_loop, changed, cleared, looked_for, handed_back])
+def test_long_lists_are_opened_at_once(function):
+    compiled = jit(function)
+    for one in LONG:
+        other, mine = one.copy(), one.copy()
+        same(compiled(mine), function(other))
+        same(mine, other)
+    entries = compiled.cache_info().entries
+    assert all(len(entry.leaves) <= 1 for entry in entries)
+
+
+def test_what_is_long_and_no_column_is_taken_as_it_is():
+    compiled = jit(lambda values: values[3] + values[-1] if isinstance(values[3], float) else values[3])
+    assert compiled([1.0] * 600) == 2.0
+    assert compiled([1, 2.0] * 300) == 4.0
+    assert compiled(["a"] * 600) == "a"
+
+
+def test_what_needs_the_entries_of_a_long_list():
+    compiled = jit(lambda values: np.zeros(len(values)).reshape(2, -1).shape)
+    assert [compiled([1.0] * count) for count in (600, 800, 600)] == [(2, 300), (2, 400), (2, 300)]

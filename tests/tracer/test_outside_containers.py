@@ -55,6 +55,17 @@ def dicts(decorate):
 
 
 @program
+def what_a_list_counts(decorate):
+    marks = [1, 2, 1]
+
+    @decorate
+    def f(x):
+        return x * marks.count(1), marks.index(2)
+
+    return f, [lambda: marks.append(1), lambda: marks.insert(0, 3), lambda: marks.extend([1, 1])], lambda: marks
+
+
+@program
 def all_of_a_dict(decorate):
     cfg = {"a": np.ones(3), "b": np.zeros(3)}
 

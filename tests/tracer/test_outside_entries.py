@@ -3,11 +3,15 @@
 import gc
 import threading
 from collections import Counter, OrderedDict, defaultdict
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.tracer.outside.effects import exchange_items
+
+from ..support.native_calls import natively
 
 CALLS = 50
 
@@ -411,4 +415,32 @@ def test_containers_that_are_kept_and_returned_stay_themselves():
         assert found["table"][1] is kept.both[0] is table
         assert numbers == [1.0] * size + [9] and length == size + 1
         assert table == {**dict.fromkeys(range(size), 2.0), 9: 3.0}
-    assert f.cache_info().misses == 2
+    assert f.cache_info().misses == 1
+
+
+def counted_there(held, a, b):
+    held[a, b] += 1
+    return held[a, b], len(held)
+
+
+@pytest.mark.parametrize("kind", [dict, lambda held: defaultdict(int, held)], ids=["dict", "defaultdict"])
+@pytest.mark.parametrize(("others", "compilations"), [({(3, 4): 7}, 1), ({(3, 4): 2.5}, 2), ({}, 1)])
+def test_keys_that_are_there_already_are_kept(kind, others, compilations):
+    key = (1, int("2"))
+    held, expected = kind({key: 3000, **others}), kind({key: 3000, **others})
+    compiled = jit(lambda a, b: counted_there(held, a, b))
+    for number in range(6):
+        with natively() if number > 2 else nullcontext():
+            assert compiled(1, 2) == counted_there(expected, 1, 2)
+    assert list(held.items()) == list(expected.items())
+    assert next(iter(held)) is key
+    assert compiled.cache_info().misses == compilations
+
+
+def test_a_key_of_another_type_in_the_place_of_an_equal_one():
+    held, expected = {(1, 2): 3}, {(1, 2): 3}
+    for key in ((True, 2), (1.0, 2), (1, 2), (1, 2), (-0.0, 2), (0.0, 2)):
+        expected.clear()
+        expected[key] = 4
+        exchange_items(held, {key: 4})
+        assert repr(held) == repr(expected)

@@ -13,7 +13,7 @@ from ... import hlo
 from ..capture.choices import Choice, Maybe
 from ..capture.lists.results import ContainerResult, Making, only
 from ..outside import paths
-from ..outside.effects import take_effect
+from ..outside.effects import exchange_items, take_effect
 from ..recording import pytree
 from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_written, maker
 from .arguments import Call
@@ -269,6 +269,12 @@ class _Steps:
                 yield self.step("call", 2, kind.extend)
                 yield self.step("drop")
                 return
+            case "contents", path if (kind := type(path.read(self.around.objects))) in (dict, defaultdict):
+                yield self.step("place", self.around.typed(path, kind))
+                yield from self._structure(effect.structure, outputs)
+                yield self.step("call", 2, exchange_items)
+                yield self.step("drop")
+                return
             case "contents", path if (kind := type(path.read(self.around.objects))) in _FILLED:
                 place = self.around.typed(path, kind)
                 yield self.step("place", place)
@@ -343,7 +349,7 @@ _PLAIN = (type(None), tuple, list, dict)
 
 
 # By the types of containers what fills one that has been cleared.
-_FILLED = {list: list.extend, deque: deque.extend, dict: dict.update, defaultdict: dict.update, set: set.update}
+_FILLED = {list: list.extend, deque: deque.extend, set: set.update}
 
 
 def _taking(how: str, path: paths.Path) -> Callable[..., None]:

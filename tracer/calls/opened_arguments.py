@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 KINDS = (list, dict)
 # Of one argument: so many are compiled for before it is opened.
 _MOST_STRUCTURES = 2
+# One of more entries is opened at once, as what is done for each of them while the function is traced takes long.
+_MOST_ENTRIES = 512
 
 
 class OpenedArguments:
@@ -43,10 +45,12 @@ class OpenedArguments:
                 continue
             seen = self._structures.setdefault(one.name, set())
             seen.add(hash(one.structure))
-            if len(seen) > _MOST_STRUCTURES and form_of(one.value) is not None:
+            is_long = len(one.value) > _MOST_ENTRIES
+            if (is_long or len(seen) > _MOST_STRUCTURES) and form_of(one.value) is not None:
                 self.names.add(one.name)
                 policy.hidden |= {entries_key(Argument(one.name)), Length(Argument(one.name)).key}
-                return f"argument {one.name}: what it holds is an input from now on, as it has had several structures"
+                why = "is long" if is_long else "has had several structures"
+                return f"argument {one.name}: what it holds is an input from now on, as it {why}"
         return None
 
     def close(self, names: Iterable[str]) -> None:

@@ -26,6 +26,30 @@ def take_effect(how: str, path: Path, objects: Objects, value: Any) -> None:
         elif isinstance(holder, deque):
             holder.clear()
             holder.extend(value)
+        elif isinstance(holder, dict):
+            exchange_items(holder, value)
         else:
             holder.clear()
             holder.update(value)
+
+
+def exchange_items(holder: dict, value: dict) -> None:
+    """Give a dict these items; keys that it has in the same order stay the objects that they are."""
+    if not _have_same_keys(holder, value):
+        holder.clear()
+    holder.update(value)
+
+
+def _have_same_keys(one: dict, other: dict) -> bool:
+    """Whether two dicts have the same keys in one order."""
+    return len(one) == len(other) and all(map(_is_same_key, one, other))
+
+
+def _is_same_key(one: Any, other: Any) -> bool:
+    if one is other:
+        return True
+    if type(one) is not type(other) or one != other:
+        return False
+    if isinstance(one, tuple):
+        return all(map(_is_same_key, one, other))
+    return not isinstance(one, (float, complex)) or repr(one) == repr(other)  # the sign of zero counts

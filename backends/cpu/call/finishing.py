@@ -5,7 +5,7 @@ The steps work on a stack of objects. The last object that is left on it is what
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,10 +31,14 @@ STEPS = {
     "rows": 0,  # appends elements to the last object, a list, as `rows.Rows`, the ``object``, says
     "part": 1,  # puts an object on it that is made of results, as the part of `rows`, the ``object``, says
     "entries": 0,  # gives the last object, whose columns stand at a place, what `new_entries.NewEntries`, the ``object``, says
+    "set result": 0,  # takes the next four steps, of `_SETTING`, at once, or does nothing
 }
 STEP_RESULT, STEP_PLACE, STEP_OBJECT, STEP_TUPLE, STEP_LIST, STEP_DICT, STEP_CALL, STEP_ATTRIBUTES = range(8)
 STEP_OPTIONAL, STEP_DROP, STEP_APPEND, STEP_SET_ATTRIBUTE, STEP_SET_ITEM = range(8, 13)
-STEP_ROWS, STEP_PART, STEP_ENTRIES = range(13, len(STEPS))
+STEP_ROWS, STEP_PART, STEP_ENTRIES, STEP_SET_RESULT = range(13, len(STEPS))
+
+# Steps that set something to a result: they need no stack.
+_SETTING = (("place", "object"), ("object",), ("result",), ("set attribute", "set item"))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +62,17 @@ def stack_size(steps: Iterable[Step]) -> int:
     if depth != 1:
         raise ValueError(f"steps must leave one object; they leave {depth}")
     return largest
+
+
+def with_short_ways(steps: Sequence[Step]) -> list[Step]:
+    """The steps, with a "set result" before each four that this takes at once."""
+    found = []
+    for position, step in enumerate(steps):
+        following = [one.kind for one in steps[position : position + len(_SETTING)]]
+        if len(following) == len(_SETTING) and all(kind in kinds for kind, kinds in zip(following, _SETTING)):
+            found.append(Step("set result"))
+        found.append(step)
+    return found
 
 
 def _room(given: Any) -> int:
@@ -331,8 +346,8 @@ start:
   %end = field ptr %entry, Entry_steps_end
   br label %next
 next:
-  %step = phi ptr [ %first, %start ], [ %step_after, %taken ]
-  %depth = phi i64 [ 0, %start ], [ %depth_after, %taken ]
+  %step = phi ptr [ %first, %start ], [ %step_after, %taken ], [ %setting_end, %value_is_set ]
+  %depth = phi i64 [ 0, %start ], [ %depth_after, %taken ], [ %depth, %value_is_set ]
   %done = icmp eq ptr %step, %end
   br i1 %done, label %all, label %take
 take:
@@ -359,7 +374,53 @@ take:
                                       i64 STEP_SET_ITEM, label %set_item
                                       i64 STEP_ROWS, label %rows
                                       i64 STEP_PART, label %part
-                                      i64 STEP_ENTRIES, label %entries ]
+                                      i64 STEP_ENTRIES, label %entries
+                                      i64 STEP_SET_RESULT, label %set_result ]
+set_result:
+  %key_step = getelementptr i8, ptr %step_after, i64 Step_SIZE
+  %value_step = getelementptr i8, ptr %key_step, i64 Step_SIZE
+  %setting_step = getelementptr i8, ptr %value_step, i64 Step_SIZE
+  %setting_end = getelementptr i8, ptr %setting_step, i64 Step_SIZE
+  %value_number = field i64 %value_step, Step_number
+  %value_at = getelementptr ptr, ptr %objects, i64 %value_number
+  %value = load ptr, ptr %value_at
+  %setting_kind = field i64 %setting_step, Step_kind
+  %is_attribute = icmp eq i64 %setting_kind, STEP_SET_ATTRIBUTE
+  %changed_kind = field i64 %step_after, Step_kind
+  %is_at_place = icmp eq i64 %changed_kind, STEP_PLACE
+  br i1 %is_at_place, label %changed_at_place, label %changed_constant
+changed_at_place:
+  %changed_number = field i64 %step_after, Step_number
+  %changed_at = getelementptr ptr, ptr %places, i64 %changed_number
+  %changed_place = load ptr, ptr %changed_at
+  br label %set_in
+changed_constant:
+  %constant_changed = field ptr %step_after, Step_object
+  br label %set_in
+set_in:
+  %changed_object = phi ptr [ %changed_place, %changed_at_place ], [ %constant_changed, %changed_constant ]
+  br i1 %is_attribute, label %set_kept_value, label %set_value_of_key
+set_kept_value:
+  %kept_record = field ptr %setting_step, Step_object
+  %kept_value_at = call ptr @instance_value_at(ptr %kept_record, ptr %changed_object)
+  %is_not_kept = icmp eq ptr %kept_value_at, null
+  br i1 %is_not_kept, label %taken, label %set_there
+set_there:
+  call void @retain(ptr %value)
+  %former_value = load ptr, ptr %kept_value_at
+  store ptr %value, ptr %kept_value_at
+  call void @drop(ptr %former_value)
+  br label %value_is_set
+set_value_of_key:
+  %key_of_value = field ptr %key_step, Step_object
+  %set_by_key = load ptr, ptr @PyObject_SetItem
+  call void @retain(ptr %changed_object)
+  %by_key = call i32 %set_by_key(ptr %changed_object, ptr %key_of_value, ptr %value)
+  call void @drop(ptr %changed_object)
+  %is_set_by_key = icmp eq i32 %by_key, 0
+  br i1 %is_set_by_key, label %value_is_set, label %failed
+value_is_set:
+  br label %next
 result:
   %object_at = getelementptr ptr, ptr %objects, i64 %number
   %object = load ptr, ptr %object_at
@@ -460,6 +521,7 @@ drop_top:
   br label %taken
 taken:
   %depth_after = phi i64 [ %depth_with_it, %put ], [ %depth, %optional ], [ %depth, %exchange ], [ %depth, %rows ],
+                     [ %depth, %set_kept_value ],
                      [ %depth, %entries ], [ %top, %drop_top ], [ %without_them, %drop_set ],
                      [ %below_them, %exchange_value ]
   br label %next

@@ -364,7 +364,7 @@ class Builder:
         records = {"rows": made_records.address_of, "part": made_records.address_of, "entries": column_records.contents}
         records["set attribute"] = lambda builder, kept, _: kept_values.address_of(builder, kept)
         taken = []
-        for one in steps:
+        for one in finishing.with_short_ways(steps):
             made = records.get(one.kind)
             constant = self.object(one.object) if made is None else made(self, one.object, signature.results)
             taken.append(Step(kinds.index(one.kind), one.number, constant))

@@ -344,6 +344,32 @@ def test_result_structures():
 
 
 @native
+def test_results_are_set_in_containers_and_objects_at_once():
+    class Holder:
+        pass
+
+    first, second, table, holder = np.arange(8.0), np.arange(3.0), {}, Holder()
+    guards, results = (ArrayGuard(f8, (8,)), ArrayGuard(f8, (3,))), (ResultSpec(f8, (8,)), ResultSpec(f8, (3,)))
+    signature = CallSignature(guards, results=results, result_structure="steps")
+
+    def setting(changed, key, number, how):
+        return [Step("object", object=changed), Step("object", object=key), Step("result", number), Step(how)]
+
+    steps = [*setting(table, "one", 0, "set item"), *setting(holder, "other", 1, "set attribute"), Step("result", 0)]
+    f = function(signature, copy_kernel(64, 24), steps=steps)
+    for _ in range(3):
+        found = f(first, second)
+        assert table["one"] is found and holder.other is not found
+        same(found, first)
+        same(holder.other, second)
+    references = sys.getrefcount(found), sys.getrefcount(holder.other)
+    assert references == (3, 2)  # with that of the call
+    f = function(signature, copy_kernel(64, 24), steps=[*setting([0], 3, 0, "set item"), Step("result", 0)])
+    with pytest.raises(IndexError, match="assignment index out of range"):
+        f(first, second)
+
+
+@native
 def test_exception_of_a_function_that_is_called_with_results():
     def fail(*leaves):
         raise KernelError("structure")

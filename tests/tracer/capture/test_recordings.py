@@ -6,6 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.tracer.calls import traced_function
 from phlox.tracer.capture.loops.captured_loop import CapturedLoop
 
 from tests.programs.comparison import differences
@@ -45,7 +46,33 @@ def five(x, n):
     return total, count
 
 
-@pytest.mark.parametrize(("function", "depth"), [(two, 2), (three, 3), (five, 5)])
+def innermost(x, n, seen):
+    total = 0
+    for i in range(n):
+        total += x[i, i]
+        seen[i % 7] = seen.get(i % 7, 0) + 1
+    return total
+
+
+def second(x, n, seen):
+    return [innermost(x, n, seen) for _ in range(n)][-1]
+
+
+def third(x, n, seen):
+    total = 0
+    while total < n:
+        total += second(x, n, seen)
+    return total
+
+
+def four_in_functions(x, n):
+    seen, found = {}, 0
+    for _ in range(n):
+        found += third(x, n, seen)
+    return found, len(seen)
+
+
+@pytest.mark.parametrize(("function", "depth"), [(two, 2), (three, 3), (five, 5), (four_in_functions, 4)])
 def test_the_innermost_body_is_recorded_as_often_as_there_are_loops(monkeypatch, function, depth):
     recorded = Counter()
     record = CapturedLoop._round
@@ -168,6 +195,27 @@ def helpers_of_several_types(x, n):
     return t, u, v
 
 
+def last_of_several(values, n):
+    found = 0
+    for _ in range(n):
+        for value in values:
+            kept = [found]
+            for _ in range(n):
+                kept[0] = kept[0] + value
+            found = kept[0]
+    return found, kept
+
+
+def helpers_in_unrolled_rounds(x, n):
+    s = []
+    for _ in range(n):
+        for one in (1, 0.5, x[0, 0], True):
+            first, last = summed(one, 0, n), last_of_several((one, 2), 3)
+            if one is True:
+                s = [first, last]
+    return s, first, last
+
+
 def known_at_first(x, n):
     first, s = True, 0
     for _ in range(n):
@@ -193,7 +241,7 @@ def arrays_exchanged(x, n):
 
 PROGRAMS = [
     becomes_a_float_in_one_round, exchanged, best_of_all, left_inside, returned_inside, carried_in_a_chain, complex_for_a_while,
-    unrolled_around_loops, helpers_of_several_types, known_at_first, arrays_exchanged,
+    unrolled_around_loops, helpers_of_several_types, helpers_in_unrolled_rounds, known_at_first, arrays_exchanged,
 ]  # fmt: skip
 
 
@@ -202,6 +250,23 @@ PROGRAMS = [
 def test_state_has_the_types_that_python_gives_it(function, rounds):
     x = np.linspace(0.1, 2, 12).reshape(3, 4)
     assert list(differences(function(x, rounds), jit(function)(x, rounds))) == []
+
+
+def sorted_out(x):
+    large, small = [], []
+    for name, value in zip(("oak", "elm", "ash", 7, 0.5), x):
+        (large if value > 0 else small).append(name)
+    return large, small, [len(large), len(small)]
+
+
+def test_what_else_is_put_into_lists_of_a_table_does_not_record_the_function_again(monkeypatch):
+    recorded = []
+    record = traced_function._record
+    monkeypatch.setattr(traced_function, "_record", lambda *given: recorded.append(given) or record(*given))
+    jitted, x = jit(sorted_out), np.array([1.0, -1.0, 2.0, 3.0, -2.0])
+    for given in (x, -x):
+        assert list(differences(sorted_out(given), jitted(given))) == []
+    assert len(recorded) == 1
 
 
 def appended(x, values):

@@ -14,11 +14,12 @@ from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
 from ..copies import note_copies
 from ..lists.access import pulled_forward
-from ..lists.elements import ElementType, element_type, joined_type, key_columns, parts_of, row_of
+from ..lists.elements import ElementType, element_type, joined_type, key_columns, number_of_few_keys, parts_of, row_of
 from ..lists.equal_rows import equal_rows
 from ..lists.runs import (
     Run,
     element,
+    guessed,
     instruction_of,
     instructions,
     made,
@@ -120,9 +121,7 @@ def stored(
     if are_written():
         entries, key = with_texts(entries), as_key(key)
     kind = _type_with(entries, key, value)
-    run = ordered(settled(entries, kind))
-    if run.form.place is None:
-        run = with_capacity(run, run.form.capacity + 1, None)
+    run = _with_room(ordered(settled(entries, kind)))
     row, count, end = row_of((key, value), kind), key_columns(kind), instruction_of(run.length)
     note_copies(require_trace(), value)
     index, held = None, None
@@ -149,6 +148,19 @@ def stored(
         index = with_entry(run.index, slot, hlo.select(is_kept, hlo.subtract(held, 1), end))
         made_ = Run(replace(made_.form, key_columns=count), made_.columns, made_.length, 0, index)
     return [made_], place
+
+
+_LEAST_CAPACITY = 256  # of entries whose keys are no longer a few
+
+
+def _with_room(run: Run) -> Run:
+    """The entries with room for one more; where there are no more keys than a few, for all of these."""
+    place, capacity = run.form.place, run.form.capacity
+    if place is None:
+        return with_capacity(run, capacity + 1, None)
+    return with_capacity(
+        run, max(capacity, number_of_few_keys(run.type) or max(guessed(place, capacity), _LEAST_CAPACITY)), place
+    )
 
 
 def _type_with(entries: Sequence[Any], key: Any, value: Any) -> ElementType:

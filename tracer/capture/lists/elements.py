@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -43,6 +44,7 @@ class _Nothing:
 _NOTHING = _Nothing()
 _FIXED = (_Nothing, str, bytes, type, np.dtype, Enum)
 _CODE = ValueType(hlo.Shape(hlo.S32))
+_FEW_KEYS = 16
 
 
 @dataclass(frozen=True)
@@ -198,6 +200,15 @@ def _leaf_count(structure: Any) -> int:
 def key_columns(kind: ElementType) -> int:
     """How many columns hold the keys of entries, (key, value)."""
     return len(parts_of(kind)[0].columns)
+
+
+def number_of_few_keys(kind: ElementType) -> int | None:
+    """How many keys entries may have, (key, value), where all of them are known, and few; None of others."""
+    leaves = parts_of(kind)[0].leaves
+    if any(leaf.is_number or leaf.types or leaf.text is not None for leaf in leaves):
+        return None
+    found = prod([len(leaf.constants) for leaf in leaves])
+    return found if found <= _FEW_KEYS else None
 
 
 def compared_keys(kind: ElementType) -> list[int]:

@@ -16,7 +16,7 @@ from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one, with_texts
 from ..texts.interned import are_written
-from .elements import ElementType, joined_type, key_columns, not_one_type, with_written_keys
+from .elements import ElementType, joined_type, key_columns, not_one_type, number_of_few_keys, with_written_keys
 from .references import keys_in, put_into_one_table, refuse, row_behind, row_of
 from .runs import (
     Form,
@@ -37,6 +37,7 @@ from .runs import (
 # The capacity of a list to which a captured loop appends; at most as much for one whose rounds have a bound.
 LEAST_CAPACITY, _MOST_AT_FIRST = 256, 65536
 _MOST_ENTRIES_AT_FIRST = 4096  # the same for dicts and sets, many of whose keys are put there again and again
+_OF_FEW_KEYS = "the few keys of "
 Opener = Callable[[Trace], AbstractContextManager]
 
 
@@ -281,9 +282,12 @@ def _has_ring(items: Iterable[Any]) -> bool:
 
 
 def _with_index(state: ListState | None) -> ListState | None:
-    """How entries are carried: with a table to find them by, where there may be many."""
+    """How entries are carried: with a table to find them by, where there may be many; of a few keys with as many rows."""
     if state is None or state.form.place is None or not (count := key_columns(state.kind)):
         return state
+    if (most := number_of_few_keys(state.kind)) is not None:
+        place = state.form.place if state.form.place.startswith(_OF_FEW_KEYS) else _OF_FEW_KEYS + state.form.place
+        return ListState(replace(state.form, capacity=max(most, guessed(place, most)), place=place), state.kind)
     return ListState(replace(state.form, key_columns=count), state.kind)
 
 

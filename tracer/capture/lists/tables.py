@@ -15,6 +15,7 @@ import numpy as np
 
 from .... import hlo
 from ....hlo.source_lines import user_location
+from ...control_flow.bodies import type_of
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace, set_current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain
@@ -183,19 +184,8 @@ def _made(lists: list[list], needs: Needs) -> bool:
         return False
     lengths = [length_of(one) for one in lists]
     same = lengths[0] if all(type(one) is int and one == lengths[0] for one in lengths) and not needs.grows else None
-    place = None
-    capacity = max([known_length(read(one)) or 0 for one in lists])
-    if same is None:
-        place = f"lists at {user_location()}"
-        capacity = guessed(place, max(_LEAST_CAPACITY, capacity))
-    table = Table(kind, capacity, same, place, needs)
-    if kind is not None:
-        runs = [instructions(with_capacity(ordered(settled(one, kind)), capacity, place)) for one in lists]
-        table.columns = tuple(
-            [array_of_column(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), kind.columns)]
-        )
-    if same is None:
-        table.lengths = array_of_column(_stacked([instruction_of(one) for one in lengths]), True)
+    table = Table(kind, 0, same, None, needs)
+    _fill(table, lists)
     table.first_values = tuple([array.storage.instruction for array in table.arrays])
     for one in lists:
         for item in list.__iter__(one):
@@ -206,6 +196,23 @@ def _made(lists: list[list], needs: Needs) -> bool:
         list.__setitem__(one, slice(None), [Row(table, position)])
     require_trace().program.tables.append(table)
     return True
+
+
+def _fill(table: Table, lists: Sequence[list]) -> None:
+    """Make the columns of a table, whose type and length are known, of what the lists hold."""
+    table.capacity = max([known_length(read(one)) or 0 for one in lists])
+    if table.length is None:
+        table.place = table.place or f"lists at {user_location()}"
+        table.capacity = guessed(table.place, max(_LEAST_CAPACITY, table.capacity))
+    columns: tuple[TracedArray, ...] = ()
+    if table.kind is not None:
+        runs = [instructions(with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place)) for one in lists]
+        columns = tuple(
+            [array_of_column(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), table.kind.columns)]
+        )
+    if table.length is None:
+        table.lengths = array_of_column(_stacked([instruction_of(length_of(one)) for one in lists]), True)
+    table.columns = columns
 
 
 def array_of_column(column: Instruction, is_weak: bool) -> TracedArray:
@@ -223,7 +230,7 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
     try:
         for one in lists:
             for item in read(one):
-                if (plain := type(item)) in (int, float, bool) and plain in seen:
+                if (plain := _plain_type(item)) is not None and plain in seen:
                     continue
                 seen.add(plain)
                 kind = item.type if type(item) is Run else element_type(item)
@@ -237,6 +244,13 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
     except CarryTypeError:
         return False
     return found
+
+
+def _plain_type(item: Any) -> Any:
+    """What is the same of all numbers that have one type as elements; None of anything else."""
+    if isinstance(item, TracedArray):
+        return type_of(item) if item.is_scalar and item.exact is None else None
+    return type(item) if type(item) in (int, float, bool) else None
 
 
 # --- elements ---
@@ -383,13 +397,28 @@ def require_type(table: Table, kind: ElementType) -> None:
     if both is None or not both.is_of_fixed_constants:
         refuse(table)
     table.needs.kind = both
-    raise RecordedAgain
+    if not _is_made_anew(table, both, table.length):
+        raise RecordedAgain
 
 
 def _require_growing(table: Table) -> None:
     if table.lengths is None:
         table.needs.grows = True
-        raise RecordedAgain
+        if not _is_made_anew(table, table.kind, None):
+            raise RecordedAgain
+
+
+def _is_made_anew(table: Table, kind: ElementType | None, length: int | None) -> bool:
+    """Let a table hold elements of this type, in lists of this length; whether no branch or loop is being recorded that
+    has begun with the table as it is."""
+    arrays_of_root = all(array.storage.trace is current_trace().root for array in table.arrays)
+    if places.is_journaling() or table.count is not None or table.records is not None or not arrays_of_root:
+        return False
+    lists = [read([Row(table, position)]) for position in range(len(table.before))]
+    table.kind, table.length = kind, length
+    _fill(table, lists)
+    table.first_values = (None,) * len(table.arrays)
+    return True
 
 
 # --- several rows ---

@@ -126,10 +126,10 @@ class CapturedLoop:
     def _begin(self) -> None:
         """Nothing is known of the state yet but the names that hold numbers."""
         self.slots: dict[Any, Slot] = {}
-        self.aliases = LoopAliases(self.outer, self.settled.elements)
+        self.aliases = LoopAliases(self.outer, [place.key for place in self.places if place.name in self.settled.elements])
         self.growing = GrowingLists()
         self.codes = self.settled.codes
-        self.returned: Form | None = None
+        self.returned = self.settled.returned
         self.is_returned_guessed = False
         for place in self.places:
             initial = self.before[place.key]
@@ -137,11 +137,13 @@ class CapturedLoop:
             if form is not None or isinstance(initial, Maybe) or is_number(initial) and not is_array(initial):
                 self.slots[place.key] = Slot(place, initial)
                 self.slots[place.key].form = form
-        for slot in self.settled.slots():
+        for slot, is_element in self.settled.slots():
             with suppress(CarryTypeError):
                 if not isinstance(slot.form, View):
                     require_unaliased(slot.place, slot.initial, self.copies, self._place())
                 self.slots[slot.place.key] = slot
+                if is_element:
+                    self.aliases.elements.add(slot.place.key)
 
     def run(self) -> Any:
         """Record the loop; the way on which control leaves it."""
@@ -373,7 +375,7 @@ class CapturedLoop:
         for slot in slots:
             following += carried_row(slot.form, rows[slot.place.key])
         # Here, and not behind the loop, as a trial may end with the While.
-        self.settled.note(slots, self.codes, current_trace().changing, self.aliases.elements)
+        self.settled.note(slots, self.codes, self.returned, current_trace().changing, self.aliases.elements)
         return tuple(following)
 
     def _settle(self, region: Region) -> None:

@@ -7,28 +7,32 @@ there are loops, and not as often as the product of the recordings of each.
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from types import FunctionType
 from typing import Any
 
+from ....hlo.tracebacks import frames_of_users
 from ...recording.attributes import attributes_of
 from ...recording.errors import TracerError
 from ...recording.trace import Storage, Trace
-from ..forms import Container, Form, Number, Optional, Several, is_like, joined
+from ..forms import Container, Fixed, Form, Number, Optional, Several, is_like, joined
 from ..lists.merging import ContainerState, ListState, can_be_carried
 from ..outcomes import END_CODE
 from ..places import Attribute, Contents, Item, LocalName, Place
 from .state import Slot, varying
 
-# What has loops: the round or the condition of one. By their code, their variables, and how many of the same come before.
-Inner = dict[tuple, tuple["Settled", list[Callable]]]
+# What has loops: the round or the condition of one. By their places, and how many at the same come before.
+Inner = dict[tuple, "Settled"]
 
 _OWN = __name__.partition("capture")[0]
 
+# The way to a variable: its name in a function, or the name of a function there and one in that, and so on.
+Names = tuple[str, ...]
 # The variable whose container or object a place is of, and which place of it: its contents, an item, an attribute.
-Path = tuple[str, type[Place], Any]
+Path = tuple[Names, type[Place], Any]
 
 
 class Settled:
@@ -37,37 +41,49 @@ class Settled:
     def __init__(self) -> None:
         self.body: Callable | None = None
         self.forms: dict[str, Form] = {}
-        self.held: dict[Path, tuple[Form, Any]] = {}  # with how lists are carried
+        self.held: dict[Path, tuple[Form, Any, bool]] = {}  # with how lists are carried, and whether it is among `elements`
+        self.returned: Form | None = None
+        self.turns_traced = False  # whether the program has decided if there is a second round
         self.codes: frozenset[int] = frozenset([END_CODE])
         self.changing: set[Storage] = set()  # as of `Trace`
-        self.elements: set[Any] = set()  # as of `LoopAliases`, of variables
+        self.elements: set[str] = set()  # as of `LoopAliases`, the names of variables
         self.in_round: Inner = {}
         self.in_condition: Inner = {}
 
-    def note(self, slots: Sequence[Slot], codes: frozenset[int], changing: set[Storage], elements: set[Any]) -> None:
+    def note(
+        self,
+        slots: Sequence[Slot],
+        codes: frozenset[int],
+        returned: Form | None,
+        changing: set[Storage],
+        elements: set[Any],
+    ) -> None:
         """Take down what a loop has come to."""
         self.forms = {
             slot.place.name: slot.form
             for slot in slots
             if isinstance(slot.place, LocalName) and slot.state is None and _is_of_numbers(slot.form)
         }
-        names = {id(value): name for name, value in self._values().items()}
+        names: dict[int, Names] = {}
+        for name, value in self._values():
+            names.setdefault(id(value), name)
         self.held = {
-            path: (slot.form, slot.state)
+            path: (slot.form, slot.state, slot.place.key in elements)
             for slot in slots
             if (path := _path(slot.place, names)) is not None
             and (_is_of_numbers(slot.form) if slot.state is None else _holds_no_arrays(slot.state))
         }
-        self.elements = {slot.place.key for slot in slots if isinstance(slot.place, LocalName)} & elements
+        self.elements = {slot.place.name for slot in slots if isinstance(slot.place, LocalName) and slot.place.key in elements}
         self.codes, self.changing = codes, changing
+        self.returned = returned if _is_of_numbers(returned) or _is_constant(returned) else None
 
-    def _values(self) -> dict[str, Any]:
-        return {} if self.body is None else _variables(self.body)
+    def _values(self) -> Iterator[tuple[Names, Any]]:
+        return iter(()) if self.body is None else _variables(self.body)
 
-    def slots(self) -> Iterator[Slot]:
-        """Those of what variables hold that the loop does not bind, as they begin."""
-        values = self._values() if self.held else {}
-        for (name, kind, of), (form, state) in self.held.items():
+    def slots(self) -> Iterator[tuple[Slot, bool]]:
+        """Those of what variables hold that the loop does not bind, as they begin, and which of them are among `elements`."""
+        values = dict(self._values()) if self.held else {}
+        for (name, kind, of), (form, state, is_element) in self.held.items():
             place = None if name not in values else _place(values[name], kind, of)
             if place is None:
                 continue
@@ -78,7 +94,7 @@ class Settled:
                 else:
                     slot.form, fits = form, is_like(joined(form, varying(slot.initial), in_loop=True), form)
                 if fits:
-                    yield slot
+                    yield slot, is_element
 
     def form(self, name: str, initial: Any) -> Form | None:
         """The form with which the place begins that has this name; None where nothing is known, or the value has another."""
@@ -98,31 +114,23 @@ def settled_before(trace: Trace, body: Callable, is_trial: bool = False) -> Sett
     if trace.loops is None:
         begin_loops(trace, {})
     inner, counts = trace.loops
-    loop = _identity(body)
-    number = counts[loop] + 1
+    place = _place_of(body)
+    number = counts[place] + 1
     if not is_trial:
-        counts[loop] = number
-    found = inner.setdefault((*loop, number), (Settled(), []))
-    found[1].append(body)  # which stays, and the ids with it
-    found[0].body = body
-    return found[0]
+        counts[place] = number
+    found = inner.setdefault((place, number), Settled())
+    found.body = body
+    return found
 
 
-def _identity(body: Callable) -> tuple:
-    """What says that a loop has this body when it is recorded again; one of this package's own is made anew then."""
-    if not _is_own(body):
-        return body.__code__, *map(id, body.__closure__ or ())
-    holds = _variables(body).values()
-    functions = [one for one in holds if isinstance(one, FunctionType)]
-    return (
-        body.__code__,
-        *[one.__code__ if _is_own(one) else _identity(one) for one in functions],
-        *[id(one) for one in holds if isinstance(one, (list, dict, set))],
-    )
+def _place_of(body: Callable) -> tuple:
+    """What says that a loop has this body when it is recorded again: its code, and the lines that have led there.
 
-
-def _is_own(function: Callable) -> bool:
-    return (function.__module__ or "").startswith(_OWN)
+    The variables are others then, of a function that a round calls, as are the bodies that this package makes.
+    """
+    user = inspect.unwrap(body)
+    codes = [one.__code__ for one in _functions_in(user if isinstance(user, FunctionType) else body)]
+    return tuple(codes), tuple([(frame.f_code, frame.f_lasti) for frame in frames_of_users()])
 
 
 def begin_loops(trace: Trace, inner: Inner) -> None:
@@ -130,7 +138,7 @@ def begin_loops(trace: Trace, inner: Inner) -> None:
     trace.loops = inner, Counter()
 
 
-def _path(place: Place, names: dict[int, str]) -> Path | None:
+def _path(place: Place, names: dict[int, Names]) -> Path | None:
     """How a place is found again, where ``names`` are those of the variables that hold these objects."""
     name = names.get(id(place.holder))
     if name is None or type(place) not in _OF:
@@ -155,8 +163,33 @@ _OF: dict[type[Place], Callable[[Any], Any]] = {
 }
 
 
-def _variables(function: Callable) -> dict[str, Any]:
-    """What the variables of a function hold that it shares with others."""
+def _functions_in(body: Callable) -> Iterator[Callable]:
+    """A body, and, of one of this package's own, the functions that it calls."""
+    return (one for _, one in _functions(body, lambda one: (one.__module__ or "").startswith(_OWN)))
+
+
+def _variables(function: Callable) -> Iterator[tuple[Names, Any]]:
+    """What the variables hold that a function shares with others, and those of the functions that it calls."""
+    for names, one in _functions(function, lambda _: True):
+        for name, value in _own_variables(one).items():
+            yield (*names, name), value
+
+
+def _functions(function: Callable, is_looked_into: Callable[[Callable], bool]) -> Iterator[tuple[Names, Callable]]:
+    """The function, and those that its variables hold, and theirs, where one is looked into; the nearer ones first."""
+    found: list[tuple[Names, Callable]] = [((), function)]
+    seen = {id(function)}
+    for names, one in found:
+        yield names, one
+        if not is_looked_into(one):
+            continue
+        for name, value in _own_variables(one).items():
+            if isinstance(value, FunctionType) and id(value) not in seen:
+                seen.add(id(value))
+                found.append(((*names, name), value))
+
+
+def _own_variables(function: Callable) -> dict[str, Any]:
     found = {}
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
         with suppress(ValueError):  # it is not bound
@@ -173,6 +206,10 @@ def _holds_no_arrays(state: ListState | ContainerState | None) -> bool:
     kind = state.kind
     # Without a place the capacity is that of the list that has entered the loop, and others may be longer.
     return state.form.place is not None and kind.is_of_fixed_constants and not any(leaf.copied for leaf in kind.leaves)
+
+
+def _is_constant(form: Form | None) -> bool:
+    return isinstance(form, Fixed) and isinstance(form.value, (str, bool, int, float, type(None)))
 
 
 def _is_of_numbers(form: Form | None) -> bool:

@@ -25,6 +25,7 @@ from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .pushed_rounds import over_generator
+from .settled import settled_before
 from .state import Aliased
 from .trials import Block, attempt, code_of, note_long, size_of_a_round
 
@@ -383,6 +384,7 @@ def _captured_behind_test(
             decide(is_one_of(outcome, END_CODE, CONTINUE_CODE), (evaluate, None), names, (test, body, evaluate))
         return outcome
 
+    round_.__wrapped__ = body  # whose round it is
     names = ((*names[0], "condition_"), names[1], (*names[2], "condition_"))
     return _captured(None, lambda: condition_, round_, orelse, names, (test, body, evaluate), may_be_empty=may_be_empty)
 
@@ -454,7 +456,8 @@ def _captured(
 
 
 def _turns_traced(trace: Trace, test: Block, body: Block, names: Names) -> bool:
-    """Whether the program decides if there is a second round."""
+    """Whether the program decides if there is a second round; remembered where it does, as loops are often recorded again."""
+    settled = settled_before(trace, body, is_trial=True)
     found = False
 
     def round_() -> None:
@@ -465,5 +468,7 @@ def _turns_traced(trace: Trace, test: Block, body: Block, names: Names) -> bool:
         elif outcome is None or outcome is CONTINUE:
             found = truth(condition(test())) is None
 
-    size_of_a_round(trace, round_, (test, body), names)
-    return found
+    if not settled.turns_traced:
+        size_of_a_round(trace, round_, (test, body), names)
+        settled.turns_traced = found
+    return settled.turns_traced

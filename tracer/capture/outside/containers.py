@@ -19,7 +19,7 @@ from .. import places
 from ..entries import OPEN, is_open_dict, opened
 from ..lists.runs import settled
 from ..places import UNBOUND, Place, is_journaling, note
-from .open_containers import open_entries
+from .open_containers import open_entries, require_entries
 
 if TYPE_CHECKING:
     from .surroundings import Surroundings
@@ -240,6 +240,7 @@ class OutsideDict(dict):
             yield from self.entries.change(self.path, contents[OPEN], contents)
             return
         if is_open_dict(self):
+            require_entries(self.surroundings, self.original, self.path)
             yield "contents", self.path, dict(self)
             return
         for key in self.original:
@@ -257,8 +258,8 @@ class OutsideList(list):
     def __init__(self, surroundings: Surroundings, original: list, path: Path) -> None:
         super().__init__(original)
         self.surroundings, self.path = surroundings, path
-        self.count = len(original)
-        self.unread = set(range(self.count))
+        self.length_found = len(original)
+        self.unread = set(range(self.length_found))
         self.as_read: dict[int, tuple[Any, Any]] = {}
         self.length_read: Any = None  # an input, where it differs from call to call
         self.is_changed = False
@@ -275,7 +276,7 @@ class OutsideList(list):
         if self.entries is not None:
             raise TracerError(f"{self.path.text} has another length at each call, and Python needs it")
         if self.length_read is None or type(self.length_read) is int:
-            self.surroundings.guard(SameLength(self.path, self.count))
+            self.surroundings.guard(SameLength(self.path, self.length_found))
         else:
             self.length_read.__index__()
 
@@ -284,10 +285,10 @@ class OutsideList(list):
         if self.length_read is None:
             length = Length(self.path)
             if self.surroundings.policy.is_hidden(length.key):
-                self.length_read = self.surroundings.convert(self.count, length)
+                self.length_read = self.surroundings.convert(self.length_found, length)
             else:
                 self._count()
-                self.length_read = self.count
+                self.length_read = self.length_found
         return self.length_read
 
     def parts_of_length(self) -> tuple[Any, list[Any]]:
@@ -296,7 +297,7 @@ class OutsideList(list):
         if self.entries is not None:
             return 0, items
         if self._is_kept(items):
-            return self.length_before(), items[self.count :]
+            return self.length_before(), items[self.length_found :]
         self._count()
         return 0, items
 
@@ -373,9 +374,9 @@ class OutsideList(list):
             before = [value for _, (_, value) in sorted(self.as_read.items())]
             if len(items) != len(before) or any(one is not other for one, other in zip(items, before)):
                 yield "contents", self.path, items
-        elif len(items) > self.count:
+        elif len(items) > self.length_found:
             self._expect_another_length()
-            yield "append", self.path, items[self.count :]
+            yield "append", self.path, items[self.length_found :]
 
     @property
     def _read_at_once(self) -> tuple:

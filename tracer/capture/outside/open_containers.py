@@ -9,6 +9,7 @@ from .... import hlo
 from ...outside.entries import Entries, EntryForm, SameEntries, entries_key, form_of, rows_for
 from ...outside.guards import SameContents
 from ...outside.paths import Path
+from ...outside.policy import HiddenNeeded
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ..entries import OPEN, contents_of, elements_of_set, is_open_set, opened
@@ -65,6 +66,16 @@ def open_entries(surroundings: Surroundings, container: Any, path: Path) -> Open
     return OpenEntries(surroundings, path, form, rows, place)
 
 
+def require_entries(surroundings: Surroundings, container: Any, path: Path) -> None:
+    """To be called with a container whose entries the program puts there anew. Raises HiddenNeeded where they can be inputs.
+
+    They will be others at each call then.
+    """
+    key = entries_key(path)
+    if form_of(container) is not None and not {key} & (surroundings.policy.hidden | surroundings.policy.known):
+        raise HiddenNeeded({key})
+
+
 def outside_set(surroundings: Surroundings, value: set, path: Path) -> tuple[set, Callable[[], Iterator[Change]]]:
     """What stands for a set from outside, and what tells what is to be done to it behind each call."""
     entries = open_entries(surroundings, value, path)
@@ -77,7 +88,10 @@ def outside_set(surroundings: Surroundings, value: set, path: Path) -> tuple[set
         if entries is not None:
             ((_, items),) = opened(contents_of(made)).items()
             yield from entries.change(path, items, made)
-        elif is_open_set(made) or made != before:
-            yield "contents", path, made if is_open_set(made) else list(made)
+        elif is_open_set(made):
+            require_entries(surroundings, value, path)
+            yield "contents", path, made
+        elif made != before:
+            yield "contents", path, list(made)
 
     return made, changes
