@@ -14,6 +14,7 @@ from ..capture.choices import Choice, Maybe
 from ..capture.lists.results import ContainerResult, Making, only
 from ..outside import paths
 from ..outside.effects import take_effect
+from ..outside.entries import exchange_elements
 from ..recording import pytree
 from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_written, maker
 from .arguments import Call
@@ -263,6 +264,12 @@ class _Steps:
                 yield self.step("call", 2, kind.extend)
                 yield self.step("drop")
                 return
+            case "contents", path if type(path.read(self.around.objects)) is set:
+                yield self.step("place", self.around.typed(path, set))
+                yield from self._structure(effect.structure, outputs)
+                yield self.step("call", 2, exchange_elements)
+                yield self.step("drop")
+                return
             case "contents", path if (kind := type(path.read(self.around.objects))) in _FILLED:
                 place = self.around.typed(path, kind)
                 yield self.step("place", place)
@@ -337,7 +344,7 @@ _PLAIN = (type(None), tuple, list, dict)
 
 
 # By the types of containers what fills one that has been cleared.
-_FILLED = {list: list.extend, deque: deque.extend, dict: dict.update, defaultdict: dict.update, set: set.update}
+_FILLED = {list: list.extend, deque: deque.extend, dict: dict.update, defaultdict: dict.update}
 
 
 def _taking(how: str, path: paths.Path) -> Callable[..., None]:

@@ -33,6 +33,7 @@ from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.libraries import attribute_of_library, is_looked_at, note_class
+from .outside.sets import OutsideSet
 from .outside.surroundings import Surroundings, current_surroundings
 from .texts.deferred import Deferred, DeferredObject, DeferredParts, WrittenText
 from .texts.methods import method_of_text
@@ -204,6 +205,10 @@ def _of_traced(holder: TracedArray, name: str) -> Any:
     return getattr(holder, name)
 
 
+def _of_container(holder: Any, name: str) -> Any:
+    return call(type, holder) if name == "__class__" else getattr(holder, name)
+
+
 # How attributes are read of objects of these classes: of containers and numbers there are methods only.
 _READ: dict[type, Callable[[Any, str], Any]] = {
     Maybe: lambda holder, name: getattr_(holder.required(), name),
@@ -214,7 +219,8 @@ _READ: dict[type, Callable[[Any, str], Any]] = {
     WrittenText: method_of_text,
     TracedArray: _of_traced,
     DynamicArray: _of_traced,
-    **dict.fromkeys((super, OutsideDict, OutsideList, OutsideDeque, *_OF_PYTHON), getattr),
+    **dict.fromkeys((OutsideDict, OutsideList, OutsideDeque, OutsideSet), _of_container),
+    **dict.fromkeys((super, *_OF_PYTHON), getattr),
 }
 
 

@@ -22,7 +22,7 @@ from .choices import Choice, Maybe
 from .coded_arrays import CodedArray
 from .copies import note_copies, require_identity
 from .distribution import condition, each, truth_of
-from .entries import has_open_keys
+from .entries import elements_in, has_open_keys
 from .items import changed, delitem, getitem, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
@@ -231,12 +231,13 @@ def contains(item: Any, container: Any) -> Any:
     if not isinstance(container, (tuple, list, set, frozenset, dict, range)):
         made_iterators.require_made_here(container)
         return item in made_iterators.taken(container)
-    if not isinstance(item, Deferred) and not _holds_traced(item) and not any(map(_holds_traced, container)):
+    held = list(elements_in(container)) if isinstance(container, (set, frozenset)) else container
+    if not isinstance(item, Deferred) and not _holds_traced(item) and not any(map(_holds_traced, held)):
         return item in container
-    if any(other is item for other in container):
+    if any(other is item for other in held):
         return True
     found: Any = False
-    for other in container:
+    for other in held:
         if isinstance(other, _COMPARED) or isinstance(item, (Deferred, Maybe)):
             found = found | _as_bool(equal(item, other))
     return found

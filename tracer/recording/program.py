@@ -50,7 +50,7 @@ class Program:
         self.cached_calls: dict[tuple, tuple] = {}  # for capture/calls/cached_functions.py
         self.concretizations: list[ConcretizationError] = []  # NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # for recording/known_values.py
-        self.sets_with_gaps: dict[int, set] = {}  # out of which elements that are known have been taken, by id
+        self.changes_of_sets: dict[int, tuple[set, set[str]]] = {}  # by which methods known elements were put there or taken
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where
         self.surroundings: Any = None  # what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py

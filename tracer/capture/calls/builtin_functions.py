@@ -24,7 +24,7 @@ from ..choices import Choice, Maybe
 from ..coded_arrays import CodedArray
 from ..conversions import bool_, is_open
 from ..distribution import each, truth_of
-from ..entries import has_open_keys, is_open_set
+from ..entries import elements_in, has_open_keys, is_open_set
 from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
@@ -56,8 +56,11 @@ from ..loops.iteration import (
 from ..loops.stacked_rows import row_of as row_of_array
 from ..loops.stacked_rows import slice_of, whole_array
 from ..outside.containers import OutsideList
+from ..outside.kinds import OUTSIDE_CONTAINERS
 from ..outside.objects import class_of
+from ..outside.sets import OutsideSet
 from ..outside.streams import OutsideIterator
+from ..outside.surroundings import current_surroundings
 from ..special_methods import is_compared_by_program, special_method
 from ..structured_arrays import StructuredArray
 from ..structured_arrays import type_of as structured_type
@@ -232,6 +235,8 @@ def _elements(args: tuple, any_order: bool = False) -> list[Any]:
         return items_of(args[0])
     if len(args) == 1 and (is_of_open_length(args[0]) or is_made_text(args[0])):
         return mapped(_itself, rows_of(args[0]))
+    if len(args) == 1 and any_order and isinstance(args[0], (set, frozenset)):
+        return list(elements_in(args[0]))
     return list(args[0]) if len(args) == 1 else list(args)
 
 
@@ -463,7 +468,7 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return _same_or_each(lambda one: isinstance_(one, kinds), value)
     if type(value) is Maybe:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
-    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray)):
+    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray, *OUTSIDE_CONTAINERS, OutsideSet)):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
 
@@ -480,6 +485,8 @@ def type_(*args: Any) -> Any:
         return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
+    if not others and isinstance(value, (*OUTSIDE_CONTAINERS, OutsideSet)):
+        return type(current_surroundings().user_container(value))
     if others or not isinstance(value, TracedArray):
         return class_of(type(*args))
     return value.run_time_type

@@ -11,6 +11,7 @@ from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
 from ..loops.iteration import TracedRange, is_captured, is_of_open_length
+from ..outside.sets import OutsideSet
 from ..special_methods import is_compared_by_program
 from ..texts.deferred import Deferred, is_made_text
 
@@ -39,7 +40,7 @@ _OF_ONE_KEY = {"get", "setdefault", "pop", "add", "discard", "remove"}
 
 def is_keyed_call(method: Any, holder: Any, args: tuple) -> bool:
     """Whether a method of a dict or a set meets keys that the program computes."""
-    if has_open_keys(holder):
+    if has_open_keys(holder) or method.__name__ == "pop" and isinstance(holder, OutsideSet):
         return True
     if method.__name__ in _OF_ONE_KEY:
         return holds_unknown(args[0]) if args else False

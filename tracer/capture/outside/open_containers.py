@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .... import hlo
 from ...outside.entries import Entries, EntryForm, SameEntries, entries_key, form_of, rows_for
-from ...outside.guards import SameContents
 from ...outside.paths import Path
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
-from ..entries import OPEN, contents_of, elements_of_set, is_open_set, opened
 from ..lists.elements import ElementType, element_type
 from ..lists.runs import Form, Run, type_of_items
 
@@ -63,21 +61,3 @@ def open_entries(surroundings: Surroundings, container: Any, path: Path) -> Open
     bounds = surroundings.trace.program.guessed_bounds
     bounds[place] = rows = rows_for(2 * len(container), bounds.get(place, 0))
     return OpenEntries(surroundings, path, form, rows, place)
-
-
-def outside_set(surroundings: Surroundings, value: set, path: Path) -> tuple[set, Callable[[], Iterator[Change]]]:
-    """What stands for a set from outside, and what tells what is to be done to it behind each call."""
-    entries = open_entries(surroundings, value, path)
-    if entries is None:
-        surroundings.guard(SameContents(path, value))
-    made = set(value) if entries is None else set(elements_of_set({OPEN: [entries.run]}))
-    before = made.copy()
-
-    def changes() -> Iterator[Change]:
-        if entries is not None:
-            ((_, items),) = opened(contents_of(made)).items()
-            yield from entries.change(path, items, made)
-        elif is_open_set(made) or made != before:
-            yield "contents", path, made if is_open_set(made) else list(made)
-
-    return made, changes
