@@ -1,4 +1,4 @@
-"""Sets from outside are gone over in their own order, whatever they have held before; where that is not known an error says so."""
+"""Sets from outside are gone over in their own order, whatever they have held before; what is not known is an error."""
 
 from collections import OrderedDict, defaultdict, deque
 
@@ -78,7 +78,8 @@ def returned(s, x):
 @pytest.mark.parametrize(
     "function",
     [
-        gone_over, taken_apart, without_one, without_one_of_the_program, without_one_on_a_side, with_another_in_no_order, returned,
+        gone_over, taken_apart, without_one, without_one_of_the_program, without_one_on_a_side, with_another_in_no_order,
+        returned,
     ],
 )  # fmt: skip
 def test_a_set_is_gone_over_in_its_own_order(function, kind):
