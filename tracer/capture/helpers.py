@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray, require_trace
+from ..recording.attributes import class_of, is_generated
 from ..recording.current_trace import current_trace
 from . import made_iterators, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
@@ -41,7 +42,6 @@ from .managers import handled_by_python, with_
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .origins import is_shared_by_names, may_be_one, merged_from, require_known_arrays
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
-from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked, is_open

@@ -20,6 +20,7 @@ from .current_trace import current_trace
 from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
 from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, SEQUENCES, call_ufunc_method, not_implemented
 from .known_values import known_value
+from .object_operands import equals_no_number, reflected, require_left
 from .operators import Operators, simple_power
 from .promotion import plain
 from .several_types import is_of_several_types, with_types
@@ -383,14 +384,14 @@ class TracedArray(ArrayMethods, Operators):
     # --- operators ---
 
     def __eq__(self, other: Any) -> Any:
-        return super().__eq__(other) if self._may_equal(other) else self._compared_with_nothing(False)
+        return self._compared_with_nothing(False) if self._equals_no_element(other) else super().__eq__(other)
 
     def __ne__(self, other: Any) -> Any:
-        return super().__ne__(other) if self._may_equal(other) else self._compared_with_nothing(True)
+        return self._compared_with_nothing(True) if self._equals_no_element(other) else super().__ne__(other)
 
-    def _may_equal(self, other: Any) -> bool:
+    def _equals_no_element(self, other: Any) -> bool:
         """NumPy compares the elements of arrays with objects that no number is equal to, too."""
-        return self.is_scalar or not (other is None or isinstance(other, (str, bytes)))
+        return not self.is_scalar and not self.takes(other) and equals_no_number(other)
 
     def _compared_with_nothing(self, value: bool) -> Any:
         trace = require_trace(self)
@@ -405,6 +406,13 @@ class TracedArray(ArrayMethods, Operators):
         """Whether an operator takes this operand; others may know what to do with arrays."""
         is_operand = isinstance(operand, _OPERANDS) or type(operand) in SEQUENCES
         return is_operand and not getattr(type(operand), "is_dynamic", False)
+
+    def leave(self, ufunc: np.ufunc, operand: Any, in_place: bool = False) -> Any:
+        if not self.is_scalar:
+            require_left(ufunc, operand, in_place)
+        elif not self.weak_type and (method := reflected(ufunc, operand)) is not None:
+            return method(operand, self.item())
+        return NotImplemented
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
         found = self._operate(ufunc, operands)

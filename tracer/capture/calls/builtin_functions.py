@@ -16,6 +16,7 @@ from .... import hlo
 from ...control_flow.bodies import ValueType
 from ...recording.aliases import link
 from ...recording.array import TracedArray, as_index, require_trace
+from ...recording.attributes import class_of
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
@@ -57,7 +58,6 @@ from ..loops.stacked_rows import row_of as row_of_array
 from ..loops.stacked_rows import slice_of, whole_array
 from ..outside.containers import OutsideList
 from ..outside.kinds import OUTSIDE_CONTAINERS
-from ..outside.objects import class_of
 from ..outside.sets import OutsideSet
 from ..outside.streams import OutsideIterator
 from ..outside.surroundings import current_surroundings
