@@ -268,6 +268,7 @@ def _record(
                     TracedArray.from_instruction(trace, parameter, leaf.weak_type, is_scalar, origin=f"argument {leaf.path}")
                 )
                 handles[-1].unusual_strides = leaf.strides or handles[-1].unusual_strides
+                handles[-1].storage.has_other_order = leaf.has_other_order
                 leaves.append(leaf)
             values[index] = handles[-1]
             if isinstance(leaf, PackedLeaf):

@@ -13,6 +13,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+from ..indexing.masked_selection import MaskedSelection
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Item, Path
 from ..recording.array import TracedArray, require_trace
@@ -202,6 +203,8 @@ def _of_traced(holder: TracedArray, name: str) -> Any:
         raise AttributeError(f"'{shown}' object has no attribute '{name}'", name=name, obj=holder)
     if holder.is_scalar and holder.weak_type and (method := MEANINGS.get(getattr(holder.run_time_type, name))) is not None:
         return functools.partial(method, holder)  # a special method of Python's numbers
+    if name == "dtype" and holder.has_other_order:
+        return holder.dtype.newbyteorder()
     return getattr(holder, name)
 
 
@@ -219,6 +222,7 @@ _READ: dict[type, Callable[[Any, str], Any]] = {
     WrittenText: method_of_text,
     TracedArray: _of_traced,
     DynamicArray: _of_traced,
+    MaskedSelection: _of_traced,
     **dict.fromkeys((OutsideDict, OutsideList, OutsideDeque, OutsideSet), _of_container),
     **dict.fromkeys((super, *_OF_PYTHON), getattr),
 }

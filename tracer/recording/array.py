@@ -33,14 +33,16 @@ class View:
     """How a view reads its value from its base's, and how the base's value changes when the view is written.
 
     ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for
-    views that NumPy makes read-only. They know the base in the ``base_shape`` that it had when the view was made.
+    views that NumPy makes read-only. They know the base in the ``base_shape`` that it had when the view was made. One that
+    ``swaps_bytes`` reads an array of the other byte order in this machine's.
     """
 
-    __slots__ = ("base", "base_shape", "read", "write", "seen", "value")
+    __slots__ = ("base", "base_shape", "read", "write", "seen", "value", "swaps_bytes")
 
-    def __init__(self, base: TracedArray, read: Callable, write: Callable | None) -> None:
+    def __init__(self, base: TracedArray, read: Callable, write: Callable | None, swaps_bytes: bool = False) -> None:
         self.base, self.read, self.write = base, read, write
         self.base_shape = None if base.is_dynamic else base.shape
+        self.swaps_bytes = swaps_bytes
         self.seen: Instruction | None = None
         self.value: Instruction | None = None
 
@@ -107,6 +109,7 @@ class TracedArray(ArrayMethods, Operators):
         write: Callable | None,
         strides: tuple[int, ...] | None = None,
         element_type: hlo.ElementType | None = None,
+        swaps_bytes: bool = False,
     ) -> TracedArray:
         """A view; ``strides`` are counted in elements, None for those of row-major order.
 
@@ -117,7 +120,7 @@ class TracedArray(ArrayMethods, Operators):
             trace = require_trace(base)
             return cls.from_instruction(trace, read(trace, base.instruction(trace)), base.weak_type and not shape)
         array = cls(None, shape_, is_scalar=False)
-        array._view, array.unusual_strides = View(base, read, write), strides
+        array._view, array.unusual_strides = View(base, read, write, swaps_bytes), strides
         return array
 
     # --- the value ---
@@ -144,6 +147,14 @@ class TracedArray(ArrayMethods, Operators):
         while array._view is not None:
             array = array._view.base
         return array.storage
+
+    @property
+    def has_other_order(self) -> bool:
+        """Whether the elements lie in the byte order that is not this machine's (`byte_order`)."""
+        array = self
+        while array._view is not None and not array._view.swaps_bytes:
+            array = array._view.base
+        return array._view is None and type(array) is TracedArray and not self.is_scalar and array.storage.has_other_order
 
     def instruction(self, trace: Trace) -> Instruction:
         """The current value as an instruction of the trace.

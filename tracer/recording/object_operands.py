@@ -1,8 +1,8 @@
 """What operators do with an array and an object that is none: NumPy applies them to each element and the object.
 
 That gives an array of what the object's methods return, which no program holds, but where it is asked whether they are equal,
-and no number equals such an object: that is False. Where NumPy leaves the operator to the object says `binop_should_defer` of its
-common/binop_override.h.
+and no number equals such an object: that is False. Where NumPy leaves the operator to the object says `binop_should_defer` of
+NumPy's common/binop_override.h.
 """
 
 from __future__ import annotations
