@@ -95,7 +95,14 @@ class Surroundings:
 
     def argument(self, name: str, value: Any) -> Any:
         """An argument that is not traced: one that is an object is looked into."""
-        return self.convert(self.objects[name], Argument(name)) if name in self.objects else value
+        if name in self.objects:
+            return self.convert(self.objects[name], Argument(name))
+        if type(value) is decimal.Decimal:
+            self._guard_decimal_context()
+        return value
+
+    def _guard_decimal_context(self) -> None:
+        self.guard(SameValue(Called(decimal_context), decimal_context()))
 
     # --- values ---
 
@@ -115,7 +122,7 @@ class Surroundings:
         if is_value(value):
             self.guard(SameValue(path, value))
             if kind is decimal.Decimal:
-                self.guard(SameValue(Called(decimal_context), decimal_context()))
+                self._guard_decimal_context()
         elif kind is types.FunctionType:
             self._function(value, path)
         elif kind is types.MethodType:
