@@ -10,7 +10,7 @@ NAMES = np.array(["abc"] * 4)
 
 def texts(x):
     made = np.array([1 / 3, 2 / 3])
-    return str(made), f"{made} {HELD}", repr([made, 1]), str(np.arange(3) / 3), "%s" % made, x
+    return str(made), f"{made} {HELD}", repr([made, 1]), str(np.arange(3) / 3), format(made), x
 
 
 def names(x):
