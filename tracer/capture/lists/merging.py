@@ -11,7 +11,7 @@ from ...recording.errors import TracerError
 from ...recording.operands import has_traced
 from ...recording.trace import Trace
 from ..contents import dict_like, list_like
-from ..entries import common_mark, contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened, type_of_set
+from ..entries import common_mark, contents_of, elements_of_set, has_open_keys, mark_of, opened, type_of_set
 from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one, with_texts
@@ -103,7 +103,7 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
         put_into_one_table((), [row_behind(first).table, row_behind(second).table])
         return first, second
     has_same_keys = list(dict.keys(first)) == list(dict.keys(second))
-    if is_open_dict(first) or is_open_dict(second) or is_changed and not has_same_keys:
+    if mark_of(first) is not None or mark_of(second) is not None or is_changed and not has_same_keys:
         sides = _aligned_dicts(traces, first, second, reopened)
         return tuple(dict_like(first, side) for side in sides)
     pairs = [aligned(traces, first[key], second[key], reopened) for key in first] if has_same_keys else []
