@@ -27,7 +27,7 @@ from .entries import elements_in, has_open_keys
 from .items import changed, delitem, getitem, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
-from .keys.sets import set_of
+from .keys.listed import set_of
 from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import comparisons

@@ -30,6 +30,7 @@ from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
 from ..library import iterators
+from ..library.listed_sets import ListedSet
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, sorted_list, total, truths
@@ -53,6 +54,7 @@ from ..loops.iteration import (
     is_of_open_length,
     items_for_python,
     rows_of,
+    unlisted,
 )
 from ..loops.stacked_rows import row_of as row_of_array
 from ..loops.stacked_rows import slice_of, whole_array
@@ -225,6 +227,7 @@ def _itself(value: Any) -> Any:
 
 def _elements(args: tuple, any_order: bool = False) -> list[Any]:
     """What is gone over; of a set, where the order matters unless it may be any, that is known."""
+    args = tuple(map(unlisted, args))
     if len(args) == 1 and has_open_keys(args[0]):
         return (DictView(args[0], KEYS) if isinstance(args[0], dict) else view_of_set(args[0], any_order)).listed()
     if len(args) == 1 and type(args[0]) is DictView:
@@ -317,6 +320,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         return np.sum(iterable, axis=0, dtype=(0 + np.zeros((), iterable.dtype)).dtype)
     if isinstance(iterable, Generated) and iterable.is_captured():
         return folded(iterable, start, lambda one, other: one + other)
+    iterable = unlisted(iterable)
     if is_open_set(iterable):
         numbers = view_of_set(iterable, any_order=True).listed()
         is_exact = all(kind is not None and not kind.shape.element_type.is_float for kind in type_of_items(numbers).numbers)
@@ -468,7 +472,7 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return _same_or_each(lambda one: isinstance_(one, kinds), value)
     if type(value) is Maybe:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
-    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray, *OUTSIDE_CONTAINERS, OutsideSet)):
+    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
 
@@ -485,6 +489,8 @@ def type_(*args: Any) -> Any:
         return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
+    if not others and isinstance(value, ListedSet):
+        return set
     if not others and isinstance(value, (*OUTSIDE_CONTAINERS, OutsideSet)):
         return type(current_surroundings().user_container(value))
     if others or not isinstance(value, TracedArray):

@@ -41,6 +41,11 @@ from .views import KEYS, DictRows, DictView, as_they_are, entries_of
 _MANY_TEXTS = 8
 
 
+def of_entries(entries: list[Any], mark: Any) -> set[Any]:
+    """A new set of these entries."""
+    return _of(set, entries, mark)
+
+
 def _of(kind: type, entries: list[Any], mark: Any = UNORDERED) -> Any:
     """A new set of these entries, whose order is not Python's if nothing else is said."""
     made = kind(elements_of_set({mark: entries}))
@@ -59,11 +64,6 @@ def set_of(elements: Iterable[Any], kind: type = set) -> Any:
     places.note_made(made)
     update(made, elements)
     return made if kind is set else _of(kind, entries_of(made), mark_of(contents_of(made)))
-
-
-@implements(set)
-def set_(iterable: Any = (), /) -> set[Any]:
-    return set_of(iterable)
 
 
 @implements(frozenset)
