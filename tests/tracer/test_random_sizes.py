@@ -80,3 +80,19 @@ def test_more_numbers_than_a_first_guess():
 def test_what_keeps_bits_for_the_next_number_is_refused():
     with pytest.raises(TypeError, match="needs an integer"):
         jit(lambda rng, x: rng.integers(0, 5, len(x[x > 1]), dtype=np.int8))(np.random.default_rng(1), np.arange(3.0))
+
+
+NAMES = np.array(["ab", "c", "def"])
+
+
+def texts(rng, n):
+    walk = [1 if rng.choice(["up", "down"]) == "up" else -1 for _ in range(n)]
+    chosen = rng.choice(["a", "b", "c"], p=[0.2, 0.5, 0.3]), rng.choice(["x", "yy"], 3), rng.choice(NAMES, 2, replace=False)
+    return walk, chosen, [str(rng.choice(("u", "v"))) for _ in range(n)], rng.random()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_texts_are_chosen(make):
+    compiled, ours, theirs = jit(texts), make(3), make(3)
+    for n in (5, 5, 5, 40):
+        assert repr(compiled(ours, n)) == repr(texts(theirs, n))

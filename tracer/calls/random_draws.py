@@ -111,6 +111,22 @@ def repeated(kind: type, name: str, args: tuple, kwargs: dict) -> Repeated | Non
     return Repeated(arguments, sizes[0] if len(sizes) == 1 else tuple(sizes))
 
 
+def choice_of_texts(kind: type, name: str, args: tuple, kwargs: dict) -> tuple[np.ndarray, dict[str, Any]] | None:
+    """The texts, or dates, of which a call of ``choice`` chooses some, and its other arguments; None for any other call."""
+    if name != "choice" or kind is RANDOM or not is_drawn_natively(kind):
+        return None
+    try:
+        arguments = dict(_signature(_METHODS[kind, name]).bind(None, *args, **kwargs).arguments)
+    except TypeError:
+        return None
+    arguments.pop("source")
+    elements = arguments.pop("a")
+    if isinstance(elements, (list, tuple)) and elements and all(type(one) is str for one in elements):
+        elements = np.array(elements)
+    is_known = type(elements) is np.ndarray and elements.ndim == 1 and elements.dtype.kind in "UM"
+    return (elements, arguments) if is_known else None
+
+
 @cache
 def _signature(method: Method) -> inspect.Signature:
     return inspect.signature(method)

@@ -1,4 +1,4 @@
-"""Arrays of random numbers whose size the program decides: drawn one after the other, as NumPy fills an array."""
+"""Arrays of random numbers whose size the program decides, drawn one after the other, as NumPy fills an array; and texts."""
 
 import numpy as np
 
@@ -9,3 +9,8 @@ def one_by_one(generator, name, keywords, size, dtype):
     for place in range(found.shape[0]):
         found[place] = getattr(generator, name)(**keywords)
     return found.reshape(size)
+
+
+def chosen(generator, elements, keywords):
+    """What ``choice`` gives of texts: those at the positions that it chooses."""
+    return elements[generator.choice(len(elements), **keywords)]
