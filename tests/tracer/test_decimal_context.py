@@ -1,4 +1,4 @@
-"""The context of `decimal` decides about the results of Decimals from outside, as it is at each call."""
+"""The context of `decimal` decides about the results of Decimals from outside, and of arguments, as it is at each call."""
 
 import decimal
 from decimal import Decimal
@@ -32,6 +32,18 @@ def test_another_context_is_seen():
                 context.prec = precision
                 expected = function(x)
                 assert traced(x) == expected and str(traced(x)[0]) == str(expected[0])
+
+
+def an_argument(price, x):
+    return price * price, price / 3, x
+
+
+def test_another_context_is_seen_by_arguments():
+    traced, price = jit(an_argument), Decimal("1.23456789012345678901")
+    for precision in (28, 28, 5, 5, 28):
+        with decimal.localcontext() as context:
+            context.prec = precision
+            assert traced(price, 1.5) == an_argument(price, 1.5)
 
 
 def test_rounding_and_traps_are_seen_and_flags_are_not():

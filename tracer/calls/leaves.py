@@ -61,7 +61,8 @@ class TracedLeaf:
     """A leaf of the arguments that becomes a parameter of the module.
 
     ``convert`` makes what the executable takes of what the caller gives; None where that is the same. ``interval`` has
-    the values of a Python integer that the code is for, ``strides`` those of an array that is contiguous in no order.
+    the values of a Python integer that the code is for, ``strides`` those of an array that is contiguous in no order;
+    ``has_other_order`` is true of one in the other byte order.
     """
 
     path: str
@@ -70,6 +71,7 @@ class TracedLeaf:
     convert: Callable[[Any], Any] | None = None
     interval: Interval | None = None
     strides: tuple[int, ...] | None = None
+    has_other_order: bool = False
 
     @property
     def weak_type(self) -> bool:
@@ -101,7 +103,7 @@ class TracedLeaf:
         copied = "copied, not contiguous" if self.kind == "array" and self.convert is not None else ""
         return {
             "shape": str(self.shape.dimensions),
-            "dtype": str(self.shape.dtype),
+            "dtype": str(self.shape.dtype.newbyteorder() if self.has_other_order else self.shape.dtype),
             "kind": self.kind,
             "memory order": copied or order or "C",
             "values": "any" if self.interval is None else f"{self.interval[0]} to {self.interval[1]}",
@@ -285,7 +287,9 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
         if counts_by_contents(value):
             return ObjectLeaf(path, kind)
         shape, convert = array_form(value, f"argument {path}")
-        return TracedLeaf(path, shape, "array", convert, strides=strides_with_gaps(value))
+        return TracedLeaf(
+            path, shape, "array", convert, strides=strides_with_gaps(value), has_other_order=not value.dtype.isnative
+        )
     if kind in PYTHON_SCALARS:
         shape = hlo.Shape(hlo.element_type_of(np.dtype(PYTHON_SCALARS[kind])))
         return TracedLeaf(path, shape, "python scalar", partial(np.array, dtype=PYTHON_SCALARS[kind]), interval)

@@ -14,6 +14,7 @@ from ..capture.choices import Choice, Maybe
 from ..capture.lists.results import ContainerResult, Making, only
 from ..outside import paths
 from ..outside.effects import exchange_items, take_effect
+from ..outside.entries import exchange_elements
 from ..recording import pytree
 from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_written, maker
 from .arguments import Call
@@ -269,10 +270,10 @@ class _Steps:
                 yield self.step("call", 2, kind.extend)
                 yield self.step("drop")
                 return
-            case "contents", path if (kind := type(path.read(self.around.objects))) in (dict, defaultdict):
+            case "contents", path if (kind := type(path.read(self.around.objects))) in _EXCHANGED:
                 yield self.step("place", self.around.typed(path, kind))
                 yield from self._structure(effect.structure, outputs)
-                yield self.step("call", 2, exchange_items)
+                yield self.step("call", 2, _EXCHANGED[kind])
                 yield self.step("drop")
                 return
             case "contents", path if (kind := type(path.read(self.around.objects))) in _FILLED:
@@ -349,7 +350,9 @@ _PLAIN = (type(None), tuple, list, dict)
 
 
 # By the types of containers what fills one that has been cleared.
-_FILLED = {list: list.extend, deque: deque.extend, set: set.update}
+_FILLED = {list: list.extend, deque: deque.extend}
+# By the types of containers what exchanges their contents, and leaves what is equal.
+_EXCHANGED = {dict: exchange_items, defaultdict: exchange_items, set: exchange_elements}
 
 
 def _taking(how: str, path: paths.Path) -> Callable[..., None]:

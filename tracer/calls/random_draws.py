@@ -68,6 +68,65 @@ def drawn(kind: type, handle: TracedArray, name: str, args: tuple, kwargs: dict)
     return method(*bound.args, **bound.kwargs)
 
 
+# What draws the same numbers one after the other as into an array: not what keeps bits of one number for the next of an array.
+_ONE_BY_ONE = frozenset({
+    "random", "random_sample", "uniform", "normal", "standard_normal", "exponential", "standard_exponential", "standard_gamma",
+    "gamma", "beta", "triangular", "binomial", "integers", "randint", "poisson", "logseries", "zipf", "laplace", "gumbel",
+    "logistic", "rayleigh", "pareto", "power", "weibull", "standard_cauchy", "chisquare", "standard_t", "noncentral_chisquare",
+    "f", "noncentral_f", "lognormal", "wald", "geometric", "vonmises", "rand", "randn",
+})  # fmt: skip
+
+
+class Repeated(NamedTuple):
+    """A method to be called without a size, once for each element of an array of this size."""
+
+    keywords: dict[str, Any]
+    size: Any
+
+
+def repeated(kind: type, name: str, args: tuple, kwargs: dict) -> Repeated | None:
+    """The call of a method that draws numbers of a size that is known at run time only; None for any other."""
+    method = _METHODS.get((kind, name))
+    if name not in _ONE_BY_ONE or method is None or not is_drawn_natively(kind):
+        return None
+    try:
+        bound = _signature(method).bind(None, *args, **kwargs)
+    except TypeError:
+        return None
+    arguments = dict(bound.arguments)
+    size = arguments.pop("size", arguments.pop("sizes", None))
+    sizes = size if isinstance(size, (tuple, list)) else (size,)
+    is_unknown = [isinstance(one, TracedArray) and not one.ndim and one.known_value is None for one in sizes]
+    if not any(is_unknown) or arguments.get("out") is not None:
+        return None
+    if any(shape_of(one) for one in arguments.values() if isinstance(one, (TracedArray, np.ndarray, list, tuple))):
+        return None
+    if np.dtype(arguments.get("dtype", float)).itemsize < 4:
+        return None
+    trace = require_trace()
+    for one, unknown in zip(sizes, is_unknown):
+        if unknown and trace.may_become_known(one.recorded(trace)):
+            one.__index__()  # raises ConcretizationError
+    del arguments[next(iter(arguments))]
+    return Repeated(arguments, sizes[0] if len(sizes) == 1 else tuple(sizes))
+
+
+def choice_of_texts(kind: type, name: str, args: tuple, kwargs: dict) -> tuple[np.ndarray, dict[str, Any]] | None:
+    """The texts, or dates, of which a call of ``choice`` chooses some, and its other arguments; None for any other call."""
+    if name != "choice" or kind is RANDOM or not is_drawn_natively(kind):
+        return None
+    try:
+        arguments = dict(_signature(_METHODS[kind, name]).bind(None, *args, **kwargs).arguments)
+    except TypeError:
+        return None
+    arguments.pop("source")
+    elements = arguments.pop("a")
+    if isinstance(elements, (list, tuple)) and elements and all(type(one) is str for one in elements):
+        elements = np.array(elements)
+    is_known = type(elements) is np.ndarray and elements.ndim == 1 and elements.dtype.kind in "UM"
+    return (elements, arguments) if is_known else None
+
+
 @cache
 def _signature(method: Method) -> inspect.Signature:
     return inspect.signature(method)

@@ -59,6 +59,12 @@ pytree.register_pytree(
 )
 
 
+# Draws an array whose size the program decides; `capture.drawn_arrays` puts it here.
+ONE_BY_ONE: list[Callable[..., Any]] = []
+# Chooses among texts that are known; the same.
+CHOSEN: list[Callable[..., Any]] = []
+
+
 def is_traced_generator(value: Any) -> bool:
     """Whether this stands for a generator in a traced function."""
     return type(value) is RandomGenerator

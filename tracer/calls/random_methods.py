@@ -22,8 +22,8 @@ from ..recording.errors import TracerError
 from ..recording.trace import Trace
 from . import random_choices, random_distributions, random_of_python  # noqa: F401  (importing them makes the methods known)
 from .host_call import call_method, call_when_run
-from .random_draws import NotDrawn, drawn
-from .random_generators import RandomGenerator, remember_example
+from .random_draws import NotDrawn, choice_of_texts, drawn, repeated
+from .random_generators import CHOSEN, ONE_BY_ONE, RandomGenerator, remember_example
 from .trials import examples, results_of_trial
 
 _IN_PLACE = {"shuffle"}  # methods that change their argument
@@ -31,6 +31,13 @@ _IN_PLACE = {"shuffle"}  # methods that change their argument
 
 def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> Any:
     """What a method returns, which is called when the program runs."""
+    if (several := repeated(generator.kind, name, args, kwargs)) is not None:
+        one = {} if name in ("rand", "randn") else {"size": 1}
+        example = getattr(generator.example, name)(**examples(several.keywords, 1), **one)
+        given = several.keywords, several.size, np.asarray(example).dtype
+        return ONE_BY_ONE[0](generator, name, *given)
+    if (texts := choice_of_texts(generator.kind, name, args, kwargs)) is not None:
+        return CHOSEN[0](generator, *texts)
     try:
         return drawn(generator.kind, generator.handle, name, args, kwargs)
     except NotDrawn:

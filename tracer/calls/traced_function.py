@@ -18,7 +18,7 @@ from ..capture.lists.references import give_up_rows, keep_records, try_records
 from ..capture.lists.results import with_results, with_written_texts
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
-from ..capture.outside.objects import class_of, end_following, follow_argument
+from ..capture.outside.objects import end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
 from ..capture.places import UNBOUND
 from ..capture.raising import is_raised_by_user, is_raised_when_run, record_raise
@@ -30,6 +30,7 @@ from ..outside.paths import MISSING, Argument, Called, Objects, Path
 from ..outside.policy import HiddenNeeded, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
+from ..recording.attributes import class_of
 from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
@@ -272,6 +273,7 @@ def _record(
                     TracedArray.from_instruction(trace, parameter, leaf.weak_type, is_scalar, origin=f"argument {leaf.path}")
                 )
                 handles[-1].unusual_strides = leaf.strides or handles[-1].unusual_strides
+                handles[-1].storage.has_other_order = leaf.has_other_order
                 leaves.append(leaf)
             values[index] = handles[-1]
             if isinstance(leaf, PackedLeaf):

@@ -13,6 +13,7 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+from ..indexing.masked_selection import MaskedSelection
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Item, Path
 from ..recording.array import TracedArray, require_trace
@@ -33,6 +34,7 @@ from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.libraries import attribute_of_library, is_looked_at, note_class
+from .outside.sets import OutsideSet
 from .outside.surroundings import Surroundings, current_surroundings
 from .texts.deferred import Deferred, DeferredObject, DeferredParts, WrittenText
 from .texts.methods import method_of_text
@@ -201,7 +203,13 @@ def _of_traced(holder: TracedArray, name: str) -> Any:
         raise AttributeError(f"'{shown}' object has no attribute '{name}'", name=name, obj=holder)
     if holder.is_scalar and holder.weak_type and (method := MEANINGS.get(getattr(holder.run_time_type, name))) is not None:
         return functools.partial(method, holder)  # a special method of Python's numbers
+    if name == "dtype" and holder.has_other_order:
+        return holder.dtype.newbyteorder()
     return getattr(holder, name)
+
+
+def _of_container(holder: Any, name: str) -> Any:
+    return call(type, holder) if name == "__class__" else getattr(holder, name)
 
 
 # How attributes are read of objects of these classes: of containers and numbers there are methods only.
@@ -214,7 +222,9 @@ _READ: dict[type, Callable[[Any, str], Any]] = {
     WrittenText: method_of_text,
     TracedArray: _of_traced,
     DynamicArray: _of_traced,
-    **dict.fromkeys((super, OutsideDict, OutsideList, OutsideDeque, *_OF_PYTHON), getattr),
+    MaskedSelection: _of_traced,
+    **dict.fromkeys((OutsideDict, OutsideList, OutsideDeque, OutsideSet), _of_container),
+    **dict.fromkeys((super, *_OF_PYTHON), getattr),
 }
 
 

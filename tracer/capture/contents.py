@@ -31,7 +31,7 @@ def with_contents(
             if is_inside and inside is not None:
                 inside(value)
             return list_like(value, [held_by(item, True) for item in ends[id(value)]])
-        if type(value) is set:
+        if isinstance(value, set):
             return set(elements_of_set(ends[id(value)])) if id(value) in ends else value
         if type(value) in _DICTS:
             held = ends.get(id(value), value)

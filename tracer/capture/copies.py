@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
 from ..recording import pytree
@@ -17,6 +17,10 @@ from .lists.references import Unread, make_rows, row_behind, want_records
 from .origins import alternatives, make_unreadable, may_be_one, others_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
+
+
+# What is called where a set is changed that is a copy (`keys.listed`).
+TRY_LISTED: list[Callable[[], None]] = []
 
 
 def note_copies(trace: Trace, value: Any) -> None:
@@ -35,6 +39,8 @@ def note_copies(trace: Trace, value: Any) -> None:
         trace.program.copies[id(value)] = value
         if (line := trace.program.list_makers.get(id(value))) is not None:
             trace.program.makers_of_copies.add(line)
+        if (line := trace.program.set_makers.get(id(value))) is not None:
+            trace.program.makers_of_copied_sets.add(line)
         if (line := trace.program.dict_makers.get(id(value))) is not None:
             trace.program.makers_of_copied_dicts.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
@@ -141,7 +147,8 @@ def require_own(holder: Any, *names: str) -> None:
         if not isinstance(holder, (list, dict, set)) or kind is dict:
             want_records(program, kind)
         instead = "put another one there (x[i] = x[i] + [value]), or copy it first"
-        if kind is set:
+        if isinstance(holder, set):
+            TRY_LISTED[0]()
             instead = "hold a list in its place (if value not in x[i]: x[i].append(value))"
         raise TracerError(
             f"a {kind.__name__} is changed that is one of several, or an element of a list, where the program decides "

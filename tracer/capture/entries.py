@@ -7,7 +7,7 @@ entries, (key, value), in their order, whose length the program decides. A set h
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NoReturn
 
 from ..recording.errors import TracerError
@@ -47,7 +47,21 @@ class _Elements(_Mark):
 
 def is_open_set(value: Any) -> bool:
     """Whether the program decides what a set holds."""
-    return isinstance(value, (set, frozenset)) and len(value) == 1 and type(next(iter(value))) is _Elements
+    return isinstance(value, (set, frozenset)) and len(value) == 1 and type(next(elements_in(value))) is _Elements
+
+
+def elements_in(holder: Any) -> Iterator[Any]:
+    """What a set holds, in any order; a copy of one from outside tells the order of that where it is gone over."""
+    return (set if isinstance(holder, set) else frozenset).__iter__(holder)
+
+
+class OrderUnknown(TracerError):
+    """A set is gone over in an order that only Python knows."""
+
+
+def type_of_set(holder: Any) -> type:
+    """Of what class a set is, for the user; one from outside has a class of its own."""
+    return set if isinstance(holder, set) else type(holder)
 
 
 def is_open_dict(value: Any) -> bool:
@@ -65,9 +79,12 @@ def contents_of(holder: Any) -> dict[Any, Any]:
     if isinstance(holder, dict):
         return dict(holder)
     if is_open_set(holder):
-        (elements,) = holder
+        (elements,) = elements_in(holder)
         return {elements.mark: elements.entries}
-    return dict.fromkeys(holder)
+    try:
+        return dict.fromkeys(holder)
+    except OrderUnknown:
+        return {UNORDERED: [(element, None) for element in elements_in(holder)]}
 
 
 def mark_of(contents: dict[Any, Any]) -> Any:

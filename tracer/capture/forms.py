@@ -268,7 +268,7 @@ def put_together(form: Container, parts: Sequence[Any]) -> Any:
 
 def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
     if issubclass(kind, (set, frozenset)):
-        return kind(elements_of_set({auxiliary: parts[0]}))
+        return (set if issubclass(kind, set) else kind)(elements_of_set({auxiliary: parts[0]}))
     if not isinstance(auxiliary, _Names):
         made = pytree.put_together(kind, auxiliary, parts)
         if type(made) is not kind:  # the user's own class, of one whose special methods are followed

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray, require_trace
+from ..recording.attributes import class_of, is_generated
 from ..recording.current_trace import current_trace
 from . import made_iterators, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
@@ -22,11 +23,11 @@ from .choices import Choice, Maybe
 from .coded_arrays import CodedArray
 from .copies import note_copies, require_identity
 from .distribution import condition, each, truth_of
-from .entries import has_open_keys
+from .entries import elements_in, has_open_keys
 from .items import changed, delitem, getitem, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
-from .keys.sets import set_of
+from .keys.listed import set_of
 from .keys.views import DictView, holds_in_view
 from .library import iterators
 from .lists import comparisons
@@ -41,7 +42,6 @@ from .managers import handled_by_python, with_
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .origins import is_shared_by_names, may_be_one, merged_from, require_known_arrays
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
-from .outside.objects import class_of, is_generated
 from .places import Names, note_nonlocal
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked, is_open
@@ -231,12 +231,13 @@ def contains(item: Any, container: Any) -> Any:
     if not isinstance(container, (tuple, list, set, frozenset, dict, range)):
         made_iterators.require_made_here(container)
         return item in made_iterators.taken(container)
-    if not isinstance(item, Deferred) and not _holds_traced(item) and not any(map(_holds_traced, container)):
+    held = list(elements_in(container)) if isinstance(container, (set, frozenset)) else container
+    if not isinstance(item, Deferred) and not _holds_traced(item) and not any(map(_holds_traced, held)):
         return item in container
-    if any(other is item for other in container):
+    if any(other is item for other in held):
         return True
     found: Any = False
-    for other in container:
+    for other in held:
         if isinstance(other, _COMPARED) or isinstance(item, (Deferred, Maybe)):
             found = found | _as_bool(equal(item, other))
     return found

@@ -65,8 +65,7 @@ def combined_in_place(name: str, holder: Any, other: Any) -> Any:
         return holder
     if type(holder) is Maybe:
         return combined_in_place(name, holder.required(), other)
-    if current_trace() is not None:
-        places.note_gap(holder, name)
+    places.note_change_of_set(holder, name)
     if sets.are_sets(holder, other):
         return sets.operated_in_place(name, holder, other)
     if name == "or_" and is_open_dict(holder) | is_open_dict(other):

@@ -153,6 +153,7 @@ class Contents(Place):
         if isinstance(self.holder, list):
             self.holder[:] = value
         else:
+            note_change_of_set(self.holder, PUT_BACK)
             self.holder.clear()
             self.holder.update(value if isinstance(self.holder, dict) else elements_of_set(value))
 
@@ -332,10 +333,13 @@ def is_noted_made(value: Any) -> bool:
     return id(value) in current_trace().program.made_objects
 
 
-def note_gap(holder: Any, method: str) -> None:
-    """To be called before this method changes a container: what takes elements out of a set leaves gaps in its table."""
-    if isinstance(holder, set) and method not in ("add", "update"):
-        current_trace().program.sets_with_gaps[id(holder)] = holder
+PUT_BACK = "put back"
+
+
+def note_change_of_set(holder: Any, method: str) -> None:
+    """To be called before this method changes a container: the order of a set depends on what has been done to it."""
+    if isinstance(holder, set) and (trace := current_trace()) is not None:
+        trace.program.changes_of_sets.setdefault(id(holder), (holder, set()))[1].add(method)
 
 
 def _has_attributes(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """What NumPy's functions do with traced arrays; importing this package fills `phlox.tracer.recording.function_tables`."""
 
+from ..recording.byte_order import keep_orders
 from . import (  # noqa: F401
     arithmetic,
     array_attributes,
@@ -33,3 +34,5 @@ from . import (  # noqa: F401
     ufunc_calls,
     windows,
 )  # fmt: skip
+
+keep_orders()

@@ -93,6 +93,8 @@ def view(self, dtype=None, type=None):
             self, self.shape, lambda trace, base: base, lambda trace, base, value: value, self.unusual_strides
         )
     target = hlo.element_type_of(promotion.native(dtype))
+    if self.has_other_order:
+        return _view_in_other_order(self, target, hlo.as_dtype(dtype))
     if not hlo.as_dtype(dtype).isnative:
         raise NotImplementedError(
             f"a view of a traced array as {hlo.as_dtype(dtype)}, in the other byte order, is not implemented. "
@@ -121,6 +123,34 @@ def _same_bytes(value, target):
         return hlo.ne(value, 0)
     shape = hlo.Shape(target, value.shape.dimensions)
     return value if value.shape == shape else hlo.emit("bitcast-convert", value, shape=shape)
+
+
+def _view_in_other_order(array, target, dtype):
+    """A view of an array of the other byte order as a dtype, read in that of this machine."""
+    source, sizes = array.element_type, array.shape
+    if target is source and not dtype.isnative:
+        return array.view()
+    if not dtype.isnative or source.is_complex or target.is_complex or not sizes or array.element_strides[-1] != 1:
+        raise NotImplementedError(
+            f"a view of an array in the other byte order, {array.dtype.newbyteorder()}, as {dtype} is not implemented. Fix: "
+            f".astype({str(array.dtype)!r}), and a view of that"
+        )
+    given = _view_of_another_width if source.byte_size != target.byte_size else None
+    shape = sizes if given is None else given(array, source, target).shape
+
+    def read(trace, base):
+        return _joined(_turned(_divided(base, 1)), target, shape)
+
+    def write(trace, base, value):
+        pieces = _divided(value, 1)
+        return _joined(_turned(hlo.reshape(pieces, (*sizes, source.byte_size))), source, sizes)
+
+    return TracedArray.view_of(array, shape, read, write, None, target, swaps_bytes=True)
+
+
+def _turned(pieces):
+    """The bytes of each element, which are the last dimension, in the other order."""
+    return hlo.reverse(pieces, dimensions=(len(pieces.shape.dimensions) - 1,))
 
 
 def _view_of_another_width(array, source, target):
@@ -242,9 +272,10 @@ def setflags(self, write=None, align=None, uic=None):
 def byteswap(self, inplace=False):
     """The bytes of each element, of both parts of complex ones, in the other order."""
     width = self.itemsize // 2 if self.element_type.is_complex else self.itemsize
-    given = FUNCTIONS[np.copy](self, "C")
+    given = self.astype(self.dtype, order="C")  # whose bytes lie as this machine has them
     swapped = given if width == 1 else given.view(np.uint8).reshape(*self.shape[:-1], -1, width)[..., ::-1]
     found = swapped if width == 1 else swapped.reshape(*self.shape[:-1], -1).view(self.dtype)
+    found.root_storage.has_other_order = self.has_other_order
     if not inplace:
         return found
     self[...] = found

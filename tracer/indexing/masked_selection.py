@@ -48,12 +48,13 @@ class MaskedSelection(DynamicArray):
     ((np.float64(30.0), array([10., 30.])), array([10.,  2., 30.]))
     """
 
-    __slots__ = ("whole", "mask", "_trace", "_stored")
+    __slots__ = ("whole", "mask", "has_other_order", "_trace", "_stored")
 
     def __init__(self, whole: TracedArray, mask: TracedArray) -> None:
         bounds = (mask.size, *whole.shape[mask.ndim :])
         super().__init__(None, hlo.Shape(whole.element_type, bounds, dynamic_dimensions=(True,) + (False,) * (len(bounds) - 1)))
         self.whole: TracedArray | None = whole
+        self.has_other_order = whole.has_other_order
         self.mask, self._trace = mask, current_trace()
         self._stored: Storage | None = None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from .entries import put_entries
+from .entries import exchange_elements, put_entries
 from .paths import MISSING, Objects, Path
 
 
@@ -23,6 +23,8 @@ def take_effect(how: str, path: Path, objects: Objects, value: Any) -> None:
             put_entries(holder, value)
         elif isinstance(holder, list):
             holder[:] = value
+        elif isinstance(holder, set):
+            exchange_elements(holder, value)
         elif isinstance(holder, deque):
             holder.clear()
             holder.extend(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -182,8 +182,7 @@ def put_entries(holder: Any, value: Any) -> None:
         holder[len(value) :] = value[len(holder) :]
         return
     if isinstance(holder, set):
-        holder.difference_update(holder - value)
-        holder.update(value - holder)
+        exchange_elements(holder, value)
         return
     pending = iter(value)
     following = next(pending, MISSING)
@@ -197,6 +196,14 @@ def put_entries(holder: Any, value: Any) -> None:
     while following is not MISSING:
         holder[following] = value[following]
         following = next(pending, MISSING)
+
+
+def exchange_elements(holder: set[Any], value: Iterable[Any]) -> None:
+    """Give a set other elements; those that stay are left at their places, which decide on its order."""
+    elements = list(value)
+    for lost in holder.difference(elements):
+        holder.discard(lost)
+    holder.update(elements)
 
 
 def _is_same(one: Any, other: Any) -> bool:

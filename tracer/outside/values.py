@@ -10,6 +10,7 @@ import ipaddress
 import re
 import types
 import uuid
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -59,6 +60,11 @@ def are_equal(one: Any, other: Any) -> bool:
     if isinstance(one, (tuple, frozenset)):  # a frozenset in the order in which it is gone over
         return len(one) == len(other) and all(map(are_equal, one, other))
     return bool(one == other) and (not is_library_value(one) or repr(one) == repr(other))
+
+
+def print_options(options: Mapping[str, Any] | None = None) -> str:
+    """What decides in this thread about the texts of NumPy's arrays."""
+    return repr(sorted((np.get_printoptions() if options is None else options).items()))
 
 
 def decimal_context() -> str:

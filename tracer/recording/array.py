@@ -20,6 +20,7 @@ from .current_trace import current_trace
 from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
 from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, SEQUENCES, call_ufunc_method, not_implemented
 from .known_values import known_value
+from .object_operands import equals_no_number, reflected, require_left
 from .operators import Operators, simple_power
 from .promotion import plain
 from .several_types import is_of_several_types, with_types
@@ -32,14 +33,16 @@ class View:
     """How a view reads its value from its base's, and how the base's value changes when the view is written.
 
     ``read(trace, base)`` and ``write(trace, base, value)`` map instructions to an instruction; ``write`` is None for
-    views that NumPy makes read-only. They know the base in the ``base_shape`` that it had when the view was made.
+    views that NumPy makes read-only. They know the base in the ``base_shape`` that it had when the view was made. One that
+    ``swaps_bytes`` reads an array of the other byte order in this machine's.
     """
 
-    __slots__ = ("base", "base_shape", "read", "write", "seen", "value")
+    __slots__ = ("base", "base_shape", "read", "write", "seen", "value", "swaps_bytes")
 
-    def __init__(self, base: TracedArray, read: Callable, write: Callable | None) -> None:
+    def __init__(self, base: TracedArray, read: Callable, write: Callable | None, swaps_bytes: bool = False) -> None:
         self.base, self.read, self.write = base, read, write
         self.base_shape = None if base.is_dynamic else base.shape
+        self.swaps_bytes = swaps_bytes
         self.seen: Instruction | None = None
         self.value: Instruction | None = None
 
@@ -106,6 +109,7 @@ class TracedArray(ArrayMethods, Operators):
         write: Callable | None,
         strides: tuple[int, ...] | None = None,
         element_type: hlo.ElementType | None = None,
+        swaps_bytes: bool = False,
     ) -> TracedArray:
         """A view; ``strides`` are counted in elements, None for those of row-major order.
 
@@ -116,7 +120,7 @@ class TracedArray(ArrayMethods, Operators):
             trace = require_trace(base)
             return cls.from_instruction(trace, read(trace, base.instruction(trace)), base.weak_type and not shape)
         array = cls(None, shape_, is_scalar=False)
-        array._view, array.unusual_strides = View(base, read, write), strides
+        array._view, array.unusual_strides = View(base, read, write, swaps_bytes), strides
         return array
 
     # --- the value ---
@@ -143,6 +147,14 @@ class TracedArray(ArrayMethods, Operators):
         while array._view is not None:
             array = array._view.base
         return array.storage
+
+    @property
+    def has_other_order(self) -> bool:
+        """Whether the elements lie in the byte order that is not this machine's (`byte_order`)."""
+        array = self
+        while array._view is not None and not array._view.swaps_bytes:
+            array = array._view.base
+        return array._view is None and type(array) is TracedArray and not self.is_scalar and array.storage.has_other_order
 
     def instruction(self, trace: Trace) -> Instruction:
         """The current value as an instruction of the trace.
@@ -383,14 +395,14 @@ class TracedArray(ArrayMethods, Operators):
     # --- operators ---
 
     def __eq__(self, other: Any) -> Any:
-        return super().__eq__(other) if self._may_equal(other) else self._compared_with_nothing(False)
+        return self._compared_with_nothing(False) if self._equals_no_element(other) else super().__eq__(other)
 
     def __ne__(self, other: Any) -> Any:
-        return super().__ne__(other) if self._may_equal(other) else self._compared_with_nothing(True)
+        return self._compared_with_nothing(True) if self._equals_no_element(other) else super().__ne__(other)
 
-    def _may_equal(self, other: Any) -> bool:
+    def _equals_no_element(self, other: Any) -> bool:
         """NumPy compares the elements of arrays with objects that no number is equal to, too."""
-        return self.is_scalar or not (other is None or isinstance(other, (str, bytes)))
+        return not self.is_scalar and not self.takes(other) and equals_no_number(other)
 
     def _compared_with_nothing(self, value: bool) -> Any:
         trace = require_trace(self)
@@ -405,6 +417,13 @@ class TracedArray(ArrayMethods, Operators):
         """Whether an operator takes this operand; others may know what to do with arrays."""
         is_operand = isinstance(operand, _OPERANDS) or type(operand) in SEQUENCES
         return is_operand and not getattr(type(operand), "is_dynamic", False)
+
+    def leave(self, ufunc: np.ufunc, operand: Any, in_place: bool = False) -> Any:
+        if not self.is_scalar:
+            require_left(ufunc, operand, in_place)
+        elif not self.weak_type and (method := reflected(ufunc, operand)) is not None:
+            return method(operand, self.item())
+        return NotImplemented
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
         found = self._operate(ufunc, operands)

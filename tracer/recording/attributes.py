@@ -37,3 +37,13 @@ def has_attributes_alone(kind: type) -> bool:
 
 
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: written in Python
+
+
+def class_of(kind: type) -> type:
+    """The user's own class, of one that may be a subclass that follows special methods (capture/outside/objects.py)."""
+    return kind.__dict__.get("followed_class", kind)
+
+
+def is_generated(method: Any) -> bool:
+    """Whether `dataclass` has written a method."""
+    return type(method) is types.FunctionType and method.__code__.co_filename == "<string>"

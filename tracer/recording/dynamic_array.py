@@ -204,6 +204,9 @@ class DynamicArray(TracedArray):
     def __round__(self, digits: int | None = None) -> Any:
         return dynamic_implementation(np.round)(self, digits or 0)
 
+    def _compared_with_nothing(self, value: bool) -> Any:
+        return np.logical_or(self, True) if value else np.logical_and(self, False)
+
     def takes(self, operand: Any) -> bool:
         return isinstance(operand, TracedArray) or super().takes(operand)
 

@@ -12,14 +12,14 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
     """The operator, its reflected and its in-place form."""
 
     def operate(self: Operators, other: Any) -> Any:
-        return self.operate(ufunc, (self, other)) if self.takes(other) else NotImplemented
+        return self.operate(ufunc, (self, other)) if self.takes(other) else self.leave(ufunc, other)
 
     def operate_reflected(self: Operators, other: Any) -> Any:
         return self.operate(ufunc, (other, self)) if self.takes(other) else NotImplemented
 
     def operate_in_place(self: Operators, other: Any) -> Any:
         takes = self.takes(other) or getattr(type(other), "is_dynamic", False)
-        return self.operate_in_place(ufunc, other) if takes else NotImplemented
+        return self.operate_in_place(ufunc, other) if takes else self.leave(ufunc, other, in_place=True)
 
     return operate, operate_reflected, operate_in_place
 
@@ -36,6 +36,10 @@ class Operators:
 
     def takes(self, operand: Any) -> bool:
         raise NotImplementedError
+
+    def leave(self, ufunc: np.ufunc, operand: Any, in_place: bool = False) -> Any:
+        """What is returned where an operand is not taken, so that its own method is asked."""
+        return NotImplemented
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
         raise NotImplementedError

@@ -50,7 +50,7 @@ class Program:
         self.cached_calls: dict[tuple, tuple] = {}  # for capture/calls/cached_functions.py
         self.concretizations: list[ConcretizationError] = []  # NumPy replaces some of them by errors of its own
         self.known_values: dict[hlo.Instruction, Any] = {}  # for recording/known_values.py
-        self.sets_with_gaps: dict[int, set] = {}  # out of which elements that are known have been taken, by id
+        self.changes_of_sets: dict[int, tuple[set, set[str]]] = {}  # by which methods known elements were put there or taken
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where
         self.surroundings: Any = None  # what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py
@@ -68,6 +68,12 @@ class Program:
         self.puts_lists_into_dicts = False
         self.list_makers: dict[int, Any] = {}  # the instructions of users that have made lists, by the ids of these
         self.makers_of_copies: set[Any] = set()  # those of lists of which there are copies
+        self.set_makers: dict[int, Any] = {}  # the same of sets
+        self.makers_of_copied_sets: set[Any] = set()
+        self.sets_shown: dict[
+            int, tuple[Any, Any]
+        ] = {}  # by id, sets that show what others hold, with how many elements that are
+        self.set_maker: Any = None  # for capture/keys/set_makers.py
         self.dict_makers: dict[int, Any] = {}  # the same of dicts, where these are noted
         self.makers_of_copied_dicts: set[Any] = set()
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several

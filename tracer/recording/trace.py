@@ -33,14 +33,14 @@ class Storage:
 
     ``instruction`` is the value as ``trace``, to which it belongs, sees it; traces inside that one read and write it through
     `Trace.read` and `Trace.write`. ``origin`` names it for messages, where it has a name: ``argument x['w']``. Others than the
-    traced function see what becomes of one that ``is_from_outside``.
+    traced function see what becomes of one that ``is_from_outside``. ``has_other_order``: see `byte_order`.
     """
 
-    __slots__ = ("trace", "instruction", "origin", "bases", "copies", "apart", "rounds", "is_from_outside")
+    __slots__ = ("trace", "instruction", "origin", "bases", "copies", "apart", "rounds", "is_from_outside", "has_other_order")
 
     def __init__(self, trace: Trace, instruction: hlo.Instruction, origin: str = "") -> None:
         self.trace, self.instruction, self.origin = trace, instruction, origin
-        self.is_from_outside = False
+        self.is_from_outside = self.has_other_order = False
         # Those that this one may be, those that may be this one, and those that it cannot be (recording/aliases.py).
         self.bases: frozenset[Storage] | None = None
         self.copies: frozenset[Storage] | None = None
@@ -263,6 +263,7 @@ class Trace:
         shape, convert = array_form(array, "an array that the traced function uses")
         storage = Storage(root, root.builder.parameter(shape, "captured"), "a captured array")
         storage.is_from_outside = True
+        storage.has_other_order = not array.dtype.isnative
         made = program.captures[id(array)] = Capture(array, storage, convert)
         return made
 

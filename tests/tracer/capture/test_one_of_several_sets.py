@@ -33,3 +33,31 @@ def test_operators():
 def test_going_over_one_is_refused():
     with pytest.raises(TracerError, match="one of several dicts or sets"):
         jit(lambda edges, i: [v for v in neighbours(edges)[i]])(EDGES, 1)
+
+
+def added_twice_under_two_conditions(i, x):
+    first, second = set(), set()
+    for _ in range(2):
+        if i > 0:
+            if i == 1:
+                first.add(x)
+            else:
+                second.add(x)
+    return len(first), len(second), sorted(first), x in second
+
+
+def added_to_one_of_three(edges):
+    around = [set() for _ in range(4)]
+    for a, b in edges:
+        around[a].add(b)
+        around[b].add(a)
+    return [len(one) for one in around], [sorted(one) for one in around]
+
+
+def test_what_is_there_already_is_not_added_again():
+    jitted = jit(added_twice_under_two_conditions)
+    for i, x in ((1, 5), (0, 5), (2, 5)):
+        assert jitted(i, x) == added_twice_under_two_conditions(i, x)
+    jitted = jit(added_to_one_of_three)
+    for edges in ([(1, 2), (2, 3), (1, 2)], [(1, 2), (2, 1), (2, 1)], [(0, 3), (3, 3), (3, 0)]):
+        assert jitted(edges) == added_to_one_of_three(edges)

@@ -16,6 +16,7 @@ from .... import hlo
 from ...control_flow.bodies import ValueType
 from ...recording.aliases import link
 from ...recording.array import TracedArray, as_index, require_trace
+from ...recording.attributes import class_of
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
@@ -24,11 +25,12 @@ from ..choices import Choice, Maybe
 from ..coded_arrays import CodedArray
 from ..conversions import bool_, is_open
 from ..distribution import each, truth_of
-from ..entries import has_open_keys, is_open_set
+from ..entries import elements_in, has_open_keys, is_open_set
 from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
 from ..library import iterators
+from ..library.listed_sets import ListedSet
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, sorted_list, total, truths
@@ -52,12 +54,15 @@ from ..loops.iteration import (
     is_of_open_length,
     items_for_python,
     rows_of,
+    unlisted,
 )
 from ..loops.stacked_rows import row_of as row_of_array
 from ..loops.stacked_rows import slice_of, whole_array
 from ..outside.containers import OutsideList
-from ..outside.objects import class_of
+from ..outside.kinds import OUTSIDE_CONTAINERS
+from ..outside.sets import OutsideSet
 from ..outside.streams import OutsideIterator
+from ..outside.surroundings import current_surroundings
 from ..special_methods import is_compared_by_program, special_method
 from ..structured_arrays import StructuredArray
 from ..structured_arrays import type_of as structured_type
@@ -222,6 +227,7 @@ def _itself(value: Any) -> Any:
 
 def _elements(args: tuple, any_order: bool = False) -> list[Any]:
     """What is gone over; of a set, where the order matters unless it may be any, that is known."""
+    args = tuple(map(unlisted, args))
     if len(args) == 1 and has_open_keys(args[0]):
         return (DictView(args[0], KEYS) if isinstance(args[0], dict) else view_of_set(args[0], any_order)).listed()
     if len(args) == 1 and type(args[0]) is DictView:
@@ -232,6 +238,8 @@ def _elements(args: tuple, any_order: bool = False) -> list[Any]:
         return items_of(args[0])
     if len(args) == 1 and (is_of_open_length(args[0]) or is_made_text(args[0])):
         return mapped(_itself, rows_of(args[0]))
+    if len(args) == 1 and any_order and isinstance(args[0], (set, frozenset)):
+        return list(elements_in(args[0]))
     return list(args[0]) if len(args) == 1 else list(args)
 
 
@@ -312,6 +320,7 @@ def sum_(iterable: Any, /, start: Any = 0) -> Any:
         return np.sum(iterable, axis=0, dtype=(0 + np.zeros((), iterable.dtype)).dtype)
     if isinstance(iterable, Generated) and iterable.is_captured():
         return folded(iterable, start, lambda one, other: one + other)
+    iterable = unlisted(iterable)
     if is_open_set(iterable):
         numbers = view_of_set(iterable, any_order=True).listed()
         is_exact = all(kind is not None and not kind.shape.element_type.is_float for kind in type_of_items(numbers).numbers)
@@ -463,7 +472,7 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return _same_or_each(lambda one: isinstance_(one, kinds), value)
     if type(value) is Maybe:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
-    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray)):
+    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
 
@@ -480,6 +489,10 @@ def type_(*args: Any) -> Any:
         return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
+    if not others and isinstance(value, ListedSet):
+        return set
+    if not others and isinstance(value, (*OUTSIDE_CONTAINERS, OutsideSet)):
+        return type(current_surroundings().user_container(value))
     if others or not isinstance(value, TracedArray):
         return class_of(type(*args))
     return value.run_time_type

@@ -159,7 +159,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return each_within(lambda given: call(function, *given, **kwargs), args)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
             require_own(holder)
-            places.note_gap(holder, function.__name__)
+            places.note_change_of_set(holder, function.__name__)
             made_iterators.require_made_here(*args if function.__name__ not in _KEEPING else ())
         if isinstance(holder, list) and function.__name__ in LIST_METHODS and is_open_call(function, holder, args):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)

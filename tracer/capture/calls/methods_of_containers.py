@@ -10,7 +10,8 @@ from ...recording.operands import has_traced
 from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
-from ..loops.iteration import TracedRange, is_captured, is_of_open_length
+from ..loops.iteration import TracedRange, is_captured, is_of_open_length, unlisted
+from ..outside.sets import OutsideSet
 from ..special_methods import is_compared_by_program
 from ..texts.deferred import Deferred, is_made_text
 
@@ -39,7 +40,7 @@ _OF_ONE_KEY = {"get", "setdefault", "pop", "add", "discard", "remove"}
 
 def is_keyed_call(method: Any, holder: Any, args: tuple) -> bool:
     """Whether a method of a dict or a set meets keys that the program computes."""
-    if has_open_keys(holder):
+    if has_open_keys(holder) or method.__name__ == "pop" and isinstance(holder, OutsideSet):
         return True
     if method.__name__ in _OF_ONE_KEY:
         return holds_unknown(args[0]) if args else False
@@ -55,7 +56,7 @@ def may_give_keys(value: Any) -> bool:
     """Whether what is gone over may give keys, or pairs with keys, that the program computes."""
     if isinstance(value, (list, tuple)) and not is_open_list(value):
         return any(map(holds_unknown, value))
-    return is_captured(value)
+    return is_captured(unlisted(value))
 
 
 def holds_open_list(value: Any) -> bool:

@@ -96,7 +96,9 @@ def traced_constant(found: Any, others: Sequence[np.ndarray] = ()) -> Any:
         return found
     if any(np.may_share_memory(found, other) for other in others):
         return found
-    return TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False)
+    made = TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False)
+    made.storage.has_other_order = not found.dtype.isnative
+    return made
 
 
 # Those of NumPy's functions that look for traced arrays in a list, too. (np.block looks into lists of lists.)

@@ -53,10 +53,12 @@ from .lookup import (
     value_at,
     without_row,
 )
+from .set_makers import made_by
 from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries_of
 
 Instruction = hlo.Instruction
 _NONE = object()
+_FACTORY = "what defaultdict calls"
 
 
 def change(holder: Any, contents: dict[Any, Any]) -> None:
@@ -99,7 +101,9 @@ def item(holder: dict, key: Any) -> Any:
         return get(holder, key, 0)
     factory = getattr(holder, "default_factory", None)
     if factory is not None:
-        return set_default(holder, key, call(factory))
+        with made_by(_FACTORY):
+            made = call(factory)
+        return set_default(holder, key, made)
     value, is_there = _looked_up(holder, key)
     if is_there is None:
         raise _missing(key)

@@ -166,7 +166,7 @@ def _with_room(run: Run) -> Run:
 def _type_with(entries: Sequence[Any], key: Any, value: Any) -> ElementType:
     """The type of the entries with one more. Raises for what can be no key among them."""
     require_hashable(key)
-    _require_ordinary(key)
+    require_ordinary(key)
     kind = type_of_items([*entries, (key, value)])
     if entries:
         _require_one_kind(type_of_items(entries), kind, key)
@@ -231,11 +231,11 @@ def _require_one_kind(had: ElementType, kind: ElementType, key: Any) -> None:
             )
 
 
-def _require_ordinary(key: Any) -> None:
+def require_ordinary(key: Any) -> None:
     """NaN is equal to no key, but may be one."""
     if isinstance(key, tuple):
         for part in key:
-            _require_ordinary(part)
+            require_ordinary(part)
     if isinstance(key, TracedArray) and (key.element_type.is_float or key.element_type.is_complex):
         trace = require_trace()
         number = key.instruction(trace)

@@ -13,11 +13,23 @@ from ...recording.array import TracedArray, require_trace
 from .. import places
 from ..calls.meanings import SET_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
-from ..entries import INSERTED, OPEN, UNORDERED, common_mark, contents_of, elements_of_set, has_open_keys, is_open_set, mark_of
+from ..entries import (
+    INSERTED,
+    OPEN,
+    UNORDERED,
+    common_mark,
+    contents_of,
+    elements_of_set,
+    has_open_keys,
+    is_open_set,
+    mark_of,
+    type_of_set,
+)
 from ..lists.mapping import mapped
 from ..lists.runs import instruction_of, length_of, settled
 from ..lists.text_ranks import in_groups
 from ..loops.unrolling import for_
+from ..outside.sets import OutsideSet
 from ..places import NO_NAMES
 from ..texts.deferred import concrete, is_made_text
 from .dicts import change, contains_key, raise_where
@@ -27,6 +39,11 @@ from .views import KEYS, DictRows, DictView, as_they_are, entries_of
 
 # Fewer texts are put into a set one by one.
 _MANY_TEXTS = 8
+
+
+def of_entries(entries: list[Any], mark: Any) -> set[Any]:
+    """A new set of these entries."""
+    return _of(set, entries, mark)
 
 
 def _of(kind: type, entries: list[Any], mark: Any = UNORDERED) -> Any:
@@ -47,11 +64,6 @@ def set_of(elements: Iterable[Any], kind: type = set) -> Any:
     places.note_made(made)
     update(made, elements)
     return made if kind is set else _of(kind, entries_of(made), mark_of(contents_of(made)))
-
-
-@implements(set)
-def set_(iterable: Any = (), /) -> set[Any]:
-    return set_of(iterable)
 
 
 @implements(frozenset)
@@ -92,7 +104,8 @@ def add(holder: set, value: Any) -> None:
 def _is_new(holder: set) -> bool:
     """Whether nothing has been taken out of a set that the function has made."""
     program = require_trace().program
-    return id(holder) in program.made_objects and id(holder) not in program.sets_with_gaps
+    changes = program.changes_of_sets.get(id(holder), (holder, set()))[1]
+    return id(holder) in program.made_objects and changes <= {"add", "update", places.PUT_BACK}
 
 
 @_method("remove")
@@ -123,6 +136,11 @@ def _keep(holder: set, entries: list[Any]) -> None:
 @_method("pop")
 def pop(holder: set) -> Any:
     """The first one in the order that Python has, where that is known."""
+    if isinstance(holder, OutsideSet):
+        if not is_open_set(holder):
+            places.note(places.Contents(holder))
+            return holder.popped()
+        holder.require_first_is_popped()
     view = view_of_set(holder)
     if isinstance(view, SetView):
         change(holder, {OPEN: view.in_order})
@@ -144,7 +162,7 @@ def clear(holder: set) -> None:
 
 @_method("copy")
 def copy(holder: Any) -> Any:
-    return _of(type(holder), entries_of(holder))  # in a table of another size
+    return _of(type_of_set(holder), entries_of(holder))  # in a table of another size
 
 
 @_method("update")
@@ -157,14 +175,14 @@ def update(holder: set, *others: Any) -> None:
 
 def _filtered(holder: Any, test: Callable[[Any], Any]) -> Any:
     """A new set of the elements for which the test holds."""
-    return _of(type(holder), mapped(lambda value: (value, None), DictRows(holder, KEYS), test))
+    return _of(type_of_set(holder), mapped(lambda value: (value, None), DictRows(holder, KEYS), test))
 
 
 @_method("union")
 def union(holder: Any, *others: Any) -> Any:
     made = _of(set, entries_of(holder))
     update(made, *others)
-    return made if type(holder) is set else _of(type(holder), entries_of(made))
+    return made if type_of_set(holder) is set else _of(type_of_set(holder), entries_of(made))
 
 
 @_method("intersection")

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from .... import hlo
+from ...recording.array import require_trace
 from ..entries import contents_of, opened
 from ..lists.access import fail_where, item_at
 from ..lists.comparisons import holds
@@ -38,6 +39,8 @@ class DictRows(Rows):
     def __init__(self, holder: Any, part: int | None) -> None:
         self.holder, self.part = holder, part
         self.length = length_of(entries_of(holder))
+        self.count_shown = require_trace().program.sets_shown.get(id(holder), (holder, None))[1]
+        self.length_shown = None if self.count_shown is None else self.count_shown()
 
     def element(self, position: Any) -> Any:
         entries = entries_of(self.holder)
@@ -46,9 +49,15 @@ class DictRows(Rows):
         return entry if self.part is None else entry[self.part]
 
     def require_same_length(self, now: Any) -> None:
-        if now is self.length or type(now) is int and type(self.length) is int and now == self.length:
+        """To be called before an element is taken."""
+        if self.count_shown is not None:
+            self._require_same(self.count_shown(), self.length_shown)
+        self._require_same(now, self.length)
+
+    def _require_same(self, now: Any, before: Any) -> None:
+        if now is before or type(now) is int and type(before) is int and now == before:
             return
-        numbers = [instruction_of(length) for length in (now, self.length)]
+        numbers = [instruction_of(length) for length in (now, before)]
         if numbers[0] is not numbers[1]:
             kind = "dictionary" if isinstance(self.holder, dict) else "Set"
             fail_where(hlo.ne(*numbers), RuntimeError(f"{kind} changed size during iteration"))

@@ -52,8 +52,8 @@ def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[
     return found
 
 
-def note_list(value: list) -> None:
-    """To be called with a list that the function has just made."""
+def note_list(value: list, maker: Any = None) -> None:
+    """To be called with a list that the function has just made, by the user's instruction or another ``maker``."""
     trace = current_trace()
     places.note_made_in(trace, value)
     if trace is None or type(value) is not list:
@@ -61,7 +61,7 @@ def note_list(value: list) -> None:
     if Row in map(type, value):  # what is made of other lists holds what these hold now
         value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]
     program = trace.program
-    program.list_makers[id(value)] = maker = user_instruction()
+    program.list_makers[id(value)] = maker = maker or user_instruction()
     makers = rows_made(program)
     needs = makers.get(maker) if makers else None
     if needs is None or needs.is_refused:

@@ -11,7 +11,7 @@ from ...recording.errors import TracerError
 from ...recording.operands import has_traced
 from ...recording.trace import Trace
 from ..contents import dict_like, list_like
-from ..entries import common_mark, contents_of, elements_of_set, has_open_keys, is_open_dict, mark_of, opened
+from ..entries import common_mark, contents_of, elements_of_set, has_open_keys, mark_of, opened, type_of_set
 from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one, with_texts
@@ -95,16 +95,16 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
     if isinstance(first, tuple) and len(first) == len(second):
         pairs = [aligned(traces, one, other, reopened) for one, other in zip(first, second)]
         return list_like(first, [one for one, _ in pairs]), list_like(second, [other for _, other in pairs])
-    if kind in (set, frozenset) and (has_open_keys(first) or has_open_keys(second) or first != second):
+    if isinstance(first, (set, frozenset)) and (has_open_keys(first) or has_open_keys(second) or first != second):
         sides = _aligned_dicts(traces, contents_of(first), contents_of(second), reopened)
-        return tuple(kind(elements_of_set(side)) for side in sides)
+        return tuple(type_of_set(first)(elements_of_set(side)) for side in sides)
     if not isinstance(first, dict):
         return first, second
     if keys_in(first) and keys_in(second):
         put_into_one_table((), [row_behind(first).table, row_behind(second).table])
         return first, second
     has_same_keys = list(dict.keys(first)) == list(dict.keys(second))
-    if is_open_dict(first) or is_open_dict(second) or is_changed and not has_same_keys:
+    if mark_of(first) is not None or mark_of(second) is not None or is_changed and not has_same_keys:
         sides = _aligned_dicts(traces, first, second, reopened)
         return tuple(dict_like(first, side) for side in sides)
     pairs = [aligned(traces, first[key], second[key], reopened) for key in first] if has_same_keys else []
@@ -317,7 +317,7 @@ def carried_as(value: Any, state: ListState | ContainerState | None) -> Any:
             return list_like(value, value)
         return list_like(value, [fitted(value, state.form, state.kind)])
     if isinstance(value, (set, frozenset)):
-        return type(value)(elements_of_set(carried_as(contents_of(value), state)))
+        return type_of_set(value)(elements_of_set(carried_as(contents_of(value), state)))
     if isinstance(value, dict):
         if state.mark is not None:
             value = dict_like(value, {key: with_texts(in_one(entries)) for key, entries in opened(value, state.mark).items()})

@@ -288,6 +288,8 @@ def maker_of(value: Any) -> Callable[[list], Any]:
     """What makes a dict or a set as this one of a list of its entries."""
     if isinstance(value, defaultdict):
         return partial(defaultdict, value.default_factory)
+    if isinstance(value, set):
+        return partial(from_entries, set)
     return dict if type(value) is dict else partial(from_entries, type(value))
 
 

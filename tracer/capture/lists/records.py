@@ -18,6 +18,7 @@ from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .. import places
 from ..choices import Maybe
 from ..copies import note_copies
+from ..library.listed_sets import ListedSet
 from ..texts.leaves import try_text_leaves
 from . import tables
 from .elements import joined_type, joined_types
@@ -129,6 +130,9 @@ def _class_of(kind: type, names: tuple[str, ...]) -> type:
 def _finished(record: type, held: list[Any]) -> Any:
     """The object whose attributes the list holds; all that have been one have one list, which holds it from now on."""
     if type(held[0]) is tuple:
+        if issubclass(record, ListedSet):
+            held[0] = set(held[0][1])  # one after the other, as the order of a set depends on that
+            return held[0]
         made = object.__new__(record.followed_class)
         for name, value in zip(record.names_of_record, held[0][1:]):
             object.__setattr__(made, name, value)

@@ -241,6 +241,11 @@ def records_made(program: Program) -> dict[Any, Needs]:
     return program.guessed_bounds.get(_RECORDS_MADE, {})
 
 
+def make_records(program: Program, kind: type) -> None:
+    """Let all objects of a class be records, from the next recording on."""
+    program.guessed_bounds.setdefault(_RECORDS_MADE, {}).setdefault((kind.__module__, kind.__qualname__), Needs())
+
+
 def want_records(program: Program, kind: type) -> None:
     """Objects of a class are changed that are copies. If the function cannot be recorded otherwise they become records."""
     wanted = program.guessed_bounds.setdefault(_RECORDS_WANTED, set())

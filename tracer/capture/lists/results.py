@@ -13,6 +13,7 @@ import numpy as np
 
 from ...recording import pytree
 from ...recording.array import TracedArray
+from ...recording.byte_order import in_other_order
 from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import is_open_dict
@@ -104,6 +105,8 @@ def _as_result(leaf: Any) -> Any:
         return Behind(list(map(_as_result, leaf.firsts)), with_results(leaf.value), leaf.last_of)
     if isinstance(leaf, TracedArray) and leaf.exact is not None:
         return leaf.exact
+    if isinstance(leaf, TracedArray) and leaf.has_other_order and not (leaf.base is None and leaf.storage.is_from_outside):
+        return ContainerResult([leaf], Making(_first_in_other_order, (None,)))
     if type(leaf) is WrittenText:
         return as_result(leaf)
     if type(leaf) is Parts:
@@ -162,6 +165,10 @@ def _array_of_objects(shape: tuple[int, ...], elements: list[Any]) -> np.ndarray
 
 def _is_long_array(value: Any) -> bool:
     return type(value) is list and len(value) >= _LONG and whole_lists(value) is not None
+
+
+def _first_in_other_order(made: list[Any]) -> Any:
+    return in_other_order(made[0])
 
 
 def only(made: list[Any]) -> Any:

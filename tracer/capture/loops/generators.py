@@ -15,7 +15,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import TracerError
 from .. import made_iterators, places
 from ..calls.dispatch import call
-from .iteration import Lazy
+from .iteration import Lazy, unlisted
 
 Take = Callable[[Any], Any]
 
@@ -115,7 +115,7 @@ class TracedGenerator(Lazy):
 def begun(iterable: Any) -> Any:
     """What goes over an object of the user's class, as its ``__iter__`` says; anything else as it is."""
     made_iterators.require_made_here(iterable)
-    iterable = made_iterators.taken(iterable)
+    iterable = unlisted(made_iterators.taken(iterable))
     method = getattr(type(iterable), "__iter__", None)
     if type(method) is not types.FunctionType or isinstance(iterable, Lazy):
         return iterable

@@ -381,13 +381,21 @@ class Indices(Once):
 
 
 # What gives the rows of dicts and sets whose keys the program computes.
+# Classes whose objects stand for sets, with what gives such a set (`keys.listed`).
+LISTED_AS_SETS: list[tuple[type, Callable[[Any], Any]]] = []
 ROWS_OF_KEYS: list[Callable[[Any], Rows]] = []
 # And those of texts that the program makes, by their classes.
 ROWS_OF_TEXTS: dict[type, Callable[[Any], Rows]] = {}
 
 
+def unlisted(value: Any) -> Any:
+    """The set for which an object stands; anything else as it is."""
+    return next((as_set(value) for kind, as_set in LISTED_AS_SETS if isinstance(value, kind)), value)
+
+
 def rows_of(iterable: Any) -> Rows | None:
     """What a loop over this goes over position by position, None where it has to ask for one element after the other."""
+    iterable = unlisted(iterable)
     if isinstance(iterable, Rows):
         return None if iterable.is_begun else iterable
     if isinstance(iterable, Lazy):

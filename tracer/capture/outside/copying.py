@@ -13,7 +13,7 @@ from typing import Any
 
 from ...outside.ownership import belongs_to_the_user
 from ...recording import pytree
-from ...recording.attributes import attributes_of, slots_of
+from ...recording.attributes import attributes_of, class_of, slots_of
 from ...recording.errors import TracerError
 from .. import places
 from ..attributes import getattr_, hasattr_
@@ -28,7 +28,6 @@ from ..lists.records import keep
 from ..lists.references import keys_in
 from ..lists.runs import is_open_list, settled
 from .kinds import OUTSIDE_CONTAINERS
-from .objects import class_of
 from .surroundings import Surroundings, current_surroundings
 
 # Where a class has one of these of its own, it decides itself what a copy is.

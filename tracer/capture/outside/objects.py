@@ -19,6 +19,7 @@ import numpy as np
 from ...outside.ownership import belongs_to_the_user, is_of_the_user
 from ...recording import pytree
 from ...recording.array import TracedArray
+from ...recording.attributes import is_generated
 from ...recording.errors import TracerError
 from ...recording.trace import Trace
 from ..attributes import getattr_
@@ -113,11 +114,6 @@ def _is_the_users(method: types.FunctionType) -> bool:
     return is_of_the_user(method.__code__.co_filename) and not is_generated(method) or method in MEANINGS
 
 
-def is_generated(method: Any) -> bool:
-    """Whether `dataclass` has written a method."""
-    return type(method) is types.FunctionType and method.__code__.co_filename == "<string>"
-
-
 def _can_be_shared(kind: type) -> bool:
     """Whether another object can have the attributes of one of this class."""
     return kind.__basicsize__ == _Plain.__basicsize__ and kind.__dictoffset__ != 0 and not kind.__itemsize__
@@ -197,11 +193,6 @@ def _original(value: Any) -> Any:
 
 def _is_same(self: Any, other: Any) -> bool:
     return _original(self) is _original(other)
-
-
-def class_of(kind: type) -> type:
-    """The user's own class, of one that may be such a subclass."""
-    return kind.__dict__.get("followed_class", kind)
 
 
 CALLED.append(_called)

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from .... import hlo
 from ...outside.entries import Entries, EntryForm, SameEntries, entries_key, form_of, rows_for
-from ...outside.guards import SameContents
 from ...outside.paths import Path
 from ...outside.policy import HiddenNeeded
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
-from ..entries import OPEN, contents_of, elements_of_set, is_open_set, opened
 from ..lists.elements import ElementType, element_type
 from ..lists.runs import Form, Run, type_of_items
 
@@ -74,24 +72,3 @@ def require_entries(surroundings: Surroundings, container: Any, path: Path) -> N
     key = entries_key(path)
     if form_of(container) is not None and not {key} & (surroundings.policy.hidden | surroundings.policy.known):
         raise HiddenNeeded({key})
-
-
-def outside_set(surroundings: Surroundings, value: set, path: Path) -> tuple[set, Callable[[], Iterator[Change]]]:
-    """What stands for a set from outside, and what tells what is to be done to it behind each call."""
-    entries = open_entries(surroundings, value, path)
-    if entries is None:
-        surroundings.guard(SameContents(path, value))
-    made = set(value) if entries is None else set(elements_of_set({OPEN: [entries.run]}))
-    before = made.copy()
-
-    def changes() -> Iterator[Change]:
-        if entries is not None:
-            ((_, items),) = opened(contents_of(made)).items()
-            yield from entries.change(path, items, made)
-        elif is_open_set(made):
-            require_entries(surroundings, value, path)
-            yield "contents", path, made
-        elif made != before:
-            yield "contents", path, list(made)
-
-    return made, changes

@@ -50,7 +50,7 @@ from .functions import FunctionsOutside
 from .kinds import OUTSIDE_CONTAINERS, container_for
 from .libraries import meet, meet_object
 from .namespaces import Namespace
-from .open_containers import outside_set
+from .sets import outside_set
 
 NUMBERS: dict[type, type[np.generic]] = {int: np.int64, float: np.float64, complex: np.complex128}
 _NO_OBJECTS = (types.ModuleType, types.FunctionType, dict, list, deque)
@@ -91,12 +91,18 @@ class Surroundings:
         self._attributes_read: dict[tuple[int, str], Any] = {}
         self._attributes_set: dict[tuple[int, str], Path] = {}
         self._containers: dict[int, tuple[Any, Any]] = {}
-        self._changes_of_sets: list[Callable[[], Iterable[tuple[str, Path, Any]]]] = []
         self.opened: set[tuple] = set()  # by `entries_key`: containers whose entries are columns
 
     def argument(self, name: str, value: Any) -> Any:
         """An argument that is not traced: one that is an object is looked into."""
-        return self.convert(self.objects[name], Argument(name)) if name in self.objects else value
+        if name in self.objects:
+            return self.convert(self.objects[name], Argument(name))
+        if type(value) is decimal.Decimal:
+            self._guard_decimal_context()
+        return value
+
+    def _guard_decimal_context(self) -> None:
+        self.guard(SameValue(Called(decimal_context), decimal_context()))
 
     # --- values ---
 
@@ -116,7 +122,7 @@ class Surroundings:
         if is_value(value):
             self.guard(SameValue(path, value))
             if kind is decimal.Decimal:
-                self.guard(SameValue(Called(decimal_context), decimal_context()))
+                self._guard_decimal_context()
         elif kind is types.FunctionType:
             self._function(value, path)
         elif kind is types.MethodType:
@@ -277,8 +283,7 @@ class Surroundings:
             self.guard(SameAs(path, self._holders[id(value)][1]))
             return known[1]
         if type(value) is set:
-            made, changes = outside_set(self, value, path)
-            self._changes_of_sets.append(changes)
+            made = outside_set(self, value, path)
         else:
             made = container_for(self, value, path)
             if made is None:
@@ -355,7 +360,7 @@ class Surroundings:
                     f"{guard.path.text} is changed while the function is traced, and would not be changed at each call. Change "
                     "it outside of the function, or let it be a list, a dict, or an object whose attributes are set"
                 )
-        found += [change for changes in self._changes_of_sets for change in changes()]
+        found += [change for _, made in self._containers.values() if isinstance(made, set) for change in made.effects()]
         self._check_numbers(found)
         return found
 

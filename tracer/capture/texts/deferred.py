@@ -13,6 +13,7 @@ from ....hlo.tracebacks import Place
 from ...calls.host_call import call_when_run
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.byte_order import in_other_order
 from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError, unraised
@@ -163,7 +164,8 @@ def _as_it_is_now(leaf: Any) -> Any:
     if not isinstance(leaf, TracedArray) or leaf.is_scalar:
         return leaf
     trace = require_trace(leaf)
-    return TracedArray.from_instruction(trace, leaf.recorded(trace), leaf.weak_type, is_scalar=False)
+    copy = TracedArray.from_instruction(trace, leaf.recorded(trace), leaf.weak_type, is_scalar=False)
+    return DeferredObject(in_other_order, copy) if leaf.has_other_order else copy
 
 
 def _with_open_arguments(value: Any) -> Any:

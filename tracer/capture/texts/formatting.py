@@ -6,9 +6,16 @@ import operator
 import re
 from typing import Any
 
+import numpy as np
+
 from .... import hlo
+from ...outside.guards import SameValue
+from ...outside.paths import Called
+from ...outside.values import print_options
 from ...recording.array import TracedArray
 from ..entries import require_order
+from ..lists.runs import is_open_list
+from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from .deferred import CONVERSIONS, Deferred, FString, concrete, is_open, is_text
 
@@ -19,6 +26,7 @@ _TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord(
 def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -> Any:
     """An object as the text that its class makes of it, and an exception as the text that it has; anything else as it is."""
     require_order(value)
+    _guard_options_for(value)
     has_specification = not isinstance(specification, str) or specification != ""
     if isinstance(value, BaseException) and conversion in (-1, ord("s")) and len(value.args) == 1:
         (only,), says = value.args, type(value).__str__
@@ -30,6 +38,20 @@ def told(value: Any, conversion: int = -1, specification: str | Deferred = "") -
         return method(specification)
     method = None if conversion == -1 and has_specification else special_method(value, *_TELLING.get(conversion, ()))
     return value if method is None else method()
+
+
+def _guard_options_for(value: Any) -> None:
+    """Arrays that are known become texts while the function is traced, as NumPy's options say."""
+    if _holds_known_array(value) and (surroundings := current_surroundings()) is not None:
+        options = print_options(surroundings.trace.program.print_options)
+        surroundings.guard(SameValue(Called(print_options), options))
+
+
+def _holds_known_array(value: Any) -> bool:
+    if type(value) in (list, tuple) and not is_open_list(value):
+        return any(map(_holds_known_array, value))
+    is_array = isinstance(value, TracedArray) and not value.is_scalar or isinstance(value, np.ndarray)
+    return is_array and not is_open(value)
 
 
 _SHOWN_BY_PYTHON = frozenset({int, float, complex, bool, str, type(None)})

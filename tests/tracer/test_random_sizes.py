@@ -1,0 +1,98 @@
+"""Random numbers of a size that is known at run time only are those that NumPy draws."""
+
+import numpy as np
+import pytest
+from phlox import jit
+
+METHODS = [
+    ("random", {}), ("random", {"dtype": np.float32}), ("normal", {}), ("normal", {"loc": 2.0, "scale": 3.0}),
+    ("standard_normal", {}), ("uniform", {"low": -1, "high": 5}), ("integers", {"low": 10}),
+    ("integers", {"low": 2, "high": 9}),
+    ("integers", {"low": 0, "high": 2**40}), ("exponential", {}), ("poisson", {"lam": 3.0}), ("gamma", {"shape": 2.0}),
+    ("binomial", {"n": 10, "p": 0.25}), ("beta", {"a": 2.0, "b": 3.0}), ("triangular", {"left": 0, "mode": 1, "right": 3}),
+]  # fmt: skip
+OF_RANDOM_STATE = [("random_sample", {}), ("normal", {}), ("uniform", {"low": 1.0, "high": 2.0}), ("randint", {"low": 10})]
+
+
+def drawn(rng, name, keywords):
+    def function(rng, x):
+        large = x[x > 1]
+        first = getattr(rng, name)(size=len(large), **keywords)
+        return first, large + getattr(rng, name)(size=large.shape, **keywords), rng.random()
+
+    return function
+
+
+@pytest.mark.parametrize("make, name, keywords", [
+    *[(np.random.default_rng, *one) for one in METHODS], *[(np.random.RandomState, *one) for one in OF_RANDOM_STATE],
+])  # fmt: skip
+def test_as_many_numbers_as_the_program_decides(make, name, keywords):
+    function = drawn(make, name, keywords)
+    compiled, ours, theirs = jit(function), make(3), make(3)
+    for x in (np.arange(6.0), np.zeros(6), np.arange(6.0) + 1, np.arange(6.0)):
+        for found, expected in zip(compiled(ours, x), function(theirs, x)):
+            np.testing.assert_array_equal(found, expected)
+            assert type(found) is type(expected) and np.result_type(found) == np.result_type(expected)
+
+
+def rows(rng, x):
+    count = int(np.sum(x > 1))
+    return rng.normal(size=(count, 3)), rng.random((2, count)), rng.integers(0, 5, (count,))
+
+
+def of_the_global_state(x):
+    count = int(np.sum(x > 1))
+    return np.random.rand(count), np.random.randn(count, 2)
+
+
+def made_there(x):
+    rng = np.random.default_rng(int(x[0]))
+    for i in range(int(x[1])):
+        x = x + rng.random(i).sum()
+    return x
+
+
+def test_rows_of_random_numbers():
+    compiled, ours, theirs = jit(rows), np.random.default_rng(1), np.random.default_rng(1)
+    for x in (np.arange(6.0), np.zeros(6), np.arange(6.0)):
+        for found, expected in zip(compiled(ours, x), rows(theirs, x)):
+            np.testing.assert_array_equal(found, expected)
+    compiled = jit(of_the_global_state)
+    for x in (np.arange(6.0), np.arange(6.0)):
+        np.random.seed(4)
+        found = compiled(x)
+        np.random.seed(4)
+        for one, expected in zip(found, of_the_global_state(x)):
+            np.testing.assert_array_equal(one, expected)
+    np.testing.assert_array_equal(jit(made_there)(np.arange(3.0) + 5), made_there(np.arange(3.0) + 5))
+
+
+def test_more_numbers_than_a_first_guess():
+    def many(rng, n):
+        count = int(np.sum(n))
+        return rng.standard_normal(count)
+
+    compiled, ours, theirs = jit(many), np.random.default_rng(1), np.random.default_rng(1)
+    for n in (np.array([3, 4]), np.array([3000, 4]), np.array([0, 0])):
+        np.testing.assert_array_equal(compiled(ours, n), many(theirs, n))
+
+
+def test_what_keeps_bits_for_the_next_number_is_refused():
+    with pytest.raises(TypeError, match="needs an integer"):
+        jit(lambda rng, x: rng.integers(0, 5, len(x[x > 1]), dtype=np.int8))(np.random.default_rng(1), np.arange(3.0))
+
+
+NAMES = np.array(["ab", "c", "def"])
+
+
+def texts(rng, n):
+    walk = [1 if rng.choice(["up", "down"]) == "up" else -1 for _ in range(n)]
+    chosen = rng.choice(["a", "b", "c"], p=[0.2, 0.5, 0.3]), rng.choice(["x", "yy"], 3), rng.choice(NAMES, 2, replace=False)
+    return walk, chosen, [str(rng.choice(("u", "v"))) for _ in range(n)], rng.random()
+
+
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState])
+def test_texts_are_chosen(make):
+    compiled, ours, theirs = jit(texts), make(3), make(3)
+    for n in (5, 5, 5, 40):
+        assert repr(compiled(ours, n)) == repr(texts(theirs, n))
