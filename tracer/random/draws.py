@@ -1,6 +1,6 @@
 """Numbers that a state gives: recorded in a function that is traced, made by compiled functions elsewhere.
 
-A state is an array of u64[2], a key and a counter: that of HLO's rng-bit-generator. The word number c of a key is ThreeFry2x32 of
+A state is an array of u64[2], a key and a counter: that of rng-bit-generator. The word number c of a key is ThreeFry2x32 of
 the key and of c, and a draw takes the next words, as many as its numbers need. So the same draws give the same numbers, here
 and there, and however many are made at once.
 """
@@ -23,9 +23,9 @@ from ..recording.errors import TracerError
 from ..recording.operands import as_traced, has_traced, require
 from .transforms import Transform
 
-# So many numbers are made by one call of a compiled function; they stay in the processor's cache while something is done with
-# them.
-CHUNK = 1 << 15
+# So many numbers are made by one call of a compiled function; the largest number of them stays in the processor's cache. An
+# even number each, so that it takes whole words.
+_BLOCKS = (1 << 15, 1 << 10, 1 << 4)
 
 
 def draw(transform: Transform, state: Any, count: int, *parameters: Any) -> Any:
@@ -37,41 +37,50 @@ def draw(transform: Transform, state: Any, count: int, *parameters: Any) -> Any:
             "a phlox.random.Generator is drawn from where the traced function does not see it: call its methods in a function "
             "whose control flow is captured from its source"
         )
-    return _recorded(transform, state, count, count, parameters)
+    return _recorded(transform, state, count, np.uint64(transform.words_for(count)), parameters)
 
 
-def _recorded(transform: Transform, state: TracedArray, most: int, count: Any, parameters: tuple) -> Any:
-    """The first ``count`` numbers of ``most``."""
+def _recorded(transform: Transform, state: TracedArray, count: int, used: Any, parameters: tuple) -> TracedArray:
+    """As many numbers, of which some are used: the words behind those of them are the next ones."""
     trace = require_trace(state)
     operand = state.instruction(trace)
-    shape = hlo.TupleShape((operand.shape, hlo.Shape(hlo.U64, (transform.words_for(most),))))
+    shape = hlo.TupleShape((operand.shape, hlo.Shape(hlo.U64, (transform.words_for(count),))))
     pair = hlo.rng_bit_generator(operand, shape=shape, algorithm="rng_three_fry")
     words = TracedArray.from_instruction(trace, hlo.get_tuple_element(pair, 1), is_scalar=False)
-    state[1] += np.uint64(transform.words_for(count)) if type(count) is int else transform.words_for(count)
+    state[1] += used
     return transform.function(words, *parameters)[:count]
 
 
 @cache
-def _compiled(transform: Transform) -> Any:
-    """A function that changes the state that it is given, and returns as many numbers as it is told."""
+def _compiled(transform: Transform, count: int) -> Any:
+    """A function that makes as many numbers, and changes the state that it is given."""
 
     @jit
-    def numbers(state, count, *parameters):
-        return _recorded(transform, state, CHUNK, count, parameters)
+    def numbers(state, used, *parameters):
+        return _recorded(transform, state, count, used, parameters)
 
     return numbers
 
 
 def _made(transform: Transform, state: np.ndarray, count: int, parameters: tuple) -> np.ndarray:
-    numbers = _compiled(transform)
-    first = numbers(state, min(count, CHUNK), *parameters)
-    if count <= CHUNK:
-        return first
-    made = np.empty(count, first.dtype)
-    made[:CHUNK] = first
-    for start in range(CHUNK, count, CHUNK):
-        made[start : start + CHUNK] = numbers(state, min(count - start, CHUNK), *parameters)
+    made, begin = None, 0
+    while made is None or begin < count:
+        rest = count - begin
+        size = _block(rest)
+        block = _compiled(transform, size)(state, np.uint64(transform.words_for(min(rest, size))), *parameters)
+        if made is None:
+            if rest <= size:
+                return block if rest == size else block[:rest].copy()
+            made = np.empty(count, block.dtype)
+        made[begin : begin + size] = block[:rest]
+        begin += size
     return made
+
+
+def _block(rest: int) -> int:
+    """How many numbers to make next, where so many are left: some of the last block may be more than is needed."""
+    large, medium, small = _BLOCKS
+    return large if rest >= large else medium if rest > small else small
 
 
 # --- sizes and results ---
@@ -79,20 +88,18 @@ def _made(transform: Transform, state: np.ndarray, count: int, parameters: tuple
 
 def shape_of_draw(size: Any, *parameters: Any) -> tuple[int, ...]:
     """The shape of what is drawn with these parameters. Raises TypeError, ValueError as NumPy does."""
-    shapes = [np.shape(one) for one in parameters]
+    shapes = [shape for one in parameters if type(one) is not float and (shape := np.shape(one))]
     if size is None:
-        return np.broadcast_shapes(*shapes)
-    try:
-        if isinstance(size, (bool, np.bool_)):
-            raise TypeError
-        shape = tuple(map(operator.index, size)) if isinstance(size, (tuple, list, np.ndarray)) else (operator.index(size),)
-    except TypeError:
-        raise TypeError(f"expected a sequence of integers or a single integer, got '{size!r}'") from None
+        return np.broadcast_shapes(*shapes) if shapes else ()
+    sizes = tuple(size) if isinstance(size, (tuple, list, np.ndarray)) else (size,)
+    if not all([isinstance(one, (int, np.integer, TracedArray)) and not isinstance(one, bool) for one in sizes]):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{size!r}'")
+    shape = tuple(map(operator.index, sizes))
     if min(shape, default=0) < 0:
         raise ValueError("negative dimensions are not allowed")
-    if np.broadcast_shapes(shape, *shapes) != shape:
-        given = ", ".join(map(str, shapes))
-        raise ValueError(f"shape mismatch: size {shape} does not have the shape of what is drawn, that of parameters of {given}")
+    if shapes and np.broadcast_shapes(shape, *shapes) != shape:
+        given = " and ".join(map(str, shapes))
+        raise ValueError(f"shape mismatch: parameters of shape {given} do not fit into the size {shape}")
     return shape
 
 
@@ -111,6 +118,8 @@ def drawn(transform: Transform, state: Any, shape: tuple[int, ...], is_number: b
 
 def transform_for(transforms: dict[type, Transform], dtype: DTypeLike, name: str) -> Transform:
     """The one for this dtype. Raises TypeError."""
+    if isinstance(dtype, type) and dtype in transforms:
+        return transforms[dtype]
     dtype = np.dtype(dtype)
     found = transforms.get(dtype.type) if dtype.isnative else None
     if found is None:
@@ -141,7 +150,7 @@ def standard(transforms: dict[type, Transform], name: str, state: Any, size: Any
 def scaled(transform: Transform, state: Any, loc: Any, scale: Any, size: Any) -> Any:
     """loc + scale * numbers of the transform, which takes these two where they are scalars."""
     shape = shape_of_draw(size, loc, scale)
-    if np.ndim(loc) or np.ndim(scale):
+    if any([type(one) is not float and np.ndim(one) for one in (loc, scale)]):
         return loc + scale * drawn(transform, state, shape, False, False, 0.0, 1.0)
     return drawn(transform, state, shape, size is None, True, loc, scale)
 
@@ -151,6 +160,8 @@ def scaled(transform: Transform, state: Any, loc: Any, scale: Any, size: Any) ->
 
 def as_floats(value: Any) -> Any:
     """A parameter of f64: a Python float, an array, or traced."""
+    if type(value) is float:
+        return value
     if isinstance(value, TracedArray):
         return value.astype(np.float64) if value.dtype != np.float64 else value
     if isinstance(value, (list, tuple)) and has_traced(value):
@@ -160,7 +171,9 @@ def as_floats(value: Any) -> Any:
 
 
 def require_range(width: Any) -> None:
-    """Raises OverflowError, ValueError, perhaps when the program runs, unless a range of floats has a finite width of 0 or more."""
+    """Raises OverflowError, ValueError, perhaps when the program runs, for a width of a range that is infinite or below 0."""
+    if type(width) is float and 0 <= width < math.inf:
+        return
     message = "Range exceeds valid bounds" if np.ndim(width) else "high - low range exceeds valid bounds"
     require(np.all(np.isfinite(width)), OverflowError, message)
     require(np.all(np.greater_equal(width, 0)), ValueError, "high - low < 0")
@@ -168,4 +181,5 @@ def require_range(width: Any) -> None:
 
 def require_scale(scale: Any) -> None:
     """Raises ValueError, perhaps when the program runs, for a negative scale; -0.0 is one, NaN is none."""
-    require(~np.any(np.signbit(scale) & ~np.isnan(scale)), ValueError, "scale < 0")
+    if type(scale) is not float or not scale > 0:
+        require(~np.any(np.signbit(scale) & ~np.isnan(scale)), ValueError, "scale < 0")

@@ -126,7 +126,9 @@ class Generator:
         draws.require_scale(scale)
         return draws.scaled(NORMAL, self._state, loc, scale, size)
 
-    def standard_exponential(self, size: Any = None, dtype: DTypeLike = np.float64, method: str = "inv", out: Any = None) -> Any:
+    def standard_exponential(
+        self, size: Any = None, dtype: DTypeLike = np.float64, method: str = "inv", out: Any = None
+    ) -> Any:
         """Exponential numbers with mean 1; ``method`` is NumPy's, and there is one only."""
         return draws.standard(EXPONENTIALS, "standard_exponential", self._state, size, dtype, out)
 
@@ -159,9 +161,7 @@ class Generator:
     def _order(self, count: Any) -> Any:
         return np.argsort(self.bits(count), kind="stable")
 
-    def choice(
-        self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True
-    ) -> Any:
+    def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True) -> Any:
         """Elements of an array along an axis, or numbers from 0 to below ``a``, with these probabilities.
 
         >>> Generator(7).choice(5, 3, replace=False)

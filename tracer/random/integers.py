@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,7 @@ from .transforms import BITS, INTEGERS
 
 
 class Bounds(NamedTuple):
-    """``first`` and ``size``, how many integers there are from there on, as u64: arrays or scalars; a size of 0 stands for 2**64.
+    """``first`` and ``size``, how many integers there are from there on, as u64, arrays or scalars. A size of 0 is 2**64.
 
     ``is_large``, which may be traced, says whether there may be more than 2**32.
     """
@@ -30,14 +31,16 @@ def bounds_of(low: Any, high: Any, dtype: DTypeLike, endpoint: Any) -> Bounds:
     draws.transform_for(INTEGERS[False], dtype, "integers")
     low, high = (0, low) if high is None else (low, high)
     low, high = _bound(low), _bound(high)
-    kind = np.dtype(dtype)
-    least, most = (0, 1) if kind == np.bool_ else (np.iinfo(kind).min, np.iinfo(kind).max)
-    _require_above(low, least, f"low is out of bounds for {kind}")
-    _require_below(high, most + (not endpoint), f"high is out of bounds for {kind}")
-    is_from_zero = not isinstance(low, TracedArray) and np.all(np.equal(low, 0))
-    message = f"high {'<' if endpoint else '<='} 0" if is_from_zero else f"low {'>' if endpoint else '>='} high"
-    require(np.all(low <= high if endpoint else low < high), ValueError, message)
-    if isinstance(low, int) and isinstance(high, int):
+    name, least, most = _limits(np.dtype(dtype))
+    _require_above(low, least, f"low is out of bounds for {name}")
+    _require_below(high, most + (not endpoint), f"high is out of bounds for {name}")
+    are_known = isinstance(low, int) and isinstance(high, int)
+    holds = low <= high if endpoint else low < high
+    if not are_known or not holds:
+        is_from_zero = not isinstance(low, TracedArray) and np.all(np.equal(low, 0))
+        message = f"high {'<' if endpoint else '<='} 0" if is_from_zero else f"low {'>' if endpoint else '>='} high"
+        require(np.all(holds), ValueError, message)
+    if are_known:
         size = high - low + bool(endpoint)
         return Bounds(np.uint64(low % 2**64), np.uint64(size % 2**64), size > 2**32)
     first, end = _unsigned(low), _unsigned(high)
@@ -45,8 +48,16 @@ def bounds_of(low: Any, high: Any, dtype: DTypeLike, endpoint: Any) -> Bounds:
     return Bounds(first, size, np.any(size - np.uint64(1) >= np.uint64(2**32)))
 
 
+@cache
+def _limits(dtype: np.dtype) -> tuple[str, int, int]:
+    """The name of a type, and the least and the largest number that it has."""
+    return (str(dtype), 0, 1) if dtype == np.bool_ else (str(dtype), int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+
+
 def _bound(value: Any) -> Any:
     """A Python integer, or an array or a traced scalar of integers. Raises TypeError."""
+    if type(value) is int:
+        return value
     if not isinstance(value, TracedArray):
         value = np.asarray(value)
         if value.dtype.kind == "O" and not value.ndim and isinstance(value.item(), int):
@@ -81,7 +92,7 @@ def drawn_between(state: Any, bounds: Bounds, is_large: bool, size: Any, dtype: 
     """Integers between the bounds."""
     transform = draws.transform_for(INTEGERS[is_large], dtype, "integers")
     shape = draws.shape_of_draw(size, bounds.first, bounds.size)
-    if np.ndim(bounds.first) or np.ndim(bounds.size):
+    if bounds.first.ndim or bounds.size.ndim:
         first, count = [np.broadcast_to(one, shape).reshape(-1) for one in (bounds.first, bounds.size)]
         words = draws.draw(BITS, state, transform.words_for(math.prod(shape)))
         return transform.function(words, first, count).reshape(shape)

@@ -139,7 +139,7 @@ def _product(x: Array, y: Array) -> tuple[Array, Array]:
 
 
 def below_large(words: Array, size: Array) -> Array:
-    """Integers from 0 to below any size, which 0 stands for 2**64 of: the upper 64 bits of the product of 128 bits and the size."""
+    """Integers from 0 to below any size, 0 for 2**64: the upper 64 bits of the product of 128 random bits and the size."""
     pairs = words.reshape(-1, 2)
     first, second = pairs[:, 0], pairs[:, 1]
     upper, lower = _product(first, size)
