@@ -25,14 +25,20 @@ def as_array(value: Any) -> Any:
     return as_traced(list(value)) if isinstance(value, (list, tuple)) and has_traced(value) else np.asarray(value)
 
 
+def elements(a: Any) -> Any:
+    """What is chosen from, as an array. Raises ValueError for what has no dimension."""
+    array = as_array(a)
+    if not np.ndim(array):
+        raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
+    return array
+
+
 def population(a: Any, axis: int, is_empty_draw: bool) -> Any:
     """How many there are to be chosen from. Raises ValueError, which for a number that is traced the program may do."""
     if is_integer(a):
         if not is_empty_draw:
             require(a > 0, ValueError, "a must be a positive integer unless no samples are taken")
         return a
-    if not np.ndim(a):
-        raise ValueError(f"a must be a sequence or an integer, not {type(a)}")
     count = length(a, axis)
     if not count and not is_empty_draw:
         raise ValueError("a cannot be empty unless no samples are taken")

@@ -168,7 +168,7 @@ class Generator:
         array([4, 0, 2])
         """
         if not choices.is_integer(a):
-            a = choices.as_array(a)
+            a = choices.elements(a)
         shape = draws.shape_of_draw(size)
         count = choices.population(a, axis, 0 in shape)
         if p is not None:
