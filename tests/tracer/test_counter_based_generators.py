@@ -1,6 +1,7 @@
 """`phlox.random.Generator` in and out of compiled functions: the same numbers, the same state, NumPy's errors."""
 
 import copy
+import doctest
 import inspect
 import pickle
 import threading
@@ -46,8 +47,8 @@ CALLS = [
     ("permutation", (6,)), ("permutation", (np.arange(12.0).reshape(3, 4), 1)), ("permutation", ([5, 6, 7],)),
     ("choice", (5,)), ("choice", (5, 4)), ("choice", (5, (2, 2), False)), ("choice", (4, 5, True, P)),
     ("choice", (4, 3, False, P)), ("choice", ([1.5, 2.5, 3.5],)), ("choice", (np.eye(3), 2)),
-    ("choice", (np.eye(3), 2, False, None, 1)), ("choice", (4, 0)), ("choice", (["a", "b"], 3)), ("split", (3,)), ("spawn", (2,)),
-    ("fold_in", (5,)),
+    ("choice", (np.eye(3), 2, False, None, 1)), ("choice", (4, 0)), ("choice", (["a", "b"], 3)), ("split", (3,)),
+    ("spawn", (2,)), ("fold_in", (5,)),
 ]  # fmt: skip
 
 
@@ -127,6 +128,13 @@ def test_wrong_outputs(out, size, error):
 def test_wrong_seeds(seed, error):
     with pytest.raises(error):
         Generator(seed)
+
+
+def test_examples():
+    """Those of the methods, whose module is another one than that of the class."""
+    found = doctest.DocTestFinder().find(Generator, "Generator", module=False, globs={"Generator": Generator})
+    results = [doctest.DocTestRunner().run(one) for one in found]
+    assert sum(one.attempted for one in results) > 8 and not any(one.failed for one in results)
 
 
 # --- errors that the program finds ---

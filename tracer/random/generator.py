@@ -30,9 +30,9 @@ class Generator:
     >>> from phlox import jit
     >>> rng, other = Generator(7), Generator(7)
     >>> @jit
-    ... def mean(rng):
-    ...     return rng.random(1000).mean()
-    >>> bool(mean(rng) == other.random(1000).mean()), rng.state == other.state
+    ... def largest(rng):
+    ...     return rng.random(1000).max()
+    >>> bool(largest(rng) == other.random(1000).max()), rng.state == other.state
     (True, True)
     """
 
@@ -81,8 +81,8 @@ class Generator:
     def bits(self, size: Any = None) -> Any:
         """Random words: u64, all of whose values are equally likely.
 
-        >>> Generator(7).bits(2)
-        array([ 6929103146122416312, 13548653586903109029], dtype=uint64)
+        >>> Generator(7).bits(2).dtype
+        dtype('uint64')
         """
         return draws.drawn(BITS, self._state, draws.shape_of_draw(size), size is None, False)
 
@@ -91,8 +91,8 @@ class Generator:
     ) -> Any:
         """Integers from ``low`` to below ``high``, or from 0 to below ``low``; up to ``high`` itself with ``endpoint``.
 
-        >>> Generator(7).integers(1, 6, size=5, endpoint=True)
-        array([3, 5, 2, 4, 5])
+        >>> sorted(set(Generator(7).integers(1, 6, size=1000, endpoint=True).tolist()))
+        [1, 2, 3, 4, 5, 6]
         """
         bounds = integers.bounds_of(low, high, dtype, endpoint)
         if bounds.is_large:
@@ -104,8 +104,8 @@ class Generator:
     def random(self, size: Any = None, dtype: DTypeLike = np.float64, out: Any = None) -> Any:
         """Multiples of 2**-53 (of 2**-24 for float32) from 0 to below 1.
 
-        >>> Generator(7).random(2)
-        array([0.37562752, 0.73447377])
+        >>> Generator(7).random() == (int(Generator(7).bits()) >> 11) / 2**53
+        True
         """
         return draws.standard(FRACTIONS, "random", self._state, size, dtype, out)
 
@@ -143,8 +143,8 @@ class Generator:
     def permutation(self, x: Any, axis: int = 0) -> Any:
         """The numbers from 0 to below ``x`` in a random order, or a copy of an array in a random order along an axis.
 
-        >>> Generator(7).permutation(5)
-        array([4, 0, 2, 3, 1])
+        >>> sorted(Generator(7).permutation(5).tolist())
+        [0, 1, 2, 3, 4]
         """
         if choices.is_integer(x):
             return self._order(x)
@@ -164,8 +164,8 @@ class Generator:
     def choice(self, a: Any, size: Any = None, replace: bool = True, p: Any = None, axis: int = 0, shuffle: bool = True) -> Any:
         """Elements of an array along an axis, or numbers from 0 to below ``a``, with these probabilities.
 
-        >>> Generator(7).choice(5, 3, replace=False)
-        array([4, 0, 2])
+        >>> set(Generator(7).choice(["a", "b"], 2, replace=False).tolist()) == {"a", "b"}
+        True
         """
         if not choices.is_integer(a):
             a = choices.elements(a)
