@@ -288,13 +288,19 @@ def bounds_that_are_drawn(rng):
     return rng.integers(high), rng.integers(high % 100 + 1, size=3), rng.uniform(rng.random(), 2.0, 3)
 
 
+def parameters_that_are_drawn(rng):
+    x = rng.normal(size=8)
+    low = rng.integers(0, 9, 3)
+    return rng.normal(x, x * x), rng.integers(low, low + 5), rng.choice(x[x > 0], 3), rng.choice(x, 2, p=x * x / np.sum(x * x))
+
+
 def in_comprehensions(rng):
     return [rng.random() for _ in range(50)], [one.random() for one in rng.split(10)]
 
 
 @pytest.mark.parametrize("program", [
     in_a_loop, until, splitting, folding, on_one_side, of_a_list, of_a_dict, in_helpers, made_there, copied, set_back, shuffled,
-    into_an_output, bounds_that_are_drawn, in_comprehensions,
+    into_an_output, bounds_that_are_drawn, parameters_that_are_drawn, in_comprehensions,
 ])  # fmt: skip
 def test_programs(program):
     inside, outside, compiled = Generator(7), Generator(7), jit(program)
@@ -327,6 +333,27 @@ def test_one_program_for_all_generators():
     for seed in range(5):
         program(Generator(seed), seed)
     assert program.cache_info().misses == 1
+
+
+class Recording(Generator):
+    """A class of the user's that is one."""
+
+    def __init__(self, seed):
+        super().__init__(seed)
+        self.numbers = 0
+
+    def random(self, size=None):
+        self.numbers += 1 if size is None else size
+        return super().random(size)
+
+
+def test_subclasses():
+    def use(rng):
+        return rng.random(3), rng.normal(), rng.split(2)[1].random()
+
+    inside, outside = Recording(1), Recording(1)
+    assert_same(jit(use)(inside), use(outside))
+    assert inside.state == outside.state and inside.numbers == outside.numbers == 3
 
 
 def test_where_it_is_not_seen_is_an_error():

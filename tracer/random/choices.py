@@ -34,14 +34,14 @@ def elements(a: Any) -> Any:
 
 
 def population(a: Any, axis: int, is_empty_draw: bool) -> Any:
-    """How many there are to be chosen from. Raises ValueError, which for a number that is traced the program may do."""
+    """How many there are to be chosen from. Raises ValueError, which where that is traced the program may do."""
     if is_integer(a):
         if not is_empty_draw:
             require(a > 0, ValueError, "a must be a positive integer unless no samples are taken")
         return a
     count = length(a, axis)
-    if not count and not is_empty_draw:
-        raise ValueError("a cannot be empty unless no samples are taken")
+    if not is_empty_draw:
+        require(count > 0, ValueError, "a cannot be empty unless no samples are taken")
     return count
 
 
