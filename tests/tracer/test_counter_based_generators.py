@@ -294,13 +294,24 @@ def parameters_that_are_drawn(rng):
     return rng.normal(x, x * x), rng.integers(low, low + 5), rng.choice(x[x > 0], 3), rng.choice(x, 2, p=x * x / np.sum(x * x))
 
 
+def sizes_that_are_drawn(rng):
+    x = rng.normal(size=9)
+    y, count = x[x > 0], rng.integers(3, 6)
+    rng.shuffle(y)
+    return (
+        rng.random(count), rng.normal(1, 2, len(y)), rng.standard_normal(count, np.float32), rng.integers(0, 10, count), y,
+        rng.permutation(y), rng.exponential(y), rng.choice(5, count), rng.choice(y, 1, replace=False), rng.random(),
+    )  # fmt: skip
+
+
 def in_comprehensions(rng):
     return [rng.random() for _ in range(50)], [one.random() for one in rng.split(10)]
 
 
 @pytest.mark.parametrize("program", [
     in_a_loop, until, splitting, folding, on_one_side, of_a_list, of_a_dict, in_helpers, made_there, copied, set_back, shuffled,
-    into_an_output, bounds_that_are_drawn, parameters_that_are_drawn, in_comprehensions,
+    into_an_output, bounds_that_are_drawn, parameters_that_are_drawn,
+    sizes_that_are_drawn, in_comprehensions,
 ])  # fmt: skip
 def test_programs(program):
     inside, outside, compiled = Generator(7), Generator(7), jit(program)

@@ -85,8 +85,14 @@ def length(array: Any, axis: int) -> int:
     return np.shape(array)[normalized(axis, array)]
 
 
-def size_of(shape: tuple[int, ...]) -> int:
-    return math.prod(shape)
+def size_of(shape: tuple[Any, ...]) -> Any:
+    """How many elements an array of this shape has."""
+    return shape[0] if len(shape) == 1 else math.prod(shape)
+
+
+def is_empty(shape: tuple[Any, ...]) -> bool:
+    """Whether there are certainly none."""
+    return any([not isinstance(size, TracedArray) and size == 0 for size in shape])
 
 
 def is_wide(seed: Any) -> bool:

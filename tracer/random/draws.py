@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike
 
 from ... import hlo
 from ..calls.jit import jit
+from ..extents.bounds import size_of_shape
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
@@ -28,7 +29,7 @@ from .transforms import Transform
 _BLOCKS = (1 << 15, 1 << 10, 1 << 4)
 
 
-def draw(transform: Transform, state: Any, count: int, *parameters: Any) -> Any:
+def draw(transform: Transform, state: Any, count: Any, *parameters: Any) -> Any:
     """As many numbers, in one dimension; the counter of the state moves on. The parameters are scalars."""
     if current_trace() is None:
         return _made(transform, state, count, parameters)
@@ -37,6 +38,9 @@ def draw(transform: Transform, state: Any, count: int, *parameters: Any) -> Any:
             "a phlox.random.Generator is drawn from where the traced function does not see it: call its methods in a function "
             "whose control flow is captured from its source"
         )
+    if isinstance(count, TracedArray):
+        most, _ = size_of_shape(require_trace(count), count, "as the size of what is drawn")
+        return _recorded(transform, state, most, transform.words_for(count), parameters)[:count]
     return _recorded(transform, state, count, np.uint64(transform.words_for(count)), parameters)
 
 
@@ -86,14 +90,19 @@ def _block(rest: int) -> int:
 # --- sizes and results ---
 
 
-def shape_of_draw(size: Any, *parameters: Any) -> tuple[int, ...]:
-    """The shape of what is drawn with these parameters. Raises TypeError, ValueError as NumPy does."""
+def shape_of_draw(size: Any, *parameters: Any) -> tuple[Any, ...]:
+    """The shape of what is drawn with these parameters: of one dimension the size may be known at run time only.
+
+    Raises TypeError, ValueError as NumPy does.
+    """
     shapes = [shape for one in parameters if type(one) is not float and (shape := np.shape(one))]
     if size is None:
-        return np.broadcast_shapes(*shapes) if shapes else ()
+        return shapes[0] if len(shapes) == 1 else np.broadcast_shapes(*shapes)
     sizes = tuple(size) if isinstance(size, (tuple, list, np.ndarray)) else (size,)
     if not all([isinstance(one, (int, np.integer, TracedArray)) and not isinstance(one, bool) for one in sizes]):
         raise TypeError(f"expected a sequence of integers or a single integer, got '{size!r}'")
+    if len(sizes) == 1 and not shapes and isinstance(sizes[0], TracedArray) and sizes[0].known_value is None:
+        return sizes
     shape = tuple(map(operator.index, sizes))
     if min(shape, default=0) < 0:
         raise ValueError("negative dimensions are not allowed")
@@ -105,9 +114,9 @@ def shape_of_draw(size: Any, *parameters: Any) -> tuple[int, ...]:
 
 def drawn(transform: Transform, state: Any, shape: tuple[int, ...], is_number: bool, is_python: bool, *parameters: Any) -> Any:
     """Numbers in this shape, or one number, which is Python's or NumPy's."""
-    numbers = draw(transform, state, math.prod(shape), *parameters)
+    numbers = draw(transform, state, shape[0] if len(shape) == 1 else math.prod(shape), *parameters)
     if not is_number:
-        return numbers.reshape(shape)
+        return numbers if len(shape) == 1 else numbers.reshape(shape)
     if not isinstance(numbers, TracedArray):
         return numbers[0].item() if is_python else numbers[0]
     number = hlo.reshape(numbers.instruction(require_trace(numbers)), ())

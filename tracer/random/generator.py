@@ -170,7 +170,8 @@ class Generator:
         if not choices.is_integer(a):
             a = choices.elements(a)
         shape = draws.shape_of_draw(size)
-        count = choices.population(a, axis, 0 in shape)
+        is_empty = choices.is_empty(shape)
+        count = choices.population(a, axis, is_empty)
         if p is not None:
             p = choices.probabilities(p, count)
         if not replace:
@@ -179,7 +180,7 @@ class Generator:
             keys = self.bits(count) if p is None else self.standard_exponential(count) / p
             found = np.argsort(keys, kind="stable")[:wanted].reshape(shape)
         elif p is None:
-            found = self.integers(0, count, shape) if 0 not in shape else np.zeros(shape, dtype=np.int64)
+            found = np.zeros(shape, dtype=np.int64) if is_empty else self.integers(0, count, shape)
         else:
             limits = np.cumsum(p)
             found = np.searchsorted(limits / limits[-1], self.random(shape), side="right")
