@@ -66,17 +66,32 @@ def _compiled(transform: Transform, count: int) -> Any:
     return numbers
 
 
+@cache
+def _filling(transform: Transform) -> Any:
+    """A function that writes the largest number of numbers where they are to lie."""
+
+    @jit
+    def fill(state, out, *parameters):
+        used = np.uint64(transform.words_for(_BLOCKS[0]))
+        out[...] = _recorded(transform, state, _BLOCKS[0], used, parameters)
+
+    return fill
+
+
 def _made(transform: Transform, state: np.ndarray, count: int, parameters: tuple) -> np.ndarray:
     made, begin = None, 0
     while made is None or begin < count:
         rest = count - begin
         size = _block(rest)
-        block = _compiled(transform, size)(state, np.uint64(transform.words_for(min(rest, size))), *parameters)
-        if made is None:
-            if rest <= size:
-                return block if rest == size else block[:rest].copy()
-            made = np.empty(count, block.dtype)
-        made[begin : begin + size] = block[:rest]
+        if made is not None and size == _BLOCKS[0]:
+            _filling(transform)(state, made[begin : begin + size], *parameters)
+        else:
+            block = _compiled(transform, size)(state, np.uint64(transform.words_for(min(rest, size))), *parameters)
+            if made is None:
+                if rest <= size:
+                    return block if rest == size else block[:rest].copy()
+                made = np.empty(count, block.dtype)
+            made[begin : begin + size] = block[:rest]
         begin += size
     return made
 

@@ -130,12 +130,13 @@ def below(words: Array, size: Array) -> Array:
 
 
 def _product(x: Array, y: Array) -> tuple[Array, Array]:
-    """The upper and the lower 64 bits of a product."""
+    """The upper and the lower 64 bits of a product, by products of 32 bits, which vector units have."""
     half, mask = np.uint64(32), np.uint64(2**32 - 1)
     x_low, x_high, y_low, y_high = x & mask, x >> half, y & mask, y >> half
-    middle = x_high * y_low + ((x_low * y_low) >> half)
+    lowest = x_low * y_low
+    middle = x_high * y_low + (lowest >> half)
     other = x_low * y_high + (middle & mask)
-    return x_high * y_high + (middle >> half) + (other >> half), x * y
+    return x_high * y_high + (middle >> half) + (other >> half), other << half | lowest & mask
 
 
 def below_large(words: Array, size: Array) -> Array:
