@@ -40,9 +40,10 @@ from .tracer import (
     while_loop,
 )
 from .tracer import numpy_namespace as numpy
+from .tracer import random as random
 
 # So that ``import phlox.numpy`` works: a file of that name would shadow NumPy for whoever runs Python in this folder.
-_sys.modules[__name__ + ".numpy"] = numpy
+_sys.modules[__name__ + ".numpy"], _sys.modules[__name__ + ".random"] = numpy, random
 
 __version__ = "0.1.0"
 
@@ -67,6 +68,7 @@ __all__ = [
     "load_hlo",
     "map",
     "numpy",
+    "random",
     "register_custom_call",
     "register_pytree",
     "scan",

@@ -89,9 +89,7 @@ def _dispatched(function: Callable, implementation: Callable) -> Callable:
     return dispatched
 
 
-def indices(dimensions: Any, dtype: Any = int, sparse: bool = False) -> Any:
-    """As `numpy.indices`: the index of each element along each dimension."""
-    return np.indices(dimensions, dtype, sparse) if current_trace() is None else creation.indices(dimensions, dtype, sparse)
+indices = _dispatched(np.indices, creation.indices)
 
 
 class _Namespace:

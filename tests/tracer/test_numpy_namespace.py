@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -77,6 +79,38 @@ def test_all_of_numpy_is_there():
     expected = np.r_[x, 1.0], np.mgrid[:2, :2], np.add.reduceat(x, [0, 2]), np.random.default_rng(1).random(3), np.c_[x, x]
     for one, other in zip(use(x), expected, strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def signature(function):
+    try:
+        return str(inspect.signature(function))
+    except (TypeError, ValueError):  # of some that are no Python functions
+        return None
+
+
+def test_signatures_are_numpys():
+    for module, own in ((np, pnp), (np.linalg, pnp.linalg), (np.fft, pnp.fft)):
+        for name in module.__all__:
+            assert signature(getattr(own, name)) == signature(getattr(module, name)), name
+
+
+def test_arrays_are_copied_where_numpy_copies():
+    def use(x):
+        made = (
+            pnp.array(x), pnp.array(x, copy=False), pnp.asarray(x), pnp.asarray(x, copy=True), pnp.astype(x, float, copy=False),
+            pnp.astype(x, float), pnp.reshape(x, (2, 2), copy=True).reshape(-1), pnp.reshape(x, (2, 2), copy=False).reshape(-1),
+        )  # fmt: skip
+        x += 1
+        return [one[0] == x[0] for one in made]
+
+    def copied(x):
+        return pnp.asarray(x, dtype=np.float32, copy=False)
+
+    is_shared = [False, True, True, False, True, False, False, True]
+    assert use(np.arange(4.0)) == is_shared == jit(use, backend="reference")(np.arange(4.0))
+    for function in (copied, jit(copied, backend="reference")):
+        with pytest.raises(ValueError, match="Unable to avoid copy"):
+            function(np.arange(4.0))
 
 
 def test_what_is_missing_says_so():

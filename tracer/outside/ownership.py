@@ -22,12 +22,13 @@ _PACKAGE = Path(__file__).resolve().parents[2]
 _FOLDERS = ("tracer", "hlo", "compile", "backends", "runtime", "client", "command_line", "debug")
 _OWN_FOLDERS = tuple([f"{_PACKAGE / folder}{os.sep}" for folder in _FOLDERS])
 # What stays as it is, but is followed as the user's own functions are: what NumPy has written in terms of other functions, and
-# phlox in the place of functions of the standard library.
+# phlox in the place of functions of the standard library, or for the user to call.
 _NUMPY = os.path.dirname(os.path.realpath(np.__file__))
 _FOLLOWED = (
     os.path.join(_NUMPY, "polynomial", ""),
     *[os.path.join(_NUMPY, "lib", f"_{name}_impl.py") for name in ("histograms", "polynomial")],
-    str(_PACKAGE / "tracer" / "capture" / "library" / ""),
+    os.path.join(_PACKAGE, "tracer", "capture", "library", ""),
+    os.path.join(_PACKAGE, "tracer", "random", "generator.py"),
 )
 
 

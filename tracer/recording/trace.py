@@ -405,6 +405,8 @@ def _union(sets: Sequence[frozenset | None]) -> frozenset | None:
 
 def _brings_in(instruction: hlo.Instruction) -> bool:
     """Whether a value holds what the program meets while it runs: random numbers, what the host returns."""
+    if instruction.opcode == "rng-bit-generator":  # of a state that is another one at each call
+        return True
     if not has_effects(instruction):
         return False
     if EFFECTFUL in instruction.operation.traits:
