@@ -87,7 +87,7 @@ def pytest_runtest_makereport(item, call):
 def pytest_runtest_logreport(report):
     found = dict(report.user_properties).get("found")
     if found is not None and not (report.nodeid in _outcomes and report.when == "teardown"):
-        _outcomes[report.nodeid.partition("numpy/")[2] or report.nodeid] = found
+        _outcomes[report.nodeid.rpartition("site-packages/numpy/")[2]] = found
 
 
 def pytest_sessionfinish(session):

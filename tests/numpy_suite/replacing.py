@@ -25,8 +25,8 @@ IN_PLACE = {
 }
 # The names under which phlox has a method of generators, and of the module numpy.random.
 DRAWS = frozenset(
-    "random integers standard_normal normal standard_exponential exponential uniform permutation permuted shuffle choice poisson binomial"
-    " gamma standard_gamma beta chisquare f geometric gumbel hypergeometric laplace logistic lognormal logseries multinomial"
+    "random integers standard_normal normal standard_exponential exponential uniform permutation permuted shuffle choice poisson"
+    " binomial gamma standard_gamma beta chisquare f geometric gumbel hypergeometric laplace logistic lognormal logseries multinomial"
     " multivariate_normal negative_binomial noncentral_chisquare noncentral_f pareto power rayleigh standard_cauchy standard_t"
     " triangular vonmises wald weibull zipf dirichlet multivariate_hypergeometric bytes rand randn randint random_sample"
     " random_integers ranf sample tomaxint".split()
@@ -248,6 +248,19 @@ def replaced_method(of: Any, name: str) -> Any:
 _UFUNC_METHODS: dict = {}
 
 
+# These say what holds from then on, behind the call, too; a traced function refuses that.
+_OF_STATE = {
+    np.seterr,
+    np.seterrcall,
+    np.setbufsize,
+    np.set_printoptions,
+    np.geterrcall,
+    np.getbufsize,
+    np.get_printoptions,
+    np.geterr,
+}
+
+
 def _table() -> tuple[dict[int, Function], frozenset[str]]:
     """The jitted functions by the identity of NumPy's, and the names of the methods of arrays."""
     found: dict[int, Function] = {}
@@ -264,7 +277,7 @@ def _table() -> tuple[dict[int, Function], frozenset[str]]:
             value = getattr(value, part, None)
         if isinstance(value, np.ufunc):
             found[id(value)] = Ufunc(value, row.name)
-        elif callable(value) and not isinstance(value, type):
+        elif callable(value) and not isinstance(value, type) and value not in _OF_STATE:
             found[id(value)] = Function(value, row.name)
     return found, frozenset(name for name in methods if callable(getattr(np.ndarray, name, None)))
 
