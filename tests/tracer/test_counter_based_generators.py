@@ -336,9 +336,9 @@ def in_comprehensions(rng):
 
 
 @pytest.mark.parametrize("program", [
-    in_a_loop, until, in_handlers, splitting, folding, on_one_side, of_a_list, of_a_dict, in_helpers, made_there, copied, set_back, shuffled,
-    into_an_output, bounds_that_are_drawn, parameters_that_are_drawn,
-    sizes_that_are_drawn, in_comprehensions,
+    in_a_loop, until, in_handlers, splitting, folding, on_one_side, of_a_list, of_a_dict, in_helpers, made_there, copied,
+    set_back, shuffled, into_an_output, bounds_that_are_drawn, parameters_that_are_drawn, sizes_that_are_drawn,
+    in_comprehensions,
 ])  # fmt: skip
 def test_programs(program):
     inside, outside, compiled = Generator(7), Generator(7), jit(program)
