@@ -155,6 +155,21 @@ def test_errors_of_traced_arguments(program, value, error, message):
     assert rng.state == before
 
 
+def until_it_is_large(rng):
+    for k in range(1000):
+        if rng.random() > 0.99:
+            raise ValueError(f"at {k}")
+
+
+def test_what_is_drawn_before_an_error():
+    inside, outside = Generator(7), Generator(7)
+    with pytest.raises(ValueError) as expected:
+        until_it_is_large(outside)
+    with pytest.raises(ValueError, match=str(expected.value)):
+        jit(until_it_is_large)(inside)
+    assert inside.state == outside.state and inside.state[1] > 1
+
+
 # --- states ---
 
 
@@ -209,6 +224,18 @@ def until(rng):
     count = 0
     while rng.random() < 0.99:
         count += 1
+    return count
+
+
+def in_handlers(rng):
+    count = 0
+    for _ in range(100):
+        try:
+            if rng.random() > 0.9:
+                raise ValueError
+            rng.random(2)
+        except ValueError:
+            count += 1
     return count
 
 
@@ -309,9 +336,9 @@ def in_comprehensions(rng):
 
 
 @pytest.mark.parametrize("program", [
-    in_a_loop, until, splitting, folding, on_one_side, of_a_list, of_a_dict, in_helpers, made_there, copied, set_back, shuffled,
-    into_an_output, bounds_that_are_drawn, parameters_that_are_drawn,
-    sizes_that_are_drawn, in_comprehensions,
+    in_a_loop, until, in_handlers, splitting, folding, on_one_side, of_a_list, of_a_dict, in_helpers, made_there, copied,
+    set_back, shuffled, into_an_output, bounds_that_are_drawn, parameters_that_are_drawn, sizes_that_are_drawn,
+    in_comprehensions,
 ])  # fmt: skip
 def test_programs(program):
     inside, outside, compiled = Generator(7), Generator(7), jit(program)
