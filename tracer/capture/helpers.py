@@ -199,9 +199,6 @@ def _compared(name: str, value: Any, other: Any) -> Any:
     return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else OPERATORS[name](value, other)
 
 
-_COMPARED = (int, float, complex, np.generic, TracedArray, Maybe, tuple, list)
-
-
 def contains(item: Any, container: Any) -> Any:
     """``item in container``."""
     if type(item) is Choice or type(container) is Choice:
@@ -237,8 +234,7 @@ def contains(item: Any, container: Any) -> Any:
         return True
     found: Any = False
     for other in container:
-        if isinstance(other, _COMPARED) or isinstance(item, (Deferred, Maybe)):
-            found = found | _as_bool(equal(item, other))
+        found = found | _as_bool(equal(item, other))
     return found
 
 
@@ -252,7 +248,9 @@ def _is_traced(value: Any) -> bool:
 
 
 def _holds_traced(value: Any) -> bool:
-    return _is_traced(value) or type(value) is Maybe or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
+    if type(value) is Maybe or type(value) is Choice:
+        return True
+    return _is_traced(value) or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
 
 
 def _as_bool(value: Any) -> Any:

@@ -389,12 +389,15 @@ class TracedArray(ArrayMethods, Operators):
         return super().__ne__(other) if self._may_equal(other) else self._compared_with_nothing(True)
 
     def _may_equal(self, other: Any) -> bool:
-        """NumPy compares the elements of arrays with objects that no number is equal to, too."""
-        return self.is_scalar or not (other is None or isinstance(other, (str, bytes)))
+        """NumPy compares its numbers with texts, and the elements of arrays with None, too, which no number is equal to."""
+        if self.is_scalar and (other is None or self.weak_type):
+            return True
+        return not (other is None or isinstance(other, (str, bytes)))
 
     def _compared_with_nothing(self, value: bool) -> Any:
         trace = require_trace(self)
-        return TracedArray.from_instruction(trace, hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ()))
+        same = hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ())
+        return TracedArray.from_instruction(trace, same, is_scalar=self.is_scalar)
 
     def __hash__(self) -> int:
         if not self.is_scalar:

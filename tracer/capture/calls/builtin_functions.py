@@ -244,7 +244,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
             return builtin(*args, key=key, **default)
         items = _elements(args, any_order=key is None)
         items = in_groups(items) if _are_texts(items) else items
-        if is_open_list(items):
+        if is_open_list(items) or any(type(item) is Maybe for item in items):
             return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None and not _have_an_order(items) or not items:
             return builtin(items, **default)
@@ -378,7 +378,7 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
 
 
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
-    is_open = is_open_list(items)
+    is_open = is_open_list(items) or any(type(item) is Maybe for item in items)
     if key is None and not is_open and (known := _order_of_first_parts(items, reverse)) is not None:
         return [items[position] for position in known]
     if is_open or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
