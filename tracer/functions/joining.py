@@ -65,7 +65,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     for position, shape in enumerate(shapes):
         if len(shape) != rank:
             raise ValueError(
-                "all the input array dimensions except for the concatenation axis must match exactly, but along dimension 0, "
+                "all the input arrays must have same number of dimensions, but "
                 f"the array at index 0 has {rank} dimension(s) and the array at index {position} has {len(shape)} dimension(s)"
             )
         for dimension in range(rank):

@@ -15,7 +15,7 @@ import numpy as np
 from .... import hlo
 from ...control_flow.bodies import ValueType
 from ...recording.aliases import link
-from ...recording.array import TracedArray, as_index, require_trace
+from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
@@ -28,7 +28,7 @@ from ..entries import has_open_keys, is_open_set
 from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
-from ..library import iterators
+from ..library import iterators, powers
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, sorted_list, total, truths
@@ -443,12 +443,25 @@ def abs_(value: Any) -> Any:
 
 @implements(builtins.pow)
 def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
-    """With a modulus the numbers have to be known, as the power has any size before it is reduced."""
-    return base**exp if mod is None else pow(*map(_known_integer, (base, exp, mod)))
+    """With a modulus Python's integers are multiplied one after the other; of NumPy's Python takes none."""
+    if mod is None:
+        return base**exp
+    numbers = (base, exp, mod)
+    if not has_traced(numbers):
+        return pow(*numbers)
+    if all(type_(number) in (int, bool) for number in numbers):
+        return call(powers.power_modulo, *[number + 0 for number in numbers])
+    if any(issubclass(type_(number), np.generic) for number in numbers):
+        raise TypeError(_NO_POWER.format(*[_name_of_type(type_(number)) for number in numbers]))
+    raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
 
 
-def _known_integer(number: Any) -> Any:
-    return as_index(number, "in pow() with a modulus") if isinstance(number, TracedArray) else number
+def _name_of_type(kind: type) -> str:
+    """As messages of the interpreter have it."""
+    return f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
+
+
+_NO_POWER = "unsupported operand type(s) for ** or pow(): '{}', '{}', '{}'"
 
 
 def _same_or_each(function: Callable[[Any], Any], value: Choice) -> Any:
