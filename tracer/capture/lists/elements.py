@@ -7,6 +7,7 @@ by their number in a table, where not all elements have the same one. So are the
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -41,6 +42,7 @@ class _Nothing:
 
 
 _NOTHING = _Nothing()
+_BLANK = object()  # stands for the leaves of what is not there
 _FIXED = (_Nothing, str, bytes, type, np.dtype, Enum)
 _CODE = ValueType(hlo.Shape(hlo.S32))
 
@@ -73,6 +75,10 @@ class LeafForm:
         """The types of one row of each of its columns."""
         holders = number_types.holders(self.types) if self.types else [number] if self.is_number else []
         return [_CODE, *holders] if self.is_coded else holders
+
+
+_UNKNOWN = LeafForm(False, False, ())
+_FLAG_FORM = LeafForm(True, True, ()), ValueType(hlo.Shape(hlo.PRED), True, True)
 
 
 @dataclass(frozen=True)
@@ -125,6 +131,8 @@ def _marked(value: Any) -> Any:
     if value is None:
         return _NOTHING
     kind = type(value)
+    if _may_be_missing(value):
+        return Maybe(value.is_there, _marked(value.value), None)
     is_container = isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(kind)
     apart = pytree.taken_apart(value) if is_container else None
     if apart is not None:
@@ -133,15 +141,90 @@ def _marked(value: Any) -> Any:
     return value if made is None else Parts(kind, made.auxiliary, list(map(_marked, made.parts)))
 
 
+def _may_be_missing(value: Any) -> bool:
+    """Whether this is a tuple, say, or None: a flag stands beside its leaves."""
+    return type(value) is Maybe and value.absent is None and isinstance(value.value, (tuple, dict))
+
+
 def _leaves(value: Any) -> tuple[list[Any], Any]:
-    return pytree.flatten(_marked(value), lambda part: type(part) in (Maybe, Choice) or is_text_leaf(part))
+    return pytree.flatten(_marked(value), _is_leaf)
+
+
+def _is_leaf(part: Any) -> bool:
+    return type(part) is Choice or type(part) is Maybe and not _may_be_missing(part) or is_text_leaf(part)
+
+
+def _flags(structure: Any) -> Iterator[bool]:
+    """Which leaves say whether others are there."""
+    if structure is pytree.LEAF:
+        yield False
+        return
+    for place, part in enumerate(structure[2]):
+        if structure[0] is Maybe and place == 0:
+            yield True
+        else:
+            yield from _flags(part)
+
+
+def _leaves_as(value: Any, structure: Any) -> list[Any]:
+    """The leaves of a value in a structure that has a flag wherever some elements are None."""
+    leaves, own = _leaves(value)
+    return leaves if own == structure else list(_placed(own, iter(leaves), structure))
+
+
+def _placed(own: Any, leaves: Iterator[Any], structure: Any) -> Iterator[Any]:
+    if own == structure or structure is pytree.LEAF:
+        yield from itertools.islice(leaves, _leaf_count(own))
+    elif own is pytree.LEAF:
+        next(leaves)
+        yield from [False, *[_BLANK] * (_leaf_count(structure) - 1)]
+    elif structure[0] is Maybe and own[0] is not Maybe:
+        yield True
+        yield from _placed(own, leaves, structure[2][1])
+    else:
+        for part, wanted in zip(own[2], structure[2]):
+            yield from _placed(part, leaves, wanted)
+
+
+def _common_structure(first: Any, leaves: Iterator[LeafForm], second: Any, others: Iterator[LeafForm]) -> Any:
+    """The structure of elements of both, with a flag where one is None and the other a container; None where there is none."""
+    if first is pytree.LEAF or second is pytree.LEAF:
+        parts = [[next(forms) for _ in range(_leaf_count(one))] for one, forms in ((first, leaves), (second, others))]
+        if first is second:
+            return first
+        found, alone = (second, parts[0][0]) if first is pytree.LEAF else (first, parts[1][0])
+        if alone.is_number or alone.constants not in ((), (_NOTHING,)):
+            return None
+        return found if found[0] is Maybe else (Maybe, None, (pytree.LEAF, found)) if found[0] in (tuple, dict) else None
+    if first[0] is Maybe or second[0] is Maybe:
+        flags = [next(forms) for one, forms in ((first, leaves), (second, others)) if one[0] is Maybe]
+        values = [one[2][1] if one[0] is Maybe else one for one in (first, second)]
+        value = _common_structure(values[0], leaves, values[1], others) if flags else None
+        return None if value is None else (Maybe, None, (pytree.LEAF, value))
+    if first[:2] != second[:2] or len(first[2]) != len(second[2]):
+        return None
+    parts = [_common_structure(one, leaves, other, others) for one, other in zip(first[2], second[2])]
+    return None if None in parts else (*first[:2], tuple(parts))
+
+
+def _with_structure(kind: ElementType, structure: Any) -> ElementType:
+    """The same elements, with flags beside those that may be missing."""
+    if kind.structure == structure:
+        return kind
+    forms = list(_placed(kind.structure, iter(zip(kind.leaves, kind.numbers)), structure))
+    forms = [_FLAG_FORM if form in (True, False) else (_UNKNOWN, None) if form is _BLANK else form for form in forms]
+    return ElementType(structure, tuple([form for form, _ in forms]), tuple([number for _, number in forms]))
 
 
 def element_type(value: Any) -> ElementType:
     """The type of one element. Raises CarryTypeError for what no list can hold whose length the program decides."""
     leaves, structure = _leaves(value)
     forms, numbers = [], []
-    for leaf in leaves:
+    for leaf, is_flag in zip(leaves, _flags(structure)):
+        if is_flag:
+            forms.append(_FLAG_FORM[0])
+            numbers.append(_FLAG_FORM[1])
+            continue
         kind, constants, copied, types, text = None, (), frozenset(), (), None
         if isinstance(leaf, Maybe) and leaf.absent is None:
             leaf, constants = leaf.value, (_NOTHING,)
@@ -229,7 +312,10 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
     if first is None or second is None:
         return first or second
     if first.structure != second.structure:
-        return None
+        structure = _common_structure(first.structure, iter(first.leaves), second.structure, iter(second.leaves))
+        if structure is None:
+            return None
+        first, second = _with_structure(first, structure), _with_structure(second, structure)
     forms, numbers = [], []
     for one, other, *each in zip(first.leaves, second.leaves, first.numbers, second.numbers):
         kind, other_kind = each
@@ -305,9 +391,8 @@ def not_one_type(first: ElementType | None, second: ElementType | None, values: 
 def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
     """An element as a row of each column."""
     trace = require_trace()
-    leaves, _ = _leaves(value)
     row = []
-    for leaf, form, number in zip(leaves, kind.leaves, kind.numbers):
+    for leaf, form, number in zip(_leaves_as(value, kind.structure), kind.leaves, kind.numbers):
         optional = leaf if isinstance(leaf, Maybe) else None
         code, columns = _parts_of(leaf if optional is None else optional.value, form, number)
         if optional is not None:
@@ -320,6 +405,8 @@ def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
 
 def _parts_of(leaf: Any, form: LeafForm, number: ValueType | None) -> tuple[Any, list[hlo.Instruction]]:
     """The code of a leaf, and what the columns hold of its number."""
+    if leaf is _BLANK:
+        return 0, [hlo.full(one.shape, 0) for one in form.columns(number)[form.is_coded :]]
     if type(leaf) is Choice:
         parts = [_parts_of(one, form, number) for one in leaf.values]
         columns = []
@@ -346,9 +433,9 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
     """The columns of elements that are all known, None where one is not."""
     rows = []
     for value in values:
-        leaves, _ = _leaves(value)
         row = []
-        for leaf, form in zip(leaves, kind.leaves):
+        for leaf, form in zip(_leaves_as(value, kind.structure), kind.leaves):
+            leaf = 0 if leaf is _BLANK and form.is_number else form.constants[0] if leaf is _BLANK else leaf
             if isinstance(leaf, (TracedArray, Maybe, Choice, np.ndarray)) or is_text_leaf(leaf):
                 return None
             code, held = 0 if is_number(leaf) else _number_of(form, leaf), [leaf if is_number(leaf) else 0] * form.is_number
@@ -373,7 +460,10 @@ def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruc
     """The columns of elements whose numbers lie in arrays, one after the other in equal steps; None where they do not."""
     if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded or leaf.text is not None for leaf in kind.leaves):
         return None
-    numbers = [slice_of(column) for column in zip(*[pytree.flatten(value)[0] for value in values])]
+    parts = [pytree.flatten(value) for value in values]
+    if any(structure != kind.structure for _, structure in parts):
+        return None
+    numbers = [slice_of(column) for column in zip(*[leaves for leaves, _ in parts])]
     if None in numbers:
         return None
     return [
@@ -385,6 +475,8 @@ def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruc
 def recoded(columns: Sequence[hlo.Instruction], count: int, old: ElementType, new: ElementType) -> list[hlo.Instruction]:
     """Columns of ``count`` rows of the old type as those of the new one, which holds the old one's elements."""
     pending, made = list(columns), []
+    if old.structure != new.structure:
+        pending, old = _with_flags(pending, count, old, new.structure)
     for before, form, number, had in zip(old.leaves, new.leaves, new.numbers, old.numbers):
         codes = pending.pop(0) if before.is_coded else None
         numbers = [pending.pop(0) for _ in before.columns(had)[before.is_coded :]]
@@ -400,6 +492,21 @@ def recoded(columns: Sequence[hlo.Instruction], count: int, old: ElementType, ne
     return made
 
 
+def _with_flags(
+    columns: list[hlo.Instruction], count: int, kind: ElementType, structure: Any
+) -> tuple[list[hlo.Instruction], ElementType]:
+    """The columns of rows, with those of flags beside what may be missing."""
+    pending = iter(columns)
+    own = [list(itertools.islice(pending, len(leaf.columns(number)))) for leaf, number in zip(kind.leaves, kind.numbers)]
+    made: list[hlo.Instruction] = []
+    for part in _placed(kind.structure, iter(own), structure):
+        if part is True or part is False:
+            made.append(hlo.full(hlo.Shape(hlo.PRED, (count,)), part))
+        elif part is not _BLANK:
+            made += part
+    return made, _with_structure(kind, structure)
+
+
 def _recoded(
     codes: hlo.Instruction | None, count: int, before: LeafForm, form: LeafForm, number: ValueType | None
 ) -> hlo.Instruction:
@@ -407,7 +514,7 @@ def _recoded(
     table = [0] * before.is_number
     if form.types and before.is_number:
         table = number_types.places(before.types or (number,), form.types)
-    table += [_number_of(form, one) for one in before.constants]
+    table += [_number_of(form, one) for one in before.constants] or [0] * (not table)
     if codes is None:
         return hlo.full(hlo.Shape(hlo.S32, (count,)), table[0])
     if table == list(range(len(table))):
