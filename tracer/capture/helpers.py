@@ -310,12 +310,13 @@ def equal(first: Any, second: Any) -> Any:
 
 
 def _are_compared_each_way(first: Any, second: Any) -> bool:
-    """Whether one is an array or None, and the other nothing that both are compared with alike."""
+    """Whether one is an array, a tuple or the like, or None, and the other nothing that both are compared with alike."""
     value, other = (first, second) if type(first) is Maybe else (second, first)
     if type(value) is not Maybe or value.absent is not None or other is None or type(other) is Maybe:
         return False
     is_array = isinstance(value.value, TracedArray) and not value.value.is_scalar
-    return isinstance(other, np.generic) or is_array and not _is_array(other)
+    is_container = isinstance(value.value, (tuple, list, dict))
+    return isinstance(other, np.generic) or is_container or is_array and not _is_array(other)
 
 
 def _each_way(compare: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:

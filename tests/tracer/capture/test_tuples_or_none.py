@@ -74,8 +74,17 @@ def set_to_none(x):
     return out
 
 
+def compared(x):
+    best, seen = None, []
+    for i, v in enumerate(x.tolist()):
+        if best is None or v > best[0]:
+            best = (v, i)
+        seen.append(best if v > 2 else None)
+    return best, seen[-1], seen[0] == (3, 0), seen[1] != (5, 1), (3, 0) == seen[3]
+
+
 @pytest.mark.parametrize(
-    "function", [parents, one_or_the_other, none_first, within_tuples, popped, values_of_dicts, set_to_none]
+    "function", [parents, one_or_the_other, none_first, within_tuples, popped, values_of_dicts, set_to_none, compared]
 )
 def test_tuples_or_none(function):
     for x in XS:

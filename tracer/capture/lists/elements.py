@@ -30,6 +30,7 @@ from ..loops.stacked_rows import slice_of
 from ..merging import selected
 from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, text_of_row, text_row, try_text_leaves
 from . import number_types
+from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
 from .references import Unread, put_into_one_table, refuse, tables_in, try_rows
 
@@ -42,7 +43,6 @@ class _Nothing:
 
 
 _NOTHING = _Nothing()
-_BLANK = object()  # stands for the leaves of what is not there
 _FIXED = (_Nothing, str, bytes, type, np.dtype, Enum)
 _CODE = ValueType(hlo.Shape(hlo.S32))
 
@@ -131,7 +131,7 @@ def _marked(value: Any) -> Any:
     if value is None:
         return _NOTHING
     kind = type(value)
-    if _may_be_missing(value):
+    if may_be_missing(value):
         return Maybe(value.is_there, _marked(value.value), None)
     is_container = isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(kind)
     apart = pytree.taken_apart(value) if is_container else None
@@ -141,78 +141,26 @@ def _marked(value: Any) -> Any:
     return value if made is None else Parts(kind, made.auxiliary, list(map(_marked, made.parts)))
 
 
-def _may_be_missing(value: Any) -> bool:
-    """Whether this is a tuple, say, or None: a flag stands beside its leaves."""
-    return type(value) is Maybe and value.absent is None and isinstance(value.value, (tuple, dict))
-
-
 def _leaves(value: Any) -> tuple[list[Any], Any]:
     return pytree.flatten(_marked(value), _is_leaf)
 
 
 def _is_leaf(part: Any) -> bool:
-    return type(part) is Choice or type(part) is Maybe and not _may_be_missing(part) or is_text_leaf(part)
-
-
-def _flags(structure: Any) -> Iterator[bool]:
-    """Which leaves say whether others are there."""
-    if structure is pytree.LEAF:
-        yield False
-        return
-    for place, part in enumerate(structure[2]):
-        if structure[0] is Maybe and place == 0:
-            yield True
-        else:
-            yield from _flags(part)
+    return type(part) is Choice or type(part) is Maybe and not may_be_missing(part) or is_text_leaf(part)
 
 
 def _leaves_as(value: Any, structure: Any) -> list[Any]:
     """The leaves of a value in a structure that has a flag wherever some elements are None."""
     leaves, own = _leaves(value)
-    return leaves if own == structure else list(_placed(own, iter(leaves), structure))
-
-
-def _placed(own: Any, leaves: Iterator[Any], structure: Any) -> Iterator[Any]:
-    if own == structure or structure is pytree.LEAF:
-        yield from itertools.islice(leaves, _leaf_count(own))
-    elif own is pytree.LEAF:
-        next(leaves)
-        yield from [False, *[_BLANK] * (_leaf_count(structure) - 1)]
-    elif structure[0] is Maybe and own[0] is not Maybe:
-        yield True
-        yield from _placed(own, leaves, structure[2][1])
-    else:
-        for part, wanted in zip(own[2], structure[2]):
-            yield from _placed(part, leaves, wanted)
-
-
-def _common_structure(first: Any, leaves: Iterator[LeafForm], second: Any, others: Iterator[LeafForm]) -> Any:
-    """The structure of elements of both, with a flag where one is None and the other a container; None where there is none."""
-    if first is pytree.LEAF or second is pytree.LEAF:
-        parts = [[next(forms) for _ in range(_leaf_count(one))] for one, forms in ((first, leaves), (second, others))]
-        if first is second:
-            return first
-        found, alone = (second, parts[0][0]) if first is pytree.LEAF else (first, parts[1][0])
-        if alone.is_number or alone.constants not in ((), (_NOTHING,)):
-            return None
-        return found if found[0] is Maybe else (Maybe, None, (pytree.LEAF, found)) if found[0] in (tuple, dict) else None
-    if first[0] is Maybe or second[0] is Maybe:
-        flags = [next(forms) for one, forms in ((first, leaves), (second, others)) if one[0] is Maybe]
-        values = [one[2][1] if one[0] is Maybe else one for one in (first, second)]
-        value = _common_structure(values[0], leaves, values[1], others) if flags else None
-        return None if value is None else (Maybe, None, (pytree.LEAF, value))
-    if first[:2] != second[:2] or len(first[2]) != len(second[2]):
-        return None
-    parts = [_common_structure(one, leaves, other, others) for one, other in zip(first[2], second[2])]
-    return None if None in parts else (*first[:2], tuple(parts))
+    return leaves if own == structure else list(placed(own, iter(leaves), structure))
 
 
 def _with_structure(kind: ElementType, structure: Any) -> ElementType:
     """The same elements, with flags beside those that may be missing."""
     if kind.structure == structure:
         return kind
-    forms = list(_placed(kind.structure, iter(zip(kind.leaves, kind.numbers)), structure))
-    forms = [_FLAG_FORM if form in (True, False) else (_UNKNOWN, None) if form is _BLANK else form for form in forms]
+    forms = list(placed(kind.structure, iter(zip(kind.leaves, kind.numbers)), structure))
+    forms = [_FLAG_FORM if form in (True, False) else (_UNKNOWN, None) if form is BLANK else form for form in forms]
     return ElementType(structure, tuple([form for form, _ in forms]), tuple([number for _, number in forms]))
 
 
@@ -220,7 +168,7 @@ def element_type(value: Any) -> ElementType:
     """The type of one element. Raises CarryTypeError for what no list can hold whose length the program decides."""
     leaves, structure = _leaves(value)
     forms, numbers = [], []
-    for leaf, is_flag in zip(leaves, _flags(structure)):
+    for leaf, is_flag in zip(leaves, flags_of(structure)):
         if is_flag:
             forms.append(_FLAG_FORM[0])
             numbers.append(_FLAG_FORM[1])
@@ -268,14 +216,10 @@ def parts_of(kind: ElementType) -> list[ElementType]:
     """The types of the parts of elements that are tuples or lists; there are none where they are something else."""
     found, place = [], 0
     for structure in kind.structure[2] if type(kind.structure) is tuple and kind.structure[0] in (tuple, list) else ():
-        end = place + _leaf_count(structure)
+        end = place + leaf_count(structure)
         found.append(ElementType(structure, kind.leaves[place:end], kind.numbers[place:end]))
         place = end
     return found
-
-
-def _leaf_count(structure: Any) -> int:
-    return sum(map(_leaf_count, structure[2])) if isinstance(structure, tuple) else 1
 
 
 def key_columns(kind: ElementType) -> int:
@@ -312,7 +256,9 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
     if first is None or second is None:
         return first or second
     if first.structure != second.structure:
-        structure = _common_structure(first.structure, iter(first.leaves), second.structure, iter(second.leaves))
+        structure = common_structure(
+            first.structure, map(_is_none, first.leaves), second.structure, map(_is_none, second.leaves)
+        )
         if structure is None:
             return None
         first, second = _with_structure(first, structure), _with_structure(second, structure)
@@ -330,6 +276,10 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
         forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied, types, text))
         numbers.append(kind or other_kind)
     return ElementType(first.structure, tuple(forms), tuple(numbers))
+
+
+def _is_none(leaf: LeafForm) -> bool:
+    return not leaf.is_number and leaf.constants in ((), (_NOTHING,))
 
 
 def _types_of_both(one: LeafForm, other: LeafForm, kind: ValueType, other_kind: ValueType) -> Types:
@@ -405,7 +355,7 @@ def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
 
 def _parts_of(leaf: Any, form: LeafForm, number: ValueType | None) -> tuple[Any, list[hlo.Instruction]]:
     """The code of a leaf, and what the columns hold of its number."""
-    if leaf is _BLANK:
+    if leaf is BLANK:
         return 0, [hlo.full(one.shape, 0) for one in form.columns(number)[form.is_coded :]]
     if type(leaf) is Choice:
         parts = [_parts_of(one, form, number) for one in leaf.values]
@@ -435,7 +385,7 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
     for value in values:
         row = []
         for leaf, form in zip(_leaves_as(value, kind.structure), kind.leaves):
-            leaf = 0 if leaf is _BLANK and form.is_number else form.constants[0] if leaf is _BLANK else leaf
+            leaf = 0 if leaf is BLANK and form.is_number else form.constants[0] if leaf is BLANK else leaf
             if isinstance(leaf, (TracedArray, Maybe, Choice, np.ndarray)) or is_text_leaf(leaf):
                 return None
             code, held = 0 if is_number(leaf) else _number_of(form, leaf), [leaf if is_number(leaf) else 0] * form.is_number
@@ -499,10 +449,10 @@ def _with_flags(
     pending = iter(columns)
     own = [list(itertools.islice(pending, len(leaf.columns(number)))) for leaf, number in zip(kind.leaves, kind.numbers)]
     made: list[hlo.Instruction] = []
-    for part in _placed(kind.structure, iter(own), structure):
+    for part in placed(kind.structure, iter(own), structure):
         if part is True or part is False:
             made.append(hlo.full(hlo.Shape(hlo.PRED, (count,)), part))
-        elif part is not _BLANK:
+        elif part is not BLANK:
             made += part
     return made, _with_structure(kind, structure)
 
