@@ -289,3 +289,65 @@ def first_repeat(x):
             return (v, seen[v], i)
         seen[v] = i
     return None
+
+
+@program(lambda rng: (rng.uniform(size=(9, 9)) < 0.2,))
+def astar(walls):
+    n = len(walls)
+    start, goal = ((0, 0), (n - 1, n - 1))
+
+    def h(p):
+        return abs(p[0] - goal[0]) + abs(p[1] - goal[1])
+
+    frontier = [(h(start), 0, start)]
+    came = {start: None}
+    cost = {start: 0}
+    while frontier:
+        _, g, cur = heapq.heappop(frontier)
+        if cur == goal:
+            break
+        for dx, dy in ((1, 0), (0, 1), (-1, 0), (0, -1)):
+            nxt = (cur[0] + dx, cur[1] + dy)
+            if not (0 <= nxt[0] < n and 0 <= nxt[1] < n) or walls[nxt]:
+                continue
+            ng = g + 1
+            if nxt not in cost or ng < cost[nxt]:
+                cost[nxt] = ng
+                came[nxt] = cur
+                heapq.heappush(frontier, (ng + h(nxt), ng, nxt))
+    else:
+        return None
+    path = []
+    p = goal
+    while p is not None:
+        path.append(p)
+        p = came[p]
+    return (path[::-1], len(cost))
+
+
+@program(lambda rng: ("".join(rng.choice(list("ACGT"), 12)), "".join(rng.choice(list("ACGT"), 12 - 2))))
+def needleman(a, b):
+    n, m = (len(a), len(b))
+    S = np.zeros((n + 1, m + 1), np.int16)
+    S[:, 0] = -np.arange(n + 1)
+    S[0] = -np.arange(m + 1)
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            S[i, j] = max(S[i - 1, j - 1] + (1 if a[i - 1] == b[j - 1] else -1), S[i - 1, j] - 1, S[i, j - 1] - 1)
+    top, bottom = ([], [])
+    i, j = (n, m)
+    while i or j:
+        if i and j and (S[i, j] == S[i - 1, j - 1] + (1 if a[i - 1] == b[j - 1] else -1)):
+            i -= 1
+            j -= 1
+            top.append(a[i])
+            bottom.append(b[j])
+        elif i and S[i, j] == S[i - 1, j] - 1:
+            i -= 1
+            top.append(a[i])
+            bottom.append("-")
+        else:
+            j -= 1
+            top.append("-")
+            bottom.append(b[j])
+    return ("".join(reversed(top)), "".join(reversed(bottom)), S)
