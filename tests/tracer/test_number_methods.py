@@ -124,3 +124,33 @@ def test_types_of_ranges(dtype):
     for function in functions:
         x = np.array([3, 2], dtype)
         assert shown(jit(function)(x)) == shown(function(x))
+
+
+@pytest.mark.parametrize(
+    "numbers",
+    [
+        (3, 5, 7), (7, -1, 11), (7, -3, 11), (7, -1, -11), (4, -1, 8), (2, 3, 0), (2, 0, -5), (-3, 5, -7), (5, 0, 1),
+        (0, -1, 1),
+        (10**9 + 6, 3, 10**9 + 7), (2**40, 7, 2**41 + 1), (True, 3, 5), (2.0, 3, 5), (np.int64(2), 3, 5), (2, 3, np.int8(5)),
+    ],
+)  # fmt: skip
+def test_powers_with_a_modulus(numbers):
+    def program(base, exponent, modulus):
+        return pow(base, exponent, modulus)
+
+    def outcome(function):
+        try:
+            found = function(*numbers)
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+        return type(found), found
+
+    assert outcome(jit(program)) == outcome(program)
+
+
+def test_powers_with_a_modulus_of_elements():
+    def program(x):
+        return [pow(int(v), 5, 21) for v in x]
+
+    x = np.arange(40)
+    assert jit(program)(x) == program(x)

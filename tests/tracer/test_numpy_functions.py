@@ -5,6 +5,7 @@ Each case is a function that runs twice, once on ndarrays by NumPy and once trac
 
 from __future__ import annotations
 
+import re
 import warnings
 
 import ml_dtypes
@@ -350,3 +351,13 @@ def test_each_special_function_of_scipy(name, dtype):
     ufunc = getattr(pytest.importorskip("scipy.special"), name)
     operands = [sample(dtype, seed=seed) for seed in range(ufunc.nin)]
     check(lambda *operands: ufunc(*operands), *operands)
+
+
+def test_what_is_said_of_arrays_of_other_ranks_that_are_joined():
+    def program(x):
+        return np.concatenate([x, x[None]])
+
+    with pytest.raises(ValueError) as expected:
+        program(np.ones(3))
+    with pytest.raises(ValueError, match=re.escape(str(expected.value))):
+        jit(program)(np.ones(3))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -49,6 +50,8 @@ from .raising import is_raised_when_run, record_raise
 MOST_ALTERNATIVES = 32
 # So many branches of one line are inside of each other: what goes on without end is a recursion that never stops.
 _DEEPEST = 40
+# Fewer are too many, but not less than this, where little is left of Python's stack.
+_DEEP, _FRAMES_LEFT = 8, 150
 
 
 class _State(threading.local):
@@ -127,7 +130,7 @@ def _decided(
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
     location = user_location()
-    if _state.locations.count(location) >= _DEEPEST:
+    if _is_endless(_state.locations.count(location)):
         error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
         error.is_of_rounds = True
         raise error
@@ -194,6 +197,16 @@ def _decided(
     _note_shared(returned, results, sides)
     merger.note_origins(returned, results)
     return outcome_of(code(arrays), possible, returned)
+
+
+def _is_endless(times: int) -> bool:
+    """Whether a branch that is inside of itself so many times belongs to a recursion that does not end."""
+    if times < _DEEP:
+        return False
+    frame, frames = sys._getframe(), 0
+    while frame is not None:
+        frame, frames = frame.f_back, frames + 1
+    return times >= _DEEPEST or frames > sys.getrecursionlimit() - _FRAMES_LEFT
 
 
 def _put_items_into_contents(concerned: dict[Any, tuple[Place, Any]], sides: Sequence[_Side]) -> None:

@@ -199,9 +199,6 @@ def _compared(name: str, value: Any, other: Any) -> Any:
     return equal(value, other) if name == "eq" else differ(value, other) if name == "ne" else OPERATORS[name](value, other)
 
 
-_COMPARED = (int, float, complex, np.generic, TracedArray, Maybe, tuple, list)
-
-
 def contains(item: Any, container: Any) -> Any:
     """``item in container``."""
     if type(item) is Choice or type(container) is Choice:
@@ -238,8 +235,7 @@ def contains(item: Any, container: Any) -> Any:
         return True
     found: Any = False
     for other in held:
-        if isinstance(other, _COMPARED) or isinstance(item, (Deferred, Maybe)):
-            found = found | _as_bool(equal(item, other))
+        found = found | _as_bool(equal(item, other))
     return found
 
 
@@ -253,7 +249,9 @@ def _is_traced(value: Any) -> bool:
 
 
 def _holds_traced(value: Any) -> bool:
-    return _is_traced(value) or type(value) is Maybe or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
+    if type(value) is Maybe or type(value) is Choice:
+        return True
+    return _is_traced(value) or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
 
 
 def _as_bool(value: Any) -> Any:
@@ -313,12 +311,13 @@ def equal(first: Any, second: Any) -> Any:
 
 
 def _are_compared_each_way(first: Any, second: Any) -> bool:
-    """Whether one is an array or None, and the other nothing that both are compared with alike."""
+    """Whether one is an array, a tuple or the like, or None, and the other nothing that both are compared with alike."""
     value, other = (first, second) if type(first) is Maybe else (second, first)
     if type(value) is not Maybe or value.absent is not None or other is None or type(other) is Maybe:
         return False
     is_array = isinstance(value.value, TracedArray) and not value.value.is_scalar
-    return isinstance(other, np.generic) or is_array and not _is_array(other)
+    is_container = isinstance(value.value, (tuple, list, dict))
+    return isinstance(other, np.generic) or is_container or is_array and not _is_array(other)
 
 
 def _each_way(compare: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:

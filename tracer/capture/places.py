@@ -416,11 +416,11 @@ def _journals_within(begin: Journal) -> list[Journal]:
     return [begin] if place is None else _journals.open[place:]
 
 
-def journals_since(holders: Iterable[Any]) -> list[Journal]:
-    """The journals that are kept and have been begun since all of these objects are there."""
+def journals_since(holders: Iterable[Any]) -> tuple[Journal | None, list[Journal]]:
+    """The journal that is kept in which the last of these objects was made, and those that have been begun since."""
     ids = set(map(id, holders))
     numbers = [number for number, one in enumerate(_journals.open) if not ids.isdisjoint(one.made)]
-    return _journals.open[numbers[-1] + 1 :] if numbers else list(_journals.open)
+    return (_journals.open[numbers[-1]], _journals.open[numbers[-1] + 1 :]) if numbers else (None, list(_journals.open))
 
 
 def are_changed(holders: Iterable[Any], journals: Iterable[Journal]) -> bool:

@@ -21,6 +21,8 @@ from ..recording.errors import TracerError
 from .calls.dispatch import call
 from .calls.meanings import SAYING, TEXT_METHODS, implements
 from .choices import Choice
+from .keys.views import DictView
+from .loops.iteration import Rows
 from .texts.deferred import Deferred, call_later, concrete, is_open, is_text
 from .texts.formatting import text, told
 from .texts.methods import TextMethod
@@ -170,7 +172,8 @@ _ASKS_MORE = re.compile(r"{[^}]*[!.:\[]")  # for something else than the text of
 
 def call_text_method(method: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
     """``"...".format(...)`` and the like."""
-    args = tuple(map(_listed, args))
+    if method.__name__ == "join":
+        args = tuple(map(_listed, args))
     if method.__name__ == "format" and (parts := _parts_of_format(method.__self__, args, kwargs)) is not None:
         return text(*parts)
     if not _ASKS_MORE.search(method.__self__):
@@ -184,4 +187,4 @@ TEXT_METHODS["join"] = call_text_method
 
 
 def _listed(value: Any) -> Any:
-    return call(list, value) if hasattr(value, "__next__") else value
+    return call(list, value) if hasattr(value, "__next__") or isinstance(value, (Rows, DictView)) else value

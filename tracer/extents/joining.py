@@ -26,7 +26,7 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     if axis is None:
         arrays, axis = [np.ravel(one) for one in arrays], 0
     if len({one.ndim for one in arrays}) > 1:
-        raise ValueError("all the input array dimensions except for the concatenation axis must match exactly")
+        raise ValueError("all the input arrays must have same number of dimensions")
     axis = normalize_axis(axis, arrays[0].ndim)
     trace = require_trace(*arrays)
     kind = np.result_type(*(one.dtype for one in arrays)) if dtype is None else np.dtype(dtype)

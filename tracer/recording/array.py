@@ -401,12 +401,15 @@ class TracedArray(ArrayMethods, Operators):
         return self._compared_with_nothing(True) if self._equals_no_element(other) else super().__ne__(other)
 
     def _equals_no_element(self, other: Any) -> bool:
-        """NumPy compares the elements of arrays with objects that no number is equal to, too."""
-        return not self.is_scalar and not self.takes(other) and equals_no_number(other)
+        """NumPy compares its numbers with texts, and the elements of arrays with objects, too, that no number is equal to."""
+        if self.is_scalar:
+            return not self.weak_type and isinstance(other, (str, bytes))
+        return not self.takes(other) and equals_no_number(other)
 
     def _compared_with_nothing(self, value: bool) -> Any:
         trace = require_trace(self)
-        return TracedArray.from_instruction(trace, hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ()))
+        same = hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ())
+        return TracedArray.from_instruction(trace, same, is_scalar=self.is_scalar)
 
     def __hash__(self) -> int:
         if not self.is_scalar:

@@ -150,6 +150,7 @@ class ConcretizationError(TracerError):
 
     sources: frozenset[hlo.Instruction] | None
     is_of_rounds = False  # whether each round of an unrolled loop adds to what there is too much of
+    is_of_recursion = False  # whether a recursion does not end, which it does no more where less is known
     outside: frozenset[tuple] = frozenset()  # the keys of the paths of those that are read from outside
 
     def __init__(self, array: TracedArray, purpose: str, hint: str = "") -> None:
@@ -177,6 +178,7 @@ class ConcretizationError(TracerError):
 def endless_recursion(test: TracedArray, function: str) -> ConcretizationError:
     """That a function calls itself until the program decides otherwise, by this condition."""
     error = ConcretizationError(test, "to end a recursion")
+    error.is_of_recursion = True
     error.args = (
         f"{function} calls itself{_used_at(error.location)}, and the program decides when that ends. Its depth must be known "
         f"while the function is traced, but {_condition(test)} is not.{error.computed_from} Fix: name the argument that "

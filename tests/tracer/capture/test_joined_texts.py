@@ -67,9 +67,17 @@ def repeated(x):
     return text, len(line), line == "-=-=", text.count("b-=")
 
 
+def from_behind(x):
+    found = []
+    for v in x:
+        if v % 3:
+            found.append("abc"[v % 3])
+    return "".join(reversed(found)), "-".join({v % 5: "q" for v in x.tolist()}.values())
+
+
 FUNCTIONS = [
     characters, some_characters, known_characters, words, numbers, numbered, floats, other_cases, of_several_kinds, few,
-    repeated,
+    repeated, from_behind,
 ]  # fmt: skip
 
 

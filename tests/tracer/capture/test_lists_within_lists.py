@@ -267,6 +267,22 @@ def test_compiling_takes_as_long_for_any_number_of_rows():
     assert lengths[1] - lengths[0] < 40 * 500  # what puts the rows into the table
 
 
+def test_rows_of_which_some_are_made_in_a_round_that_is_not_captured():
+    def program(x, tolerance):
+        table = [[x]]
+        for i in range(1, 20):
+            total = sum(x * k for k in range(1, 2 ** (i - 1) + 1))
+            row = [0.5 * table[i - 1][0] + total]
+            for j in range(1, i + 1):
+                row.append(row[j - 1] + (row[j - 1] - table[i - 1][j - 1]))
+            table.append(row)
+            if abs(table[i][i] - table[i - 1][i - 1]) > tolerance:
+                return i, row
+        return None
+
+    check(program, 1.0, 100.0)
+
+
 # --- statements in all orders: what runs does what Python does ---
 
 SETUPS = [

@@ -408,3 +408,46 @@ def test_an_exponential_recursion_is_recorded_in_steps():
 
     check(program, X)
     assert len(called_in(program, X)) < 60
+
+
+def test_a_search_that_goes_as_deep_as_an_argument_says():
+    def program(n):
+        found, used, chosen = [], set(), []
+
+        def search(depth):
+            if depth == n:
+                found.append(tuple(chosen))
+                return
+            for k in range(n):
+                if k in used:
+                    continue
+                used.add(k)
+                chosen.append(k)
+                search(depth + 1)
+                used.remove(k)
+                chosen.pop()
+
+        search(0)
+        return found
+
+    jitted = check(program, 3)
+    check(jitted, 2)
+
+
+def test_a_search_whose_depth_the_program_decides_is_refused_at_once():
+    def program(x):
+        seen = set()
+
+        def search(k):
+            if k in seen or not x[k]:
+                return 0
+            seen.add(k)
+            total = 1
+            for step in range(x[k]):
+                total += search((k + step) % len(x))
+            return total
+
+        return search(0)
+
+    with pytest.raises(ConcretizationError, match="search calls itself at"):
+        jit(program)(np.array([1, 2, 3, 0]))

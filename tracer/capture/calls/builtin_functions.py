@@ -15,7 +15,7 @@ import numpy as np
 from .... import hlo
 from ...control_flow.bodies import ValueType
 from ...recording.aliases import link
-from ...recording.array import TracedArray, as_index, require_trace
+from ...recording.array import TracedArray, require_trace
 from ...recording.attributes import class_of
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError
@@ -29,7 +29,7 @@ from ..entries import elements_in, has_open_keys, is_open_set
 from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
-from ..library import iterators
+from ..library import iterators, powers
 from ..library.listed_sets import ListedSet
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
@@ -252,7 +252,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
             return builtin(*args, key=key, **default)
         items = _elements(args, any_order=key is None)
         items = in_groups(items) if _are_texts(items) else items
-        if is_open_list(items):
+        if is_open_list(items) or any(type(item) is Maybe for item in items):
             return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None and not _have_an_order(items) or not items:
             return builtin(items, **default)
@@ -387,7 +387,7 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
 
 
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
-    is_open = is_open_list(items)
+    is_open = is_open_list(items) or any(type(item) is Maybe for item in items)
     if key is None and not is_open and (known := _order_of_first_parts(items, reverse)) is not None:
         return [items[position] for position in known]
     if is_open or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
@@ -452,12 +452,25 @@ def abs_(value: Any) -> Any:
 
 @implements(builtins.pow)
 def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
-    """With a modulus the numbers have to be known, as the power has any size before it is reduced."""
-    return base**exp if mod is None else pow(*map(_known_integer, (base, exp, mod)))
+    """With a modulus Python's integers are multiplied one after the other; of NumPy's Python takes none."""
+    if mod is None:
+        return base**exp
+    numbers = (base, exp, mod)
+    if not has_traced(numbers):
+        return pow(*numbers)
+    if all(type_(number) in (int, bool) for number in numbers):
+        return call(powers.power_modulo, *[number + 0 for number in numbers])
+    if any(issubclass(type_(number), np.generic) for number in numbers):
+        raise TypeError(_NO_POWER.format(*[_name_of_type(type_(number)) for number in numbers]))
+    raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
 
 
-def _known_integer(number: Any) -> Any:
-    return as_index(number, "in pow() with a modulus") if isinstance(number, TracedArray) else number
+def _name_of_type(kind: type) -> str:
+    """As messages of the interpreter have it."""
+    return f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
+
+
+_NO_POWER = "unsupported operand type(s) for ** or pow(): '{}', '{}', '{}'"
 
 
 def _same_or_each(function: Callable[[Any], Any], value: Choice) -> Any:

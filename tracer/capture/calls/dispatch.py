@@ -189,8 +189,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return NEEDS_ARRAYS[""](function)
     if meaning is not None:
         if function not in TAKE_MAYBES:
-            args = without_maybes(args)
-            if holds_choice(args):
+            computes = of_numpy(function) or function in _COMPUTE and not kwargs.get("key")
+            args = without_maybes(args) if computes else tuple(map(_or_value, args))
+            if holds_choice(args) and not (function in _HAND_ON and all(type(one) is not Choice for one in args)):
                 return each_within(lambda given: call(function, *given, **kwargs), args)
         if function not in _LEAVE_ITERATORS:
             made_iterators.require_made_here(*args)
@@ -233,6 +234,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return each_within(lambda given: places.done_by(function, given, kwargs), args)
 
 
+def _or_value(argument: Any) -> Any:
+    """An argument that is not None; elements of a list that may be None are handed on as they are."""
+    return argument.required() if type(argument) is Maybe else argument
+
+
 def _called_on(caller: Any, holder: Any) -> Any:
     """A call of what `operator.methodcaller` or `operator.attrgetter` has made."""
     made, given = caller.__reduce__()
@@ -248,7 +254,12 @@ _PLAIN = frozenset({TracedArray, int, float, complex, bool, type(None), np.float
 
 
 # What these give is noted; `type` is asked for a class.
-_GIVE_ITERATORS = frozenset({type, iter, *[one for one in vars(itertools).values() if isinstance(one, type)]})
+_OF_ITERTOOLS = [one for one in vars(itertools).values() if isinstance(one, type)]
+_GIVE_ITERATORS = frozenset({type, iter, *_OF_ITERTOOLS})
+# These compute with the elements of what they are given, which then are not None.
+_COMPUTE = frozenset({max, min, sorted, sum})
+# These hand the elements on, whatever they are.
+_HAND_ON = frozenset({all, any, dict, enumerate, filter, iter, len, list, map, next, reversed, tuple, zip, *_OF_ITERTOOLS})
 # What these do with numbers that are known Python does.
 _OF_NUMBERS = frozenset({abs, bool, complex, divmod, float, int, max, min, pow, range, round})
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced
+from ..choices import Choice, Maybe
 from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
 from ..lists.runs import is_open_list
@@ -24,7 +25,7 @@ def is_open_call(method: Any, holder: list, args: tuple) -> bool:
         return True
     if method.__name__ in _COMPARING and (has_traced(holder) or any(map(is_open_list, holder))):
         return True
-    if method.__name__ in _COMPARING and any(map(is_made_text, (*holder, *args))):
+    if method.__name__ in _COMPARING and any(type(one) in (Maybe, Choice) or is_made_text(one) for one in (*holder, *args)):
         return True
     if method.__name__ == "sort":
         return any(map(is_compared_by_program, holder))

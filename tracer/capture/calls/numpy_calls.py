@@ -13,6 +13,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic_arrays
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
 from ...recording.operands import has_traced, prepare
+from ..choices import without_maybes
 from ..coded_arrays import are_chosen, call_with_codes, changeable
 from ..loops.stacked_rows import whole_array
 from ..structured_arrays import are_among, call_with_fields
@@ -36,6 +37,7 @@ def call_numpy(function: Callable, args: tuple, kwargs: dict) -> Any:
 
     What it makes of known values is a traced array, which can be written to.
     """
+    args = without_maybes(args)
     given = (*args, *kwargs.values())
     if are_chosen(function, args, kwargs):
         return call_with_codes(function, args, kwargs)

@@ -7,6 +7,7 @@ by their number in a table, where not all elements have the same one. So are the
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -30,6 +31,7 @@ from ..loops.stacked_rows import slice_of
 from ..merging import selected
 from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, text_of_row, text_row, try_text_leaves
 from . import number_types
+from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
 from .references import Unread, put_into_one_table, refuse, tables_in, try_rows
 
@@ -75,6 +77,10 @@ class LeafForm:
         """The types of one row of each of its columns."""
         holders = number_types.holders(self.types) if self.types else [number] if self.is_number else []
         return [_CODE, *holders] if self.is_coded else holders
+
+
+_UNKNOWN = LeafForm(False, False, ())
+_FLAG_FORM = LeafForm(True, True, ()), ValueType(hlo.Shape(hlo.PRED), True, True)
 
 
 @dataclass(frozen=True)
@@ -127,6 +133,8 @@ def _marked(value: Any) -> Any:
     if value is None:
         return _NOTHING
     kind = type(value)
+    if may_be_missing(value):
+        return Maybe(value.is_there, _marked(value.value), None)
     is_container = isinstance(value, (tuple, list, dict)) or dataclasses.is_dataclass(kind)
     apart = pytree.taken_apart(value) if is_container else None
     if apart is not None:
@@ -136,14 +144,37 @@ def _marked(value: Any) -> Any:
 
 
 def _leaves(value: Any) -> tuple[list[Any], Any]:
-    return pytree.flatten(_marked(value), lambda part: type(part) in (Maybe, Choice) or is_text_leaf(part))
+    return pytree.flatten(_marked(value), _is_leaf)
+
+
+def _is_leaf(part: Any) -> bool:
+    return type(part) is Choice or type(part) is Maybe and not may_be_missing(part) or is_text_leaf(part)
+
+
+def _leaves_as(value: Any, structure: Any) -> list[Any]:
+    """The leaves of a value in a structure that has a flag wherever some elements are None."""
+    leaves, own = _leaves(value)
+    return leaves if own == structure else list(placed(own, iter(leaves), structure))
+
+
+def _with_structure(kind: ElementType, structure: Any) -> ElementType:
+    """The same elements, with flags beside those that may be missing."""
+    if kind.structure == structure:
+        return kind
+    forms = list(placed(kind.structure, iter(zip(kind.leaves, kind.numbers)), structure))
+    forms = [_FLAG_FORM if form in (True, False) else (_UNKNOWN, None) if form is BLANK else form for form in forms]
+    return ElementType(structure, tuple([form for form, _ in forms]), tuple([number for _, number in forms]))
 
 
 def element_type(value: Any) -> ElementType:
     """The type of one element. Raises CarryTypeError for what no list can hold whose length the program decides."""
     leaves, structure = _leaves(value)
     forms, numbers = [], []
-    for leaf in leaves:
+    for leaf, is_flag in zip(leaves, flags_of(structure)):
+        if is_flag:
+            forms.append(_FLAG_FORM[0])
+            numbers.append(_FLAG_FORM[1])
+            continue
         kind, constants, copied, types, text = None, (), frozenset(), (), None
         if isinstance(leaf, Maybe) and leaf.absent is None:
             leaf, constants = leaf.value, (_NOTHING,)
@@ -187,14 +218,10 @@ def parts_of(kind: ElementType) -> list[ElementType]:
     """The types of the parts of elements that are tuples or lists; there are none where they are something else."""
     found, place = [], 0
     for structure in kind.structure[2] if type(kind.structure) is tuple and kind.structure[0] in (tuple, list) else ():
-        end = place + _leaf_count(structure)
+        end = place + leaf_count(structure)
         found.append(ElementType(structure, kind.leaves[place:end], kind.numbers[place:end]))
         place = end
     return found
-
-
-def _leaf_count(structure: Any) -> int:
-    return sum(map(_leaf_count, structure[2])) if isinstance(structure, tuple) else 1
 
 
 def key_columns(kind: ElementType) -> int:
@@ -240,7 +267,12 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
     if first is None or second is None:
         return first or second
     if first.structure != second.structure:
-        return None
+        structure = common_structure(
+            first.structure, map(_is_none, first.leaves), second.structure, map(_is_none, second.leaves)
+        )
+        if structure is None:
+            return None
+        first, second = _with_structure(first, structure), _with_structure(second, structure)
     forms, numbers = [], []
     for one, other, *each in zip(first.leaves, second.leaves, first.numbers, second.numbers):
         kind, other_kind = each
@@ -255,6 +287,10 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
         forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied, types, text))
         numbers.append(kind or other_kind)
     return ElementType(first.structure, tuple(forms), tuple(numbers))
+
+
+def _is_none(leaf: LeafForm) -> bool:
+    return not leaf.is_number and leaf.constants in ((), (_NOTHING,))
 
 
 def _types_of_both(one: LeafForm, other: LeafForm, kind: ValueType, other_kind: ValueType) -> Types:
@@ -316,9 +352,8 @@ def not_one_type(first: ElementType | None, second: ElementType | None, values: 
 def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
     """An element as a row of each column."""
     trace = require_trace()
-    leaves, _ = _leaves(value)
     row = []
-    for leaf, form, number in zip(leaves, kind.leaves, kind.numbers):
+    for leaf, form, number in zip(_leaves_as(value, kind.structure), kind.leaves, kind.numbers):
         optional = leaf if isinstance(leaf, Maybe) else None
         code, columns = _parts_of(leaf if optional is None else optional.value, form, number)
         if optional is not None:
@@ -331,6 +366,8 @@ def row_of(value: Any, kind: ElementType) -> list[hlo.Instruction]:
 
 def _parts_of(leaf: Any, form: LeafForm, number: ValueType | None) -> tuple[Any, list[hlo.Instruction]]:
     """The code of a leaf, and what the columns hold of its number."""
+    if leaf is BLANK:
+        return 0, [hlo.full(one.shape, 0) for one in form.columns(number)[form.is_coded :]]
     if type(leaf) is Choice:
         parts = [_parts_of(one, form, number) for one in leaf.values]
         columns = []
@@ -357,9 +394,9 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
     """The columns of elements that are all known, None where one is not."""
     rows = []
     for value in values:
-        leaves, _ = _leaves(value)
         row = []
-        for leaf, form in zip(leaves, kind.leaves):
+        for leaf, form in zip(_leaves_as(value, kind.structure), kind.leaves):
+            leaf = 0 if leaf is BLANK and form.is_number else form.constants[0] if leaf is BLANK else leaf
             if isinstance(leaf, (TracedArray, Maybe, Choice, np.ndarray)) or is_text_leaf(leaf):
                 return None
             code, held = 0 if is_number(leaf) else _number_of(form, leaf), [leaf if is_number(leaf) else 0] * form.is_number
@@ -384,7 +421,10 @@ def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruc
     """The columns of elements whose numbers lie in arrays, one after the other in equal steps; None where they do not."""
     if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded or leaf.text is not None for leaf in kind.leaves):
         return None
-    numbers = [slice_of(column) for column in zip(*[pytree.flatten(value)[0] for value in values])]
+    parts = [pytree.flatten(value) for value in values]
+    if any(structure != kind.structure for _, structure in parts):
+        return None
+    numbers = [slice_of(column) for column in zip(*[leaves for leaves, _ in parts])]
     if None in numbers:
         return None
     return [
@@ -396,6 +436,8 @@ def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruc
 def recoded(columns: Sequence[hlo.Instruction], count: int, old: ElementType, new: ElementType) -> list[hlo.Instruction]:
     """Columns of ``count`` rows of the old type as those of the new one, which holds the old one's elements."""
     pending, made = list(columns), []
+    if old.structure != new.structure:
+        pending, old = _with_flags(pending, count, old, new.structure)
     for before, form, number, had in zip(old.leaves, new.leaves, new.numbers, old.numbers):
         codes = pending.pop(0) if before.is_coded else None
         numbers = [pending.pop(0) for _ in before.columns(had)[before.is_coded :]]
@@ -411,6 +453,21 @@ def recoded(columns: Sequence[hlo.Instruction], count: int, old: ElementType, ne
     return made
 
 
+def _with_flags(
+    columns: list[hlo.Instruction], count: int, kind: ElementType, structure: Any
+) -> tuple[list[hlo.Instruction], ElementType]:
+    """The columns of rows, with those of flags beside what may be missing."""
+    pending = iter(columns)
+    own = [list(itertools.islice(pending, len(leaf.columns(number)))) for leaf, number in zip(kind.leaves, kind.numbers)]
+    made: list[hlo.Instruction] = []
+    for part in placed(kind.structure, iter(own), structure):
+        if part is True or part is False:
+            made.append(hlo.full(hlo.Shape(hlo.PRED, (count,)), part))
+        elif part is not BLANK:
+            made += part
+    return made, _with_structure(kind, structure)
+
+
 def _recoded(
     codes: hlo.Instruction | None, count: int, before: LeafForm, form: LeafForm, number: ValueType | None
 ) -> hlo.Instruction:
@@ -418,7 +475,7 @@ def _recoded(
     table = [0] * before.is_number
     if form.types and before.is_number:
         table = number_types.places(before.types or (number,), form.types)
-    table += [_number_of(form, one) for one in before.constants]
+    table += [_number_of(form, one) for one in before.constants] or [0] * (not table)
     if codes is None:
         return hlo.full(hlo.Shape(hlo.S32, (count,)), table[0])
     if table == list(range(len(table))):

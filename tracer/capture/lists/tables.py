@@ -82,12 +82,13 @@ def _put_into_table(holder: Sequence[Any]) -> bool:
     outer = _where_made(lists)
     if needs.is_refused or outer is None:
         return False
-    journals = places.journals_since(lists)
+    made_in, journals = places.journals_since(lists)
     loop = next((one.loop for one in journals if one.loop is not None), None)
     if not places.are_changed(lists, journals) and _is_recorded_in(outer, lists):
-        if journals and not journals[0].is_of_trace:
+        begun = made_in or (journals[0] if journals and not journals[0].is_of_trace else None)
+        if begun is not None:
             for one in lists:
-                journals[0].add(place := places.Contents(one), place.get)
+                begun.add(place := places.Contents(one), place.get)
         with recording_in(outer):
             made = _made(lists, needs)
         if made and loop is not None:  # what a round has read until then would be what the lists hold in the first one

@@ -342,8 +342,9 @@ class CapturedLoop:
             key: (place, before, end if end is before else as_held(end)) for key, (place, before, end) in changed.items()
         }
         if failed is not None:
-            with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
-                self._look_for_more(slots, ends, changed, None)
+            if not getattr(failed, "is_of_recursion", False):
+                with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
+                    self._look_for_more(slots, ends, changed, None)
             raise failed
         slots_and_growing = (*[slot.place for slot in self.slots.values()], *self.growing.places())
         require_one_name(self.places, self.before, ends, slots_and_growing, self._place())

@@ -82,7 +82,11 @@ def size_of_a_round(
     trials.append(trial)
     try:
         attempt(record, functions, names, is_estimate=True)
-    except Exception:  # noqa: BLE001, what is wrong with the round is found out when it stays
+    except Exception as error:  # noqa: BLE001, what is wrong with the round is found out when it stays
+        if getattr(
+            error, "is_of_recursion", False
+        ):  # when it stays it goes down as far once more, and so does each round within
+            raise
         return size
     except _TooLong as found:
         if found is not trial[2]:

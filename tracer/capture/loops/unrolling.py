@@ -245,7 +245,7 @@ def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
         concrete = ConcretizationError(number, "as a number of rounds")
         if is_inner and not (concrete.sources and (error.sources is None or concrete.sources < error.sources)):
             raise
-        concrete.args = error.args
+        concrete.args, concrete.is_of_recursion = error.args, is_inner and error.is_of_recursion
         raise concrete from (error.__cause__ if is_inner else error)
 
 
