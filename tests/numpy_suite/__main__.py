@@ -1,8 +1,8 @@
-"""``python -m tests.numpy_suite [options] [PART ...]``: how NumPy's own tests end with jitted functions.
+"""How NumPy's own tests end with jitted functions: ``python -m tests.numpy_suite [options] [PART ...]``.
 
-A part is a file of tests as it is called below ``numpy`` (``lib/tests/test_histograms.py``), perhaps with the name of a test behind
-``::``; without any it is all files but those that are about what has no meaning in compiled code. Tests that fail undecorated, too,
-and those that call nothing that is jitted, do not count.
+A part is a file of tests as it is called below ``numpy`` (``lib/tests/test_histograms.py``), perhaps with the name of a test
+behind ``::``; without any it is all files but those that are about what has no meaning in compiled code. Tests that fail
+undecorated, too, and those that call nothing that is jitted, do not count.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ def run(parts: list[str], options: list[str], is_jitted: bool = True) -> Outcome
         if not is_jitted:
             environment["PHLOX_SUITE_UNDECORATED"] = "1"
         command = [
-            sys.executable, "-m", "pytest", "-c", os.devnull, f"--rootdir={NUMPY}", "-p", "no:cacheprovider", "-p", "numpy_suite.plugin",
-            "-q", "--tb=no", "--no-header", "--no-summary", "-W", "ignore", *options, *(str(NUMPY / part) for part in parts),
+            sys.executable, "-m", "pytest", "-c", os.devnull, f"--rootdir={NUMPY}", "-p", "no:cacheprovider",
+            "-p", "numpy_suite.plugin", "-q", "--tb=no", "--no-header", "--no-summary", "-W", "ignore",
+            *options, *(str(NUMPY / part) for part in parts),
         ]  # fmt: skip
         ended = subprocess.run(command, env=environment, capture_output=True, text=True)
         if not target.exists():

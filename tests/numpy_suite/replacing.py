@@ -25,11 +25,14 @@ IN_PLACE = {
 }
 # The names under which phlox has a method of generators, and of the module numpy.random.
 DRAWS = frozenset(
-    "random integers standard_normal normal standard_exponential exponential uniform permutation permuted shuffle choice poisson"
-    " binomial gamma standard_gamma beta chisquare f geometric gumbel hypergeometric laplace logistic lognormal logseries multinomial"
-    " multivariate_normal negative_binomial noncentral_chisquare noncentral_f pareto power rayleigh standard_cauchy standard_t"
-    " triangular vonmises wald weibull zipf dirichlet multivariate_hypergeometric bytes rand randn randint random_sample"
-    " random_integers ranf sample tomaxint".split()
+    (
+        "random integers standard_normal normal standard_exponential exponential uniform permutation permuted"
+        " shuffle choice poisson binomial gamma standard_gamma beta chisquare f geometric gumbel hypergeometric"
+        " laplace logistic lognormal logseries multinomial multivariate_normal negative_binomial"
+        " noncentral_chisquare noncentral_f pareto power rayleigh standard_cauchy standard_t triangular vonmises"
+        " wald weibull zipf dirichlet multivariate_hypergeometric bytes rand randn randint random_sample"
+        " random_integers ranf sample tomaxint"
+    ).split()
 )
 
 
@@ -250,15 +253,8 @@ _UFUNC_METHODS: dict = {}
 
 # These say what holds from then on, behind the call, too; a traced function refuses that.
 _OF_STATE = {
-    np.seterr,
-    np.seterrcall,
-    np.setbufsize,
-    np.set_printoptions,
-    np.geterrcall,
-    np.getbufsize,
-    np.get_printoptions,
-    np.geterr,
-}
+    np.seterr, np.seterrcall, np.setbufsize, np.set_printoptions, np.geterr, np.geterrcall, np.getbufsize, np.get_printoptions,
+}  # fmt: skip
 
 
 def _table() -> tuple[dict[int, Function], frozenset[str]]:
