@@ -29,23 +29,25 @@ from phlox import jit  # noqa: E402
 
 from .numpy_functions_rows import left_out, rows  # noqa: E402
 
-TURNS = 9
-TURN_SECONDS = 4e-3
+# A turn takes so long, or one call; all turns of a row so long, where these are not too few.
+TURN_SECONDS, ROW_SECONDS = 4e-3, 0.2
 
 
 def seconds(row):
     """The medians of NumPy's and of phlox's turns, in seconds a call."""
     function = row.function()
-    timers = []
+    timers, calls = [], []
     for one in (function, jit(function)):
         arguments = row.arguments()
         timer = timeit.Timer("one(*arguments)", timer=time.thread_time, globals={"one": one, "arguments": arguments})
-        timer.timeit(2)
+        timer.timeit(1)
+        estimate = timer.timeit(1)
+        estimate = estimate if estimate > TURN_SECONDS else timer.timeit(5) / 5
         timers.append(timer)
-    calls = [max(1, int(TURN_SECONDS / max(timer.timeit(3) / 3, 1e-8))) for timer in timers]
-    longest = max(timer.timeit(1) for timer in timers)
-    turns = TURNS if longest < 5 * TURN_SECONDS else 3
-    found = [[timer.timeit(count) / count for timer, count in zip(timers, calls)] for _ in range(turns)]
+        calls.append(max(1, int(TURN_SECONDS / max(estimate, 1e-8))))
+    found, begin = [], time.thread_time()
+    while len(found) < 3 or len(found) < 25 and time.thread_time() - begin < ROW_SECONDS:
+        found.append([timer.timeit(count) / count for timer, count in zip(timers, calls)])
     return [statistics.median(one) for one in zip(*found)]
 
 
