@@ -5,8 +5,8 @@ kept for the next ones. The pool is a ``PyDataMem_Handler``, NumPy's interface f
 arrays own their data as usual, and their memory comes back wherever and by whichever thread they are dropped. It holds a few
 blocks in a table of slots that are exchanged atomically; no lock, and no need of the global interpreter lock.
 
-Blocks are aligned to 64 bytes, large ones to pages: a processor that compares the low bits of addresses takes a load for one of
-what has just been stored where it lies a little farther into its page, as NumPy's arrays, 16 bytes into theirs, otherwise would.
+Blocks are aligned to 64 bytes, large ones to pages. Processors compare the low bits of addresses, and a load waits for what has
+just been stored at the same place of another page: results would lie a little behind NumPy's arrays, 16 bytes into a page.
 The environment variable ``PHLOX_RESULT_POOL_BYTES`` sets how many bytes the pool keeps at most
 (default: 512 MiB, or a quarter of the machine's memory if that is less; 0 turns it off).
 """

@@ -164,6 +164,17 @@ def test_extrema_of_zeros_and_nan(dtype):
         np.testing.assert_array_equal(np.signbit(found)[is_number], np.signbit(expected)[is_number])
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.uint8, np.complex64, np.complex128, bool])
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -1, -2, -3, -4])
+def test_elements_at_small_distances(dtype, step):
+    """They are picked from vectors that are loaded whole, which may reach no farther than the array does."""
+    rng = np.random.default_rng(step + 9)
+    take = jit(lambda x: x[:, ::step].copy())
+    for size in (3, 17, 64, 257):
+        table = (rng.random((3, size)) * 50).astype(dtype)
+        np.testing.assert_array_equal(take(table), table[:, ::step], strict=True)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
 @pytest.mark.parametrize("size", [1, 7, 31, 32, 33, 150, 1003])
 def test_positions_of_extrema(dtype, size):
