@@ -31,3 +31,18 @@ def test_interpolation_of_values_in_and_out_of_order(order):
     interpolate = jit(lambda x, line, values: np.interp(x, line, values))
     np.testing.assert_allclose(interpolate(x, line, values), np.interp(x, line, values), rtol=1e-14)
     np.testing.assert_array_equal(interpolate(np.sort(line), line, values), values)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int64, np.uint8, bool])
+def test_membership_among_few_and_many(dtype):
+    rng = np.random.default_rng(4)
+    element = rng.integers(0, 200, (30, 10)).astype(dtype)
+    if dtype is np.float64:
+        element[::3, 0] = np.nan
+    is_in = jit(lambda x, tests: (np.isin(x, tests), np.isin(x, tests, invert=True)))
+    for count in (0, 1, 64, 65, 150):
+        tests = rng.integers(0, 200, count).astype(dtype)
+        if dtype is np.float64:
+            tests[::5] = np.nan
+        for found, is_inverted in zip(is_in(element, tests), (False, True)):
+            np.testing.assert_array_equal(found, np.isin(element, tests, invert=is_inverted), strict=True)

@@ -212,11 +212,20 @@ def isrealobj(x):
     return not as_traced(x).element_type.is_complex
 
 
+# Comparing more elements with each one takes longer than to sort them, and a search.
+_MOST_COMPARED = 64
+
+
 @implements(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    """Compares all pairs; ``assume_unique`` and ``kind`` change nothing."""
+    """Compares all pairs, or searches among many sorted ones; ``assume_unique`` and ``kind`` change nothing."""
     element, tests = as_traced(element), np.ravel(as_traced(test_elements))
-    found = np.any(np.equal(element[(..., None)], tests), axis=-1)
+    if element.dtype == tests.dtype and element.dtype.kind in "biuf" and tests.size > _MOST_COMPARED < element.size:
+        ordered = np.sort(tests)
+        places = np.minimum(np.searchsorted(ordered, element.reshape(-1)), tests.size - 1)
+        found = np.equal(ordered[places].reshape(element.shape), element)
+    else:
+        found = np.any(np.equal(element[(..., None)], tests), axis=-1)
     return zero_dimensional(~found if invert else found)
 
 
