@@ -233,9 +233,15 @@ def elements_at(line: Instruction, positions: Instruction) -> Instruction:
 _LONGEST_WALK, _LEAST_WALKED = 4, 64
 
 
+# In so short a line all elements are compared, which needs no gathers.
+_MOST_COUNTED = 12
+
+
 def _positions(line: Instruction, wanted: Instruction, side: str) -> Instruction:
     """As `_search`: by a walk along the line where the values that are wanted turn out to be in order, too."""
     count, size = wanted.shape.size, line.shape.size
+    if size <= _MOST_COUNTED < count:
+        return _counted(line, wanted, side)
     if wanted.shape.rank != 1 or count < _LEAST_WALKED or not 0 < size <= _LONGEST_WALK * count:
         return _search(line, wanted, side)
     following, first = hlo.slice(wanted, (1,), (count,)), hlo.slice(wanted, (0,), (count - 1,))
@@ -254,6 +260,17 @@ def _positions(line: Instruction, wanted: Instruction, side: str) -> Instruction
     return hlo.conditional(
         falls, both, both, true_computation=branch("search", _search), false_computation=branch("walk", _walk)
     )
+
+
+def _counted(line: Instruction, wanted: Instruction, side: str) -> Instruction:
+    """As `_search`, by comparing with every element of the line."""
+    positions = hlo.full(wanted.shape.without_layout().with_element_type(hlo.S64), 0)
+    for number in range(line.shape.size):
+        one = hlo.reshape(hlo.slice(line, (number,), (number + 1,)), ())
+        element = hlo.broadcast_in_dim(one, wanted.shape.dimensions, ()) if wanted.shape.rank else one
+        passed = hlo.not_(precedes(wanted, element)) if side == "right" else precedes(element, wanted)
+        positions = hlo.add(positions, hlo.convert(passed, hlo.S64))
+    return positions
 
 
 def _walk(line: Instruction, wanted: Instruction, side: str) -> Instruction:
