@@ -12,6 +12,8 @@ from numpy_names.comparison import compare
 from numpy_names.page import PAGE, page
 from numpy_names.table import CHAPTERS, FOLLOWED, every_row, rows
 
+from .bench import numpy_functions_rows as measured
+
 ROWS = {row.name: row for _, row in every_row()}
 MODULES = {"np": np, "np.linalg": np.linalg, "np.fft": np.fft, "np.polynomial": np.polynomial}
 MODULES |= {
@@ -116,3 +118,17 @@ def test_every_program(name, backend):
 @pytest.mark.parametrize("name", [row.name for chapter, row in every_row() if row.programs and chapter not in FOLLOWED])
 def test_every_program_of_unknown_sizes(name, backend):
     check(ROWS[name], True, backend)
+
+
+def test_calls_that_are_measured():
+    """They run, and each name has one; most of the polynomials' aside."""
+    left_out_here = {
+        "np.broadcast", "np.einsum_path", "np.iterable", "np.isscalar", "np.linalg.LinAlgError", "np.row_stack", "x.base",
+        "x.device", "x.dtype", "x.flags", "x.getfield", "x.itemsize", "x.nbytes", "x.ndim", "x.resize", "x.setfield",
+        "x.setflags", "x.size", "x.strides", "x.to_device",
+    }  # fmt: skip
+    assert {name for name in measured.left_out() if not name.startswith("np.polynomial.")} <= left_out_here
+    with np.errstate(all="ignore"):
+        for row in measured.rows([]):
+            if row.size in (measured.SIZES[0], measured.MATRIX_SIZES[0]):
+                row.function()(*row.arguments())

@@ -77,6 +77,8 @@ class _QuickSort:
         arrays, scratch = self.function.args[: self.count], self.function.args[self.count : 2 * self.count]
         count, levels, can_leave = self.function.args[2 * self.count :]
         divide, middle, few = self._divide(), self._middle(), self._few()
+        with b.if_then(b.call(self._in_order(), [arrays[0], count])):
+            b.ret(I32(0))
         with while_loop(b, [*arrays, count, levels]) as loop:
             *arrays, count, levels = loop.values
             loop.leave_unless(b.icmp_unsigned(">", count, I64(_BLOCKS * _VECTORS * self.lanes)))
@@ -145,6 +147,29 @@ class _QuickSort:
         function = ir.Function(self.module, ir.FunctionType(result, arguments), f"{self.function.name}.{name}")
         function.linkage = "internal"
         return function, ir.IRBuilder(function.append_basic_block("entry"))
+
+    def _in_order(self) -> ir.Function:
+        """A function that returns whether no key is less than the one in front of it; it looks no further than the first."""
+        function, b = self._own_function("in_order", I1, [POINTER, I64])
+        keys, count = function.args
+        pairs, all_lanes = b.sub(count, I64(1)), ir.IntType(self.lanes)(-1)
+
+        def are_in_order(place: ir.Value, inside: ir.Value | None) -> ir.Value:
+            first, second = (self._load(b, keys, one, inside) for one in (place, b.add(place, I64(1))))
+            mask = b.icmp_unsigned("<=", first, second)
+            mask = mask if inside is None else b.or_(mask, b.not_(inside))
+            return b.icmp_unsigned("==", b.bitcast(mask, all_lanes.type), all_lanes)
+
+        with while_loop(b, [I64(0)]) as loop:
+            (place,) = loop.values
+            following = b.add(place, I64(self.lanes))
+            loop.leave_unless(b.icmp_signed("<=", following, pairs))
+            with b.if_then(b.not_(are_in_order(place, None))):
+                b.ret(I1(0))
+            loop.carry([following])
+        (place,) = loop.values
+        b.ret(are_in_order(place, self._first_lanes(b, b.sub(pairs, place))))
+        return function
 
     def _divide(self) -> ir.Function:
         """A function that brings the keys that are less than a pivot to the front, and returns how many these are."""

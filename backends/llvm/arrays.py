@@ -26,6 +26,9 @@ from .types import (
     vector_of,
 )
 
+# Elements that lie so close are picked from vectors that are loaded whole, in fewer steps than a gather takes.
+_LARGEST_STEP = 4
+
 
 @dataclass(frozen=True, eq=False)
 class Array:
@@ -89,6 +92,11 @@ class Array:
             last = Affine(builder.add(i64(offset.base), i64(1 - lanes)))
             backwards = builder.load(self._address(builder, last, scale, part), typ=vector, align=align)
             return from_memory(builder, element_type, reverse_lanes(builder, backwards))
+        if isinstance(offset, Affine) and 2 <= abs(offset.stride * scale) <= _LARGEST_STEP and mask is None:
+            first = offset if offset.stride > 0 else Affine(builder.add(i64(offset.base), i64((lanes - 1) * offset.stride)))
+            address = self._address(builder, Affine(first.base), scale, part)
+            value = _loaded_in_steps(builder, address, vector, abs(offset.stride * scale), align)
+            return from_memory(builder, element_type, value if offset.stride > 0 else reverse_lanes(builder, value))
         addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
         value = masked_gather(builder, addresses, vector, mask, align)
         return from_memory(builder, element_type, value)
@@ -177,6 +185,21 @@ def _every_other(builder: ir.IRBuilder, vector: ir.Value, first: int, lanes: int
 def _lanes_constant(lanes) -> ir.Constant:
     lanes = list(lanes)
     return ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
+
+
+def _loaded_in_steps(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, step: int, align: int) -> ir.Value:
+    """Every ``step``-th element, from one that lies at the address; nothing behind the last one is read."""
+    lanes = vector.count
+    last = step * (lanes - 1)
+    result, missing = ir.Constant(vector, ir.Undefined), list(range(lanes))
+    for number in range(step):
+        start = min(number * lanes, last + 1 - lanes)
+        part = builder.load(element_address(builder, address, i64(start), vector.element), typ=vector, align=align)
+        here = [lane for lane in missing if step * lane < start + lanes]
+        order = [lanes + step * lane - start if lane in here else lane for lane in range(lanes)]
+        result = builder.shuffle_vector(result, part, _lanes_constant(order))
+        missing = missing[len(here) :]
+    return result
 
 
 def reverse_lanes(builder: ir.IRBuilder, vector: ir.Value) -> ir.Value:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from ...hlo import ElementType, Instruction
@@ -18,6 +19,7 @@ from ...hlo.operation import SELECTING
 from . import complex_arithmetic, conversion, elementary_calls
 from .arithmetic import any_lane, constant, intrinsic
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
+from .elementary.exponential import exponential_of_two
 from .loops import while_loop
 from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
@@ -256,9 +258,17 @@ def _remainder(context, x, y):
 
 @emitter("power")
 def _power(context, x, y):
-    if context.operand_type.is_float:
-        return _call_elementary(context, x, y)
-    return _integer_power(context, x, y)
+    if not context.operand_type.is_float:
+        return _integer_power(context, x, y)
+    if _is_two(context.instruction.operands[0]):
+        return elementary_calls.apply(context.builder, "exponential-of-two", exponential_of_two, (y,), y)
+    return _call_elementary(context, x, y)
+
+
+def _is_two(instruction: Instruction) -> bool:
+    while instruction.opcode == "broadcast":
+        (instruction,) = instruction.operands
+    return instruction.opcode == "constant" and np.all(instruction.attributes["literal"] == 2)
 
 
 def _integer_power(context: ElementwiseContext, x: ir.Value, y: ir.Value) -> ir.Value:

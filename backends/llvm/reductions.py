@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf, prod
+from typing import NamedTuple
 
+import numpy as np
 from llvmlite import ir
 
 from ...compile.fused_computations import result_roots
-from ...hlo import Computation, ElementType, Instruction
-from ...hlo.ops.elementwise import ADD
-from .arithmetic import constant, intrinsic
+from ...hlo import F32, F64, S32, S64, Computation, ElementType, Instruction, make_instruction, rebuild
+from ...hlo.ops.elementwise import ADD, MAXIMUM, MINIMUM
+from .arithmetic import constant, from_bits, integer_type, intrinsic, to_bits
 from .elemental import Binding, ElementalEmitter
 from .elementary.double_double import two_sum
 from .index import Affine, Base, Component, Index
@@ -123,6 +125,68 @@ def is_sum_of_floats(reduction: Reduction) -> bool:
     """Whether the rounding errors of a reduction can be kept, and added at its end."""
     is_float = reduction.operands[0].shape.element_type.is_float
     return is_float and reduction.to_apply.combining_operation is ADD and identity_of(reduction) is not None
+
+
+def with_positions_in_order(reduction: Reduction) -> Computation:
+    """What is applied to elements and others in front of them in the same row: the latter have the lower positions.
+
+    Positions are the operands that count along the last dimension, which must be reduced.
+    """
+    last, operands = len(reduction.dimensions) - 1, reduction.operands
+    counting = {
+        number
+        for number, operand in enumerate(operands)
+        if operand.opcode == "iota"
+        and operand.attributes["iota_dimension"] == last
+        and operand.shape.element_type in (S32, S64)
+    }
+
+    def is_known(instruction: Instruction) -> bool:
+        if instruction.opcode != "compare" or instruction.attributes["direction"] != "LT":
+            return False
+        first, second = (one.attributes.get("number", -1) if one.opcode == "parameter" else -1 for one in instruction.operands)
+        return first in counting and second == first + len(operands)
+
+    def decided(instruction: Instruction, inputs: tuple[Instruction, ...]) -> Instruction:
+        if is_known(instruction):
+            return make_instruction("constant", (), {"literal": np.array(True)}, instruction.shape)
+        return instruction if inputs == instruction.operands else instruction.with_operands(inputs)
+
+    return rebuild(reduction.to_apply, decided) if counting else reduction.to_apply
+
+
+def extremum_of_floats(reduction: Reduction) -> Extremum | None:
+    """How the largest or the smallest float is found, where the reduction does that."""
+    operation = reduction.to_apply.combining_operation
+    if operation not in (MAXIMUM, MINIMUM) or reduction.operands[0].shape.element_type not in (F32, F64):
+        return None
+    return Extremum(operation is MAXIMUM)
+
+
+class Extremum(NamedTuple):
+    """The largest or smallest of floats, with NaN and the order of zeros as in HLO, in fewer instructions than `combine` takes.
+
+    Processors compare -0 and +0 as equal, so that one of them is left, the first one. Beside it stands what the signs of all
+    elements have in common: where the extremum is a zero, that tells which zero it is.
+    """
+
+    is_largest: bool
+
+    def begin(self, neutral: ir.Value) -> list[ir.Value]:
+        return [neutral, integer_constant(integer_type(neutral.type), -1 if self.is_largest else 0)]
+
+    def step(self, builder: ir.IRBuilder, best: ir.Value, signs: ir.Value, element: ir.Value) -> list[ir.Value]:
+        b, bits = builder, to_bits(builder, element)
+        is_better = b.fcmp_ordered(">" if self.is_largest else "<", element, best)
+        best = b.select(is_better, element, best)
+        best = b.select(b.fcmp_unordered("uno", element, element), element, best)
+        return [best, b.and_(signs, bits) if self.is_largest else b.or_(signs, bits)]
+
+    def finish(self, builder: ir.IRBuilder, best: ir.Value, signs: ir.Value) -> ir.Value:
+        b, width = builder, getattr(signs.type, "element", signs.type).width
+        sign = b.and_(signs, integer_constant(signs.type, 1 << (width - 1)))
+        is_zero = b.fcmp_ordered("==", best, constant(best.type, 0.0))
+        return b.select(is_zero, from_bits(b, sign, best.type), best)
 
 
 def add_with_error(builder: ir.IRBuilder, total: RegisterValue, error: RegisterValue, value: RegisterValue) -> list[ir.Value]:

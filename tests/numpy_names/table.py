@@ -54,10 +54,10 @@ class Row(NamedTuple):
 def rows(chapter: str) -> tuple[Row, ...]:
     if chapter == "ufuncs":
         return tuple(Row(f"np.{name}", tuple(map(_program, programs(ufunc, f"np.{name}")))) for name, ufunc in UFUNCS.items())
-    return tuple(_read((FOLDER / f"{chapter}.txt").read_text(encoding="utf-8")))
+    return tuple(read_rows((FOLDER / f"{chapter}.txt").read_text(encoding="utf-8")))
 
 
-def _read(text: str) -> Iterator[Row]:
+def read_rows(text: str) -> Iterator[Row]:
     name, reason, found = "", "", []
     for line in (*text.splitlines(), ""):
         if line.startswith(" "):

@@ -10,7 +10,9 @@ import numpy as np
 UFUNCS = {
     name: found for name in sorted(np.__all__) if isinstance(found := getattr(np, name), np.ufunc) and found is not np.isnat
 }
-_OF_INTEGERS = {np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift, np.gcd, np.lcm}
+INTEGER_OPERANDS = {
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.bitwise_count, np.invert, np.left_shift, np.right_shift, np.gcd, np.lcm,
+}  # fmt: skip
 _CONTRACTIONS = {np.matmul: "{0}(g, a), {0}(l, g), {0}(g, x), {0}(x, v[:4])", np.vecdot: "{0}(x, y), {0}(v, w)"}
 _CONTRACTIONS |= {
     getattr(np, name): text
@@ -30,7 +32,7 @@ def programs(ufunc: np.ufunc, name: str) -> Iterator[str]:
         if ufunc is np.vecdot:
             yield f"{name}(x, y, axis=0), {name}(x, y, keepdims=True)"
         return
-    integers = ufunc in _OF_INTEGERS or ufunc is np.bitwise_count
+    integers = ufunc in INTEGER_OPERANDS
     operands = ("j", "t[:4]") if integers else ("x", "j") if ufunc is np.ldexp else ("x", "y")
     if ufunc in (np.power, np.float_power):
         operands = ("p", "y")

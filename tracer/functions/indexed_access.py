@@ -309,7 +309,25 @@ def delete(arr, obj, axis=None):
     if not isinstance(obj, slice):
         obj = _known_indices(require_trace(arr), obj)
         obj = int(obj) if obj.ndim == 0 and obj.dtype.kind in "iu" else obj
-    return in_order_of(take(arr, np.delete(np.arange(arr.shape[axis]), obj).tolist(), axis), arr)
+    return in_order_of(_rows_in_order([arr], np.delete(np.arange(arr.shape[axis]), obj), axis), arr)
+
+
+# More runs are gathered, as more code would be longer than what it moves.
+_MOST_RUNS = 16
+
+
+def _rows_in_order(parts: list[TracedArray], order: np.ndarray, axis: int) -> TracedArray:
+    """The rows of these arrays, which are counted one array behind the other, in this order: few runs as pieces."""
+    starts = np.cumsum([0, *(part.shape[axis] for part in parts)])
+    owners = np.searchsorted(starts, order, side="right") - 1
+    breaks = np.flatnonzero((np.diff(order) != 1) | (np.diff(owners) != 0)) + 1
+    if not order.size or len(breaks) >= _MOST_RUNS:
+        return take(np.concatenate(parts, axis), order.tolist(), axis)
+    pieces = []
+    for run, owner in zip(np.split(order, breaks), owners[[0, *breaks]].tolist()):
+        begin = int(run[0] - starts[owner])
+        pieces.append(parts[owner][(slice(None),) * axis + (slice(begin, begin + len(run)),)])
+    return np.concatenate(pieces, axis)
 
 
 def _place(index: TracedArray, size: int, axis: int, last: int) -> TracedArray:
@@ -350,7 +368,7 @@ def insert(arr, obj, values, axis=None):
     shape = tuple(count if d == axis else n for d, n in enumerate(arr.shape))
     values = np.broadcast_to(values.astype(arr.dtype), shape)
     order = np.insert(np.arange(size), obj if isinstance(obj, slice) or obj.ndim else int(obj), np.arange(size, size + count))
-    return in_order_of(take(np.concatenate([arr, values], axis), order.tolist(), axis), arr)
+    return in_order_of(_rows_in_order([arr, values], order, axis), arr)
 
 
 @implements(np.unravel_index)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from ... import hlo
@@ -29,29 +31,32 @@ def _(x):
 
 
 def gcd(x: Instruction, y: Instruction) -> Instruction:
-    """Euclid's algorithm on all elements at once: a While that runs until every remainder is zero."""
+    """Euclid's algorithm on each pair of elements by itself."""
     element_type = x.shape.element_type
     if element_type.kind == "signed":  # the size of the most negative integer fits into the unsigned type alone
         unsigned = hlo.ELEMENT_TYPES[f"u{element_type.bits}"]
         return hlo.convert(gcd(*(hlo.convert(hlo.abs(one), unsigned) for one in (x, y))), element_type)
-    large, small = hlo.maximum(x, y), hlo.minimum(x, y)
-    state = hlo.TupleShape((large.shape.without_layout(), small.shape.without_layout()))
+    if not x.shape.rank:
+        return _gcd(x, y)
+    return hlo.map(x, y, dimensions=tuple(range(x.shape.rank)), to_apply=_gcd_of_numbers(element_type))
 
-    def unfinished(state: Instruction) -> Instruction:
-        rest = hlo.ne(hlo.get_tuple_element(state, 1), 0)
-        if not rest.shape.rank:
-            return rest
-        every, any_of = tuple(range(rest.shape.rank)), hlo.scalar_computation("or", hlo.PRED)
-        return hlo.reduce(rest, hlo.constant(False), dimensions=every, to_apply=any_of)
+
+@cache
+def _gcd_of_numbers(element_type: hlo.ElementType) -> hlo.Computation:
+    return hlo.computation(f"gcd_{element_type.name}", [hlo.Shape(element_type)] * 2, _gcd)
+
+
+def _gcd(x: Instruction, y: Instruction) -> Instruction:
+    """The first remainder is that of y: in a reduction x is the divisor so far, which soon is the smaller one."""
+    state = hlo.TupleShape((y.shape, x.shape))
 
     def step(state: Instruction) -> Instruction:
         large, small = (hlo.get_tuple_element(state, index) for index in range(2))
-        done = hlo.eq(small, 0)
-        return hlo.tuple(hlo.select(done, large, small), hlo.select(done, small, hlo.remainder(large, small)))
+        return hlo.tuple(small, hlo.remainder(large, small))
 
     where = hlo.current_builder().where
-    condition = hlo.computation("gcd_unfinished", [state], unfinished, where)
-    loop = hlo.while_(hlo.tuple(large, small), condition=condition, body=hlo.computation("gcd_step", [state], step, where))
+    condition = hlo.computation("gcd_unfinished", [state], lambda state: hlo.ne(hlo.get_tuple_element(state, 1), 0), where)
+    loop = hlo.while_(hlo.tuple(y, x), condition=condition, body=hlo.computation("gcd_step", [state], step, where))
     return hlo.get_tuple_element(loop, 0)
 
 

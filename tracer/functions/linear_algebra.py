@@ -54,6 +54,11 @@ def contract(
         return hlo.convert(product, hlo.PRED)
     if element_type.is_float and element_type.bits < 32:
         return hlo.convert(hlo.dot(lhs, rhs, hlo.F32, **numbers), element_type)
+    of_vectors = contracting[0] == contracting[1] and batch[0] == batch[1] == tuple(range(len(batch[0])))
+    if element_type.is_complex and of_vectors and lhs.shape.rank == rhs.shape.rank == len(contracting[0]) + len(batch[0]):
+        # Real and imaginary parts, which take turns in memory, are multiplied and summed in vectors by a reduction alone.
+        add = hlo.scalar_computation("add", element_type)
+        return hlo.reduce(hlo.multiply(lhs, rhs), hlo.constant(0, element_type), dimensions=contracting[0], to_apply=add)
     return hlo.dot(lhs, rhs, **numbers)
 
 

@@ -188,20 +188,20 @@ def count_nonzero(a, axis=None, *, keepdims=False):
 
 
 @cache
-def _position_computation(element_type: hlo.ElementType, largest: bool) -> hlo.Computation:
+def _position_computation(element_type: hlo.ElementType, kind: hlo.ElementType, largest: bool) -> hlo.Computation:
     """Of two values with their positions, the better one: NaN beats numbers, the lower position breaks ties."""
 
     def better(best: Instruction, best_position: Instruction, other: Instruction, position: Instruction) -> Instruction:
-        keep = arithmetic.compare(best, other, "GT" if largest else "LT")
-        tie = hlo.eq(best, other)
+        is_better = arithmetic.compare(best, other, "GT" if largest else "LT")
+        is_as_good = arithmetic.compare(best, other, "GE" if largest else "LE")
         if element_type.kind in ("float", "complex"):
             best_nan, other_nan = (hlo.ne(x, x) for x in (best, other))
-            keep = hlo.or_(keep, hlo.and_(best_nan, hlo.not_(other_nan)))
-            tie = hlo.or_(tie, hlo.and_(best_nan, other_nan))
-        keep = hlo.or_(keep, hlo.and_(tie, hlo.lt(best_position, position)))
+            is_better = hlo.or_(is_better, hlo.and_(best_nan, hlo.not_(other_nan)))
+            is_as_good = hlo.or_(is_as_good, best_nan)
+        keep = hlo.select(hlo.lt(best_position, position), is_as_good, is_better)
         return hlo.tuple(hlo.select(keep, best, other), hlo.select(keep, best_position, position))
 
-    shapes = [hlo.Shape(kind) for kind in (element_type, hlo.S64, element_type, hlo.S64)]
+    shapes = [hlo.Shape(one) for one in (element_type, kind, element_type, kind)]
     return hlo.computation(f"{'argmax' if largest else 'argmin'}_{element_type.name}", shapes, better)
 
 
@@ -227,13 +227,14 @@ def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bo
     element_type = operand.shape.element_type
     ufunc = np.maximum if largest else np.minimum
     worst = hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type)
-    positions = hlo.iota(hlo.Shape(hlo.S64, sizes), axis)
+    kind = hlo.S32 if sizes[axis] <= np.iinfo(np.int32).max else hlo.S64  # the narrower, the more of them in a vector
+    positions = hlo.iota(hlo.Shape(kind, sizes), axis)
     # The worst value starts at the last of all positions, so that it loses every tie with an element.
-    init = hlo.constant(np.iinfo(np.int64).max, hlo.S64)
+    init = hlo.constant(np.iinfo(kind.dtype).max, kind)
     both = hlo.reduce(
-        operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, largest)
+        operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, kind, largest)
     )
-    found = hlo.get_tuple_element(both, 1)
+    found = hlo.convert(hlo.get_tuple_element(both, 1), hlo.S64)
     return finish(trace, found, original, axes, keepdims, out)
 
 

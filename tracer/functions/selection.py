@@ -212,9 +212,13 @@ def isrealobj(x):
     return not as_traced(x).element_type.is_complex
 
 
+# Comparing more elements with each one takes longer than to sort them, and a search.
+_MOST_COMPARED = 64
+
+
 @implements(np.isin)
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
-    """Compares all pairs; ``assume_unique`` and ``kind`` change nothing."""
+    """Compares all pairs, or searches among many sorted ones; ``assume_unique`` and ``kind`` change nothing."""
     if kind not in (None, "sort", "table"):
         raise ValueError(f"Invalid kind: {kind!r}. Please use None, 'sort' or 'table'.")
     if kind == "table" and any(as_traced(one).dtype.kind not in "iub" for one in (element, test_elements)):
@@ -222,7 +226,13 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
             "The 'table' method is only supported for boolean or integer arrays. Please select 'sort' or None for kind."
         )
     element, tests = as_traced(element), np.ravel(as_traced(test_elements))
-    found = np.any(np.equal(element[(..., None)], tests), axis=-1)
+    common = promotion.result_dtype([element.dtype_class, tests.dtype_class])
+    if common.kind in "biuf" and tests.size > _MOST_COMPARED < element.size:
+        ordered, wanted = np.sort(tests.astype(common)), element.astype(common)
+        places = np.minimum(np.searchsorted(ordered, wanted.reshape(-1)), tests.size - 1)
+        found = np.equal(ordered[places].reshape(element.shape), wanted)
+    else:
+        found = np.any(np.equal(element[(..., None)], tests), axis=-1)
     return zero_dimensional(~found if invert else found)
 
 

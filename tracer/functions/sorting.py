@@ -6,7 +6,7 @@ first. All sorts here are stable, which every ``kind`` of NumPy's allows.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any
 
@@ -207,7 +207,7 @@ def searchsorted(a, v, side="left", sorter=None):
     line, wanted = (convert(one.instruction(trace), element_type) for one in (a, v))
     if sorter is not None:
         line = elements_at(line, _sorter(sorter, a.shape[0]).instruction(trace)) if a.size else line
-    return result(trace, _search(line, wanted, side))
+    return result(trace, _positions(line, wanted, side))
 
 
 def _sorter(sorter: Any, size: int) -> TracedArray:
@@ -230,6 +230,86 @@ def elements_at(line: Instruction, positions: Instruction) -> Instruction:
         line, positions, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=rank,
         slice_sizes=(1,),
     )  # fmt: skip
+
+
+# A walk along a line that is so many times as long as what is wanted takes longer than searches do, and so do few steps.
+_LONGEST_WALK, _LEAST_WALKED = 4, 64
+
+
+# In so short a line all elements are compared, which needs no gathers.
+_MOST_COUNTED = 12
+
+
+def _positions(line: Instruction, wanted: Instruction, side: str) -> Instruction:
+    """As `_search`: by a walk along the line where the values that are wanted turn out to be in order, too."""
+    count, size = wanted.shape.size, line.shape.size
+    if size <= _MOST_COUNTED < count:
+        return _counted(line, wanted, side)
+    if wanted.shape.rank != 1 or count < _LEAST_WALKED or not 0 < size <= _LONGEST_WALK * count:
+        return _search(line, wanted, side)
+    following, first = hlo.slice(wanted, (1,), (count,)), hlo.slice(wanted, (0,), (count - 1,))
+    falls = hlo.reduce(
+        precedes(following, first), hlo.constant(False), dimensions=(0,), to_apply=hlo.scalar_computation("or", hlo.PRED)
+    )
+    both = hlo.tuple(line, wanted)
+    where = hlo.current_builder().where
+
+    def branch(name: str, positions: Callable) -> hlo.Computation:
+        def of_both(both: Instruction) -> Instruction:
+            return positions(hlo.get_tuple_element(both, 0), hlo.get_tuple_element(both, 1), side)
+
+        return hlo.computation(name, [both.shape], of_both, where)
+
+    return hlo.conditional(
+        falls, both, both, true_computation=branch("search", _search), false_computation=branch("walk", _walk)
+    )
+
+
+def _counted(line: Instruction, wanted: Instruction, side: str) -> Instruction:
+    """As `_search`, by comparing with every element of the line."""
+    positions = hlo.full(wanted.shape.without_layout().with_element_type(hlo.S64), 0)
+    for number in range(line.shape.size):
+        one = hlo.reshape(hlo.slice(line, (number,), (number + 1,)), ())
+        element = hlo.broadcast_in_dim(one, wanted.shape.dimensions, ()) if wanted.shape.rank else one
+        passed = hlo.not_(precedes(wanted, element)) if side == "right" else precedes(element, wanted)
+        positions = hlo.add(positions, hlo.convert(passed, hlo.S64))
+    return positions
+
+
+def _walk(line: Instruction, wanted: Instruction, side: str) -> Instruction:
+    """As `_search` of values in order: each is as far in the line as the one in front of it, or farther."""
+    (size,), (count,) = line.shape.dimensions, wanted.shape.dimensions
+    positions = hlo.full(wanted.shape.without_layout().with_element_type(hlo.S64), 0)
+    where = hlo.current_builder().where
+
+    def element(array: Instruction, position: Instruction) -> Instruction:
+        return hlo.reshape(hlo.dynamic_slice(array, position, sizes=(1,)), ())
+
+    def is_passed(state: Instruction) -> Instruction:
+        place, value, line = (hlo.get_tuple_element(state, number) for number in range(3))
+        other = element(line, hlo.minimum(place, size - 1))
+        passed = hlo.not_(precedes(value, other)) if side == "right" else precedes(other, value)
+        return hlo.and_(hlo.lt(place, size), passed)
+
+    def step(state: Instruction) -> Instruction:
+        place, value, line = (hlo.get_tuple_element(state, number) for number in range(3))
+        return hlo.tuple(hlo.add(place, 1), value, line)
+
+    def unfinished(state: Instruction) -> Instruction:
+        return hlo.lt(hlo.get_tuple_element(state, 0), count)
+
+    def next_value(state: Instruction) -> Instruction:
+        number, place, positions, line, wanted = (hlo.get_tuple_element(state, one) for one in range(5))
+        begin = hlo.tuple(place, element(wanted, number), line)
+        condition, body = (hlo.computation(f"walk_{one.__name__}", [begin.shape], one, where) for one in (is_passed, step))
+        place = hlo.get_tuple_element(hlo.while_(begin, condition=condition, body=body), 0)
+        positions = hlo.dynamic_update_slice(positions, hlo.reshape(place, (1,)), number)
+        return hlo.tuple(hlo.add(number, 1), place, positions, line, wanted)
+
+    zero = hlo.constant(np.int64(0))
+    state = hlo.tuple(zero, zero, positions, line, wanted)
+    condition, body = (hlo.computation(f"walk_{one.__name__}", [state.shape], one, where) for one in (unfinished, next_value))
+    return hlo.get_tuple_element(hlo.while_(state, condition=condition, body=body), 2)
 
 
 def _search(line: Instruction, wanted: Instruction, side: str) -> Instruction:

@@ -5,7 +5,9 @@ kept for the next ones. The pool is a ``PyDataMem_Handler``, NumPy's interface f
 arrays own their data as usual, and their memory comes back wherever and by whichever thread they are dropped. It holds a few
 blocks in a table of slots that are exchanged atomically; no lock, and no need of the global interpreter lock.
 
-Blocks are aligned to 64 bytes. The environment variable ``PHLOX_RESULT_POOL_BYTES`` sets how many bytes the pool keeps at most
+Blocks are aligned to 64 bytes, large ones to pages. Processors compare the low bits of addresses, and a load waits for what has
+just been stored at the same place of another page: results would lie a little behind NumPy's arrays, 16 bytes into a page.
+The environment variable ``PHLOX_RESULT_POOL_BYTES`` sets how many bytes the pool keeps at most
 (default: 512 MiB, or a quarter of the machine's memory if that is less; 0 turns it off).
 """
 
@@ -27,6 +29,7 @@ _SLOT_COUNT = 16
 _DEFAULT_LIMIT = 512 << 20
 # A block serves requests down to this part of its size, so that a small array does not hold a large block.
 _LARGEST_WASTE_SHIFT = 2
+_PAGE_BYTES = 4096
 # NumPy asks the kernel for huge pages (MADV_HUGEPAGE) from this size; so do we.
 _HUGE_PAGE_BYTES = 1 << 22
 _MADV_HUGEPAGE = 14
@@ -37,6 +40,7 @@ _NAMES = {
     "SLOT_COUNT": _SLOT_COUNT,
     "POOLED_BYTES": POOLED_BYTES,
     "WASTE_SHIFT": _LARGEST_WASTE_SHIFT,
+    "PAGE_BYTES": _PAGE_BYTES,
     "HUGE_PAGE_BYTES": _HUGE_PAGE_BYTES,
     "MADV_HUGEPAGE": _MADV_HUGEPAGE,
 }
@@ -138,19 +142,25 @@ define internal i1 @suits(i64 %capacity, i64 %size) alwaysinline {
 }
 
 define internal ptr @new_block(i64 %size) {
-  %too_large = icmp ugt i64 %size, 9223372036854775679
+  %too_large = icmp ugt i64 %size, 9223372036854771647
   br i1 %too_large, label %failed, label %allocate
 allocate:
-  %whole = add i64 %size, 128
+  %is_large = icmp uge i64 %size, POOLED_BYTES
+  %alignment = select i1 %is_large, i64 PAGE_BYTES, i64 64
+  %more = add i64 %alignment, 64
+  %whole = add i64 %size, %more
   %malloc = load ptr, ptr @malloc
   %origin = call ptr %malloc(i64 %whole)
   %refused = icmp eq ptr %origin, null
   br i1 %refused, label %failed, label %align
 align:
-  ; The first multiple of 64 that leaves 64 bytes before it.
+  ; The first multiple of the alignment that leaves 64 bytes before it.
   %origin_address = ptrtoint ptr %origin to i64
-  %padded = add i64 %origin_address, 127
-  %address = and i64 %padded, -64
+  %behind_header = add i64 %origin_address, 64
+  %last = sub i64 %alignment, 1
+  %padded = add i64 %behind_header, %last
+  %mask = sub i64 0, %alignment
+  %address = and i64 %padded, %mask
   %block = inttoptr i64 %address to ptr
   %capacity_at = getelementptr i8, ptr %block, i64 BLOCK_CAPACITY
   store i64 %size, ptr %capacity_at

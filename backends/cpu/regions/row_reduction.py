@@ -12,13 +12,16 @@ from ...llvm.reductions import (
     Reduction,
     Store,
     add_with_error,
+    extremum_of_floats,
     finish_compensation,
     identity_of,
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
     stops_of_kept,
+    with_positions_in_order,
 )
+from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
@@ -82,6 +85,7 @@ def _row_of_elements(
     lanes = whole_lanes(lanes_of(target, reduction, size), size)
     vectors = min(PARTIAL_VECTORS, size // lanes)
     group = vectors * lanes
+    in_order = with_positions_in_order(reduction)
 
     def combine(partial: list[RegisterValue], others: list[RegisterValue], lanes: int = lanes) -> list[RegisterValue]:
         return reduction.combine(builder, partial, others, lanes)
@@ -94,9 +98,12 @@ def _row_of_elements(
         def load_group(base: indices.Base) -> list[list[RegisterValue]]:
             return [load(indices.add_base(builder, base, number * lanes)) for number in range(vectors)]
 
+        def append(partial: list[RegisterValue], others: list[RegisterValue]) -> list[RegisterValue]:
+            return emit_scalar_computation(builder, in_order, [*partial, *others], lanes)
+
         def whole(base: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
             partials = zip(_in_groups(carried, reduction.count), load_group(base))
-            return [value for partial, elements in partials for value in combine(partial, elements)]
+            return [value for partial, elements in partials for value in append(partial, elements)]
 
         done = size // group * group
         first = [value for elements in load_group(0) for value in elements]
@@ -106,7 +113,7 @@ def _row_of_elements(
             partials = [*[combine(one, other) for one, other in pairs], *partials[len(partials) // 2 * 2 :]]
         (partial,) = partials
         partial = carried_loop(
-            builder, done, size // lanes * lanes, lanes, partial, lambda base, partial: combine(partial, load(base)), "vector"
+            builder, done, size // lanes * lanes, lanes, partial, lambda base, partial: append(partial, load(base)), "vector"
         )
         if size % lanes:
             mask = tail_mask(lanes, size % lanes)
@@ -141,6 +148,13 @@ def _vector_row(
     def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
         return reduction.combine(builder, [first], [second], lanes)[0]
 
+    extremum = extremum_of_floats(reduction)
+    begin = [neutral] if extremum is None else extremum.begin(neutral)
+    width = len(begin)
+
+    def fold(state: list[RegisterValue], element: RegisterValue) -> list[RegisterValue]:
+        return [combine(*state, element)] if extremum is None else extremum.step(builder, *state, element)
+
     def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> RegisterValue:
         full = tuple(component if d == last else index[d] for d in range(len(dimensions)))
         (value,) = reduction.elements(builder, full, lanes, mask)
@@ -167,12 +181,13 @@ def _vector_row(
         """The combination of ``steps`` groups of PARTIAL_VECTORS vectors."""
         stride = PARTIAL_VECTORS * lanes
 
-        def iteration(number: ir.Value, partial: list[RegisterValue]) -> list[RegisterValue]:
-            base = indices.add_base(builder, number, start)
-            return [combine(value, element) for value, element in zip(partial, load_group(index, base))]
+        def iteration(number: ir.Value, states: list[RegisterValue]) -> list[RegisterValue]:
+            elements = load_group(index, indices.add_base(builder, number, start))
+            return [value for state, element in zip(_in_groups(states, width), elements) for value in fold(state, element)]
 
         end = up_to(steps * stride, start)
-        partial = carried_loop(builder, 0, end, stride, [neutral] * PARTIAL_VECTORS, iteration, "row", steps * stride)
+        states = carried_loop(builder, 0, end, stride, begin * PARTIAL_VECTORS, iteration, "row", steps * stride)
+        partial = [state[0] if extremum is None else extremum.finish(builder, *state) for state in _in_groups(states, width)]
         while len(partial) > 1:
             partial = [combine(a, b) for a, b in zip(partial[::2], partial[1::2])]
         return partial[0]

@@ -19,6 +19,7 @@ from ..arithmetic import (
     integer_type,
     is_single,
     multiply,
+    negate,
     polynomial,
     round_by_magic,
     select,
@@ -180,6 +181,21 @@ def wide_exponential_of_two(builder, x, factor=1.0):
     n, bits = round_by_magic(builder, x, 1.0)
     p = polynomial(builder, subtract(builder, x, n), [factor * c for c in (1.0, *WIDE_EXPONENTIAL)])
     return add_to_exponent(builder, p, shift_into_exponent(builder, bits))
+
+
+def exponential_of_two(builder, x):
+    """Return 2**x: `power` where its base is known."""
+    single = is_single(x)
+    x = clamp_below(builder, clamp_above(builder, x, 128.0 if single else 1024.0), least_argument(single) * LOG2_E)
+    n, bits = round_by_magic(builder, x, 1.0)
+    fraction = subtract(builder, x, n)
+    high, low = LN2_SINGLE if single else LN2_DOUBLE
+    r = multiply(builder, fraction, high)
+    r_low = fma(builder, fraction, low, fma(builder, fraction, high, negate(builder, r)))
+    q = polynomial(builder, r, [2.0 * c for c in (EXPONENTIAL_SINGLE if single else EXPONENTIAL_DOUBLE)])
+    tail = fma(builder, multiply(builder, r, r), q, add(builder, r_low, r_low))
+    p = add(builder, add(builder, tail, add(builder, r, r)), 2.0)
+    return scale_by_half_power(builder, n, shift_into_exponent(builder, bits), [p])[0]
 
 
 def wide_exponential(builder, x, factor=1.0):

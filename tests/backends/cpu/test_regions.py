@@ -144,6 +144,50 @@ def test_infinities_and_zeros_in_long_sums():
     assert np.signbit(compile_and_run(module, np.full(100_000, -0.0, np.float32))[0])
 
 
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extrema_of_zeros_and_nan(dtype):
+    """+0 is larger than -0, and NaN wins, wherever they stand in a row."""
+    row = np.full(150, -0.0, dtype)
+    rows = [
+        row,
+        *(np.where(np.arange(150) == place, value, row) for place in (0, 1, 77, 149) for value in (0.0, 1, -1, np.nan)),
+    ]
+    table = np.array(rows, dtype)
+    for found, is_largest in ((jit(lambda x: x.max(axis=1))(table), True), (jit(lambda x: x.min(axis=1))(-table), False)):
+        expected = np.where(np.isnan(table).any(1), np.nan, np.sort(table, axis=1)[:, -1])
+        expected = np.where(
+            (expected == 0) & np.signbit(table).all(1), dtype(-0.0), np.where(expected == 0, dtype(0), expected)
+        )
+        expected = expected if is_largest else -expected
+        np.testing.assert_array_equal(found, expected)
+        is_number = ~np.isnan(expected)
+        np.testing.assert_array_equal(np.signbit(found)[is_number], np.signbit(expected)[is_number])
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.uint8, np.complex64, np.complex128, bool])
+@pytest.mark.parametrize("step", [2, 3, 4, 5, -1, -2, -3, -4])
+def test_elements_at_small_distances(dtype, step):
+    """They are picked from vectors that are loaded whole, which may reach no farther than the array does."""
+    rng = np.random.default_rng(step + 9)
+    take = jit(lambda x: x[:, ::step].copy())
+    for size in (3, 17, 64, 257):
+        table = (rng.random((3, size)) * 50).astype(dtype)
+        np.testing.assert_array_equal(take(table), table[:, ::step], strict=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
+@pytest.mark.parametrize("size", [1, 7, 31, 32, 33, 150, 1003])
+def test_positions_of_extrema(dtype, size):
+    rng = np.random.default_rng(size)
+    table = rng.integers(0, 7, (40, size)).astype(dtype)  # the extrema stand there several times
+    if np.dtype(dtype).kind == "f":
+        table[rng.random((40, size)) < 1 / size] = np.nan
+    for name in ("argmax", "argmin"):
+        expected = getattr(table, name)(axis=1)
+        np.testing.assert_array_equal(jit(lambda x, name=name: getattr(x, name)(axis=1))(table), expected)
+        np.testing.assert_array_equal(jit(lambda x, name=name: getattr(x, name)())(table), getattr(table, name)())
+
+
 @pytest.mark.parametrize("shape", [(9, 1000), (3, 40_000), (3, 70, 5000), (70, 3000), (2, 3, 400, 2, 30), (300, 3, 2)], ids=str)
 def test_reductions_over_every_set_of_dimensions(shape):
     rng = np.random.default_rng(3)

@@ -39,7 +39,7 @@ def test_large_results_are_recycled(empty_pool):
     x = np.arange(float(LARGE))
     result = f(x, x)
     same(result, x + x)
-    assert result.flags.owndata and result.ctypes.data % 64 == 0
+    assert result.flags.owndata and result.ctypes.data % 4096 == 0
     address = result.ctypes.data
     del result
     assert result_pool.cached_bytes() == 8 * LARGE

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from llvmlite import binding as llvm
 from llvmlite import ir
+from phlox import jit
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 from phlox.backends.llvm.elementary.huge_argument import two_over_pi_words
 from phlox.hlo import OPERATIONS
@@ -218,6 +219,24 @@ def test_special_values_of_the_record(name, dtype):
 @pytest.mark.parametrize("name, rows", [("power", POWER_VALUES), ("atan2", ATAN2_VALUES), ("remainder", REMAINDER_VALUES)])
 def test_special_values_of_two_operands(name, rows, dtype):
     check_special_values(name, dtype, rows)
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_powers_of_two(dtype):
+    """`power` with the base 2 has code of its own: exact at integers, else within 1 ULP, subnormal results included."""
+    random, least = np.random.default_rng(3), -151 if dtype == "f4" else -1076
+    whole = np.arange(least, -least).astype(dtype)
+    x = np.concatenate([random.uniform(least, -least, 300), random.uniform(-2, 2, 300)]).astype(dtype)
+    power = jit(lambda y: 2.0**y)
+    with np.errstate(over="ignore"):
+        np.testing.assert_array_equal(power(whole), np.ldexp(np.ones(1, dtype), whole.astype(int)))
+    found = power(x)
+    with accuracy.mpmath.workprec(200):
+        exact = [accuracy.mpmath.mpf(2) ** accuracy.mpmath.mpf(float(y)) for y in x]
+        errors = [abs(accuracy.mpmath.mpf(float(y)) - z) / float(np.spacing(y)) for y, z in zip(found, exact) if np.isfinite(y)]
+    assert len(errors) > 400 and max(errors) < 1
+    special = np.array([INF, -INF, NAN, 1e30, -1e30, 0.0, -0.0], dtype)
+    np.testing.assert_array_equal(power(special), np.array([INF, 0, NAN, INF, 0, 1, 1], dtype))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
