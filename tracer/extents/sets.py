@@ -237,6 +237,8 @@ if hasattr(np, "in1d"):
 
 def _trimmed(array: TracedArray, trim: str, axes: tuple[int, ...]) -> TracedArray:
     """A part between the first and the last element along these axes; of an array of zeros one without elements."""
+    if 0 in array.shape:
+        return array[tuple(slice(0, 0) if axis in axes else slice(None) for axis in range(array.ndim))]
     found = array != 0
     is_there = np.any(found)
     for axis in axes:
