@@ -19,7 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from .differences import LEFT_OUT_FILES, difference, left_out
+from .differences import LEFT_OUT_FILES
+from .page import PAGE, kind_of, page
 
 ROOT = Path(__file__).resolve().parents[2]
 NUMPY = Path(np.__file__).parent
@@ -58,27 +59,16 @@ def run(parts: list[str], options: list[str], is_jitted: bool = True) -> Outcome
 def report(outcomes: Outcomes, known: Outcomes) -> str:
     """What failed and why, and how many of those that count have passed."""
     counts: Counter[str] = Counter()
-    reasons: Counter[str] = Counter()
     lines = []
     for test, found in sorted(outcomes.items()):
-        if not found["calls"] or found["outcome"] == "skipped":
-            counts["without jitted calls"] += 1
-        elif found["outcome"] == "passed":
-            counts["passed"] += 1
-        elif known.get(test, {}).get("outcome") != "passed":
-            counts["failed undecorated, too"] += 1
-        elif (reason := left_out(test, found["message"])) is not None:
-            counts[f"left out: {reason}"] += 1
-        else:
-            counts["failed"] += 1
-            reason = difference(test)
-            reasons[reason or "no reason is known"] += 1
+        kind, reason = kind_of(test, found, known)
+        counts[f"{kind}: {reason}" if reason else kind] += 1
+        if kind == "failed":
             said = " ".join((found["refusals"] or [found["message"]])[0].split())[:300]
             lines.append(f"{test}\n    {said}\n    {reason or 'NO REASON IS KNOWN'}")
-    counted = counts["passed"] + counts["failed"]
     lines += [f"{number:6} {what}" for what, number in counts.most_common()]
-    lines += [f"{number:6} failed: {reason}" for reason, number in reasons.most_common()]
-    lines.append(f"{counts['passed']} of {counted} that count pass: {100 * counts['passed'] / max(counted, 1):.1f} %")
+    passed, failed = (sum(number for what, number in counts.items() if what.startswith(kind)) for kind in ("passed", "failed"))
+    lines.append(f"{passed} of {passed + failed} that count pass: {100 * passed / max(passed + failed, 1):.1f} %")
     return "\n".join(lines)
 
 
@@ -88,6 +78,7 @@ def main() -> None:
     parser.add_argument("--at-most", type=int, default=0, help="so many cases of each test, evenly spaced; 0: all")
     parser.add_argument("--seconds", type=int, default=120, help="after so many a test is ended")
     parser.add_argument("--outcomes", type=Path, help="a file, JSON, that outcomes are added to")
+    parser.add_argument("--write", action="store_true", help="write docs/numpy_suite.md")
     arguments = parser.parse_args()
     options = [f"--at-most={arguments.at_most}", f"--seconds={arguments.seconds}"]
     outcomes: Outcomes = {}
@@ -103,6 +94,8 @@ def main() -> None:
         if arguments.outcomes:
             arguments.outcomes.write_text(json.dumps({"jitted": outcomes, "undecorated": known}))
     print(report(outcomes, known))
+    if arguments.write:
+        PAGE.write_text(page(outcomes, known, arguments.at_most), encoding="utf-8")
 
 
 if __name__ == "__main__":
