@@ -15,9 +15,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "numpy_suite.md"
 _HEAD = """\
 # NumPy's own tests
 
-NumPy {version}'s own test suite, with its functions, the methods of its arrays and generators, operators and assignments to items
-replaced by jitted ones: each call is one of a jitted function. `python -m tests.numpy_suite --write` runs it, and writes this page;
-{cases}
+NumPy {version}'s own test suite, with its functions, the methods of its arrays and generators, operators and assignments to
+items replaced by jitted ones: each call is one of a jitted function. `python -m tests.numpy_suite --write` runs it, and
+writes this page; {cases}
 
 Tests that make no such call, and those that fail undecorated, too, do not count; nor do those that are about objects, texts,
 dates and structures, files, warnings, or NumPy's own making. A call that is about these within another test is NumPy's.
