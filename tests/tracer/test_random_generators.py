@@ -384,3 +384,14 @@ def test_bit_generator_of_the_global_state():
             assert_same(found, (np.random.rand(), np.random.randn(3)))
     finally:
         np.random.set_bit_generator(before)
+
+
+def test_seeding_again_behind_a_legacy_generator_of_another_kind():
+    legacy = np.random.RandomState(np.random.PCG64(3))
+    assert_same(jit(lambda r: r.random(2))(legacy), np.random.RandomState(np.random.PCG64(3)).random(2))
+
+    def seeded(n):
+        np.random.seed(n)
+        return np.random.rand(2)
+
+    assert_same(jit(seeded)(3), seeded(3))

@@ -8,6 +8,8 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ... import hlo
 from ...runtime.bit_generators import handle_of
 from ..outside.paths import Path
@@ -95,8 +97,12 @@ def from_outside(trace: Trace, generator: Any, path: Path) -> RandomGenerator:
 
 
 def remember_example(generator: Any) -> None:
-    """Keep a copy of a generator where there is none of its type."""
+    """Keep a copy of a generator where there is none of its type. Only a ``RandomState`` with an MT19937 can be seeded again."""
     kind = type(generator)
-    if kind not in EXAMPLES:
+    if kind not in EXAMPLES or kind is np.random.RandomState and not _can_be_seeded(EXAMPLES[kind]):
         is_copied = not isinstance(generator, random.SystemRandom)
         EXAMPLES[kind] = copy.deepcopy(generator) if is_copied else generator
+
+
+def _can_be_seeded(generator: np.random.RandomState) -> bool:
+    return isinstance(generator._bit_generator, np.random.MT19937)
