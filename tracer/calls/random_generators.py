@@ -97,7 +97,7 @@ def from_outside(trace: Trace, generator: Any, path: Path) -> RandomGenerator:
 
 
 def remember_example(generator: Any) -> None:
-    """Keep a copy of a generator where there is none of its type. Only a ``RandomState`` with an MT19937 can be seeded again."""
+    """Keep a copy of a generator where there is none of its type; of a ``RandomState`` one that can be seeded again."""
     kind = type(generator)
     if kind not in EXAMPLES or kind is np.random.RandomState and not _can_be_seeded(EXAMPLES[kind]):
         is_copied = not isinstance(generator, random.SystemRandom)
