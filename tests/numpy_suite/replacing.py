@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import operator
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -113,11 +114,6 @@ def _names_left_out_dtype(text: str) -> bool:
         return False
 
 
-@cache
-def _jitted(function: Callable) -> Callable:
-    return jit(function)
-
-
 def run(function: Callable, jitted: Callable, arguments: tuple, keywords: dict[str, Any], name: str) -> Any:
     """The call, jitted, unless it is about what has no meaning in compiled code."""
     arguments, keywords = undone(arguments), undone(keywords)
@@ -181,8 +177,6 @@ class Function:
 
     @property
     def __signature__(self):
-        import inspect
-
         return inspect.signature(self.function)
 
     def __repr__(self) -> str:

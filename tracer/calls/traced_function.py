@@ -418,7 +418,7 @@ class _Outputs:
     def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:
         self.trace, self.arguments, self.roots = trace, arguments, roots
         self.outputs: list[Output] = []
-        self._numbers: dict[int, tuple[int, Any]] = {}
+        self._numbers: dict[tuple[int, str], tuple[int, Any]] = {}
 
     def is_leaf(self, value: Any) -> bool:
         """Whether a value is one leaf, even if it can be taken apart."""
@@ -449,11 +449,12 @@ class _Outputs:
             return Output("argument", self.arguments[leaf.storage])
         identity = leaf if leaf.storage is None else leaf.storage
         order = "F" if _is_column_major(leaf) else "C"
-        if id(identity) not in self._numbers:
-            self._numbers[id(identity)] = len(self.roots), identity  # which stays, and its id with it
+        key = id(identity), order
+        if key not in self._numbers:
+            self._numbers[key] = len(self.roots), identity  # which stays, and its id with it
             root = leaf.recorded(self.trace)
             self.roots.append(hlo.transpose(root, range(leaf.ndim)[::-1]) if order == "F" else root)
-        return Output(_result_kind(leaf), self._numbers[id(identity)][0], order=order)
+        return Output(_result_kind(leaf), self._numbers[key][0], order=order)
 
 
 def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
