@@ -10,6 +10,7 @@ from ... import hlo
 from ..indexing.basic import assigned_value
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
+from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
 from ..recording.operands import convert
@@ -55,7 +56,8 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if not copy and target == self.dtype:
         return self
     trace = require_trace(self)
-    converted = convert(self.instruction(trace), hlo.element_type_of(target))
+    value = self.instruction(trace)
+    converted = flag_errors_of_cast(trace, value, convert(value, hlo.element_type_of(target)))
     return laid_out(TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar), (self,), order)
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray
+from ..recording.cast_errors import handling
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
 from ..recording.operands import (
     as_traced,
@@ -31,7 +32,7 @@ from ..recording.operands import (
 )
 from ..recording.trace import Trace
 from . import arithmetic
-from .floating_point_errors import flag_errors_of_reduction, handling
+from .floating_point_errors import flag_errors_of_reduction
 from .folds import reduced_in_order
 
 Instruction = hlo.Instruction

@@ -17,8 +17,17 @@ from ..indexing.basic import is_basic, is_mask_entry, require_mask_fits, with_kn
 from ..indexing.index_arrays import select_arrays, update_selected
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
+from ..recording.cast_errors import flag_errors_of_cast, handling
 from ..recording.dynamic_array import DynamicArray
-from ..recording.function_tables import CONTRACTIONS, FUNCTIONS, UFUNCS, Kernel, implements_method, ufunc_kernel
+from ..recording.function_tables import (
+    CONTRACTIONS,
+    FUNCTIONS,
+    SCALAR_OPERATORS,
+    UFUNCS,
+    Kernel,
+    implements_method,
+    ufunc_kernel,
+)
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -33,7 +42,7 @@ from ..recording.operands import (
     scalar_constant,
 )
 from ..recording.trace import Trace
-from .floating_point_errors import flag_errors, handling
+from .floating_point_errors import OVERFLOWS, flag_errors, flag_overflow_of_scalars
 from .recorded_calls import record_again
 
 Instruction = hlo.Instruction
@@ -117,10 +126,26 @@ def _record(
         flag_errors(trace, ufunc, operands, emitted, mask, all(map(_is_scalar, inputs)))
     return tuple(
         [
-            _masked(trace, convert(convert(value, kind), kind if out is None else out.element_type), out, where)
+            _masked(trace, _cast(trace, convert(value, kind), kind if out is None else out.element_type), out, where)
             for value, kind, out in zip(emitted, types[ufunc.nin :], outputs or (None,) * ufunc.nout)
         ]
     )
+
+
+def _cast(trace: Trace, value: Instruction, element_type: hlo.ElementType) -> Instruction:
+    return flag_errors_of_cast(trace, value, convert(value, element_type))
+
+
+def operate_on_scalars(ufunc: np.ufunc, operands: tuple) -> TracedArray:
+    """What an operator does with NumPy's scalars."""
+    found = call_ufunc(ufunc, operands)
+    trace = require_trace(found)
+    if handling(trace) and found.element_type.is_integer and found.is_scalar:
+        flag_overflow_of_scalars(trace, ufunc, [instruction_of(trace, one, found.element_type) for one in operands])
+    return found
+
+
+SCALAR_OPERATORS.update(dict.fromkeys(OVERFLOWS, operate_on_scalars))
 
 
 def _is_scalar(value: Any) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from ... import hlo
 from . import promotion
 from .array import TracedArray, as_index, require_trace
+from .cast_errors import flag_errors_of_cast
 from .function_tables import ARRAYS_OF_LISTS, SEQUENCES
 from .intervals import require_fits
 from .trace import Trace
@@ -150,9 +151,10 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
             return instruction
         if value.weak_type and value.element_type is not hlo.PRED and element_type.is_integer and element_type is not hlo.PRED:
             (require_fits if value.element_type.is_integer else require_integer)(trace, value, element_type)
-        return convert(instruction, element_type)
+        return flag_errors_of_cast(trace, instruction, convert(instruction, element_type))
     if isinstance(value, np.ndarray):
-        return convert(trace.capture(value), element_type)
+        captured = trace.capture(value)
+        return flag_errors_of_cast(trace, captured, convert(captured, element_type))
     return hlo.constant(value, element_type)
 
 
