@@ -34,7 +34,30 @@ CASES = [
     (lambda a: np.rot90(a.reshape(2, 2), axes=(0, 2)), (X,)),
     (lambda a: np.cov(a, ddof=2.5), (X,)),
     (lambda a: np.percentile(a, [25, 50]), (ROW,)),
+    (lambda a: np.isclose(a, 2, atol=0, rtol=(1 - 2.0**-52) / 2), (np.ones(1, np.float32),)),
+    (lambda a: a.item(100), (X,)),
+    (lambda a: a.reshape(2, 2).T.item(1), (X,)),
+    (lambda a: _stored(np.zeros((2, 2)), (1, 0), a), (X[:1],)),
+    (lambda a: _stored(np.zeros((2, 2)), (1, 0, ...), a), (X[:1],)),
+    (lambda a: _stored(np.zeros((2, 2)), (1, slice(1)), a), (X[:1],)),
+    (lambda a: float(a), (X[:1],)),
+    (lambda a: int(a.reshape(())), (X[:1],)),
+    (lambda a: [np.full(3, a, np.uint8), np.full_like(np.zeros(2, np.int8), a)], (-300.0,)),
+    (lambda a: np.array([a[0], 1], np.uint8), (np.array([300.0]),)),
+    (lambda a: np.array([a[0], 1], np.int32), (np.array([3e10]),)),
+    (lambda a: _filled(np.zeros(2, np.int32), a[0]), (np.array([3e10]),)),
+    (lambda a: _filled(np.zeros(2), a), (X[:1],)),
 ]
+
+
+def _stored(array, index, value):
+    array[index] = value
+    return array
+
+
+def _filled(array, value):
+    array.fill(value)
+    return array
 
 
 @pytest.mark.parametrize(("function", "arguments"), CASES)
@@ -43,7 +66,7 @@ def test_as_undecorated(function, arguments):
     with np.errstate(all="ignore"):
         try:
             expected = function(*theirs)
-        except (ValueError, TypeError) as error:
+        except (ValueError, TypeError, LookupError, OverflowError) as error:
             with pytest.raises(type(error)):
                 jit(function)(*ours)
         else:

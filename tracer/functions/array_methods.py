@@ -13,7 +13,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
-from ..recording.operands import convert
+from ..recording.operands import ARRAYS_ARE_NUMBERS, convert, require_element
 
 
 @implements_method(np.ndarray.clip)
@@ -76,7 +76,10 @@ def fill(self, value):
     """Set all elements to a scalar."""
     if self.is_scalar:
         raise TypeError("a scalar cannot be filled in place")
+    if np.ndim(value) and not ARRAYS_ARE_NUMBERS:
+        raise ValueError("setting an array element with a sequence.")
     trace = require_trace(self)
+    require_element(self.element_type, value)
     self.set_value(assigned_value(trace, value, self.shape, self.element_type))
 
 

@@ -70,16 +70,25 @@ implements(np.ones_like)(_filler_like(1))
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
     if has_traced(shape):
         return DYNAMIC[np.full](shape, fill_value, dtype, order)
-    fill_value = prepare(fill_value)
+    fill_value = _filling(fill_value)
     made = filled(shape_argument(shape), fill_value, np.dtype(class_of(fill_value)) if dtype is None else dtype)
     return laid_out(made, (), order)
+
+
+def _filling(value: Any) -> Any:
+    """What an array is filled with: a Python float is float64, which becomes an integer without a word."""
+    value = prepare(value)
+    if class_of(value) is not float:
+        return value
+    trace = require_trace()
+    return TracedArray.from_instruction(trace, instruction_of(trace, value, hlo.F64), is_scalar=False)
 
 
 @implements(np.full_like)
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     a = as_traced(a)
     sizes = a.shape if shape is None else shape_argument(shape)
-    made = filled(sizes, prepare(fill_value), a.dtype if dtype is None else dtype)
+    made = filled(sizes, _filling(fill_value), a.dtype if dtype is None else dtype)
     return laid_out(made, (a,) if len(sizes) == a.ndim else (), order)
 
 
