@@ -40,6 +40,7 @@ from ..recording.operands import (
     require_out,
     result,
     scalar_constant,
+    sequence,
 )
 from ..recording.trace import Trace
 from .floating_point_errors import OVERFLOWS, flag_errors, flag_overflow_of_scalars
@@ -83,8 +84,12 @@ def call_ufunc(
                 return result(trace, product)
             return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
         kernel = ufunc_kernel(ufunc)
+    if signature is not None or sig is not None:
+        _require_signature(_first(signature, sig))
     if len(inputs) != ufunc.nin:
         inputs, out = _split_outputs(ufunc, inputs, out)
+    if isinstance(where, (list, tuple)):
+        where = sequence(where, np.dtype(bool))
     outputs = () if out is None else tuple([None if one is None else require_out(one) for one in _as_tuple(out)])
     trace = require_trace(*inputs)
 
@@ -150,6 +155,15 @@ SCALAR_OPERATORS.update(dict.fromkeys(OVERFLOWS, operate_on_scalars))
 
 def _is_scalar(value: Any) -> bool:
     return value.is_scalar if isinstance(value, TracedArray) else not isinstance(value, np.ndarray)
+
+
+def _require_signature(signature: Any) -> None:
+    if not isinstance(signature, (str, bytes, tuple)):
+        raise TypeError("the signature object to ufunc must be a string or a tuple.")
+    if len(signature) == 1:
+        raise TypeError(
+            "a single type is given by ``dtype``, or by a tuple of as many elements as there are operands and results"
+        )
 
 
 def _first(*values: Any) -> Any:
