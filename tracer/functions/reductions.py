@@ -185,7 +185,7 @@ def ptp(a, axis=None, out=None, keepdims=_NO_VALUE):
     difference = np.subtract(
         reduce_ufunc(np.maximum, a, axis, keepdims=keepdims), reduce_ufunc(np.minimum, a, axis, keepdims=keepdims)
     )
-    return store(out, difference)
+    return store(out, difference, "same_kind")
 
 
 @implements(np.count_nonzero)

@@ -448,8 +448,11 @@ class TracedArray(ArrayMethods, Operators):
             return found
         if ufunc is np.power:
             ufunc, operands = simple_power(*operands) or (ufunc, operands)
-        elif ufunc is np.multiply and self.weak_type and not self.shape:
+        elif ufunc is np.multiply and (self.weak_type or self.is_scalar) and not self.shape:
             if isinstance(sequence := operands[operands[0] is self], (list, tuple)):
+                if not self.weak_type and (self.element_type is hlo.PRED or not self.element_type.is_integer):
+                    kind = self.dtype.type
+                    raise TypeError(f"can't multiply sequence by non-int of type '{kind.__module__}.{kind.__name__}'")
                 return sequence * operator.index(self)  # Python's: a sequence, repeated
         if ufunc in SCALAR_OPERATORS and all(map(_is_scalar, operands)):
             return SCALAR_OPERATORS[ufunc](ufunc, operands)
