@@ -133,7 +133,7 @@ def _view_or_copy(found: Any, theirs: Any, arguments: tuple) -> Any:
         return found
     given = [one for one in _leaves(arguments) if isinstance(one, np.ndarray)]
     is_view = any(np.may_share_memory(theirs, one) for one in given)
-    are_alike = found.dtype == theirs.dtype and np.array_equal(found, theirs, equal_nan=True)
+    are_alike = found.dtype == theirs.dtype and np.array_equal(found, theirs, equal_nan=found.dtype.kind in "fc")
     return theirs if is_view and are_alike else found
 
 
@@ -348,7 +348,7 @@ def _operator(name: str) -> tuple[Callable, Callable]:
 
 
 def operate(name: str, *operands: Any) -> Any:
-    if not any(map(_is_array, operands)):
+    if not any(map(_is_array, operands)) or any(isinstance(one, (str, bytes)) for one in operands):
         return (OPERATORS | IN_PLACE)[name](*operands)
     return run(*_operator(name), operands, {}, name)
 

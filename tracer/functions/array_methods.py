@@ -246,6 +246,12 @@ def partition(self, kth, axis=-1, kind="introselect", order=None):
     self[...] = FUNCTIONS[np.partition](self, kth, axis, kind, order)
 
 
+@implements_method(np.ndarray.choose)
+def choose(self, *choices, out=None, mode="raise"):
+    """As `numpy.choose`; the choices may be arguments of their own."""
+    return FUNCTIONS[np.choose](self, choices[0] if len(choices) == 1 else choices, out, mode)
+
+
 @implements_method(np.ndarray.compress)
 def compress(self, condition, axis=None, out=None):
     """As `numpy.compress`."""

@@ -12,6 +12,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import CONTRACTIONS, implements
+from ..recording.memory_order import is_contiguous
 from ..recording.operands import (
     as_strong,
     as_traced,
@@ -141,7 +142,11 @@ def _with_axes(
     ufunc: np.ufunc, a: Any, b: Any, out: Any, arguments: dict[str, Any], axes: Any, axis: Any, keepdims: bool
 ) -> TracedArray:
     """The contraction of operands whose axes are moved to where it has them."""
-    *operands, found = map(len, (*_core_dimensions(ufunc)[0], _core_dimensions(ufunc)[1]))
+    named, of_result = _core_dimensions(ufunc)
+    # matmul's vectors have one dimension less, and so has the result.
+    short = [part for one, part in zip((a, b), named) if np.ndim(one) < len(part)]
+    missing = {name for part in short for name in part if name.endswith("?")}
+    *operands, found = (sum(name not in missing for name in part) for part in (*named, of_result))
     if found and (keepdims or axes is None):
         raise TypeError(f"{ufunc.__name__}: axis and keepdims can only be used with a single shared core dimension")
     if axes is None:
@@ -261,6 +266,12 @@ def linalg_vecdot(x1, x2, /, *, axis=-1):
 def dot(a, b, out=None):
     trace, lhs, rhs = _operands(a, b)
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
+    if out is not None:
+        out, rank = require_out(out), len(left) + len(right) - (2 if left and right else 0)
+        if out.dtype != lhs.shape.dtype or out.ndim != rank or not is_contiguous(out, "C"):
+            raise ValueError(
+                "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
+            )
     if not left or not right:
         return store(out, np.multiply(as_strong(a), as_strong(b)), "safe")
     row = 0 if len(right) == 1 else len(right) - 2
