@@ -150,8 +150,12 @@ def run(function: Callable, jitted: Callable, arguments: tuple, keywords: dict[s
         calls.left.add(reason)
         return function(*arguments, **keywords)
     calls.count += 1
+    said = tuple((key, value) for key, value in keywords.items() if type(value) is bool)
+    if said:  # as programs write them: known
+        jitted, keywords = _saying(function, said), {key: value for key, value in keywords.items() if type(value) is not bool}
     try:
         found = jitted(*arguments, **keywords)
+        keywords |= dict(said)
         return _as_view(found, function, arguments, keywords) if name.rpartition(".")[2] in _MAKE_VIEWS else found
     except (NotImplementedError, hlo.HloError) as error:
         calls.refusals.append(f"{name}: {type(error).__name__}: {error}".partition("\n")[0])
@@ -160,6 +164,16 @@ def run(function: Callable, jitted: Callable, arguments: tuple, keywords: dict[s
         if type(error) is not TypeError:
             calls.refusals.append(f"{name}: {type(error).__name__}: {error}".partition("\n")[0])
         raise
+
+
+@cache
+def _saying(function: Callable, said: tuple[tuple[str, bool], ...]) -> Callable:
+    further = dict(said)
+
+    def call(*arguments, **keywords):
+        return function(*arguments, **keywords, **further)
+
+    return jit(call)
 
 
 def undone(value: Any) -> Any:
