@@ -60,6 +60,15 @@ def pytest_runtest_call(item):
         replacing.calls.is_on = False
 
 
+def _place(item: pytest.Item, caught: pytest.ExceptionInfo) -> str:
+    """The line of the test where it has failed."""
+    lines = [entry for entry in caught.traceback if Path(entry.path) == item.path]
+    if not lines:
+        return ""
+    number = lines[-1].lineno
+    return f"{number + 1}: {item.path.read_text(encoding='utf-8').splitlines()[number].strip()}: "
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item, call):
     report = yield
@@ -67,7 +76,7 @@ def pytest_runtest_makereport(item, call):
         calls = replacing.calls
         message = ""
         if call.excinfo is not None:
-            message = f"{call.excinfo.typename}: {call.excinfo.value}"
+            message = f"{_place(item, call.excinfo)}{call.excinfo.typename}: {call.excinfo.value}"
         report.user_properties.append(
             (
                 "found",

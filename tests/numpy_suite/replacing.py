@@ -114,6 +114,33 @@ def _names_left_out_dtype(text: str) -> bool:
         return False
 
 
+# What gives views. A jitted function returns copies of these, as docs/outside.md says under "Limits"; what a test then does
+# with them, and asks of their memory, it does with NumPy's, where these hold the same.
+_MAKE_VIEWS = frozenset(
+    "array asarray asanyarray ascontiguousarray asfortranarray require astype atleast_1d atleast_2d atleast_3d broadcast_to"
+    " broadcast_arrays diag diagonal diagflat expand_dims flip fliplr flipud moveaxis ravel reshape rollaxis rot90 squeeze swapaxes"
+    " split array_split dsplit hsplit vsplit transpose matrix_transpose permute_dims view real imag nan_to_num unstack"
+    " meshgrid trim_zeros sliding_window_view as_strided".split()
+)
+
+
+def _as_view(found: Any, function: Callable, arguments: tuple, keywords: dict[str, Any]) -> Any:
+    """NumPy's view in place of a copy that holds the same."""
+    theirs = function(*arguments, **keywords)
+    if type(found) is type(theirs) and type(found) in (tuple, list) and len(found) == len(theirs):
+        return type(found)(_view_or_copy(one, other, arguments) for one, other in zip(found, theirs))
+    return _view_or_copy(found, theirs, arguments)
+
+
+def _view_or_copy(found: Any, theirs: Any, arguments: tuple) -> Any:
+    if not isinstance(found, np.ndarray) or type(theirs) is not np.ndarray:
+        return found
+    given = [one for one in _leaves(arguments) if isinstance(one, np.ndarray)]
+    is_view = any(np.may_share_memory(theirs, one) for one in given)
+    are_alike = found.dtype == theirs.dtype and np.array_equal(found, theirs, equal_nan=found.dtype.kind in "fc")
+    return theirs if is_view and are_alike else found
+
+
 def run(function: Callable, jitted: Callable, arguments: tuple, keywords: dict[str, Any], name: str) -> Any:
     """The call, jitted, unless it is about what has no meaning in compiled code."""
     arguments, keywords = undone(arguments), undone(keywords)
@@ -122,8 +149,13 @@ def run(function: Callable, jitted: Callable, arguments: tuple, keywords: dict[s
         calls.left.add(reason)
         return function(*arguments, **keywords)
     calls.count += 1
+    said = tuple((key, value) for key, value in keywords.items() if type(value) is bool)
+    if said:  # as programs write them: known
+        jitted, keywords = _saying(function, said), {key: value for key, value in keywords.items() if type(value) is not bool}
     try:
-        return jitted(*arguments, **keywords)
+        found = jitted(*arguments, **keywords)
+        keywords |= dict(said)
+        return _as_view(found, function, arguments, keywords) if name.rpartition(".")[2] in _MAKE_VIEWS else found
     except (NotImplementedError, hlo.HloError) as error:
         calls.refusals.append(f"{name}: {type(error).__name__}: {error}".partition("\n")[0])
         raise
@@ -131,6 +163,16 @@ def run(function: Callable, jitted: Callable, arguments: tuple, keywords: dict[s
         if type(error) is not TypeError:
             calls.refusals.append(f"{name}: {type(error).__name__}: {error}".partition("\n")[0])
         raise
+
+
+@cache
+def _saying(function: Callable, said: tuple[tuple[str, bool], ...]) -> Callable:
+    further = dict(said)
+
+    def call(*arguments, **keywords):
+        return function(*arguments, **keywords, **further)
+
+    return jit(call)
 
 
 def undone(value: Any) -> Any:
@@ -310,7 +352,7 @@ def _operator(name: str) -> tuple[Callable, Callable]:
 
 
 def operate(name: str, *operands: Any) -> Any:
-    if not any(map(_is_array, operands)):
+    if not any(map(_is_array, operands)) or any(isinstance(one, (str, bytes)) for one in operands):
         return (OPERATORS | IN_PLACE)[name](*operands)
     return run(*_operator(name), operands, {}, name)
 

@@ -1,13 +1,14 @@
 """np.errstate in traced functions: what raises FloatingPointError, with NumPy's text."""
 
 import contextvars
+import operator
 import threading
 import time
 import warnings
 
 import numpy as np
 import pytest
-from jitted_calls import compiled
+from jitted_calls import assert_same, compiled
 from phlox import TracerError, jit
 from thinning import one_in_all
 
@@ -44,6 +45,54 @@ def test_error_states(function, handling):
             assert str(caught.value) == str(error)
         else:
             np.testing.assert_allclose(jitted(x), expected, rtol=1e-6)
+
+
+BYTE = np.int8
+OF_INTEGERS = [
+    (operator.floordiv, (np.array([-128], BYTE), np.array([-1], BYTE))), (operator.floordiv, (BYTE(-128), BYTE(-1))),
+    (divmod, (np.array([-128], BYTE), np.array([-1], BYTE))), (operator.mod, (np.array([-128], BYTE), np.array([-1], BYTE))),
+    (np.reciprocal, (np.array([0, 1]),)), (operator.add, (BYTE(127), BYTE(1))), (np.add, (BYTE(127), BYTE(1))),
+    (operator.add, (np.array([127], BYTE), BYTE(1))), (lambda x: x[0] + 1, (np.array([127], BYTE),)),
+    (operator.sub, (np.uint8(0), np.uint8(1))), (operator.sub, (np.int64(-(2**63)), np.int64(1))),
+    (operator.mul, (np.uint64(2**63), np.uint64(2))), (operator.mul, (np.int64(2**31), np.int64(2**31))),
+    (operator.mul, (np.int64(-(2**63)), np.int64(-1))), (operator.mul, (np.int16(2**8), np.int16(2**7))),
+    (operator.neg, (BYTE(-128),)), (operator.neg, (np.uint8(1),)), (abs, (BYTE(-128),)), (abs, (np.uint8(1),)),
+]  # fmt: skip
+VALUES = (-1.0, 300.0, 5e9, 1e19, 2e19, 1e300, -1e300, 1e-7, 1e-42, np.inf, np.nan, 0.5, 70000)
+TYPES = (np.int8, np.uint32, np.int64, np.uint64, np.float16, np.float32, np.complex64)
+
+
+def assert_same_with_errors(function, arguments):
+    with np.errstate(all="raise"):
+        try:
+            expected = function(*arguments)
+        except FloatingPointError as error:
+            with pytest.raises(FloatingPointError) as caught:
+                jit(function)(*arguments)
+            assert str(caught.value) == str(error)
+        else:
+            assert_same(jit(function)(*arguments), expected)
+
+
+@pytest.mark.parametrize(("function", "arguments"), OF_INTEGERS)
+def test_integers(function, arguments):
+    assert_same_with_errors(lambda *arguments: function(*arguments), arguments)
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(1e300j, np.complex64), *one_in_all(3, VALUES, TYPES)])
+def test_casts(value, dtype):
+    assert_same_with_errors(lambda x: x.astype(dtype), (np.array([1, value]),))
+
+
+@pytest.mark.parametrize(("value", "dtype"), [(1e10, np.int32), (1e10, np.float16)])
+def test_casts_of_what_is_stored(value, dtype):
+    def store(x):
+        y = np.zeros(3, dtype)
+        y[1:] = x
+        return y
+
+    assert_same_with_errors(store, (np.array([value]),))
+    assert_same_with_errors(lambda x: np.add(x, x, dtype=dtype, casting="unsafe"), (np.array([value]),))
 
 
 def test_what_stands_outside_of_the_statement_is_not_flagged():

@@ -131,3 +131,13 @@ def test_what_is_reshaped_of_an_array_with_gaps_is_a_copy_where_it_is_one_in_num
             ends.append((one(held.array), held.array))
         np.testing.assert_array_equal(*[end[0] for end in ends])
         np.testing.assert_array_equal(*[end[1] for end in ends])
+
+
+@pytest.mark.parametrize("function", [np.ascontiguousarray, lambda x: x.copy(), lambda x: x.copy() + 0, np.asfortranarray])
+def test_copies_of_column_major_arguments(function):
+    for x in (np.ones((2, 3)).T, np.ones((2, 3))):
+        found, expected = jit(lambda x: function(x))(x), function(x)
+        assert (found.flags.c_contiguous, found.flags.f_contiguous) == (
+            expected.flags.c_contiguous,
+            expected.flags.f_contiguous,
+        )

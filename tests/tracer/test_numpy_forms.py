@@ -34,7 +34,57 @@ CASES = [
     (lambda a: np.rot90(a.reshape(2, 2), axes=(0, 2)), (X,)),
     (lambda a: np.cov(a, ddof=2.5), (X,)),
     (lambda a: np.percentile(a, [25, 50]), (ROW,)),
+    (lambda a: np.isclose(a, 2, atol=0, rtol=(1 - 2.0**-52) / 2), (np.ones(1, np.float32),)),
+    (lambda a: a.item(100), (X,)),
+    (lambda a: a.reshape(2, 2).T.item(1), (X,)),
+    (lambda a: _stored(np.zeros((2, 2)), (1, 0), a), (X[:1],)),
+    (lambda a: _stored(np.zeros((2, 2)), (1, 0, ...), a), (X[:1],)),
+    (lambda a: _stored(np.zeros((2, 2)), (1, slice(1)), a), (X[:1],)),
+    (lambda a: float(a), (X[:1],)),
+    (lambda a, b: np.concatenate([a, b, 2], axis=None), (U8, 7)),
+    (lambda a: np.concatenate([a, 1.5], axis=None), (np.ones(2, np.float32),)),
+    (lambda a: [np.r_[a, 1.5], np.c_[a, 1.5], np.r_[1:2, a]], (np.ones(1, np.float32),)),
+    (lambda a: [np.choose([0, 1], [a, 1.5]), np.choose(1, [a[0], 2])], (np.ones(2, np.float32),)),
+    (lambda a: np.put(a, 0, 300), (I8.copy(),)),
+    (lambda a: np.compress([1, 0], a, out=np.zeros(1)), (np.ones(2, np.float32),)),
+    (lambda a: np.ptp(a, out=np.zeros((), np.int8)), (X,)),
+    (lambda a: np.round(a, 1, out=np.zeros(4, np.int8)), (X,)),
+    (lambda a, b: a * b[0], ([1, 2], X)),
+    (lambda a, b: (1, a) * b[0], (3, ROW)),
+    (lambda a: np.subtract(a, 2, out=np.ones(4), where=[1, 0, 0, 1]), (X,)),
+    (lambda a: np.add(a, 0.5, sig="i", casting="unsafe"), (X,)),
+    (lambda a: np.add(a, 0.5, signature=1.5), (X,)),
+    (lambda a: [np.add.accumulate(a, axis=None), np.add.reduceat(a, [0, 2], axis=None)], (X,)),
+    (lambda a: np.add.accumulate(a, axis=None), (X.reshape(2, 2),)),
+    (lambda a: a + [np.arange(stop=3), np.arange(start=1, stop=4)], (ROW,)),
+    (lambda a: [(a % 3).choose(a, a + 1, a + 2), (a % 3).choose([a, a + 1, a + 2])], (ROW,)),
+    (lambda a: np.putmask(a, [True], 5), (X,)),
+    (lambda a: np.dot(a, a.T, out=np.zeros((3, 3), order="F")), (PAIR * 1.0,)),
+    (lambda a: np.dot(a, a.T, out=np.zeros((3, 3), np.float32)), (PAIR * 1.0,)),
+    (lambda a: np.zeros_like(a, device="gpu"), (X,)),
+    (lambda a: np.matmul(a, a[0, :2], axes=[(1, 0), (0), (0)]), (PAIR[:2],)),
+    (lambda a: np.vecdot(a, a, axes=[-1]), (PAIR,)),
+    (lambda a: np.vecdot(a, a, axes=[0, 1], keepdims=True), (PAIR,)),
+    (lambda a: np.vecdot(a, a, axes=[0, 1, 0], keepdims=True), (PAIR,)),
+    (lambda a: np.vecdot(a, a, axes=[0, 1, 0]), (PAIR,)),
+    (lambda a: np.vecdot(a, a, out=np.zeros((2, 3), int)), (PAIR,)),
+    (lambda a: int(a.reshape(())), (X[:1],)),
+    (lambda a: [np.full(3, a, np.uint8), np.full_like(np.zeros(2, np.int8), a)], (-300.0,)),
+    (lambda a: np.array([a[0], 1], np.uint8), (np.array([300.0]),)),
+    (lambda a: np.array([a[0], 1], np.int32), (np.array([3e10]),)),
+    (lambda a: _filled(np.zeros(2, np.int32), a[0]), (np.array([3e10]),)),
+    (lambda a: _filled(np.zeros(2), a), (X[:1],)),
 ]
+
+
+def _stored(array, index, value):
+    array[index] = value
+    return array
+
+
+def _filled(array, value):
+    array.fill(value)
+    return array
 
 
 @pytest.mark.parametrize(("function", "arguments"), CASES)
@@ -43,8 +93,8 @@ def test_as_undecorated(function, arguments):
     with np.errstate(all="ignore"):
         try:
             expected = function(*theirs)
-        except (ValueError, TypeError) as error:
-            with pytest.raises(type(error)):
+        except (ValueError, TypeError, LookupError, OverflowError) as error:
+            with pytest.raises(TypeError if isinstance(error, TypeError) else type(error)):
                 jit(function)(*ours)
         else:
             found = jit(function)(*ours)

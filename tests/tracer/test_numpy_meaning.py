@@ -27,6 +27,16 @@ def test_types_of_results(function, value):
     check(function, value)
 
 
+@pytest.mark.parametrize("dtype", ["e", "f", "d", "D"])
+def test_signs_of_zeros_in_sums(dtype):
+    zero = np.dtype(dtype).type(complex(-0.0, -0.0) if dtype == "D" else -0.0)
+    x = np.array([zero] * 40)
+    for function in (np.cumsum, np.sum, lambda x: np.sum(x, initial=zero), lambda x: np.sum(x[:0], initial=zero)):
+        found, expected = compiled(function)(x), function(x)
+        np.testing.assert_array_equal(np.signbit(np.real(found)), np.signbit(np.real(expected)))
+        np.testing.assert_array_equal(np.signbit(np.imag(found)), np.signbit(np.imag(expected)))
+
+
 def test_reductions_give_scalars():
     for function in (np.sum, np.median, np.argmax, lambda x: np.einsum("i->", x), lambda x: x @ x, lambda x: x[0]):
         check(function, ARRAY)

@@ -10,7 +10,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import IntegerOverflow
 from ..recording.intervals import note_interval
-from ..recording.operands import as_traced
+from ..recording.operands import ARRAYS_ARE_NUMBERS, as_traced
 from .branches import truth
 from .calls.meanings import implements
 from .distribution import condition, each, truth_of
@@ -33,6 +33,8 @@ def converted(value: TracedArray, element_type: hlo.ElementType) -> TracedArray:
 
 
 def _scalar(value: TracedArray) -> hlo.Instruction:
+    if value.ndim and not ARRAYS_ARE_NUMBERS:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     if value.size != 1:
         raise TypeError("only length-1 arrays can be converted to Python scalars")
     return hlo.reshape(value.instruction(require_trace(value)), ())

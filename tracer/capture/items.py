@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError
-from ..recording.operands import as_traced, has_traced
+from ..recording.operands import as_traced, class_of, has_traced, prepare
 from . import places
 from .branches import MOST_ALTERNATIVES
 from .calls.dispatch import call
@@ -175,7 +176,9 @@ def _grid(holder: Any, index: Any) -> Any:
     if not has_traced(known):
         return traced_constant(holder[known if isinstance(index, tuple) else known[0]])
     form = known[0] if isinstance(known[0], str) and type(holder) is type(np.r_) else ""
-    arrays = [np.r_[part] if isinstance(part, slice) else np.atleast_1d(as_traced(part)) for part in known[bool(form) :]]
+    given = [np.r_[part] if isinstance(part, slice) else prepare(part) for part in known[bool(form) :]]
+    common = promotion.result_dtype(map(class_of, given))  # Python's numbers adapt to the arrays
+    arrays = [np.atleast_1d(as_traced(part, common)) for part in given]
     if type(holder) is type(np.r_):
         return _concatenated(arrays, form)
     if type(holder) is type(np.c_):

@@ -93,7 +93,7 @@ def item(array: TracedArray, *index: Any) -> Any:
         return _item_of_any_size(array, *index)
     if index:
         index = index[0] if isinstance(index[0], tuple) else index
-        array = array[index if len(index) > 1 else np.unravel_index(index[0], array.shape)]
+        array = array[index] if len(index) == array.ndim else array.reshape(-1)[index]
     if array.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     known = array.known_value

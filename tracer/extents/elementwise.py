@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..functions.floating_point_errors import handling
 from ..functions.selection import python_bool
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
+from ..recording.cast_errors import handling
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import CONTRACTIONS, DYNAMIC, FUNCTIONS, implements_dynamic
 from ..recording.operands import prepare

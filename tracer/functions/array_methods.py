@@ -10,9 +10,10 @@ from ... import hlo
 from ..indexing.basic import assigned_value
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
+from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
-from ..recording.operands import convert
+from ..recording.operands import ARRAYS_ARE_NUMBERS, convert, require_element
 
 
 @implements_method(np.ndarray.clip)
@@ -55,7 +56,8 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if not copy and target == self.dtype:
         return self
     trace = require_trace(self)
-    converted = convert(self.instruction(trace), hlo.element_type_of(target))
+    value = self.instruction(trace)
+    converted = flag_errors_of_cast(trace, value, convert(value, hlo.element_type_of(target)))
     return laid_out(TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar), (self,), order)
 
 
@@ -74,7 +76,10 @@ def fill(self, value):
     """Set all elements to a scalar."""
     if self.is_scalar:
         raise TypeError("a scalar cannot be filled in place")
+    if np.ndim(value) and not ARRAYS_ARE_NUMBERS:
+        raise ValueError("setting an array element with a sequence.")
     trace = require_trace(self)
+    require_element(self.element_type, value)
     self.set_value(assigned_value(trace, value, self.shape, self.element_type))
 
 
@@ -239,6 +244,12 @@ def sort(self, axis=-1, kind=None, order=None, *, stable=None, descending=None):
 def partition(self, kth, axis=-1, kind="introselect", order=None):
     """Partition in place."""
     self[...] = FUNCTIONS[np.partition](self, kth, axis, kind, order)
+
+
+@implements_method(np.ndarray.choose)
+def choose(self, *choices, out=None, mode="raise"):
+    """As `numpy.choose`; the choices may be arguments of their own."""
+    return FUNCTIONS[np.choose](self, choices[0] if len(choices) == 1 else choices, out, mode)
 
 
 @implements_method(np.ndarray.compress)

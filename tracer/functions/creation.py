@@ -37,6 +37,11 @@ from .shape_manipulation import permuted, reshaped
 Instruction = hlo.Instruction
 
 
+def _require_cpu(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+
+
 def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> TracedArray:
     """An array of this shape, all elements equal to value (a number or a traced array that broadcasts)."""
     trace = require_trace(value)
@@ -46,6 +51,7 @@ def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> TracedArray:
 
 def _filler(value: Any):
     def implementation(shape, dtype=None, order="C", *, device=None, like=None):
+        _require_cpu(device)
         if has_traced(shape):
             return DYNAMIC[np.full](shape, value, np.float64 if dtype is None else dtype, order)
         return laid_out(filled(shape_argument(shape), value, np.float64 if dtype is None else dtype), (), order)
@@ -55,6 +61,7 @@ def _filler(value: Any):
 
 def _filler_like(value: Any):
     def implementation(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
+        _require_cpu(device)
         return full_like(a, value, dtype, order, shape=shape)
 
     return implementation
@@ -68,18 +75,29 @@ implements(np.ones_like)(_filler_like(1))
 
 @implements(np.full)
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
+    _require_cpu(device)
     if has_traced(shape):
         return DYNAMIC[np.full](shape, fill_value, dtype, order)
-    fill_value = prepare(fill_value)
+    fill_value = _filling(fill_value)
     made = filled(shape_argument(shape), fill_value, np.dtype(class_of(fill_value)) if dtype is None else dtype)
     return laid_out(made, (), order)
 
 
+def _filling(value: Any) -> Any:
+    """What an array is filled with: a Python float is float64, which becomes an integer without a word."""
+    value = prepare(value)
+    if class_of(value) is not float:
+        return value
+    trace = require_trace()
+    return TracedArray.from_instruction(trace, instruction_of(trace, value, hlo.F64), is_scalar=False)
+
+
 @implements(np.full_like)
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
+    _require_cpu(device)
     a = as_traced(a)
     sizes = a.shape if shape is None else shape_argument(shape)
-    made = filled(sizes, prepare(fill_value), a.dtype if dtype is None else dtype)
+    made = filled(sizes, _filling(fill_value), a.dtype if dtype is None else dtype)
     return laid_out(made, (a,) if len(sizes) == a.ndim else (), order)
 
 
@@ -109,6 +127,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
 @implements(np.asarray, np.asanyarray)
 def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """The array itself where it is traced and fits; of an ndarray a view that cannot be written."""
+    _require_cpu(device)
     return _as_array(a, dtype, order, copy)
 
 
@@ -166,6 +185,7 @@ def _converted(value: Any, dtype: Any) -> TracedArray:
 
 @implements(np.astype)
 def astype(x, dtype, /, *, copy=True, device=None):
+    _require_cpu(device)
     return as_traced(x).astype(dtype, copy=copy)
 
 
@@ -185,6 +205,8 @@ def copyto(dst, src, casting="same_kind", where=True):
 def putmask(a, /, mask, values):
     """Values that are not as many as the elements are repeated."""
     values = prepare(values)
+    if np.size(mask) != a.size:
+        raise ValueError("putmask: mask and data must be the same size")
     shape = values.shape if isinstance(values, TracedArray) else np.shape(values)
     if shape not in ((), (1,), a.shape):
         values = FUNCTIONS[np.resize](as_traced(values), a.shape)
@@ -200,9 +222,12 @@ def iota(shape: tuple[int, ...], dimension: int, element_type: hlo.ElementType) 
 
 
 @implements(np.arange)
-def arange(start_or_stop, /, stop=None, step=1, dtype=None, *, device=None, like=None):
+def arange(start=None, stop=None, step=1, dtype=None, *, device=None, like=None):
     """Where the bounds or the step are traced the size is known at run time only."""
-    start, stop = (0, start_or_stop) if stop is None else (start_or_stop, stop)
+    _require_cpu(device)
+    if start is stop is None:
+        raise TypeError("arange() requires stop to be specified.")
+    start, stop = (0, start) if stop is None else (0 if start is None else start, stop)
     bounds = start, stop, step = [settled(bound, "as a bound of arange") for bound in (start, stop, step)]
     if has_traced(bounds):
         return DYNAMIC[np.arange](start, stop, step, dtype)
@@ -242,6 +267,7 @@ def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
 @implements(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """The bounds may be traced."""
+    _require_cpu(device)
     if isinstance(num, TracedArray) and num.known_value is None:
         return DYNAMIC[np.linspace](start, stop, num, endpoint, retstep, dtype, axis)
     num = as_index(num, "as a number of samples")
@@ -298,6 +324,7 @@ def _band(rows: int, columns: int, k: int, direction: str) -> Instruction:
 
 @implements(np.eye)
 def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
+    _require_cpu(device)
     if has_traced((N, M)):
         return DYNAMIC[np.eye](N, M, k, dtype)
     rows = as_index(N, "as a size of a shape")

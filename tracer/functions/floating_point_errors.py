@@ -13,6 +13,14 @@ import numpy as np
 
 from ... import hlo
 from ..recording.trace import Trace
+from .integer_overflow import (
+    absolute_overflows,
+    difference_overflows,
+    is_least,
+    negative_overflows,
+    product_overflows,
+    sum_overflows,
+)
 from .kernel_parts import is_nan, is_zero
 
 Instruction = hlo.Instruction
@@ -30,14 +38,12 @@ _UNDERFLOW = {
 _OF_SCALARS = {
     np.add, np.subtract, np.multiply, np.true_divide, np.floor_divide, np.remainder, np.divmod, np.power,
 }  # fmt: skip
+_OF_INTEGERS = {np.floor_divide, np.remainder, np.divmod, np.fmod, np.reciprocal}
+OVERFLOWS = {
+    np.add: sum_overflows, np.subtract: difference_overflows, np.multiply: product_overflows,
+    np.negative: negative_overflows, np.absolute: absolute_overflows,
+}  # fmt: skip
 _WORDS = {"divide": "divide by zero", "over": "overflow", "under": "underflow", "invalid": "invalid value"}
-
-
-def handling(trace: Trace) -> tuple[str, ...]:
-    """How errors are handled; empty where none is raised."""
-    trace.program.may_err = True
-    wanted = np.geterr()
-    return tuple(wanted.values()) if "raise" in wanted.values() else ()
 
 
 def flag_errors(
@@ -62,8 +68,10 @@ def _found(
     """Where each kind of error is, in the order in which NumPy looks."""
     number, value = _POLES.get(ufunc, (None, 0))
     at_pole = None if number is None else hlo.eq(hlo.abs(operands[number]), value) if value else is_zero(operands[number])
-    if ufunc in (np.floor_divide, np.remainder, np.divmod, np.fmod) and operands[0].shape.element_type.is_integer:
+    if ufunc in _OF_INTEGERS and operands[0].shape.element_type.is_integer:
         yield "divide", at_pole
+        if ufunc in (np.floor_divide, np.divmod) and operands[0].shape.element_type.kind == "signed":
+            yield "over", hlo.and_(is_least(operands[0]), hlo.eq(operands[1], -1))
     floats = [operand for operand in operands if operand.shape.element_type.is_float]
     results = [result for result in results if result.shape.element_type.is_float]
     if not floats or not results:
@@ -82,6 +90,13 @@ def _found(
         yield "under", hlo.and_(small, hlo.not_(exact))
     no_nan = hlo.not_(_either(is_nan(operand) for operand in floats))
     yield "invalid", hlo.and_(no_nan, _either(map(is_nan, results)))
+
+
+def flag_overflow_of_scalars(trace: Trace, ufunc: np.ufunc, operands: Sequence[Instruction]) -> None:
+    """NumPy's operators raise where an integer is no scalar of its type, but not for elements of arrays."""
+    if np.geterr()["over"] == "raise":
+        found = OVERFLOWS[ufunc](*operands)
+        trace.add_error_flag(found, FloatingPointError, f"overflow encountered in scalar {ufunc.__name__}")
 
 
 def flag_errors_of_reduction(

@@ -38,6 +38,7 @@ from ..recording.operands import (
     instruction_of,
     normalize_axis,
     require,
+    require_out,
     result,
     store,
 )
@@ -102,7 +103,7 @@ def put(a, ind, v, mode="raise"):
     flat = TracedArray.from_instruction(trace, hlo.reshape(a.instruction(trace), (a.size,)), is_scalar=False)
     index = _indices(trace, ind, a.size, 0, mode)
     index = hlo.reshape(index, (index.shape.size,))
-    values = instruction_of(trace, as_strong(v), a.element_type)
+    values = instruction_of(trace, v if class_of(v) is int else as_strong(v), a.element_type)
     values = hlo.reshape(values, (values.shape.size,))
     count, given = index.shape.size, values.shape.size
     if count == 0 or given == 0:
@@ -232,8 +233,7 @@ def choose(a, choices, out=None, mode="raise"):
         raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     array = TracedArray.from_instruction(trace, index)
     choices = [as_traced(choice) if isinstance(choice, (list, tuple)) else choice for choice in choices]
-    # Here, other than in promotion, Python's numbers count as int64, float64 and complex128.
-    element_type = hlo.element_type_of(promotion.result_dtype([np.dtype(class_of(choice)) for choice in choices]))
+    element_type = hlo.element_type_of(promotion.result_dtype(map(class_of, choices)))
     shape = np.broadcast_shapes(array.shape, *(np.shape(c) if not isinstance(c, TracedArray) else c.shape for c in choices))
     chosen = np.broadcast_to(as_traced(choices[0], element_type.dtype), shape)
     for number, choice in enumerate(choices[1:], 1):
@@ -248,6 +248,8 @@ def compress(condition, a, axis=None, out=None):
     a = as_strong(a)
     if has_traced(condition):
         return DYNAMIC[np.compress](condition, a, axis, out)
+    if out is not None:
+        promotion.require_cast(require_out(out).dtype, a.dtype, "safe")
     contents = known_contents(require_trace(a), condition)
     if contents.ndim != 1:
         raise ValueError("condition must be a 1-d array")

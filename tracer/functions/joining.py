@@ -38,12 +38,11 @@ def _arrays(arrays: Any) -> list:
     return [prepare(one) for one in arrays]
 
 
-def _common(arrays: list, dtype: Any, casting: str) -> hlo.ElementType:
-    classes = [np.dtype(class_of(one)) for one in arrays]  # Python's numbers are arrays here, of int64, float64 or complex128
+def _common(classes: list, dtype: Any, casting: str) -> hlo.ElementType:
     if dtype is None:
         return hlo.element_type_of(promotion.result_dtype(classes))
     target = promotion.native(dtype)
-    for kind in classes:
+    for kind in map(np.dtype, classes):
         promotion.require_cast(kind, target, casting)
     return hlo.element_type_of(target)
 
@@ -55,6 +54,8 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     arrays = _arrays(arrays)
     if not arrays:
         raise ValueError("need at least one array to concatenate")
+    # Python's numbers adapt to the arrays, where no other numbers can be joined.
+    classes = [class_of(one) if axis is None else np.dtype(class_of(one)) for one in arrays]
     if axis is None:
         arrays = [as_strong(one).reshape(-1) for one in arrays]
         axis = 0
@@ -77,7 +78,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
                     f"{position} has size {shape[dimension]}"
                 )
     trace = require_trace(*arrays)
-    element_type = _common(arrays, out.dtype if out is not None else dtype, casting)
+    element_type = _common(classes, out.dtype if out is not None else dtype, casting)
     operands = [instruction_of(trace, one, element_type) for one in arrays]
     joined = operands[0] if len(operands) == 1 else hlo.concatenate(*operands, dimensions=(axis,))
     return store(out, laid_out(result(trace, joined), arrays), casting)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from typing import Any
 
@@ -11,6 +12,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import CONTRACTIONS, implements
+from ..recording.memory_order import is_contiguous
 from ..recording.operands import (
     as_strong,
     as_traced,
@@ -133,7 +135,7 @@ def _contraction(ufunc: np.ufunc):
                 out = require_out(out)
                 promotion.resolve(ufunc, (class_of(prepare(a)), class_of(prepare(b))), (out.dtype,), dtype, casting)
             trace, lhs, rhs = _operands(a, b, ufunc, dtype, casting)
-            return store(out, result(trace, emit(trace, lhs, rhs)))
+            return store(out, _repeated(result(trace, emit(trace, lhs, rhs)), out, len(_core_dimensions(ufunc)[1])))
 
         CONTRACTIONS[ufunc] = call
         return emit
@@ -145,22 +147,62 @@ def _with_axes(
     ufunc: np.ufunc, a: Any, b: Any, out: Any, arguments: dict[str, Any], axes: Any, axis: Any, keepdims: bool
 ) -> TracedArray:
     """The contraction of operands whose axes are moved to where it has them."""
-    operands, (found,) = (
-        [len(part.split(",")) if part else 0 for part in re.findall(r"\(([^)]*)\)", side)]
-        for side in ufunc.signature.split("->")
-    )
+    named, of_result = _core_dimensions(ufunc)
+    # matmul's vectors have one dimension less, and so has the result.
+    short = [part for one, part in zip((a, b), named) if np.ndim(one) < len(part)]
+    missing = {name for part in short for name in part if name.endswith("?")}
+    *operands, found = (sum(name not in missing for name in part) for part in (*named, of_result))
     if found and (keepdims or axes is None):
         raise TypeError(f"{ufunc.__name__}: axis and keepdims can only be used with a single shared core dimension")
     if axes is None:
-        axes = [(-1 if axis is None else axis,)] * len(operands)
-    given = [one if isinstance(one, tuple) else (one,) for one in axes]
-    if any(len(one) != count for one, count in zip(given, (*operands, found))):
-        raise ValueError(f"{ufunc.__name__}: axes must name as many dimensions as the signature {ufunc.signature} has")
+        axes = [(-1 if axis is None else axis,)] * (len(operands) + keepdims)
+    elif axis is not None:
+        raise TypeError("cannot specify both 'axis' and 'axes'")
+    kept = operands[0] if keepdims else found
+    given = _axes_of_each(ufunc, axes, (*operands, kept))
     moved = [np.moveaxis(as_traced(one), own, tuple(range(-len(own), 0))) for one, own in zip((a, b), given)]
     product = CONTRACTIONS[ufunc](*moved, **arguments)
-    if found and len(given) > len(operands):
-        product = np.moveaxis(product, tuple(range(-found, 0)), given[-1])
-    return store(out, np.expand_dims(product, given[0]) if keepdims else product)
+    if keepdims:
+        product = np.expand_dims(product, -1)
+    if kept:
+        own = given[len(operands)] if len(given) > len(operands) else tuple(range(-kept, 0))
+        product = np.moveaxis(product, tuple(range(-kept, 0)), own)
+    return store(out, _repeated(product, out, kept))
+
+
+def _core_dimensions(ufunc: np.ufunc) -> tuple[list[list[str]], list[str]]:
+    """The names of the core dimensions of the operands, and of the result."""
+    operands, (found,) = (
+        [part.split(",") if part else [] for part in re.findall(r"\(([^)]*)\)", side)] for side in ufunc.signature.split("->")
+    )
+    return operands, found
+
+
+def _axes_of_each(ufunc: np.ufunc, axes: Any, counts: tuple[int, ...]) -> list[tuple[int, ...]]:
+    """``axes=`` as a tuple for each operand, and for the result where it is given."""
+    if not isinstance(axes, list):
+        raise TypeError("axes should be a list.")
+    is_complete = len(axes) == len(counts) or len(axes) == len(counts) - 1 and not _core_dimensions(ufunc)[1]
+    if not is_complete:
+        raise ValueError(
+            f"axes should be a list with an entry for all {len(counts)} inputs and outputs; entries for outputs can only be "
+            "omitted if none of them has core axes."
+        )
+    given = [one if isinstance(one, tuple) else (one,) for one in axes]
+    for number, (whole, one, count) in enumerate(zip(axes, given, counts)):
+        if len(one) != count:
+            said = f"{len(one)} dimensions are specified by axes tuple" if whole is one else "the axes item is a single integer"
+            what = f"{ufunc.__name__}: operand {number} has {count} core dimensions, but {said}."
+            raise np.exceptions.AxisError(what)
+    return [tuple(operator.index(position) for position in one) for one in given]
+
+
+def _repeated(product: TracedArray, out: Any, core: int) -> TracedArray:
+    """The result repeated along the further dimensions of ``out=``."""
+    (out,) = out if isinstance(out, tuple) else (out,)
+    if out is None or np.ndim(out) <= product.ndim or product.shape[product.ndim - core :] != out.shape[out.ndim - core :]:
+        return product
+    return np.broadcast_to(product, out.shape)
 
 
 _contraction(np.matmul)(matmul_instruction)
@@ -229,6 +271,12 @@ def linalg_vecdot(x1, x2, /, *, axis=-1):
 def dot(a, b, out=None):
     trace, lhs, rhs = _operands(a, b)
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
+    if out is not None:
+        out, rank = require_out(out), len(left) + len(right) - (2 if left and right else 0)
+        if out.dtype != lhs.shape.dtype or out.ndim != rank or not is_contiguous(out, "C"):
+            raise ValueError(
+                "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array)"
+            )
     if not left or not right:
         return store(out, np.multiply(as_strong(a), as_strong(b)), "safe")
     row = 0 if len(right) == 1 else len(right) - 2

@@ -80,7 +80,7 @@ def round_(a, decimals=0, out=None):
     else:
         scale = np.asarray(10.0 ** abs(decimals)).astype(a.real.dtype)[()]
         rounded = np.rint(a * scale) / scale if decimals > 0 else np.rint(a / scale) * scale
-    return store(out, rounded)
+    return store(out, rounded, "same_kind")
 
 
 @implements(np.fix)

@@ -19,6 +19,7 @@ from ..recording.function_tables import METHODS, PYTHON_OPERATORS
 from ..recording.intervals import INT64, Interval, interval_of, require, within
 from ..recording.operands import convert
 from ..recording.trace import Trace
+from .integer_overflow import difference_overflows, is_least, product_overflows, sum_overflows
 
 _EXACT_AS_FLOAT: Interval = (-(2**53), 2**53)
 _POSITIVE: Interval = (1, INT64[1])
@@ -110,22 +111,6 @@ def _corners(operate: Callable, first: Interval, second: Interval) -> Interval:
     return min(values), max(values)
 
 
-def _sum_overflows(x: hlo.Instruction, y: hlo.Instruction) -> hlo.Instruction:
-    total = hlo.add(x, y)
-    return hlo.lt(hlo.and_(hlo.xor(x, total), hlo.xor(y, total)), 0)
-
-
-def _difference_overflows(x: hlo.Instruction, y: hlo.Instruction) -> hlo.Instruction:
-    return hlo.lt(hlo.and_(hlo.xor(x, y), hlo.xor(x, hlo.subtract(x, y))), 0)
-
-
-def _product_overflows(x: hlo.Instruction, y: hlo.Instruction) -> hlo.Instruction:
-    """A product that has wrapped around is off by 2**64 at least, the one of the floats by much less."""
-    rounded = hlo.multiply(hlo.convert(x, hlo.F64), hlo.convert(y, hlo.F64))
-    wrapped = hlo.convert(hlo.multiply(x, y), hlo.F64)
-    return hlo.gt(hlo.abs(hlo.subtract(rounded, wrapped)), 2.0**62)
-
-
 def _power_overflows(x: hlo.Instruction, y: hlo.Instruction) -> hlo.Instruction:
     return hlo.ge(hlo.power(hlo.abs(hlo.convert(x, hlo.F64)), hlo.convert(y, hlo.F64)), 2.0**63)
 
@@ -135,14 +120,10 @@ def _shift_overflows(x: hlo.Instruction, y: hlo.Instruction) -> hlo.Instruction:
     return hlo.and_(hlo.ne(x, 0), hlo.or_(hlo.gt(y, 63), hlo.ne(there_and_back, x)))
 
 
-def _is_least(x: hlo.Instruction, *_: hlo.Instruction) -> hlo.Instruction:
-    return hlo.eq(x, INT64[0])
-
-
 _RING = {
-    np.add: (operator.add, _sum_overflows),
-    np.subtract: (operator.sub, _difference_overflows),
-    np.multiply: (operator.mul, _product_overflows),
+    np.add: (operator.add, sum_overflows),
+    np.subtract: (operator.sub, difference_overflows),
+    np.multiply: (operator.mul, product_overflows),
 }
 
 
@@ -169,7 +150,7 @@ def _(ufunc, x):
         np.positive: (low, high),
         np.invert: (~high, ~low),
     }
-    return _integer(ufunc, (x,), found[ufunc], _is_least)
+    return _integer(ufunc, (x,), found[ufunc], is_least)
 
 
 @_operates(np.bitwise_and, np.bitwise_or, np.bitwise_xor)
@@ -228,17 +209,17 @@ def _(ufunc, x, y):
         quotients = dividends[0] // divisors[1], dividends[1] // divisors[0]
     rests = (0 if divisors[0] > 0 else min(divisors[0] + 1, 0), 0 if divisors[1] < 0 else max(divisors[1] - 1, 0))
     if ufunc is np.remainder:
-        return _integer(ufunc, (x, y), rests, _is_least)
+        return _integer(ufunc, (x, y), rests, is_least)
     if ufunc is np.floor_divide:
         return _integer(ufunc, (x, y), quotients, _quotient_overflows)
     return (
         _integer(np.floor_divide, (x, y), quotients, _quotient_overflows),
-        _integer(np.remainder, (x, y), rests, _is_least),
+        _integer(np.remainder, (x, y), rests, is_least),
     )
 
 
 def _quotient_overflows(x: hlo.Instruction, y: hlo.Instruction) -> hlo.Instruction:
-    return hlo.and_(_is_least(x), hlo.eq(y, -1))
+    return hlo.and_(is_least(x), hlo.eq(y, -1))
 
 
 def _refusal(operate: Callable, x: Any, y: Any) -> str:

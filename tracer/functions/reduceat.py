@@ -13,6 +13,7 @@ from ..recording.function_tables import UFUNCS, implements_method, ufunc_kernel
 from ..recording.operands import as_strong, as_traced, convert, normalize_axis, result, store
 from .folds import folded
 from .reductions import accumulation_type, combiner
+from .scans import single_axis
 
 Instruction = hlo.Instruction
 
@@ -25,7 +26,7 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
     array, indices = as_strong(array), as_strong(indices)
     if not array.ndim:
         raise TypeError("cannot reduceat on a scalar")
-    axis = normalize_axis(axis, array.ndim)
+    axis = normalize_axis(single_axis("reduceat", axis, array.ndim), array.ndim)
     size, trace = array.shape[axis], require_trace(array, indices)
     beyond = (indices < 0) | (indices >= size)
     if indices.shape[0]:

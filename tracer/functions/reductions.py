@@ -15,6 +15,7 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray
+from ..recording.cast_errors import handling
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
 from ..recording.operands import (
     as_traced,
@@ -31,7 +32,7 @@ from ..recording.operands import (
 )
 from ..recording.trace import Trace
 from . import arithmetic
-from .floating_point_errors import flag_errors_of_reduction, handling
+from .floating_point_errors import flag_errors_of_reduction
 from .folds import reduced_in_order
 
 Instruction = hlo.Instruction
@@ -118,13 +119,21 @@ def combiner(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.Computation:
     return hlo.computation(name, [scalar, scalar], lambda a, b: convert(emit(a, b), element_type))
 
 
+def exact_identity(ufunc: np.ufunc, element_type: hlo.ElementType) -> Any:
+    """What changes no element, not the sign of a zero either."""
+    if ufunc is np.add and not element_type.is_integer and element_type is not hlo.PRED:
+        return complex(-0.0, -0.0) if element_type.is_complex else -0.0
+    return UFUNCS[ufunc].identity(element_type.dtype)
+
+
 def reduce_instruction(
     trace: Trace, ufunc: np.ufunc, operand: Instruction, axes: tuple[int, ...], start: Instruction | None = None
 ) -> Instruction:
     """The reduced dimensions are dropped; ``start`` is combined with the result where it is given."""
     element_type = operand.shape.element_type
     if axes:
-        identity = hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type)
+        identity = UFUNCS[ufunc].identity(element_type.dtype) if start is None else exact_identity(ufunc, element_type)
+        identity = hlo.constant(identity, element_type)
         operand = hlo.reduce(operand, identity, dimensions=axes, to_apply=combiner(ufunc, element_type))
     if start is None:
         return operand
@@ -176,7 +185,7 @@ def ptp(a, axis=None, out=None, keepdims=_NO_VALUE):
     difference = np.subtract(
         reduce_ufunc(np.maximum, a, axis, keepdims=keepdims), reduce_ufunc(np.minimum, a, axis, keepdims=keepdims)
     )
-    return store(out, difference)
+    return store(out, difference, "same_kind")
 
 
 @implements(np.count_nonzero)

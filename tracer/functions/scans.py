@@ -16,7 +16,7 @@ from ..recording.memory_order import laid_out
 from ..recording.operands import as_traced, convert, normalize_axis, result, store, value
 from ..recording.trace import Trace
 from .folds import accumulated
-from .reductions import accumulation_type, combiner
+from .reductions import accumulation_type, combiner, exact_identity
 
 Instruction = hlo.Instruction
 
@@ -30,7 +30,7 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     trace, operand = value(array)
     if operand.shape.rank == 0:
         raise TypeError("cannot accumulate on a scalar")
-    axis = normalize_axis(axis, operand.shape.rank)
+    axis = normalize_axis(single_axis("accumulate", axis, operand.shape.rank), operand.shape.rank)
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)
     operand = convert(convert(operand, element_type), accumulation_type(ufunc, element_type))
@@ -42,13 +42,21 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     return store(out, laid_out(whole, (array,) if isinstance(array, TracedArray) else ()))
 
 
+def single_axis(method: str, axis: Any, rank: int) -> Any:
+    """The axis of a method that works along one: None stands for all, a tuple may name one."""
+    axes = tuple(range(rank)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
+    if len(axes) != 1:
+        raise ValueError(f"{method} does not allow multiple axes")
+    return axes[0]
+
+
 def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
     """The operand's slices, each combined with all before it."""
     sizes, element_type = operand.shape.dimensions, operand.shape.element_type
     if sizes[axis] == 0:
         return operand
     rest = sizes[:axis] + sizes[axis + 1 :]
-    init = hlo.broadcast_in_dim(hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type), rest, ())
+    init = hlo.broadcast_in_dim(hlo.constant(exact_identity(ufunc, element_type), element_type), rest, ())
     step = _step(ufunc, element_type, rest)
     return hlo.get_tuple_element(hlo.scan(operand, init, dimensions=(axis,), num_carries=1, to_apply=step), 0)
 

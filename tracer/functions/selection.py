@@ -135,7 +135,8 @@ def clip(
 def isclose(a, b, rtol=1.0e-5, atol=1.0e-8, equal_nan=False):
     a, b = as_traced(a), as_traced(b)
     if b.dtype.kind in "iub":
-        b = b.astype(np.result_type(b.dtype, 1.0) if not b.weak_type else np.float64)
+        is_weak, b = b.weak_type, b.astype(np.float64 if b.weak_type else np.result_type(b.dtype, 1.0))
+        b.weak_type = is_weak
     near = np.less_equal(abs(a - b), atol + rtol * abs(b)) & np.isfinite(b) | np.equal(a, b)
     return near | (np.isnan(a) & np.isnan(b)) if equal_nan else near
 

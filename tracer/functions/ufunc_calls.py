@@ -17,8 +17,17 @@ from ..indexing.basic import is_basic, is_mask_entry, require_mask_fits, with_kn
 from ..indexing.index_arrays import select_arrays, update_selected
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
+from ..recording.cast_errors import flag_errors_of_cast, handling
 from ..recording.dynamic_array import DynamicArray
-from ..recording.function_tables import CONTRACTIONS, FUNCTIONS, UFUNCS, Kernel, implements_method, ufunc_kernel
+from ..recording.function_tables import (
+    CONTRACTIONS,
+    FUNCTIONS,
+    SCALAR_OPERATORS,
+    UFUNCS,
+    Kernel,
+    implements_method,
+    ufunc_kernel,
+)
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -31,9 +40,10 @@ from ..recording.operands import (
     require_out,
     result,
     scalar_constant,
+    sequence,
 )
 from ..recording.trace import Trace
-from .floating_point_errors import flag_errors, handling
+from .floating_point_errors import OVERFLOWS, flag_errors, flag_overflow_of_scalars
 from .recorded_calls import record_again
 
 Instruction = hlo.Instruction
@@ -74,8 +84,12 @@ def call_ufunc(
                 return result(trace, product)
             return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
         kernel = ufunc_kernel(ufunc)
+    if signature is not None or sig is not None:
+        _require_signature(_first(signature, sig))
     if len(inputs) != ufunc.nin:
         inputs, out = _split_outputs(ufunc, inputs, out)
+    if isinstance(where, (list, tuple)):
+        where = sequence(where, np.dtype(bool))
     outputs = () if out is None else tuple([None if one is None else require_out(one) for one in _as_tuple(out)])
     trace = require_trace(*inputs)
 
@@ -117,14 +131,39 @@ def _record(
         flag_errors(trace, ufunc, operands, emitted, mask, all(map(_is_scalar, inputs)))
     return tuple(
         [
-            _masked(trace, convert(convert(value, kind), kind if out is None else out.element_type), out, where)
+            _masked(trace, _cast(trace, convert(value, kind), kind if out is None else out.element_type), out, where)
             for value, kind, out in zip(emitted, types[ufunc.nin :], outputs or (None,) * ufunc.nout)
         ]
     )
 
 
+def _cast(trace: Trace, value: Instruction, element_type: hlo.ElementType) -> Instruction:
+    return flag_errors_of_cast(trace, value, convert(value, element_type))
+
+
+def operate_on_scalars(ufunc: np.ufunc, operands: tuple) -> TracedArray:
+    """What an operator does with NumPy's scalars."""
+    found = call_ufunc(ufunc, operands)
+    trace = require_trace(found)
+    if handling(trace) and found.element_type.is_integer and found.is_scalar:
+        flag_overflow_of_scalars(trace, ufunc, [instruction_of(trace, one, found.element_type) for one in operands])
+    return found
+
+
+SCALAR_OPERATORS.update(dict.fromkeys(OVERFLOWS, operate_on_scalars))
+
+
 def _is_scalar(value: Any) -> bool:
     return value.is_scalar if isinstance(value, TracedArray) else not isinstance(value, np.ndarray)
+
+
+def _require_signature(signature: Any) -> None:
+    if not isinstance(signature, (str, bytes, tuple)):
+        raise TypeError("the signature object to ufunc must be a string or a tuple.")
+    if len(signature) == 1:
+        raise TypeError(
+            "a single type is given by ``dtype``, or by a tuple of as many elements as there are operands and results"
+        )
 
 
 def _first(*values: Any) -> Any:

@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ... import hlo
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray
 from ..recording.function_tables import DYNAMIC, implements_method
-from ..recording.operands import as_traced, require_integer, sequence
+from ..recording.operands import ARRAYS_ARE_NUMBERS, require_element, sequence
 from .basic import (
     decides_about_sizes,
     has_traced_bounds,
@@ -49,26 +48,12 @@ def read_index(array: TracedArray, index: Any) -> Any:
     return read_arrays(array, index)
 
 
-def _require_element(array: TracedArray, value: Any) -> None:
-    """Raises what Python does where a scalar becomes an element: of integers by ``int()``, of floats by ``float()``.
-
-    Of an array NumPy converts the elements without a word, and so it drops the imaginary part of its own complex scalars.
-    """
-    if isinstance(value, TracedArray):
-        is_scalar, is_complex, is_float = value.is_scalar, value.element_type.is_complex, value.element_type.is_float
-        is_of_python = value.weak_type
-    else:
-        is_scalar = isinstance(value, (complex, float, np.generic))
-        is_complex, is_float = isinstance(value, (complex, np.complexfloating)), isinstance(value, (float, np.floating))
-        is_of_python = type(value) is complex
-    kind = array.element_type
-    if not is_scalar or kind is hlo.PRED:
-        return
-    if is_complex and is_of_python and not kind.is_complex:
-        what = ("int", "a string, a bytes-like object") if kind.is_integer else ("float", "a string")
-        raise TypeError(f"{what[0]}() argument must be {what[1]} or a real number, not 'complex'")
-    if is_float and not is_of_python and kind.is_integer:
-        require_integer(require_trace(array), as_traced(value), kind)
+def _is_element(array: TracedArray, index: Any) -> bool:
+    """Whether the index is an integer for each dimension."""
+    entries = index if isinstance(index, tuple) else (index,)
+    if len(entries) != array.ndim:
+        return False
+    return not any(entry is None or entry is Ellipsis or isinstance(entry, slice) for entry in entries) and is_basic(index)
 
 
 @implements_method(np.ndarray.__setitem__)
@@ -80,7 +65,9 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
         raise ValueError("assignment destination is read-only")
     if isinstance(value, (list, tuple)):
         value = sequence(value, array.dtype)
-    _require_element(array, value)
+    if np.ndim(value) and not ARRAYS_ARE_NUMBERS and _is_element(array, index):
+        raise ValueError("setting an array element with a sequence.")
+    require_element(array.element_type, value)
     if is_basic(index):
         if has_traced_bounds(index) or isinstance(value, TracedArray) and value.is_dynamic:
             DYNAMIC[np.ndarray.__setitem__](array, index, value)

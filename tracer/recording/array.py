@@ -18,7 +18,15 @@ from ...hlo.shape import element_strides, row_major_strides
 from .array_methods import ArrayMethods
 from .current_trace import current_trace
 from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
-from .function_tables import FUNCTIONS, METHODS, PYTHON_OPERATORS, SEQUENCES, call_ufunc_method, not_implemented
+from .function_tables import (
+    FUNCTIONS,
+    METHODS,
+    PYTHON_OPERATORS,
+    SCALAR_OPERATORS,
+    SEQUENCES,
+    call_ufunc_method,
+    not_implemented,
+)
 from .known_values import known_value
 from .object_operands import equals_no_number, reflected, require_left
 from .operators import Operators, simple_power
@@ -443,9 +451,14 @@ class TracedArray(ArrayMethods, Operators):
             return found
         if ufunc is np.power:
             ufunc, operands = simple_power(*operands) or (ufunc, operands)
-        elif ufunc is np.multiply and self.weak_type and not self.shape:
+        elif ufunc is np.multiply and (self.weak_type or self.is_scalar) and not self.shape:
             if isinstance(sequence := operands[operands[0] is self], (list, tuple)):
+                if not self.weak_type and (self.element_type is hlo.PRED or not self.element_type.is_integer):
+                    kind = self.dtype.type
+                    raise TypeError(f"can't multiply sequence by non-int of type '{kind.__module__}.{kind.__name__}'")
                 return sequence * operator.index(self)  # Python's: a sequence, repeated
+        if ufunc in SCALAR_OPERATORS and all(map(_is_scalar, operands)):
+            return SCALAR_OPERATORS[ufunc](ufunc, operands)
         return METHODS[np.ufunc.__call__](ufunc, operands)
 
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
@@ -480,6 +493,10 @@ _PYTHON_TYPES = {"pred": bool, "signed": int, "unsigned": int, "float": float, "
 _WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
 _NUMBERS = (TracedArray, int, float, complex, np.ndarray, np.generic)
 _OPERANDS = (*_NUMBERS, list, tuple, range)
+
+
+def _is_scalar(operand: Any) -> bool:
+    return operand.is_scalar if isinstance(operand, TracedArray) else not isinstance(operand, (np.ndarray, list, tuple, range))
 
 
 def require_trace(*values: Any) -> Trace:

@@ -34,6 +34,7 @@ DYNAMIC: dict[Callable, Callable] = {}
 MISSING: dict[Callable, str] = {}
 ATTRIBUTES: dict[str, Callable] = {}  # of ndarrays and numbers, by name: what gives the attribute of a traced array
 PYTHON_OPERATORS: dict[np.ufunc, Callable] = {}  # on numbers of Python's own; called with the ufunc and the operands
+SCALAR_OPERATORS: dict[np.ufunc, Callable] = {}  # on NumPy's scalars, where they do other things than on arrays
 SEQUENCES: dict[type, Callable[[Any], Any]] = {}  # what makes an array of a value of this class, which is no list
 # What makes an array of a list with an element of this class, which stands for others; in the dtype, if one is given.
 ARRAYS_OF_LISTS: dict[type, Callable[[Any, Any], Any]] = {}

@@ -36,6 +36,7 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> 
     operands: traced or other arrays, and scalars; they broadcast to the result's shape.
     """
     order = order_named(order)
+    result.unusual_strides = None  # and not those of an argument that it is a copy of
     if result.ndim < 2 or order == "C":
         return result
     usual = ((), result.shape)

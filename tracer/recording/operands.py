@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
@@ -11,11 +12,25 @@ import numpy as np
 from ... import hlo
 from . import promotion
 from .array import TracedArray, as_index, require_trace
+from .cast_errors import flag_errors_of_cast
 from .function_tables import ARRAYS_OF_LISTS, SEQUENCES
 from .intervals import require_fits
 from .trace import Trace
 
 Instruction = hlo.Instruction
+
+
+def _arrays_are_numbers() -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return float(np.ones(1)) == 1
+        except TypeError:
+            return False
+
+
+# Whether an array of one element can be an element, and Python's number: not so since NumPy 2.4.
+ARRAYS_ARE_NUMBERS = _arrays_are_numbers()
 
 
 def class_of(value: Any) -> Any:
@@ -62,6 +77,8 @@ def sequence(value: Sequence, dtype: Any = None) -> TracedArray:
     common = promotion.result_dtype([np.dtype(class_of(part)) for part in parts]) if dtype is None else promotion.native(dtype)
     element_type = hlo.element_type_of(common)
     (shape,) = shapes
+    for part in parts:
+        require_element(element_type, part)
     rows = [hlo.reshape(instruction_of(trace, part, element_type), (1, *shape)) for part in parts]
     whole = rows[0] if len(rows) == 1 else hlo.concatenate(*rows, dimensions=(0,))
     return result(trace, whole)
@@ -150,10 +167,32 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
             return instruction
         if value.weak_type and value.element_type is not hlo.PRED and element_type.is_integer and element_type is not hlo.PRED:
             (require_fits if value.element_type.is_integer else require_integer)(trace, value, element_type)
-        return convert(instruction, element_type)
+        return flag_errors_of_cast(trace, instruction, convert(instruction, element_type))
     if isinstance(value, np.ndarray):
-        return convert(trace.capture(value), element_type)
+        captured = trace.capture(value)
+        return flag_errors_of_cast(trace, captured, convert(captured, element_type))
     return hlo.constant(value, element_type)
+
+
+def require_element(kind: hlo.ElementType, value: Any) -> None:
+    """Raises what Python does where a scalar becomes an element: of integers by ``int()``, of floats by ``float()``.
+
+    Of an array NumPy converts the elements without a word, and so it drops the imaginary part of its own complex scalars.
+    """
+    if isinstance(value, TracedArray):
+        is_scalar, is_complex, is_float = value.is_scalar, value.element_type.is_complex, value.element_type.is_float
+        is_of_python = value.weak_type
+    else:
+        is_scalar = isinstance(value, (complex, float, np.generic))
+        is_complex, is_float = isinstance(value, (complex, np.complexfloating)), isinstance(value, (float, np.floating))
+        is_of_python = type(value) is complex
+    if not is_scalar or kind is hlo.PRED:
+        return
+    if is_complex and is_of_python and not kind.is_complex:
+        what = ("int", "a string, a bytes-like object") if kind.is_integer else ("float", "a string")
+        raise TypeError(f"{what[0]}() argument must be {what[1]} or a real number, not 'complex'")
+    if is_float and not is_of_python and kind.kind == "signed":  # unsigned ones NumPy converts without a word
+        require_integer(require_trace(), as_traced(value), kind)
 
 
 def require_integer(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:
