@@ -27,6 +27,7 @@ from .random_generators import CHOSEN, ONE_BY_ONE, RandomGenerator, remember_exa
 from .trials import examples, results_of_trial
 
 _IN_PLACE = {"shuffle"}  # methods that change their argument
+_BETWEEN = {"integers", "randint"}  # whose upper bound is above the lower one
 
 
 def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -51,11 +52,22 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
             )
         args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
         return None
-    results = results_of_trial(getattr(generator.example, name), args, kwargs)
+    method = getattr(generator.example, name)
+    results = results_of_trial(_between_examples(method) if name in _BETWEEN else method, args, kwargs)
     return call_when_run(partial(call_method, name), results, (generator, *args), kwargs)
 
 
 RandomGenerator.call = call
+
+
+def _between_examples(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method with bounds between which there is a number, in place of examples that are all the same."""
+
+    def call(low: Any, high: Any = None, *args: Any, **kwargs: Any) -> Any:
+        bounds = (np.ones_like(low), None) if high is None else (np.zeros_like(low), np.ones_like(high))
+        return method(*bounds, *args, **kwargs)
+
+    return call
 
 
 def _on_copy(name: str, generator: Any, array: Any, *args: Any, **kwargs: Any) -> Any:
