@@ -82,8 +82,9 @@ def insert(arr, obj, values, axis=None):
         arr, axis = np.ravel(arr), 0
     axis = normalize_axis(axis, arr.ndim)
     obj = as_array(arange(arr.shape[axis])[obj] if isinstance(obj, slice) else prepare(obj))
-    if isinstance(obj, DynamicArray) or obj.dtype == bool:
-        raise NotImplementedError("np.insert at positions whose number is known at run time only is not implemented")
+    if obj.dtype == bool:
+        require(obj.ndim == 1, ValueError, "boolean array argument obj to insert must be one dimensional")
+        obj = np.flatnonzero(obj)
     size = arr.shape[axis]
     inside = np.all((obj >= -size) & (obj <= size))
     require(inside, IndexError, f"an index is out of bounds for axis {axis}")
@@ -102,8 +103,10 @@ def insert(arr, obj, values, axis=None):
     lead = (slice(None),) * axis
     kept = arr[(*lead, np.clip(old, 0, np.maximum(size - 1, 0)))]
     found = kept.copy()
-    if values.ndim:
-        values = values[(*lead[: max(values.ndim - (arr.ndim - axis), 0)], order)] if values.shape[-1] == count else values
+    along = values.ndim - (arr.ndim - axis)  # the dimension of the values that lies along the axis
+    if along >= 0 and (isinstance(given := values.shape[along], TracedArray) or given != 1):
+        require(given == count, ValueError, "shape mismatch: the values could not be broadcast to where they are inserted")
+        values = values[(*lead[:along], order)]
     found[(*lead, new)] = values
     return found
 

@@ -184,6 +184,8 @@ def copyto(dst, src, casting="same_kind", where=True):
 @implements(np.putmask)
 def putmask(a, /, mask, values):
     """Values that are not as many as the elements are repeated."""
+    if not isinstance(a, TracedArray):
+        raise TypeError("putmask: first argument must be an array")
     values = prepare(values)
     shape = values.shape if isinstance(values, TracedArray) else np.shape(values)
     if shape not in ((), (1,), a.shape):
@@ -397,7 +399,6 @@ def matrix_diagonal(x, /, *, offset=0):
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
     """In place."""
-    a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
