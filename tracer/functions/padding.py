@@ -59,15 +59,19 @@ def _traced_inside(value: Any) -> bool:
     return isinstance(value, TracedArray)
 
 
-@implements(np.pad)
-def pad(array, pad_width, mode="constant", **kwargs):
-    """The widths must be known while tracing; all modes but functions."""
-    array = as_traced(array)
-    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs_of(pad_width, array.ndim, "pad_width")]
+def known_widths(pad_width: Any, rank: int) -> list[tuple[int, ...]]:
+    """How many elements go before and after in each dimension. Raises ConcretizationError where that is not known."""
+    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs_of(pad_width, rank, "pad_width")]
     if any(one < 0 for pair in widths for one in pair):
         raise ValueError("index can't contain negative values")
-    if callable(mode):
-        raise NotImplementedError("np.pad with a function as mode is not implemented for traced arrays")
+    return widths
+
+
+@implements(np.pad)
+def pad(array, pad_width, mode="constant", **kwargs):
+    """The widths must be known while tracing; a function as mode is the business of `capture/calls/numpy_sources.py`."""
+    array = as_traced(array)
+    widths = known_widths(pad_width, array.ndim)
     if mode not in ("constant", "empty", "linear_ramp", *_BY_POSITION, *_BY_VALUE):
         raise ValueError(f"mode '{mode}' is not supported")
     unsupported = set(kwargs) - _KEYWORDS.get(mode, set())
