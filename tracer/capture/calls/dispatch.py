@@ -224,7 +224,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise _not_captured(function)
     if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
         args, kwargs = with_arrays(function, args, kwargs)
-    if not isinstance(getattr(function, "__self__", None), (list, dict, set)) or function.__name__ == "sort":
+    if _may_call(function):
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
@@ -336,6 +336,14 @@ _DISPATCHING_METHODS = getattr(_dispatching_method, "__code__", type(_dispatchin
 
 def _not_followed(function: Any) -> TracerError:
     return TracerError(f"functools.{function.__name__} is not followed while a function is traced; decide by isinstance")
+
+
+def _may_call(function: Any) -> bool:
+    """Whether a function of a library may call what is among its arguments."""
+    holder = getattr(function, "__self__", None)
+    if holder is operator.add.__self__:
+        return function.__name__ == "call"
+    return not isinstance(holder, (list, dict, set)) or function.__name__ == "sort"
 
 
 def _seen_in(args: tuple, kwargs: dict) -> tuple[tuple, dict]:

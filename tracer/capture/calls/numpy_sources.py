@@ -294,7 +294,8 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
     a = a if isinstance(a, DynamicArray) else FUNCTIONS[np.asarray](a)
     if not a.element_type.is_complex:
         return a
-    bound = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    eps = np.finfo(a.dtype).eps
+    bound = np.where(tol > 1, tol * eps, tol)[()] if isinstance(tol, TracedArray) else tol * eps if tol > 1 else tol
     return a.real if guessed_to_hold("np.real_if_close", np.all(np.absolute(a.imag) < bound)) else a
 
 
