@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable, Sequence
 from functools import cache
 from typing import Any
@@ -94,6 +95,13 @@ def require(condition: Any, exception_type: type[Exception], message: str, value
         trace.add_error_flag(hlo.not_(condition.instruction(trace)), exception_type, message, shown)
     elif not condition:
         raise exception_type(message)
+
+
+def known_number(value: Any) -> Any:
+    """A number that decides what is computed, and anything else as it is. Raises ConcretizationError where it is not known."""
+    if not isinstance(value, TracedArray) or value.ndim:
+        return value
+    return float(value) if value.element_type.is_float else operator.index(value)
 
 
 def require_same_shape(first: TracedArray, second: TracedArray, error: type[Exception], message: str) -> None:
