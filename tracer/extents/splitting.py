@@ -91,9 +91,11 @@ def insert(arr, obj, values, axis=None):
     places = np.ravel(np.where(obj < 0, obj + size, obj))
     count = places.shape[0]
     values = as_array(prepare(values)).astype(arr.dtype)
-    if obj.ndim == 0:  # all values stand at the position
-        values = np.moveaxis(values, 0, axis) if values.ndim == arr.ndim and values.ndim > 1 else values
-        count = values.shape[axis] if values.ndim == arr.ndim else 1
+    values = values[(None,) * max(arr.ndim - values.ndim, 0)]
+    is_one = not isinstance(obj, DynamicArray) and obj.size == 1
+    if is_one:  # all values stand at the position
+        values = np.moveaxis(values, 0, axis) if obj.ndim == 0 and axis else values
+        count = values.shape[axis]
         places = np.repeat(places, count)
     order = np.argsort(places, kind="stable")
     new = places[order] + FUNCTIONS[np.arange](count)
@@ -103,10 +105,9 @@ def insert(arr, obj, values, axis=None):
     lead = (slice(None),) * axis
     kept = arr[(*lead, np.clip(old, 0, np.maximum(size - 1, 0)))]
     found = kept.copy()
-    along = values.ndim - (arr.ndim - axis)  # the dimension of the values that lies along the axis
-    if along >= 0 and (isinstance(given := values.shape[along], TracedArray) or given != 1):
+    if not is_one and (isinstance(given := values.shape[axis], TracedArray) or given != 1):
         require(given == count, ValueError, "shape mismatch: the values could not be broadcast to where they are inserted")
-        values = values[(*lead[:along], order)]
+        values = values[(*lead, order)]
     found[(*lead, new)] = values
     return found
 
