@@ -46,6 +46,8 @@ def _integers(source: Source, low: Any, high: Any, size: Any, dtype: Any, endpoi
     low, high = parameter(low, "biu"), parameter(high, "biu")
     form = form_of(size, low, high)
     is_python = dtype is int or dtype is bool
+    if form.count == 0 and np.dtype(dtype).kind in "biu":
+        return form.result(hlo.constant(np.zeros(0, dtype)))
     if is_known(low, high) and not shape_of(low) and not shape_of(high):
         return _between(source, form, int(low), int(high) - (not endpoint), np.dtype(dtype), is_python)
     is_type = np.dtype(dtype).isnative and np.dtype(dtype).kind in "biu"
