@@ -20,6 +20,7 @@ from ...recording.dynamic_array import DynamicArray, dynamic
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
 from ...recording.function_tables import implements as implements_function
 from ...recording.operands import as_traced, has_traced
+from .dispatch import call
 from .meanings import implements
 from .users_functions import captured
 
@@ -163,6 +164,8 @@ def _between_bases(function: Callable) -> Callable:
     """A product with what NumPy's function makes of each polynomial of the basis."""
 
     def implementation(coefficients: Any) -> Any:
+        if isinstance(coefficients, (list, tuple)):
+            coefficients = call(np.asarray, coefficients)
         if not isinstance(coefficients, TracedArray):
             return function(coefficients)
         [series] = captured(polyutils.as_series)([coefficients])
