@@ -232,6 +232,12 @@ class Method:
     def __getattr__(self, name: str) -> Any:
         return getattr(getattr(self.of, self.name), name)
 
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is Method and other.of is self.of and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash((id(self.of), self.name))
+
     def __reduce__(self):
         return getattr, (self.of, self.name)
 

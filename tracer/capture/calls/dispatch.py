@@ -104,6 +104,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             require_own(args[0])
             places.note(places.Contents(args[0]))
             return at_run_time(*args, **kwargs)  # the list itself
+        if (method := name_of_method(at_run_time)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
+            raise NotImplementedError(
+                f"{method} of a generator, of a list whose length the program decides or differs from call to call, "
+                "is not implemented. Fix: give it an array"
+            )
         return at_run_time(*without_maybes(args), **kwargs)
     if kind is types.MethodWrapperType and (slot := getattr(function.__objclass__, function.__name__)) in MEANINGS:
         return call(slot, function.__self__, *args, **kwargs)
