@@ -229,7 +229,7 @@ def guessed_to_hold(what: str, condition: TracedArray) -> bool:
     It is guessed; where that is wrong the call fails before it has changed anything, and the function is traced anew.
     """
     are_real, place = _guess(what, condition)
-    require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place))
+    require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place, are_real))
     return are_real
 
 
@@ -240,7 +240,7 @@ def expected_to_hold(what: str, condition: TracedArray) -> bool:
         return bool(known)
     is_expected, place = _guess(what, condition)
     if is_expected:
-        require(condition, OtherKind, OtherKind.message(place))
+        require(condition, OtherKind, OtherKind.message(place, True))
     return is_expected
 
 
