@@ -70,9 +70,9 @@ def report(outcomes: Outcomes, known: Outcomes) -> str:
             counts[f"left out: {reason}"] += 1
         else:
             counts["failed"] += 1
-            reason = difference(test)
-            reasons[reason or "no reason is known"] += 1
             said = " ".join((found["refusals"] or [found["message"]])[0].split())[:300]
+            reason = difference(test, said)
+            reasons[reason or "no reason is known"] += 1
             lines.append(f"{test}\n    {said}\n    {reason or 'NO REASON IS KNOWN'}")
     counted = counts["passed"] + counts["failed"]
     lines += [f"{number:6} {what}" for what, number in counts.most_common()]

@@ -317,7 +317,7 @@ def store(out: Any, array: TracedArray, casting: str = "unsafe") -> TracedArray:
         return array
     out = require_out(out)
     if out.shape != array.shape:
-        raise ValueError(f"output array has shape {out.shape}, but the result has shape {array.shape}")
+        raise ValueError(f"output array has wrong shape: it is {out.shape}, and the result has {array.shape}")
     promotion.require_cast(array.dtype, out.dtype, casting)
     trace = require_trace(out)
     out.set_value(instruction_of(trace, array, out.element_type))
