@@ -21,8 +21,8 @@ writes this page; {cases}
 
 Tests that make no such call, and those that fail undecorated, too, do not count; nor do those that are about objects, texts,
 dates and structures, files, warnings, or NumPy's own making. A call that is about these within another test is NumPy's. Where
-NumPy returns a view of an argument, a jitted function returns a copy (see [outside.md](outside.md)): once this has been compared,
-the test goes on with NumPy's view, so that what is asked of its memory is not counted.
+NumPy returns a view of an argument, a jitted function returns a copy (see [outside.md](outside.md)): once this has been
+compared, the test goes on with NumPy's view, so that what is asked of its memory is not counted.
 
 {passed} of {counted} tests that count pass: {percent:.1f} %.
 """
@@ -38,7 +38,8 @@ def kind_of(test: str, found: Mapping[str, Any], known: Mapping[str, Any]) -> tu
         return "not counted", "fails undecorated, too"
     if (reason := left_out(test, found["message"])) is not None:
         return "left out", reason
-    return "failed", difference(test) or ""
+    said = (found["refusals"] or [found["message"]])[0]
+    return "failed", difference(test, said) or ""
 
 
 def page(outcomes: Mapping[str, Any], known: Mapping[str, Any], at_most: int) -> str:

@@ -118,8 +118,8 @@ def _names_left_out_dtype(text: str) -> bool:
 # with them, and asks of their memory, it does with NumPy's, where these hold the same.
 _MAKE_VIEWS = frozenset(
     "array asarray asanyarray ascontiguousarray asfortranarray require astype atleast_1d atleast_2d atleast_3d broadcast_to"
-    " broadcast_arrays diag diagonal diagflat expand_dims flip fliplr flipud moveaxis ravel reshape rollaxis rot90 squeeze swapaxes"
-    " split array_split dsplit hsplit vsplit transpose matrix_transpose permute_dims view real imag nan_to_num unstack"
+    " broadcast_arrays diag diagonal diagflat expand_dims flip fliplr flipud moveaxis ravel reshape rollaxis rot90 squeeze"
+    " swapaxes split array_split dsplit hsplit vsplit transpose matrix_transpose permute_dims view real imag nan_to_num unstack"
     " meshgrid trim_zeros sliding_window_view as_strided".split()
 )
 
@@ -270,6 +270,12 @@ class Method:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(getattr(self.of, self.name), name)
+
+    def __eq__(self, other: Any) -> bool:
+        return type(other) is Method and other.of is self.of and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash((id(self.of), self.name))
 
     def __reduce__(self):
         return getattr, (self.of, self.name)

@@ -3,6 +3,8 @@
 Each is a small function of the arrays below; what it gives in a jitted function is what it gives without.
 """
 
+import operator
+
 import numpy as np
 import pytest
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
@@ -376,3 +378,16 @@ def test_polynomials_that_lose_coefficients():
     rows = np.array([[1.0, 2], [3, 0], [0, 0], [2, 1]])
     jitted = jit(of_rows)
     require_same((jitted(rows), jitted(rows + 1)), (of_rows(rows), of_rows(rows + 1)))
+
+
+def test_what_is_guessed_of_one_shape_may_hold_for_another():
+    trimmed = jit(lambda c: np.polynomial.chebyshev.chebsub(c, c * 0))
+    for c in ([1.0, 2], [1.0, 2, 3], [1.0, 0], [1.0, 2, 0], [1.0, 2, 3]):
+        np.testing.assert_array_equal(trimmed(np.array(c)), np.polynomial.chebyshev.chebsub(np.array(c), np.zeros(len(c))))
+
+
+def test_operators_of_objects_that_can_be_called():
+    line = np.polynomial.Polynomial([1.0, 2])
+    added = jit(lambda *operands: operator.add(*operands))
+    assert added(line, np.array([1.0, 2])) == line + np.array([1.0, 2])
+    assert added(np.array([1.0, 2]), line) == np.array([1.0, 2]) + line

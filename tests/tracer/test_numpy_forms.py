@@ -11,6 +11,12 @@ X, ROW, PAIR = np.array([0.0, 3, 2, 5]), np.array([1, 2, 4]), np.array([[0, 0, 0
 U8, I8 = np.array([3, 2, 1], np.uint8), np.array([-128, 127], np.int8)
 NOWHERE = np.array([1.5]), np.array([1.0, 2]), np.array([-1j * np.inf, -1j * np.inf])
 
+
+def _pad_by_mean(vector, pad_width, iaxis, kwargs):
+    vector[: pad_width[0]] = vector[pad_width[0] : -pad_width[1]].mean() + iaxis
+    vector[-pad_width[1] :] = kwargs["last"]
+
+
 CASES = [
     (lambda a, d: np.gradient(a, d), (ROW, U8)),
     (lambda a, d: np.gradient(a, d), (np.array([-1, 1], np.int8), I8)),
@@ -74,6 +80,48 @@ CASES = [
     (lambda a: np.array([a[0], 1], np.int32), (np.array([3e10]),)),
     (lambda a: _filled(np.zeros(2, np.int32), a[0]), (np.array([3e10]),)),
     (lambda a: _filled(np.zeros(2), a), (X[:1],)),
+    (lambda a, n: a.reshape(n), (X, -1)),
+    (lambda a, n, m: a.reshape(n, m), (X, 1, -1)),
+    (lambda a, n: np.unwrap(a, period=n), (np.array([0, 75, 150, 225, 45]), 255)),
+    (lambda a, b, p: np.interp(0, a, b, period=p), ([0, 1], [1, 2], 0)),
+    (lambda f, d: np.gradient(f, d, 1), (np.ones((2, 2)), np.ones((2, 2)))),
+    (lambda c, d: np.select([c], [d], default=[0]), (True, 0)),
+    (lambda x, c: np.piecewise(x, c, [2, 3]), ([1, 2], [True, False])),
+    (lambda x, c: np.piecewise(x, c, [2, 3]), (np.array(3), np.array([True, False]))),
+    (lambda a, mask: np.delete(a, mask), (X, np.array([True, False]))),
+    (lambda a, mask: np.insert(a, mask, 9), ([1, 2, 3], np.array([True, False, True, False]))),
+    (lambda a, mask: np.insert(a, mask, [8, 9]), ([1, 2, 3], np.array([True, False, True, False]))),
+    (lambda a: np.insert(a[a > 0], [1], [7, 8, 9]), (X,)),
+    (lambda a, v: np.put(a, 0, v), ([1, 2, 3], 9)),
+    (lambda a, mask, v: np.place(a, mask, v), ([1, 2, 3], [True, False, True], [0])),
+    (lambda a, mask, v: np.putmask(a, mask, v), ([1, 2, 3], [True, False, True], 0)),
+    (lambda a, b: np.copyto(a, b), ([1, 2, 3], [4, 5, 6])),
+    (lambda *shapes: np.broadcast_shapes(*shapes), ((6, 7), (5, 6, 1), 7, (5, 1, 7))),
+    (lambda *shapes: np.broadcast_shapes(*shapes), ((6, 7), 8)),
+    (lambda i: np.unravel_index(i, (2, 1, 0)), (np.zeros(0, int),)),
+    (lambda i: np.unravel_index(i, ()), ([0],)),
+    (lambda i, shape: np.unravel_index(i, shape), (1, (2**32 - 1, 2**31 + 1))),
+    (lambda i: np.ravel_multi_index(i, (2, 0), mode="clip"), (np.zeros((2, 1), int),)),
+    (lambda i, dims: np.ravel_multi_index(i, dims), (([0], [0]), (2**62, 2))),
+    (lambda a: np.unique(a, axis=2), (ROW,)),
+    (lambda a, tol: np.real_if_close(a, tol=tol), (X + 1e-7j, 1e-6)),
+    (lambda a, d: np.var(a, ddof=d), (X, 0.5)),
+    (lambda a, d: np.nanstd(a, correction=d), (X, 0.5)),
+    (lambda a: np.nanmean(a, dtype=int), (X,)),
+    (lambda a: np.nanargmax(a, axis=0), (np.zeros((0, 3)),)),
+    (lambda a, order: np.linalg.norm(a, order), (X, np.inf)),
+    (lambda a, order: np.linalg.norm(a[a > 0], order), (ROW, "fro")),
+    (lambda a: np.linalg.norm(a, np.inf), (np.zeros((2, 0)),)),
+    (lambda a: np.linalg.norm(a[a > 0]), (np.array([2**40, 3]),)),
+    (lambda a: np.linalg.cond(a), (np.zeros((0, 0)),)),
+    (lambda a, b: np.linalg.cross(a, b), (PAIR[:, 1:], PAIR[:, 1:])),
+    (lambda a: np.pad(a, 1.5), (X,)),
+    (lambda a: np.pad(a, 1, mode="maximum", stat_length=0), (X,)),
+    (lambda a: np.unpackbits(a, bitorder=10), (U8,)),
+    (lambda a: np.digitize(a[a > 0], [1, 2 + 1j]), (X,)),
+    (lambda a: np.histogram(a, bins="stone"), (np.concatenate([X, X + 9, X - 2]),)),
+    (lambda a: np.pad(a, ((1, 2), (2, 1)), _pad_by_mean, last=7), (PAIR + ROW,)),
+    (lambda c: np.polynomial.chebyshev.cheb2poly(c), ([0, 0, 1],)),
 ]
 
 

@@ -77,6 +77,16 @@ OF_GENERATORS = {
         g.standard_cauchy(3), g.pareto(t), g.weibull(PARTS), g.power(PARTS), g.rayleigh(t), g.lognormal(0, PARTS), g.wald(t, 2),
         g.vonmises(0, t, 3), g.standard_cauchy(), g.geometric(PARTS), g.geometric(0.3),
     ),
+    "traced bounds": lambda g, t: (
+        g.integers(0, int(t) + 4, size=5, dtype=np.int32), g.integers(int(t), 200, dtype=np.uint8),
+        g.integers(0, int(t), dtype=int),
+        g.integers(int(t) * 0, 2, dtype=bool), g.integers([1, 2, 3], int(t) + 9, dtype=np.int16), g.integers(0, 0, (3, 0)),
+    ),
+    "by way of Python, whatever the parameters": lambda g, t: (
+        g.negative_binomial(int(t), 0.4), g.hypergeometric(int(t), 10, 8), g.multinomial(20, [0.1, t / 10, 0.9 - t / 10], 2),
+        g.multinomial([int(t), 3], [0.25, 0.75]), g.multivariate_normal([0, t], [[2, 0.5], [0.5, t]], 3, method="cholesky"),
+        g.multivariate_hypergeometric([3, int(t), 5], 7), g.choice([1, 5, int(t)], 2, replace=False, p=[0.3, 0.3, 0.4]),
+    ),
     "float32": lambda g, t: (
         g.random(dtype=np.float32), g.random(5, dtype=np.float32), g.standard_normal(5, np.float32),
         g.standard_normal(dtype="f4"), g.standard_exponential(3, np.float32), g.standard_exponential(3, method="inv"),
@@ -159,7 +169,13 @@ def calls_of_python(jitted, *args):
 
 @pytest.mark.parametrize("make, program", [one for one in METHODS if "Python" not in one.id and "without" not in one.id])
 def test_what_is_drawn_without_python(make, program):
-    few = {"RandomState, binomial": 5, "default_rng, float32": 1, "RandomState, randint": 1, "default_rng, distinct": 1}
+    few = {
+        "RandomState, binomial": 5,
+        "default_rng, float32": 1,
+        "RandomState, randint": 1,
+        "default_rng, distinct": 1,
+        "default_rng, traced bounds": 1,
+    }
     name = next(one.id for one in METHODS if one.values == (make, program))
     assert len(calls_of_python(jit(program), make(7), 2.5)) == few.get(name, 0)
 

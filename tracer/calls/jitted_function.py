@@ -196,7 +196,7 @@ class JittedFunctionBase(HasCode):
                 if stale.place in turned:
                     raise NotImplementedError(f"{stale.place}: numbers are real and complex in one call") from None
                 turned |= {stale.place}
-                self._guessed_bounds[stale.place] = not self._guessed_bounds[stale.place]
+                self._guessed_bounds[stale.place] = stale.holds
                 self._outgrown = str(stale)
             elif isinstance(stale, IntegerOverflow):
                 call = Call(self._reader, args, kwargs, leaves, containers)

@@ -15,6 +15,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import CHOICES
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced, require, shape_of
+from .integer_bounds import bounds_of
 from .random_draws import (
     GENERATOR,
     RANDOM_STATE,
@@ -41,25 +42,25 @@ def randint(source, low, high=None, size=None, dtype=int):
 
 
 def _integers(source: Source, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:
-    message = "high <= 0" if high is None else "low > high" if endpoint else "low >= high"
     low, high = (0, low) if high is None else (low, high)
     low, high = parameter(low, "biu"), parameter(high, "biu")
     form = form_of(size, low, high)
     is_python = dtype is int or dtype is bool
+    if form.count == 0 and np.dtype(dtype).kind in "biu":
+        return form.result(hlo.constant(np.zeros(0, dtype)))
     if is_known(low, high) and not shape_of(low) and not shape_of(high):
         return _between(source, form, int(low), int(high) - (not endpoint), np.dtype(dtype), is_python)
-    unsigned = [one for one in (low, high) if isinstance(one, (TracedArray, np.ndarray)) and one.dtype == np.uint64]
-    if np.dtype(dtype) != np.int64 or unsigned:
+    is_type = np.dtype(dtype).isnative and np.dtype(dtype).kind in "biu"
+    are_arrays = shape_of(low) or shape_of(high)
+    if not is_type or are_arrays and (source.is_legacy or np.dtype(dtype) != np.int64):
         raise not_drawn()
-    low, high = [as_traced(one, np.dtype(np.int64)) for one in (low, high)]
-    require(np.all(low <= high if endpoint else low < high), ValueError, message)
-    span = high - low if endpoint else high - low - np.int64(1)
-    bounds = [hlo.convert(operand(one, form, np.int64), hlo.U64) for one in (low, span)]
-    if not span.shape:
-        return form.result(source.draw("bounded_fill_s64", form, hlo.S64, *bounds), is_python)
-    if source.is_legacy:
-        raise not_drawn()
-    return form.result(hlo.convert(source.draw("bounded_uint64", form, hlo.U64, *bounds), hlo.S64))
+    bounds = bounds_of(low, high, dtype, endpoint)
+    last = bounds.size - np.uint64(1)
+    words = [operand(one, form, np.uint64) for one in (bounds.first, last)]
+    if are_arrays:
+        return form.result(hlo.convert(source.draw("bounded_uint64", form, hlo.U64, *words), hlo.S64))
+    element_type = hlo.element_type_of(np.dtype(dtype))
+    return form.result(source.draw(f"bounded_fill_{element_type.name}", form, element_type, *words), is_python)
 
 
 def _between(source: Source, form: Form, first: int, last: int, dtype: np.dtype, is_python: bool) -> TracedArray:

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ..recording.array import require_trace
-from ..recording.operands import as_traced, require, shape_of
+from ..recording.array import TracedArray, require_trace
+from ..recording.memory_order import is_contiguous
+from ..recording.operands import as_traced, require, shape_of, store
 from .random_draws import (
     GENERATOR,
     NOT_NEGATIVE,
@@ -109,12 +110,23 @@ for _prefix, _table, _kinds in _TABLES:
 def _standard(source: Source, draw: str, size: Any, dtype: Any = np.float64, out: Any = None, *parameters: Any) -> Any:
     """Numbers of f64, or of f32 by a function for these."""
     element_type = {np.float64: hlo.F64, np.float32: hlo.F32}.get(np.dtype(dtype).type)
-    if element_type is None or out is not None:
+    if element_type is None or out is not None and not _may_be_filled(out, element_type, size, bool(parameters)):
         raise not_drawn()
-    form = form_of(size, *parameters)
+    is_reversed = out is not None and not is_contiguous(out, "C")
+    form = form_of(size if out is None else out.shape[::-1] if is_reversed else out.shape, *parameters)
     operands = [operand(one, form, element_type.dtype) for one in parameters]
     numbers = source.draw(draw + ("_f" if element_type is hlo.F32 else ""), form, element_type, *operands)
-    return form.result(hlo.convert(numbers, hlo.F64) if form.is_number else numbers)
+    found = form.result(hlo.convert(numbers, hlo.F64) if form.is_number else numbers)
+    return found if out is None else store(out, found.T if is_reversed else found)
+
+
+def _may_be_filled(out: Any, element_type: hlo.ElementType, size: Any, has_parameters: bool) -> bool:
+    """Whether an array can be filled in the order of its memory. NumPy says what is wrong with others."""
+    if not isinstance(out, TracedArray) or out.is_dynamic or out.element_type != element_type or not out.is_writeable:
+        return False
+    if size is not None and form_of(size).shape != out.shape:
+        return False
+    return is_contiguous(out, "C") or not has_parameters and is_contiguous(out, "F")
 
 
 @methods("random", GENERATOR)

@@ -24,9 +24,11 @@ from . import random_choices, random_distributions, random_of_python  # noqa: F4
 from .host_call import call_method, call_when_run
 from .random_draws import NotDrawn, choice_of_texts, drawn, repeated
 from .random_generators import CHOSEN, ONE_BY_ONE, RandomGenerator, remember_example
+from .random_results import described
 from .trials import examples, results_of_trial
 
 _IN_PLACE = {"shuffle"}  # methods that change their argument
+_BETWEEN = {"integers", "randint"}  # whose upper bound is above the lower one
 
 
 def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> Any:
@@ -51,11 +53,37 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
             )
         args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
         return None
-    results = results_of_trial(getattr(generator.example, name), args, kwargs)
+    if name == "permuted" and (out := kwargs.get("out")) is not None:
+        out[...] = call(generator, name, *args, **{**kwargs, "out": None})
+        return out
+    results = described(generator.kind, name, args, kwargs)
+    if results is None:
+        results = _results_of_trial(getattr(generator.example, name), name, args, kwargs)
     return call_when_run(partial(call_method, name), results, (generator, *args), kwargs)
 
 
 RandomGenerator.call = call
+
+
+def _results_of_trial(method: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
+    if name in _BETWEEN:
+        return results_of_trial(_between_examples(method), args, kwargs)
+    if name == "choice":  # whatever the probabilities are
+        args = (*args[:3], None, *args[4:]) if len(args) > 3 else args
+        kwargs = {name: value for name, value in kwargs.items() if name != "p"}
+    if name == "permuted":
+        return np.zeros_like(examples((args[0] if args else kwargs["x"],), 1)[0])
+    return results_of_trial(method, args, kwargs)
+
+
+def _between_examples(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method with bounds between which there is a number, in place of examples that are all the same."""
+
+    def call(low: Any, high: Any = None, *args: Any, **kwargs: Any) -> Any:
+        bounds = (np.ones_like(low), None) if high is None else (np.zeros_like(low), np.ones_like(high))
+        return method(*bounds, *args, **kwargs)
+
+    return call
 
 
 def _on_copy(name: str, generator: Any, array: Any, *args: Any, **kwargs: Any) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from ... import hlo
 from ..functions.array_attributes import Flat
-from ..recording.array import TracedArray
+from ..recording.array import TracedArray, as_index
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare, require
@@ -195,6 +195,12 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     if found.dtype.kind in "fc":
         require(np.all(np.isfinite(found)), ValueError, "array must not contain infs or NaNs")
     return found
+
+
+@implements(np.broadcast_shapes)
+def broadcast_shapes(*args: Any) -> tuple[int, ...]:
+    shapes = [one if isinstance(one, (tuple, list)) else (one,) for one in args]
+    return np.broadcast_shapes(*[tuple(as_index(size, "as a size of a shape") for size in shape) for shape in shapes])
 
 
 @implements(np.iterable)

@@ -13,6 +13,7 @@ from ..functions import decompositions
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, same_value
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
+from ..recording.operands import known_number
 from ..recording.trace import Trace
 from .broadcasting import as_array, dimensions_of, fail_if
 from .linear_algebra import size_of_square
@@ -128,7 +129,7 @@ def eig(a):
 
 @implements_dynamic(np.linalg.cond)
 def cond(x, p=None):
-    x = as_array(x)
+    x, p = as_array(x), known_number(p)
     if decompositions.is_ratio_of_singular_values(p):
         return decompositions.ratio_of_singular_values(x, p)
     trace = require_trace(x)

@@ -15,7 +15,7 @@ from ..functions import decompositions
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axes, require
+from ..recording.operands import known_number, normalize_axes, require
 from ..recording.trace import Trace
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange
@@ -147,16 +147,21 @@ def eigvalsh(a, UPLO="L"):  # noqa: N803
 @implements_dynamic(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     """Of vectors, and Frobenius' of matrices."""
-    x = as_array(x)
+    x, ord = as_array(x), known_number(ord)
+    x = x.astype(np.float64) if x.dtype.kind in "iub" else x
     rank = x.ndim if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if rank == 1 and isinstance(ord, str):
+        raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if rank == 2 and ord not in (None, "fro", "f"):
         return _matrix_norm(x, ord, axis, keepdims)
     if ord in (None, "fro") or ord == 2 and rank == 1:
         return np.sqrt(np.sum(np.abs(x) ** 2, axis, keepdims=keepdims))
     if rank != 1:
         raise ValueError("Improper number of dimensions to norm.")
-    if ord in (np.inf, -np.inf):
-        return (np.max if ord > 0 else np.min)(np.abs(x), axis, keepdims=keepdims)
+    if ord == np.inf:
+        return np.max(np.abs(x), axis, keepdims=keepdims, initial=0)
+    if ord == -np.inf:
+        return np.min(np.abs(x), axis, keepdims=keepdims)
     if ord == 0:
         return np.sum(x != 0, axis, keepdims=keepdims).astype(np.abs(x).dtype)
     return np.sum(np.abs(x) ** ord, axis, keepdims=keepdims) ** (1 / ord)
@@ -166,13 +171,15 @@ def _matrix_norm(x, ord, axis, keepdims):
     row, column = normalize_axes(axis, x.ndim)
     if ord in (1, -1, np.inf, -np.inf):
         sums = np.sum(np.abs(x), row if abs(ord) == 1 else column, keepdims=True)
-        return (np.max if ord > 0 else np.min)(sums, (row, column), keepdims=keepdims)
+        if ord > 0:
+            return np.max(sums, (row, column), keepdims=keepdims, initial=0)
+        return np.min(sums, (row, column), keepdims=keepdims)
     if ord not in (2, -2, "nuc"):
         raise ValueError("Invalid norm order for matrices.")
     if x.ndim != 2 or row > column:
         raise NotImplementedError(f"np.linalg.norm with ord={ord} of stacks of matrices whose sizes are known at run time only")
     values = np.linalg.svd(x, compute_uv=False)
-    found = {2: np.max, -2: np.min, "nuc": np.sum}[ord](values)
+    found = np.max(values, initial=0) if ord == 2 else np.min(values) if ord == -2 else np.sum(values)
     return found.reshape(1, 1) if keepdims else found
 
 

@@ -115,6 +115,8 @@ def digitize(x, bins, right=False):
     x, bins = as_array(prepare(x)), as_array(prepare(bins))
     if x.element_type.is_complex:
         raise TypeError("x may not be complex")
+    if bins.element_type.is_complex:
+        raise TypeError(f"Cannot cast array data from dtype('{bins.dtype}') to dtype('float64') according to the rule 'safe'")
     if bins.ndim != 1:
         raise ValueError("object too deep for desired array" if bins.ndim else "object of too small depth for desired array")
     rising, falling = np.all(bins[:-1] <= bins[1:]), np.all(bins[:-1] >= bins[1:])

@@ -42,6 +42,7 @@ def reshape(a, *sizes, shape=None, order="C", copy=None):
     """A view where the elements certainly lie one behind another; else, and in another order, a copy."""
     given = shape if shape is not None else sizes[0] if len(sizes) == 1 else sizes
     wanted = list(given) if isinstance(given, (tuple, list)) else [given]
+    wanted = [size if getattr(size, "known_value", None) is None else int(size) for size in wanted]
     a = as_array(a)
     if order == "F":
         return reshape(a.T, wanted[::-1]).T.copy()
@@ -51,8 +52,8 @@ def reshape(a, *sizes, shape=None, order="C", copy=None):
     places = [place for place, size in enumerate(wanted) if isinstance(size, TracedArray) or size != 1]
     if a.ndim == 1 and len(places) == 1 and not copy:
         (place,) = places
-        if isinstance(wanted[place], TracedArray) or wanted[place] != -1:
-            _require_count(trace, a.size, wanted[place])
+        if isinstance(wanted[place], TracedArray) or wanted[place] >= 0:  # below 0: as many as there are
+            _require_count(trace, a.size, np.where(wanted[place] < 0, a.size, wanted[place])[()])
         return a[tuple(slice(None) if d == place else None for d in range(len(wanted)))]
     bounds, sizes = _new_sizes(trace, a, wanted)
     if not copy and is_in_order(a):
@@ -104,7 +105,7 @@ def _require_count(trace: Trace, count: Any, wanted: Any) -> None:
 
 def _new_sizes(trace: Trace, a: TracedArray, wanted: Sequence[Any]) -> tuple[tuple[int, ...], Sizes]:
     """The bounds of the new shape, and the sizes that are known at run time only. Raises ValueError, in the program, too."""
-    open_places = [place for place, size in enumerate(wanted) if not isinstance(size, TracedArray) and size == -1]
+    open_places = [place for place, size in enumerate(wanted) if not isinstance(size, TracedArray) and size < 0]
     if len(open_places) > 1:
         raise ValueError("can only specify one unknown dimension")
     given = [None if d in open_places else size_of_shape(trace, size, "as a size of a shape") for d, size in enumerate(wanted)]

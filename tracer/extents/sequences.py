@@ -229,6 +229,9 @@ def delete(arr, obj, axis=None):
         obj = arange(count)[obj]
     obj = as_array(prepare(obj))
     if obj.dtype == bool:
+        message = "boolean array argument obj to delete must be one dimensional and match the axis length"
+        require(obj.ndim == 1, ValueError, message)
+        require(obj.shape[0] == count, ValueError, message)
         kept = ~obj
     else:
         kept = ones(count, bool)

@@ -66,9 +66,9 @@ def _sorted(trace: Trace, line: TracedArray, with_order: bool, equal_nan: bool =
 def unique(ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True):
     """Of all elements, or of the slices along an axis."""
     array = as_array(ar)
+    axis = None if axis is None else normalize_axis(axis, array.ndim)
     trace, along = require_trace(array), axis is not None and array.ndim != 1
     if along:
-        axis = normalize_axis(axis, array.ndim)
         line, found = _sorted_slices(array, axis)
         results: list[Any] = [np.moveaxis(found.values[found.first], 0, axis)]
     else:

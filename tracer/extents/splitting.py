@@ -82,17 +82,20 @@ def insert(arr, obj, values, axis=None):
         arr, axis = np.ravel(arr), 0
     axis = normalize_axis(axis, arr.ndim)
     obj = as_array(arange(arr.shape[axis])[obj] if isinstance(obj, slice) else prepare(obj))
-    if isinstance(obj, DynamicArray) or obj.dtype == bool:
-        raise NotImplementedError("np.insert at positions whose number is known at run time only is not implemented")
+    if obj.dtype == bool:
+        require(obj.ndim == 1, ValueError, "boolean array argument obj to insert must be one dimensional")
+        obj = np.flatnonzero(obj)
     size = arr.shape[axis]
     inside = np.all((obj >= -size) & (obj <= size))
     require(inside, IndexError, f"an index is out of bounds for axis {axis}")
     places = np.ravel(np.where(obj < 0, obj + size, obj))
     count = places.shape[0]
     values = as_array(prepare(values)).astype(arr.dtype)
-    if obj.ndim == 0:  # all values stand at the position
-        values = np.moveaxis(values, 0, axis) if values.ndim == arr.ndim and values.ndim > 1 else values
-        count = values.shape[axis] if values.ndim == arr.ndim else 1
+    values = values[(None,) * max(arr.ndim - values.ndim, 0)]
+    is_one = not isinstance(obj, DynamicArray) and obj.size == 1
+    if is_one:  # all values stand at the position
+        values = np.moveaxis(values, 0, axis) if obj.ndim == 0 and axis else values
+        count = values.shape[axis]
         places = np.repeat(places, count)
     order = np.argsort(places, kind="stable")
     new = places[order] + FUNCTIONS[np.arange](count)
@@ -102,8 +105,9 @@ def insert(arr, obj, values, axis=None):
     lead = (slice(None),) * axis
     kept = arr[(*lead, np.clip(old, 0, np.maximum(size - 1, 0)))]
     found = kept.copy()
-    if values.ndim:
-        values = values[(*lead[: max(values.ndim - (arr.ndim - axis), 0)], order)] if values.shape[-1] == count else values
+    if not is_one and (isinstance(given := values.shape[axis], TracedArray) or given != 1):
+        require(given == count, ValueError, "shape mismatch: the values could not be broadcast to where they are inserted")
+        values = values[(*lead, order)]
     found[(*lead, new)] = values
     return found
 

@@ -12,6 +12,8 @@ from ..recording.operands import as_strong, normalize_axis, prepare
 
 
 def _shifts(bitorder: str) -> TracedArray:
+    if not isinstance(bitorder, str):
+        raise TypeError(f"the bit order must be a str, not {type(bitorder).__name__}")
     if bitorder not in ("big", "little"):
         raise ValueError("'order' must be either 'little' or 'big'")
     shifts = list(range(8))

@@ -204,6 +204,8 @@ def copyto(dst, src, casting="same_kind", where=True):
 @implements(np.putmask)
 def putmask(a, /, mask, values):
     """Values that are not as many as the elements are repeated."""
+    if not isinstance(a, TracedArray):
+        raise TypeError("putmask: first argument must be an array")
     values = prepare(values)
     if np.size(mask) != a.size:
         raise ValueError("putmask: mask and data must be the same size")
@@ -424,7 +426,6 @@ def matrix_diagonal(x, /, *, offset=0):
 @implements(np.fill_diagonal)
 def fill_diagonal(a, val, wrap=False):
     """In place."""
-    a = as_traced(a)
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:

@@ -16,7 +16,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import dynamic
 from ..recording.errors import OtherKind
 from ..recording.function_tables import implements
-from ..recording.operands import as_traced, normalize_axis, require
+from ..recording.operands import as_traced, known_number, normalize_axis, require
 from .factorizations import require_known_to_lapack
 
 
@@ -229,7 +229,7 @@ def guessed_to_hold(what: str, condition: TracedArray) -> bool:
     It is guessed; where that is wrong the call fails before it has changed anything, and the function is traced anew.
     """
     are_real, place = _guess(what, condition)
-    require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place))
+    require(condition if are_real else np.logical_not(condition), OtherKind, OtherKind.message(place, are_real))
     return are_real
 
 
@@ -240,7 +240,7 @@ def expected_to_hold(what: str, condition: TracedArray) -> bool:
         return bool(known)
     is_expected, place = _guess(what, condition)
     if is_expected:
-        require(condition, OtherKind, OtherKind.message(place))
+        require(condition, OtherKind, OtherKind.message(place, True))
     return is_expected
 
 
@@ -255,7 +255,9 @@ def _guess(what: str, condition: TracedArray) -> tuple[bool, str]:
 
 @implements(np.linalg.cond)
 def cond(x, p=None):
-    x = as_traced(x)
+    x, p = as_traced(x), known_number(p)
+    if 0 in x.shape:
+        raise np.linalg.LinAlgError("cond is not defined on empty arrays")
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
     if is_ratio_of_singular_values(p):

@@ -6,7 +6,6 @@ are known at run time only), count modulo the size ("wrap"), or are moved to the
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -373,14 +372,20 @@ def insert(arr, obj, values, axis=None):
     return in_order_of(_rows_in_order([arr, values], order, axis), arr)
 
 
+_MOST_ELEMENTS = np.iinfo(np.intp).max
+
+
 @implements(np.unravel_index)
 def unravel_index(indices, shape, order="C"):
-    indices = as_strong(indices)
-    promotion.require_cast(indices.dtype, np.dtype(np.int64), "same_kind")
-    sizes = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    sizes = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    message = "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
+    size = _whole_size(sizes, message)
+    indices = _positions(indices)
+    if not sizes and indices.ndim:
+        raise ValueError("multiple indices are not supported for 0d arrays")
+    if 0 in indices.shape:
+        return (indices,) * len(sizes)
     trace = require_trace(indices)
-    indices = indices.astype(np.int64)
-    size = prod(sizes)
     outside = (indices < 0) | (indices >= size)
     shown = "known at run time" if isinstance(size, TracedArray) else size
     message = f"index {{}} is out of bounds for array with size {shown}"
@@ -398,20 +403,45 @@ def unravel_index(indices, shape, order="C"):
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    sizes = (dims,) if isinstance(dims, (int, np.integer)) else tuple(dims)
+    sizes = (dims,) if np.ndim(dims) == 0 else tuple(dims)
+    size = _whole_size(sizes, "invalid dims: array size defined by dims is larger than the maximum possible size.")
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     parts = list(multi_index)
     if len(parts) != len(sizes):
         raise ValueError(f"parameter multi_index must be a sequence of length {len(sizes)}")
+    parts = list(map(_positions, parts))
     trace = require_trace(*parts)
+    if 0 not in np.broadcast_shapes(*[part.shape for part in parts]):
+        require(size > 0, ValueError, "cannot unravel if shape has zero entries (is empty).")
     total: Any = 0
     for position in range(len(sizes)) if order == "C" else range(len(sizes) - 1, -1, -1):
-        part, size = as_strong(parts[position]), sizes[position]
-        promotion.require_cast(part.dtype, np.dtype(np.int64), "same_kind")
+        part, size = parts[position], sizes[position]
         if modes[position] == "raise":
             outside = (part < 0) | (part >= size)
             trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, "invalid entry in coordinates array")
         else:
             part = result(trace, _moved_into_range(trace, part.instruction(trace), size, modes[position]))
-        total = total * size + part.astype(np.int64)
+        total = total * size + part
     return total
+
+
+def _positions(indices: Any) -> TracedArray:
+    """Indices as int64. Raises TypeError where they are no integers."""
+    found = as_strong(indices)
+    if found.dtype.kind not in "iu":
+        if isinstance(indices, (list, tuple)) and 0 in found.shape:
+            raise TypeError(
+                "indices must be integral: the provided empty sequence was inferred as float. "
+                "Wrap it with 'np.array(indices, dtype=np.intp)'"
+            )
+        raise TypeError("only int indices permitted")
+    return found.astype(np.int64)
+
+
+def _whole_size(sizes: tuple, message: str) -> Any:
+    """The product of sizes. Raises ValueError where an array of them would have too many elements, perhaps when it runs."""
+    whole: Any = 1
+    for size in sizes:
+        require((size == 0) | (whole <= _MOST_ELEMENTS // np.maximum(size, 1)), ValueError, message)
+        whole = whole * size
+    return whole

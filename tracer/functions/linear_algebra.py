@@ -20,6 +20,7 @@ from ..recording.operands import (
     broadcast_shapes,
     class_of,
     instruction_of,
+    known_number,
     normalize_axis,
     prepare,
     require_out,
@@ -396,6 +397,13 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
 
 @implements(np.linalg.cross)
 def linalg_cross(x1, x2, /, *, axis=-1):
+    x1, x2 = as_traced(x1), as_traced(x2)
+    first, second = [one.shape[normalize_axis(axis, one.ndim)] for one in (x1, x2)]
+    if first != 3 or second != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, "
+            f"but they are {first} and {second} dimensional instead."
+        )
     return cross(x1, x2, axis=axis)
 
 
@@ -457,6 +465,7 @@ def multi_dot(arrays, *, out=None):
 @implements(np.linalg.norm)
 def norm(x, ord=None, axis=None, keepdims=False):
     x = as_traced(x)
+    ord = known_number(ord)
     if x.dtype.kind in "iub":
         x = x.astype(np.float64)
     if axis is None and (ord is None or (ord in ("f", "fro") and x.ndim == 2) or (ord == 2 and x.ndim == 1)):
@@ -486,7 +495,7 @@ def _vector_norm(x: TracedArray, ord: Any, axes: tuple[int, ...], keepdims: bool
     if isinstance(ord, str):
         raise ValueError(f"Invalid norm order '{ord}' for vectors")
     if ord == np.inf:
-        return abs(x).max(axis=axes, keepdims=keepdims)
+        return abs(x).max(axis=axes, keepdims=keepdims, initial=0)
     if ord == -np.inf:
         return abs(x).min(axis=axes, keepdims=keepdims)
     if ord == 0:
@@ -504,7 +513,9 @@ def _matrix_norm(x: TracedArray, ord: Any, axes: tuple[int, ...], keepdims: bool
         return np.sqrt(_sum_of_squares(x, axes, keepdims))
     if ord in (1, -1, np.inf, -np.inf):
         sums = np.sum(abs(x), axis=row if abs(ord) == 1 else column, keepdims=True)
-        return (np.max if ord > 0 else np.min)(sums, axis=axes, keepdims=keepdims)
+        if ord > 0:
+            return np.max(sums, axis=axes, keepdims=keepdims, initial=0)
+        return np.min(sums, axis=axes, keepdims=keepdims)
     if ord in (2, -2, "nuc"):
         values = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), compute_uv=False)
         if ord == 2 and not values.shape[-1]:
@@ -525,7 +536,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         if axis is None
         else tuple(normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
     )
-    return _vector_norm(x, ord, axes, keepdims)
+    return _vector_norm(x, known_number(ord), axes, keepdims)
 
 
 @implements(np.linalg.matrix_norm)

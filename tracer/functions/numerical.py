@@ -13,7 +13,7 @@ from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements, implements_dynamic
 from ..recording.memory_order import laid_out
-from ..recording.operands import as_traced, has_traced, normalize_axis, require, result, store
+from ..recording.operands import as_traced, class_of, has_traced, normalize_axis, require, result, store
 from .sorting import elements_at
 
 _NO_VALUE = np._NoValue
@@ -208,8 +208,9 @@ def _gradient(f: TracedArray, spacing: Any, dimension: int, edge_order: int) -> 
     else:
         spacing = as_traced(spacing)
         steps = np.diff(spacing.astype(np.float64) if spacing.dtype.kind in "iu" else spacing)
+        require(steps.ndim == 1, ValueError, "distances must be either scalars or 1d")
         message = "when 1d, distances must match the length of the corresponding dimension"
-        require(steps.ndim == 1 and steps.shape[0] + 1 == f.shape[dimension], ValueError, message)
+        require(steps.shape[0] + 1 == f.shape[dimension], ValueError, message)
         before, after = (part.reshape((-1,) + (1,) * (f.ndim - dimension - 1)) for part in (steps[:-1], steps[1:]))
         inner = (
             -after / (before * (before + after)) * at(None, -2)
@@ -293,8 +294,7 @@ def _at(line: TracedArray, positions: TracedArray) -> TracedArray:
 
 def _around_a_period(x: TracedArray, xp: TracedArray, fp: TracedArray, period: Any) -> tuple[TracedArray, ...]:
     """The sample points moved into one period and sorted, with the last one before the first, and the first behind the last."""
-    if not isinstance(period, TracedArray) and period == 0:
-        raise ValueError("period must be a non-zero value")
+    require(period != 0, ValueError, "period must be a non-zero value")
     period = np.abs(period)
     folded = np.remainder(xp, period)
     order = np.argsort(folded, kind="stable")
@@ -309,7 +309,7 @@ def unwrap(p, discont=None, axis=-1, *, period=2 * np.pi):
     axis = normalize_axis(axis, p.ndim)
     step = diff(p, axis=axis)
     discont = period / 2 if discont is None else discont
-    kind = promotion.result_dtype([step.dtype_class, promotion.scalar_class(period)])
+    kind = promotion.result_dtype([step.dtype_class, class_of(period)])
     if kind.kind in "iu":
         high, odd = divmod(period, 2)
         boundary_ambiguous = odd == 0

@@ -59,15 +59,23 @@ def _traced_inside(value: Any) -> bool:
     return isinstance(value, TracedArray)
 
 
-@implements(np.pad)
-def pad(array, pad_width, mode="constant", **kwargs):
-    """The widths must be known while tracing; all modes but functions."""
-    array = as_traced(array)
-    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs_of(pad_width, array.ndim, "pad_width")]
+def known_widths(pad_width: Any, rank: int) -> list[tuple[int, ...]]:
+    """How many elements go before and after in each dimension. Raises ConcretizationError where that is not known."""
+    pairs = pairs_of(pad_width, rank, "pad_width")
+    kinds = {(one if isinstance(one, TracedArray) else np.asarray(one)).dtype.kind for pair in pairs for one in pair}
+    if not kinds <= set("iu"):
+        raise TypeError("`pad_width` must be of integral type.")
+    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs]
     if any(one < 0 for pair in widths for one in pair):
         raise ValueError("index can't contain negative values")
-    if callable(mode):
-        raise NotImplementedError("np.pad with a function as mode is not implemented for traced arrays")
+    return widths
+
+
+@implements(np.pad)
+def pad(array, pad_width, mode="constant", **kwargs):
+    """The widths must be known while tracing; a function as mode is the business of `capture/calls/numpy_sources.py`."""
+    array = as_traced(array)
+    widths = known_widths(pad_width, array.ndim)
     if mode not in ("constant", "empty", "linear_ramp", *_BY_POSITION, *_BY_VALUE):
         raise ValueError(f"mode '{mode}' is not supported")
     unsupported = set(kwargs) - _KEYWORDS.get(mode, set())
@@ -196,6 +204,8 @@ def _by_value(trace: Trace, operand: Instruction, axis: int, before: int, after:
         if not count:
             continue
         length = size if length is None else min(as_index(length, "as a stat_length"), size)
+        if length == 0 and mode in ("maximum", "minimum"):
+            raise ValueError("stat_length of 0 yields no value for padding")
         near = part(trace, operand, axis, 0, length) if side == 0 else part(trace, operand, axis, size - length, size)
         statistic = function(result(trace, near), axis=axis, keepdims=True)
         if operand.shape.element_type.is_integer and mode == "mean":

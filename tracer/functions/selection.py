@@ -57,21 +57,31 @@ def select(condlist, choicelist, default=0):
     if len(condlist) == 0:
         raise ValueError("select with an empty condition list is not possible")
     conditions, choices = [prepare(one) for one in condlist], [prepare(one) for one in choicelist]
+    chosen = prepare(default)
     for position, condition in enumerate(conditions):
         if class_of(condition) != np.dtype(bool):
             raise TypeError(f"invalid entry {position} in condlist: should be boolean ndarray")
-    element_type = hlo.element_type_of(promotion.result_dtype([class_of(one) for one in (*choices, default)]))
-    chosen = default
+    element_type = hlo.element_type_of(promotion.result_dtype([class_of(one) for one in (*choices, chosen)]))
     for condition, choice in zip(reversed(conditions), reversed(choices)):
         chosen = choose_between(condition, choice, chosen, element_type)
     return chosen
+
+
+def _is_one_condition(condlist: Any, rank: int) -> bool:
+    """Whether np.piecewise takes this as one condition, and not as a list of them; ``rank`` is that of the array."""
+    if isinstance(condlist, (list, tuple)):
+        first = condlist[0]
+        is_array = isinstance(first, (list, np.ndarray)) or isinstance(first, TracedArray) and not first.is_scalar
+        return rank > 0 and not is_array
+    dimensions = condlist.ndim if isinstance(condlist, (np.ndarray, TracedArray)) else 0
+    return dimensions == 0 or dimensions == 1 and rank > 0
 
 
 @implements(np.piecewise)
 def piecewise(x, condlist, funclist, *args, **kw):
     """The functions are called with all of x, once each; of several conditions that hold the last one counts."""
     x = as_traced(x)
-    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    conditions = [condlist] if _is_one_condition(condlist, x.ndim) else list(condlist)
     conditions = [as_traced(one, np.dtype(bool)) for one in conditions]
     if len(funclist) == len(conditions) + 1:
         functions, default = list(funclist[:-1]), funclist[-1]

@@ -173,9 +173,7 @@ def transpose(a, axes=None):
 def matrix_transpose(x, /):
     x = as_traced(x)
     if x.ndim < 2:
-        raise ValueError(
-            "matrix transpose with ndim < 2 is undefined" if x.ndim else "Input array must be at least 2-dimensional"
-        )
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)
 
 

@@ -11,7 +11,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
-from ..recording.operands import as_traced, normalize_axes, result, store
+from ..recording.operands import as_traced, normalize_axes, require, result, store
 from .reductions import position_of_extremum, reduce_ufunc
 
 _NO_VALUE = np._NoValue
@@ -77,15 +77,15 @@ def _variance(
         squares = deviation * deviation
     total = reduce_ufunc(np.add, squares, axis, keepdims=keepdims, where=where)
     count = _count(a, axis, where, keepdims)
-    freedom = max(count - ddof, 0) if not isinstance(count, TracedArray) else np.maximum(count - ddof, 0)
+    freedom = count - ddof
+    freedom = np.maximum(freedom, 0) if isinstance(freedom, TracedArray) else max(freedom, 0)
     return _divide(total, freedom), outside
 
 
 def _correction(ddof: Any, correction: Any) -> Any:
     if correction is _NO_VALUE:
         return ddof
-    if ddof != 0:
-        raise ValueError("ddof and correction can't be provided simultaneously.")
+    require(ddof == 0, ValueError, "ddof and correction can't be provided simultaneously.")
     return correction
 
 
@@ -175,7 +175,7 @@ implements(np.nanmin)(_nan_extremum(np.fmin))
 def _nan_position(largest: bool):
     def implementation(a, axis=None, out=None, *, keepdims=_NO_VALUE):
         replaced, is_nan = _without_nan(a, -np.inf if largest else np.inf)
-        if is_nan is not None:
+        if is_nan is not None and is_nan.size:
             trace = require_trace(replaced)
             every = np.all(is_nan, axis=axis)
             empty = every if not every.ndim else np.any(every)
@@ -205,6 +205,7 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NO_VALUE, *, where=_NO
     a = as_traced(a)
     if a.dtype.kind in "iub":
         return mean(a, axis, dtype, out, keepdims, where=where)
+    _require_inexact(dtype, out)
     valid = ~np.isnan(a)
     mask = valid if where is _NO_VALUE else valid & np.broadcast_to(as_traced(where, np.dtype(bool)), a.shape)
     inside, outside = _mean_types(a, dtype)
@@ -212,10 +213,20 @@ def nanmean(a, axis=None, dtype=None, out=None, keepdims=_NO_VALUE, *, where=_NO
     return store(out, _divide(total, _count(a, axis, mask, keepdims)).astype(outside, copy=False))
 
 
-def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where: Any, known_mean: Any) -> TracedArray:
+def _require_inexact(dtype: Any, out: Any) -> None:
+    """Raises TypeError where a mean without NaN of floats would be an integer."""
+    for name, kind in (("dtype", dtype), ("out", getattr(out, "dtype", None))):
+        if kind is not None and hlo.as_dtype(kind).kind in "iub":
+            raise TypeError(f"If a is inexact, then {name} must be inexact")
+
+
+def _nan_variance(
+    a: Any, axis: Any, dtype: Any, out: Any, ddof: Any, keepdims: Any, where: Any, known_mean: Any
+) -> TracedArray:
     a = as_traced(a)
     if a.dtype.kind in "iub":
         return var(a, axis, dtype, None, ddof, keepdims, where=where, mean=known_mean)
+    _require_inexact(dtype, out)
     valid = ~np.isnan(a)
     mask = valid if where is _NO_VALUE else valid & np.broadcast_to(as_traced(where, np.dtype(bool)), a.shape)
     variance, outside = _variance(a, axis, dtype, ddof, keepdims, mask, known_mean)
@@ -227,14 +238,14 @@ def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: Any, where
 def nanvar(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
 ):
-    return store(out, _nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where, mean))
+    return store(out, _nan_variance(a, axis, dtype, out, _correction(ddof, correction), keepdims, where, mean))
 
 
 @implements(np.nanstd)
 def nanstd(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
 ):
-    return store(out, np.sqrt(_nan_variance(a, axis, dtype, _correction(ddof, correction), keepdims, where, mean)))
+    return store(out, np.sqrt(_nan_variance(a, axis, dtype, out, _correction(ddof, correction), keepdims, where, mean)))
 
 
 # --- covariance ---

@@ -277,6 +277,8 @@ class TracedArray(ArrayMethods, Operators):
 
     @property
     def mT(self) -> TracedArray:
+        if self.ndim < 2:
+            raise ValueError("matrix transpose with ndim < 2 is undefined")
         return FUNCTIONS[np.matrix_transpose](self)
 
     @property

@@ -103,12 +103,17 @@ class OtherKind(StaleCapture):
     """What results are like depends on values, which are not as was guessed: whether all imaginary parts are 0, say."""
 
     @staticmethod
-    def message(place: str) -> str:
-        return f"{place}: values are of another kind than in the calls before"
+    def message(place: str, held: bool) -> str:
+        return f"{place}: values are of another kind than in the calls before, where that {'held' if held else 'did not hold'}"
 
     @property
     def place(self) -> str:
         return str(self).partition(": values are")[0]
+
+    @property
+    def holds(self) -> bool:
+        """Whether what was guessed not to hold does."""
+        return str(self).endswith("did not hold")
 
 
 class RaisedBehindChanges(Exception):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import warnings
 from collections.abc import Iterable, Sequence
 from functools import cache
@@ -111,6 +112,13 @@ def require(condition: Any, exception_type: type[Exception], message: str, value
         trace.add_error_flag(hlo.not_(condition.instruction(trace)), exception_type, message, shown)
     elif not condition:
         raise exception_type(message)
+
+
+def known_number(value: Any) -> Any:
+    """A number that decides what is computed, and anything else as it is. Raises ConcretizationError where it is not known."""
+    if not isinstance(value, TracedArray) or value.ndim:
+        return value
+    return float(value) if value.element_type.is_float else operator.index(value)
 
 
 def require_same_shape(first: TracedArray, second: TracedArray, error: type[Exception], message: str) -> None:
@@ -348,7 +356,7 @@ def store(out: Any, array: TracedArray, casting: str = "unsafe") -> TracedArray:
         return array
     out = require_out(out)
     if out.shape != array.shape:
-        raise ValueError(f"output array has shape {out.shape}, but the result has shape {array.shape}")
+        raise ValueError(f"output array has wrong shape: it is {out.shape}, and the result has {array.shape}")
     promotion.require_cast(array.dtype, out.dtype, casting)
     trace = require_trace(out)
     out.set_value(instruction_of(trace, array, out.element_type))

@@ -104,6 +104,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             require_own(args[0])
             places.note(places.Contents(args[0]))
             return at_run_time(*args, **kwargs)  # the list itself
+        if (method := name_of_method(at_run_time)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
+            raise NotImplementedError(
+                f"{method} of a generator, of a list whose length the program decides or differs from call to call, "
+                "is not implemented. Fix: give it an array"
+            )
         return at_run_time(*without_maybes(args), **kwargs)
     if kind is types.MethodWrapperType and (slot := getattr(function.__objclass__, function.__name__)) in MEANINGS:
         return call(slot, function.__self__, *args, **kwargs)
@@ -225,7 +230,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise _not_captured(function)
     if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
         args, kwargs = with_arrays(function, args, kwargs)
-    if not isinstance(getattr(function, "__self__", None), (list, dict, set)) or function.__name__ == "sort":
+    if _may_call(function):
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
         return each_within(lambda given: call_numpy(function, given, kwargs), args)
@@ -347,6 +352,14 @@ _DISPATCHING_METHODS = getattr(_dispatching_method, "__code__", type(_dispatchin
 
 def _not_followed(function: Any) -> TracerError:
     return TracerError(f"functools.{function.__name__} is not followed while a function is traced; decide by isinstance")
+
+
+def _may_call(function: Any) -> bool:
+    """Whether a function of a library may call what is among its arguments."""
+    holder = getattr(function, "__self__", None)
+    if holder is operator.add.__self__:
+        return function.__name__ == "call"
+    return not isinstance(holder, (list, dict, set)) or function.__name__ == "sort"
 
 
 def _seen_in(args: tuple, kwargs: dict) -> tuple[tuple, dict]:

@@ -21,6 +21,8 @@ from .meanings import MEANINGS
 
 # Larger arrays that NumPy makes of what is known stay NumPy's.
 _MOST_BYTES = 1 << 16
+# These write to their first argument, which no array stands for where it is a list.
+_WRITING = frozenset({np.place, np.put, np.putmask, np.copyto, np.fill_diagonal, np.put_along_axis})
 
 
 def of_numpy(function: Callable) -> bool:
@@ -61,7 +63,8 @@ def _of_lists(function: Callable, args: tuple, kwargs: dict) -> Any:
         if function in DYNAMIC:
             return function(*args, **kwargs)
         return function(*map(prepare, args), **_all_but_out(prepare, kwargs))
-    return implementation(*map(_joined, args), **_all_but_out(_joined, kwargs))
+    args = (*args[:1], *map(_joined, args[1:])) if function in _WRITING else map(_joined, args)
+    return implementation(*args, **_all_but_out(_joined, kwargs))
 
 
 def _all_but_out(convert: Callable, kwargs: dict) -> dict:
@@ -119,7 +122,8 @@ def with_arrays(function: Any, args: tuple, kwargs: dict) -> tuple[tuple, dict]:
     if function is np.block or not has_traced(given) or any(isinstance(one, TracedArray) for one in given):
         return args, kwargs
     make = _as_arrays if function in _ASK_ELEMENTS else _as_array
-    return tuple(map(make, args)), {name: make(one) for name, one in kwargs.items()}
+    args = (*args[:1], *map(make, args[1:])) if function in _WRITING else tuple(map(make, args))
+    return args, {name: make(one) for name, one in kwargs.items()}
 
 
 def _as_array(value: Any) -> Any:

@@ -7,17 +7,20 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
+from numpy.lib import _histograms_impl
 from numpy.polynomial import polynomial, polyutils
 
 from .... import hlo
 from ...control_flow.loops import fori_loop
 from ...functions import windows
 from ...functions.decompositions import complex_eigenvalues, expected_to_hold, guessed_to_hold, real_if_all_are
+from ...functions.padding import known_widths
 from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import DynamicArray, dynamic
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
 from ...recording.function_tables import implements as implements_function
 from ...recording.operands import as_traced, has_traced
+from .dispatch import call
 from .meanings import implements
 from .users_functions import captured
 
@@ -73,9 +76,46 @@ for _table in (FUNCTIONS, DYNAMIC):
 @implements_function(np.histogram_bin_edges)
 @implements_dynamic(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    if isinstance(bins, str) and bins == "stone":
-        raise NotImplementedError("np.histogram with bins='stone' is not implemented for traced arrays")
     return _followed(np.histogram_bin_edges)(a, bins, range, weights)
+
+
+_pad = FUNCTIONS[np.pad]
+
+
+@implements_function(np.pad)
+def pad(array: Any, pad_width: Any, mode: Any = "constant", **kwargs: Any) -> Any:
+    if not callable(mode):
+        return _pad(array, pad_width, mode, **kwargs)
+    array = as_traced(array)
+    widths = known_widths(pad_width, array.ndim)
+    return captured(_padded_by)(_pad(array, widths) if array.ndim else array.copy(), widths, mode, kwargs)
+
+
+def _padded_by(padded, widths, function, keywords):
+    for axis in range(padded.ndim):
+        lines = np.moveaxis(padded, axis, -1)
+        for index in np.ndindex(lines.shape[:-1]):
+            function(lines[(*index, ...)], widths[axis], axis, keywords)
+    return padded
+
+
+@implements(_histograms_impl._hist_bin_stone)
+def stone_width(x: Any, limits: Any) -> Any:
+    """The width of bins with the least estimated error, in a loop over how many they are."""
+    return captured(_stone_width)(x, limits)
+
+
+def _stone_width(x, limits):
+    count, width = x.size, np.max(x) - np.min(x)
+    if count <= 1 or width == 0:
+        return 0.0
+    best, least = 1, np.inf
+    for number in range(1, max(100, int(np.sqrt(count))) + 1):
+        density = np.histogram(x, bins=number, range=limits)[0] / count
+        error = (2 - (count + 1) * density.dot(density)) / (width / number)
+        if error < least:
+            best, least = number, error
+    return width / best
 
 
 @implements(np.roots)
@@ -124,6 +164,8 @@ def _between_bases(function: Callable) -> Callable:
     """A product with what NumPy's function makes of each polynomial of the basis."""
 
     def implementation(coefficients: Any) -> Any:
+        if isinstance(coefficients, (list, tuple)):
+            coefficients = call(np.asarray, coefficients)
         if not isinstance(coefficients, TracedArray):
             return function(coefficients)
         [series] = captured(polyutils.as_series)([coefficients])
@@ -255,7 +297,8 @@ def real_if_close(a: Any, tol: Any = 100) -> Any:
     a = a if isinstance(a, DynamicArray) else FUNCTIONS[np.asarray](a)
     if not a.element_type.is_complex:
         return a
-    bound = tol * np.finfo(a.dtype).eps if tol > 1 else tol
+    eps = np.finfo(a.dtype).eps
+    bound = np.where(tol > 1, tol * eps, tol)[()] if isinstance(tol, TracedArray) else tol * eps if tol > 1 else tol
     return a.real if guessed_to_hold("np.real_if_close", np.all(np.absolute(a.imag) < bound)) else a
 
 
