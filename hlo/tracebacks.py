@@ -24,7 +24,9 @@ Place = tuple[CodeType, int]
 _PACKAGE = os.path.dirname(os.path.dirname(__file__))
 _COMPILER = tuple(os.path.join(_PACKAGE, folder, "") for folder in ("hlo", "compile", "backends"))
 _RAISE = dis.opmap["RAISE_VARARGS"]
-_calls_users: list[CodeType] = []
+# Code objects by their ids, which are theirs as long as they are kept here: their hashes go through all that they hold.
+_calls_users: dict[int, CodeType] = {}
+_blocks: dict[tuple[int, int], tuple[CodeType, CodeType, bool]] = {}
 
 
 def line_of(place: Place) -> int:
@@ -35,7 +37,7 @@ def line_of(place: Place) -> int:
 
 def calls_users(function: Callable[..., Any]) -> Callable[..., Any]:
     """Decorator: the function calls the one that is traced; `places_of_users` looks no further."""
-    _calls_users.append(function.__code__)
+    _calls_users[id(function.__code__)] = function.__code__
     return function
 
 
@@ -91,7 +93,11 @@ def _is_block_of(inner: CodeType, outer: CodeType) -> bool:
     """Whether the code is a part of a function that was written anew, and stands in the source as one function with it."""
     if inner.co_qualname != outer.co_qualname:
         return False
-    return any(inner is one or isinstance(one, CodeType) and _is_block_of(inner, one) for one in outer.co_consts)
+    found = _blocks.get((id(inner), id(outer)))
+    if found is None:
+        is_block = any(inner is one or isinstance(one, CodeType) and _is_block_of(inner, one) for one in outer.co_consts)
+        found = _blocks[id(inner), id(outer)] = inner, outer, is_block
+    return found[2]
 
 
 def _chained(entries: Iterable[tuple[FrameType, int, int]], made: TracebackType | None = None) -> TracebackType | None:
@@ -122,7 +128,7 @@ def frames_of_users() -> list[FrameType]:
         if not belongs_to_a_library(code.co_filename):
             if not (found and _is_block_of(found[-1].f_code, code)):
                 found.append(frame)
-        elif any(code is one for one in _calls_users):
+        elif id(code) in _calls_users:
             break
         frame = frame.f_back
     return found
@@ -145,8 +151,25 @@ class _Stop(BaseException):
     """Ends code that is run for the sake of its frame."""
 
 
+# Frames that are at lines of the source, by the code, which is kept here, and the offset in it.
+_entries_at: dict[tuple[int, int], tuple[CodeType, tuple[FrameType, int, int]]] = {}
+_MOST_ENTRIES = 1024
+
+
 def _entry_at(place: Place | SourceLocation) -> tuple[FrameType, int, int]:
-    """A frame that is at this line of the source, as far as tracebacks show it."""
+    """A frame that is at this line of the source, as far as tracebacks show it; the same one for the same code."""
+    if isinstance(place, SourceLocation):
+        return _made_entry(place)
+    code, offset = place
+    found = _entries_at.get((id(code), offset))
+    if found is None:
+        if len(_entries_at) >= _MOST_ENTRIES:
+            _entries_at.clear()
+        found = _entries_at[id(code), offset] = code, _made_entry(place)
+    return found[1]
+
+
+def _made_entry(place: Place | SourceLocation) -> tuple[FrameType, int, int]:
     if isinstance(place, SourceLocation):
         file, whole_name = place.file, place.function or "<module>"
         name, line, last_line, column, end = whole_name.rpartition(".")[2], place.line, place.line, None, None

@@ -318,3 +318,33 @@ def test_an_error_in_a_loop_that_is_tried_in_several_ways_is_shown_once():
     with pytest.raises(ValueError, match="mismatch") as caught:
         repeated(np.ones((3, 3)), np.ones(4))
     assert caught.value.__context__ is None or caught.value.__suppress_context__
+
+
+def test_an_exception_of_the_program_is_raised_in_few_steps():
+    @jit
+    def difference(a, b):
+        if a * b < 0:
+            raise ValueError("no bracket")
+        return a - b
+
+    count = 0
+
+    def note(frame, event, argument):
+        nonlocal count
+        count += event == "call"
+
+    for _ in range(3):
+        with pytest.raises(ValueError, match="no bracket"):
+            difference(4.0, -1.0)
+    before = sys.getprofile()
+    sys.setprofile(note)
+    try:
+        difference(4.0, -1.0)
+    except ValueError as error:
+        raised = error
+    finally:
+        sys.setprofile(before)
+    assert count < 40  # neither is the call made again by Python, nor is its line looked up again
+    entries = traceback.extract_tb(raised.__traceback__)
+    assert [entry.name for entry in entries][1:] == ["difference"]
+    assert entries[-1].line == 'raise ValueError("no bracket")'

@@ -101,9 +101,9 @@ def _raise_found(specialization: Specialization) -> Callable[[int], None] | None
         for host in recording.host_functions:  # which only raise
             host.raises_behind_changes = True
     is_dynamic = has_dynamic_shapes(recording.module)
-    if not recording.error_messages and not is_dynamic or not is_drawing and not has_others:
+    if is_dynamic or specialization.needs_python or not recording.error_messages:
         return None
-    if is_dynamic or specialization.needs_python:
+    if not is_drawing and not has_others and not _only_raises(specialization):
         return None
 
     def raise_found(code: int) -> None:
@@ -114,6 +114,14 @@ def _raise_found(specialization: Specialization) -> Callable[[int], None] | None
             raise
 
     return raise_found
+
+
+def _only_raises(specialization: Specialization) -> bool:
+    """Whether a program that finds an error has changed nothing, and Python has nothing to find out about it."""
+    recording = specialization.recording
+    kinds = [kind for kind, *_ in recording.error_messages if isinstance(kind, type)]
+    is_stale = any(issubclass(kind, StaleCapture) for kind in kinds)
+    return not is_stale and not specialization.changes_anything and not recording.host_functions
 
 
 def _effects_of(recording: Recording) -> tuple[bool, bool]:

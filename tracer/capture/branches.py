@@ -59,6 +59,7 @@ class _State(threading.local):
         self.tests: list[TracedArray] = []
         self.locations: list[SourceLocation | None] = []  # of the user's lines that have these tests
         self.most_alternatives = MOST_ALTERNATIVES
+        self.endless: str | None = None  # the function that calls itself without end
 
 
 _state = _State()
@@ -67,6 +68,32 @@ _state = _State()
 def last_test() -> TracedArray | None:
     """The condition under which something is recorded, None where there is none."""
     return _state.tests[-1] if _state.tests else None
+
+
+def number_of_tests() -> int:
+    """Under how many conditions something is recorded."""
+    return len(_state.tests)
+
+
+def deciding_test(begin: int) -> TracedArray | None:
+    """The innermost condition, from that number on, that numbers among the arguments decide; None if there is none."""
+    return next((test for test in reversed(_state.tests[begin:]) if _depends_on_numbers(test)), None)
+
+
+def _depends_on_numbers(test: TracedArray) -> bool:
+    trace = current_trace()
+    sources = trace.sources(test.recorded(trace))
+    return bool(sources) and sources <= trace.program.python_numbers
+
+
+@contextmanager
+def endless(function: str) -> Iterator[None]:
+    """The function calls itself without end. The first condition that numbers among the arguments decide is to blame."""
+    before, _state.endless = _state.endless, function
+    try:
+        yield
+    finally:
+        _state.endless = before
 
 
 @contextmanager
@@ -130,6 +157,8 @@ def _decided(
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
     location = user_location()
+    if _state.endless is not None and _depends_on_numbers(test):
+        raise endless_recursion(test, _state.endless)
     if _is_endless(_state.locations.count(location)):
         error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
         error.is_of_rounds = True

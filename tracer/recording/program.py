@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +57,8 @@ class Program:
         self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py
         self.trials: list[tuple] = []  # for capture/loops/trials.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # by the user's line, how and why
+        # By the user's line, how often a while loop has been run in Python to its end.
+        self.known_whiles: defaultdict[tuple[str, int], float] = defaultdict(int)
         self.has_open_lists = False  # whether any list has ever had an item that stands for its elements (capture/lists/)
         self.tables: list[Any] = []  # for capture/lists/tables.py
         self.characters: Any = None  # for capture/texts/characters.py

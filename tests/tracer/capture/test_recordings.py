@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from phlox import jit
 from phlox.tracer.calls import traced_function
+from phlox.tracer.capture.loops import unrolling
 from phlox.tracer.capture.loops.captured_loop import CapturedLoop
 
 from tests.programs.comparison import differences
@@ -294,3 +295,52 @@ def test_long_lists_are_traced_in_steps_in_proportion(function):
     begin = time.process_time()
     called.lower(x)
     assert time.process_time() - begin < 6  # going through the list at each of its elements took 17 s
+
+
+def multiplied(a, b):
+    product = 0
+    while b:
+        if b & 1:
+            product ^= a
+        a, b = a << 1, b >> 1
+    return product
+
+
+def table(x):
+    found = []
+    for k in range(1, 200):
+        square, power = 1, k
+        while power:
+            square, power = multiplied(square, k) & 255, power >> 1
+        found.append(square)
+    return x + sum(found)
+
+
+def turns_traced_now_and_then(x):
+    total = 0.0
+    for k in range(8):
+        i = 0
+        while i < k or k == 6 and total < 8.0 and i < 20:
+            i += 1
+            if i >= 5:
+                total += x[i % 3]
+        total += i
+    return total
+
+
+def test_while_loops_that_python_runs_to_their_ends_are_not_recorded_on_trial_each_time(monkeypatch):
+    trials, trial = [], unrolling.size_of_a_round
+
+    def counting(*arguments):
+        trials.append(arguments)
+        return trial(*arguments)
+
+    monkeypatch.setattr(unrolling, "size_of_a_round", counting)
+    lowered = jit(table).lower(np.ones(3))
+    assert len(trials) < 40
+    assert not list(differences(lowered.compile()(np.ones(3)), table(np.ones(3))))
+
+
+def test_a_while_loop_that_is_known_at_first_may_become_one_of_the_program():
+    x = np.array([0.5, 1.5, 0.25])
+    assert not list(differences(jit(turns_traced_now_and_then)(x), turns_traced_now_and_then(x)))

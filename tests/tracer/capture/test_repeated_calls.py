@@ -1,10 +1,12 @@
 """Helpers that are called several times: they are recorded once where that is the same, and where they stand otherwise."""
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from phlox.tracer import ConcretizationError, jit
+from phlox.tracer.capture.calls import repeated_calls
 
 from ...support.undecorated import check
 
@@ -451,3 +453,82 @@ def test_a_search_whose_depth_the_program_decides_is_refused_at_once():
 
     with pytest.raises(ConcretizationError, match="search calls itself at"):
         jit(program)(np.array([1, 2, 3, 0]))
+
+
+@dataclass
+class Node:
+    value: float
+    left: "Node | None" = None
+    right: "Node | None" = None
+
+
+def test_a_recursion_that_makes_objects_is_known_to_be_endless_in_its_second_round(monkeypatch):
+    def grown(x, depth):
+        node = Node(x.mean())
+        if depth == 0:
+            return node
+        mask = x <= node.value
+        if not mask.any():
+            return node
+        node.left, node.right = grown(x[mask], depth - 1), grown(x[~mask], depth - 1)
+        return node
+
+    def program(x, depth):
+        root = grown(x, depth)
+        return root.value, root.left.value, root.right.left.value
+
+    begun, record = [], repeated_calls._where_it_stands
+
+    def counting(trace, calls, function, *arguments):
+        begun.append(function.__name__)
+        return record(trace, calls, function, *arguments)
+
+    monkeypatch.setattr(repeated_calls, "_where_it_stands", counting)
+    check(program, X, 2)
+    # With the depth unknown: one of each array and one of masked arrays, and one that is like that. Then the seven nodes.
+    assert begun.count("grown") <= 3 + 7
+
+
+def test_a_recursion_that_known_numbers_in_objects_end_goes_as_deep_as_they_say():
+    def down(x, levels):
+        if not levels:
+            return x
+        if x.sum() < 1.0:
+            return -x
+        return down(x / 2, levels[1:]) + 1
+
+    def counted(x, left):
+        nonlocal depth
+        depth += 1
+        if depth == 4:
+            return x
+        if x.sum() < 1.0:
+            return -x
+        return counted(x / 2, left) + 1
+
+    depth = 0
+
+    def program(x):
+        nonlocal depth
+        depth = 0
+        return down(x, [1, 2, 3]), counted(x, (None,))
+
+    check(program, X)
+
+
+def test_a_recursion_over_an_interval_ends_where_that_does():
+    def halved(x, k, nodes):
+        node = Node(x.sum() + k)
+        if k == 0 or node.value > 1e9:
+            return node
+        node.left = halved(x[x > 0.0], k // 2, nodes)
+        return node
+
+    def program(x):
+        total = 0.0
+        for k in range(40):
+            root = halved(x, k % 3, None)
+            total += root.value
+        return total
+
+    check(program, X)

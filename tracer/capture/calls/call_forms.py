@@ -29,6 +29,7 @@ _IMPURE_NAMES = frozenset({
 _FUNCTIONS = (types.BuiltinFunctionType, types.FunctionType, np.ufunc, type(np.sum))
 _CONSTANTS = frozenset({int, str, bytes, bool, type(None), type(...), np.dtype, range})
 _MOST_BYTES = 64  # of a known array that is part of a form
+_MANY_STEPS = 1000
 
 
 class NotAlike(Exception):
@@ -73,6 +74,19 @@ def form_of_call(trace: Trace, function: types.FunctionType, args: tuple, kwargs
     if finder.arrays and all(array.is_known for array in finder.arrays):  # what it returns may be known, too
         return None
     return CallForm(key, finder.arrays, args, kwargs, finder.kept)
+
+
+def form_in_recursion(trace: Trace, function: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
+    """What of a call is known while it is traced: a recursion that comes to the same again is ended by the program alone.
+
+    None where it cannot be told.
+    """
+    finder = _FinderOfKnown(trace)
+    try:
+        inputs = [finder.argument(value) for value in args]
+        return (finder.function(function), *inputs, *[(name, finder.argument(value)) for name, value in kwargs.items()])
+    except (NotAlike, KeyError):
+        return None
 
 
 def constant_form(value: Any) -> Any:
@@ -162,6 +176,30 @@ class _Finder:
         ]
         defaults = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
         return id(function), *held, *map(self._value, defaults)
+
+
+class _FinderOfKnown(_Finder):
+    """Collects what is known of what a call depends on: classes of which it makes objects, and arrays of unknown sizes, too."""
+
+    def argument(self, value: Any) -> Any:
+        return self._array(value) if isinstance(value, TracedArray) else super().argument(value)
+
+    def _array(self, value: TracedArray) -> Any:
+        if value.is_dynamic:
+            return value.bounds, value.is_expected_full
+        if value.known_value is not None:
+            return super()._array(value)
+        form = value.shape, value.element_type, value.weak_type, value.is_scalar
+        if not is_traced_integer(value):
+            return form
+        low, high = interval_of(self.trace, value)
+        # Of one that is counted up or down both ends move, and come to something known behind so many steps.
+        return *form, high - low if high - low >= _MANY_STEPS else (low, high)
+
+    def _value(self, value: Any) -> Any:
+        if isinstance(value, type) and belongs_to_the_user(value):
+            return id(value)
+        return super()._value(value)
 
 
 def _stays_the_same(value: Any) -> bool:

@@ -7,6 +7,7 @@ another call (`call_forms.py`) is recorded where it stands, too.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from types import CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -23,11 +24,11 @@ from ...recording.errors import endless_recursion
 from ...recording.intervals import Interval, interval_of, is_traced_integer, note_interval
 from ...recording.program import ErrorMessage, Program
 from ...recording.trace import Storage, Trace, identifier
-from ..branches import last_test
+from ..branches import deciding_test, endless, last_test, number_of_tests
 from ..choices import Choice
 from ..places import note_all_made
 from ..raising import is_inside_try
-from .call_forms import CallForm, NotAlike, constant_form, form_of_call
+from .call_forms import CallForm, NotAlike, constant_form, form_in_recursion, form_of_call
 
 # Shorter functions are recorded where they are called: what surrounds them is simplified and fused with them.
 _SHORTEST = 32
@@ -42,6 +43,8 @@ class Calls:
         self.short: set[CodeType] = set()
         self.known: dict[tuple, tuple[CallForm, FirstCall | RecordedCall | None]] = {}
         self.running: list[tuple] = []
+        # Of those that have no form: the function, what is known of the call, and under how many conditions it stands.
+        self.nested: list[tuple[FunctionType, tuple | None, int]] = []
 
 
 class FirstCall(NamedTuple):
@@ -60,7 +63,7 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
         return captured(*args, **kwargs)
     form = form_of_call(trace, function, args, kwargs)
     if form is None:
-        return captured(*args, **kwargs)
+        return _where_it_stands(trace, calls, function, captured, args, kwargs)
     if form.key in calls.running and (test := last_test()) is not None:
         raise endless_recursion(test, function.__qualname__)
     calls.running.append(form.key)
@@ -76,6 +79,23 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
     finally:
         calls.running.pop()
     return known.call(trace, form)
+
+
+def _where_it_stands(
+    trace: Trace, calls: Calls, function: FunctionType, captured: Callable[..., Any], args: tuple, kwargs: dict[str, Any]
+) -> Any:
+    """A call that cannot be told to be like another one. It may still be known that the recursion goes on as it has begun."""
+    name = function.__qualname__
+    known = form_in_recursion(trace, function, args, kwargs) if any(one is function for one, *_ in calls.nested) else None
+    like = [] if known is None else [tests for _, before, tests in calls.nested if before == known]
+    if like and (test := deciding_test(like[0]) or (last_test() if len(like) > 1 else None)) is not None:
+        raise endless_recursion(test, name)
+    calls.nested.append((function, known, number_of_tests()))
+    try:
+        with endless(name) if like else nullcontext():
+            return captured(*args, **kwargs)
+    finally:
+        calls.nested.pop()
 
 
 def _first(trace: Trace, calls: Calls, form: CallForm, function: FunctionType, captured: Callable[..., Any]) -> Any:

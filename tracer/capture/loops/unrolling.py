@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
@@ -41,6 +42,8 @@ _FEW_ROUNDS = 4
 _FEW_ALTERNATIVES = 8
 # Where a loop cannot be captured it is unrolled, up to this number of rounds.
 _MOST_ROUNDS = 20_000
+# A while loop that Python has run to its end so often is taken for one that it runs to its end.
+_KNOWN_OFTEN = 3
 
 
 def for_(iterable: Any, body: Block, orelse: Block | None, names: Names) -> Any:
@@ -117,9 +120,13 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
         raise
 
 
-def _note_unrolled(body: Block, what: str) -> None:
+def _line_of(body: Block) -> tuple[str, int]:
     code = code_of(body)
-    current_trace().program.unrolled_loops.setdefault((code.co_filename, code.co_firstlineno), what)
+    return code.co_filename, code.co_firstlineno
+
+
+def _note_unrolled(body: Block, what: str) -> None:
+    current_trace().program.unrolled_loops.setdefault(_line_of(body), what)
 
 
 def _rounds(rows: Rows) -> Iterator[Any]:
@@ -298,6 +305,8 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
     if trace is None:
         return _plain_while(test, body, orelse)
     begun, tried = len(trace.builder.instructions), False
+    line = _line_of(body)
+    known_before, rounds = trace.program.known_whiles, 0
     while True:
         recorded, written = len(trace.builder.instructions), {}
         with trace.logging_writes(written), journal(stays=True) as changed:
@@ -306,6 +315,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
         capture = partial(_captured_behind_test, holds) if changed else partial(_captured, None)
         capture = partial(capture, test, body, orelse, names)
         if value is None:
+            known_before[line] = -math.inf
             if not changed:
                 _drop_effects(trace, recorded, written)  # the While has the test itself
             capture = partial(capture, may_be_empty=True)
@@ -314,10 +324,16 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
             following = partial(while_, test, body, orelse, names, first_alone=True)
             return _or_first_alone(capture, holds, body, following, (test, body, orelse), names)
         if not value:
+            known_before[line] += begun == len(trace.builder.instructions)
             return None if orelse is None else orelse()
         _note_unrolled(body, "unrolled, as what decides is known while tracing")
+        rounds += 1
         if not tried:
-            if begun == len(trace.builder.instructions) and _turns_traced(trace, test, body, names):
+            nothing_recorded = begun == len(trace.builder.instructions)
+            # A trial takes as long as a round: of many rounds, and of loops that are run often, few are tried.
+            is_tried = rounds & (rounds - 1) == 0 and known_before[line] < _KNOWN_OFTEN
+            if nothing_recorded and is_tried and _turns_traced(trace, test, body, names):
+                known_before[line] = -math.inf
                 try:
                     return attempt(capture, (test, body, orelse), names)
                 except CarryTypeError as error:
