@@ -20,16 +20,32 @@ _MOST_STEPS = 256
 
 def in_place_operands(instruction: Instruction) -> Iterator[int]:
     """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
-    updated = instruction.operation.updated_operand
-    if updated is not None:
+    update = update_of(instruction)
+    if update is not None:
+        yield from _updated_block_parameter(instruction.attributes["calls"])
+    elif instruction.operation.updated_operand is not None:
         if not instruction.shape.is_tuple:
-            yield updated
+            yield instruction.operation.updated_operand
     elif ELEMENTWISE in instruction.operation.traits:
         for position, operand in enumerate(instruction.operands):
             if operand.shape.dimensions == instruction.shape.dimensions:
                 yield position
     elif instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
         yield from _parameters_read_at_own_index(instruction.attributes["calls"])
+
+
+def update_of(instruction: Instruction) -> Instruction | None:
+    """The dynamic-update-slice with which a fusion ends that writes a block of an array."""
+    if instruction.opcode != "fusion":
+        return None
+    root = instruction.attributes["calls"].root
+    return root if root.opcode == "dynamic-update-slice" else None
+
+
+def updated_operand(instruction: Instruction) -> int | None:
+    """The number of the operand with which the result begins, as far as it is not updated; None where there is none."""
+    update = update_of(instruction)
+    return instruction.operation.updated_operand if update is None else update.operands[0].attributes["number"]
 
 
 def reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool]) -> bool:
@@ -58,17 +74,72 @@ def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
         for parameter in computation.parameters:
             if parameter.shape.dimensions == dimensions:
                 reaching[parameter] = {parameter.attributes["number"]}
+    known = _own_index_parameters[computation] = _read_at_own_index(computation, dimensions, reaching)
+    return known
+
+
+def _read_at_own_index(
+    computation: Computation, dimensions: tuple[int, ...], reaching: dict[Instruction, set[int]]
+) -> tuple[int, ...]:
+    """Those of the numbers that reach, from the instructions given, elementwise operations of these dimensions alone.
+
+    Dimensions of size 1 may come and go: that leaves each element its place.
+    """
+    sizes = _without_ones(dimensions)
     found = set().union(*reaching.values())
     for instruction in computation.instructions if found else ():
         reached = set().union(*(reaching.get(operand, ()) for operand in instruction.operands))
-        if not reached or instruction is computation.root and instruction.opcode == "tuple":
+        if not reached or instruction is computation.root and instruction.opcode in ("tuple", "dynamic-update-slice"):
             continue
-        if ELEMENTWISE not in instruction.operation.traits or instruction.shape.dimensions != dimensions:
-            found -= reached
-        else:
+        keeps_places = ELEMENTWISE in instruction.operation.traits or instruction.opcode == "reshape"
+        if keeps_places and _without_ones(instruction.shape.dimensions) == sizes:
             reaching[instruction] = reached
-    known = _own_index_parameters[computation] = tuple(sorted(found))
-    return known
+        else:
+            found -= reached
+    return tuple(sorted(found))
+
+
+def _without_ones(dimensions: tuple[int, ...]) -> list[int]:
+    return [size for size in dimensions if size != 1]
+
+
+def _updated_block_parameter(computation: Computation) -> tuple[int, ...]:
+    """The parameter that is updated, if all that is read of it besides is the block that is written, at its own index."""
+    known = _own_index_parameters.get(computation)
+    if known is not None:
+        return known
+    update = computation.root
+    array, block, *_ = update.operands
+    number = array.attributes["number"]
+    readers = [one for one in computation.instructions if one is not update and array in one.operands]
+    found: tuple[int, ...] = ()
+    if array not in (block, *update.operands[2:]) and all(_is_block_of(reader, update) for reader in readers):
+        reaching = {reader: {number} for reader in readers}
+        found = _read_at_own_index(computation, block.shape.dimensions, reaching) if readers else (number,)
+    _own_index_parameters[computation] = found
+    return found
+
+
+def _is_block_of(reader: Instruction, update: Instruction) -> bool:
+    """Whether an instruction in the same computation reads the block of the array that the update writes."""
+    array, block, *starts = update.operands
+    sizes = block.shape.dimensions
+    if reader.shape.is_tuple or reader.shape.dimensions != sizes or reader.operands[0] is not array:
+        return False
+    if reader.opcode == "dynamic-slice":
+        return all(_is_same_start(*pair) for pair in zip(reader.operands[1:], starts))
+    if reader.opcode != "slice" or any(one.opcode != "constant" for one in starts):
+        return False
+    return all(
+        taken.stride == 1 and taken.start == max(0, min(int(start.attributes["literal"]), full - size))
+        for taken, start, full, size in zip(reader.attributes["slice"], starts, array.shape.dimensions, sizes)
+    )
+
+
+def _is_same_start(one: Instruction, other: Instruction) -> bool:
+    if one.opcode == other.opcode == "constant":
+        return bool(one.attributes["literal"] == other.attributes["literal"])
+    return one is other
 
 
 def last_reads(computation: Computation) -> dict[Value, int]:

@@ -20,6 +20,7 @@ from ..hlo.operation import ELEMENTWISE
 from ..hlo.shape import AnyShape
 from .contraction import contraction_of
 from .fused_computations import as_computation, has_scan, result_roots
+from .in_place import update_of
 from .known_values import known_value
 
 # For each dimension the instruction that says how far it is needed; None where all of it is.
@@ -101,7 +102,7 @@ class _Needs:
         elif opcode == "fusion" and has_scan(computation := instruction.attributes["calls"]):
             self._visit_scan(instruction, computation)
             return
-        elif opcode == "fusion" and _is_followed(computation):
+        elif opcode == "fusion" and update_of(instruction) is None and _is_followed(computation):
             self._visit_fusion(instruction, computation)
             return
         elif not instruction.shape.is_tuple and (opcode == "reduce" or _is_loop(instruction)):

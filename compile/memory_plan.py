@@ -13,7 +13,7 @@ from ..hlo import Computation, Instruction, Module, Shape, leaves
 from ..hlo.operation import CONTROL_FLOW
 from .aliasing import Value, defining_value, invariant_leaves
 from .buffer_assignment import BufferAssignment
-from .in_place import last_reads
+from .in_place import last_reads, updated_operand
 from .traversal import called_functions
 from .trip_count import known_trip_count
 
@@ -160,10 +160,11 @@ def _updated(instruction: Instruction) -> Iterable[tuple[int, Instruction]]:
     """The leaves of a result that begin as copies of operands, or lie where these do."""
     if instruction.opcode == "copy":
         return [(0, instruction.operands[0])]
-    if instruction.operation.updated_operand is None:
+    updated = updated_operand(instruction)
+    if updated is None:
         return []
     count = len(leaves(instruction.shape))
-    return enumerate(instruction.operands[instruction.operation.updated_operand :][:count])
+    return enumerate(instruction.operands[updated:][:count])
 
 
 def writer_of(value: Value) -> Instruction:

@@ -23,6 +23,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     loop_invariant_code_motion,
     loop_simplification,
     simplification,
+    update_fusion,
     verification,
 )
 from .expansion import collectives  # noqa: F401

@@ -39,7 +39,7 @@ from .target import Target, host_target
 # Calls that run more instructions than this may take long.
 _MANY_INSTRUCTIONS = 1 << 18
 # What these steps of the pipeline leave is needed at its end.
-_KEPT_STEPS = {"pad-dynamic-dimensions", "fuse", "insert-copies"}
+_KEPT_STEPS = {"pad-dynamic-dimensions", "fuse-updates", "insert-copies"}
 
 
 class CpuBackend:
@@ -82,7 +82,7 @@ class CpuBackend:
     def _emitted(self, module: Module, after: dict[str, Module]) -> CpuExecutable:
         """Native code for a module, from what the steps of the pipeline have made of it."""
         set_stage("writing LLVM assembly")
-        optimized, prepared = after["fuse"], after["insert-copies"]
+        optimized, prepared = after["fuse-updates"], after["insert-copies"]
         if isinstance(module, PaddedModule):
             prepared = transform_computations(prepared, scalars_first)
         clock = self._clock_of(prepared)

@@ -18,6 +18,7 @@ _LOOP_NESTS: tuple[Step, ...] = (
     expansion_pass(is_native),
     *simplification_steps(unrolling_pass(FUSION_POLICY)),
     fusion_pass(FUSION_POLICY),
+    "fuse-updates",
     "insert-copies",
 )
 

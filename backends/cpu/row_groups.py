@@ -48,6 +48,12 @@ class Region:
     def largest_bytes(self) -> int:
         return max(a.shape.byte_size for a in (*self.arguments, *self.outputs) if isinstance(a, Array))
 
+    @property
+    def kept(self) -> int | None:
+        """The argument in whose memory the only output is."""
+        only = self.output_buffers if len(self.output_buffers) == 1 else []
+        return next((number for number, buffer in enumerate(self.argument_buffers) if buffer in only), None)
+
     def emit(self, builder: ir.IRBuilder, regions: RegionFunctions) -> None:
         self.nest(builder, regions, self)
 

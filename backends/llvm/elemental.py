@@ -217,13 +217,15 @@ def _pad(emitter, instruction, index, mask):
     if operand.shape.size == 0:
         return filler
     conditions, operand_index = [], []
-    for component, size, (low, _, interior) in zip(index, operand.shape.dimensions, instruction.attributes["padding"]):
+    sizes = zip(operand.shape.dimensions, instruction.shape.dimensions)
+    for component, (size, full), (low, _, interior) in zip(index, sizes, instruction.attributes["padding"]):
         local = indices.add(b, component, -low)
         if interior:
             local, on_element = _divide_exactly(emitter, local, interior + 1)
             conditions.append(on_element)
-        conditions.append(indices.compare(b, ">=", local, 0, emitter.lanes) if low > 0 or interior else True)
-        conditions.append(indices.compare(b, "<", local, size, emitter.lanes))
+        is_last_inside = (full - 1 - low) // (interior + 1) < size
+        conditions.append(indices.compare(b, ">=", local, 0, emitter.lanes) if low > 0 else True)
+        conditions.append(True if is_last_inside else indices.compare(b, "<", local, size, emitter.lanes))
         operand_index.append(emitter.clamped(local, size))
     inside = indices.conjunction(b, *conditions)
     if inside is False:
@@ -237,6 +239,11 @@ def _divide_exactly(emitter: ElementalEmitter, component: Component, step: int) 
     b = emitter.builder
     uniform = isinstance(component, Affine) and component.stride == 0
     position = indices.i64(component.base) if uniform else indices.as_vector(b, component, emitter.lanes)
+    if step & (step - 1) == 0:
+        shift, low = (integer_constant(position.type, number) for number in (step.bit_length() - 1, step - 1))
+        quotient = b.ashr(position, shift)
+        exact = b.icmp_signed("==", b.and_(position, low), integer_constant(position.type, 0))
+        return (Affine(quotient), broadcast_lanes(b, exact, emitter.lanes)) if uniform else (quotient, exact)
     divisor = integer_constant(position.type, step)
     # Floor division: the sign of the remainder decides whether the truncated quotient is one too large.
     remainder = b.srem(position, divisor)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ... import hlo
 from ...hlo import S32, Instruction, Shape
 from ...hlo.attributes import SliceDimension
+from ...hlo.operation import ELEMENTWISE
 from .rule import Users, f32, real_value, rule, s32, scalar_under, uniform_literal, without_ones
 
 
@@ -166,6 +167,58 @@ def transpose_of_broadcast(transpose: Instruction) -> Instruction | None:
     return hlo.broadcast_in_dim(
         inner.operands[0], transpose.shape.dimensions, [order.index(d) for d in inner.attributes["dimensions"]]
     )
+
+
+# So many elementwise operations are looked through for transposes.
+_MOST_UNTRANSPOSED = 16
+
+
+@rule(
+    "transpose",
+    fires=[
+        lambda: hlo.transpose(
+            hlo.add(hlo.transpose(f32(2, 3), dimensions=(1, 0)), hlo.transpose(f32(2, 3), dimensions=(1, 0))), dimensions=(1, 0)
+        ),
+        lambda: hlo.transpose(
+            hlo.negate(hlo.multiply(hlo.transpose(f32(2, 3), dimensions=(1, 0)), hlo.broadcast(f32(), (3, 2), ()))),
+            dimensions=(1, 0),
+        ),
+    ],
+    unchanged=lambda: hlo.transpose(hlo.add(hlo.transpose(f32(2, 3), dimensions=(1, 0)), f32(3, 2)), dimensions=(1, 0)),
+)
+def transpose_of_transposes(transpose: Instruction) -> Instruction | None:
+    """transpose(f(transpose(x), transpose(y), broadcast(z))) -> f(x, y, broadcast(z)), where x and y lie as the result does"""
+    order = transpose.attributes["dimensions"]
+    inverse = tuple(order.index(d) for d in range(len(order)))
+    found: list[Instruction] = []  # f's operations, of which the first is the last to be computed
+    pending = [transpose.operands[0]]
+    while pending:
+        one = pending.pop()
+        if one.opcode == "broadcast" or one.opcode == "transpose" and one.attributes["dimensions"] == inverse:
+            continue
+        if ELEMENTWISE not in one.operation.traits or one.shape.is_tuple or len(found) == _MOST_UNTRANSPOSED:
+            return None
+        found.append(one)
+        pending += [operand for operand in one.operands if operand.shape.is_tuple or operand.shape.rank]
+    if not found:
+        return None
+    made: dict[Instruction, Instruction] = {}
+
+    def turned(one: Instruction) -> Instruction:
+        if one not in made:
+            if not one.shape.rank:
+                made[one] = one
+            elif one.opcode == "transpose":
+                made[one] = one.operands[0]
+            elif one.opcode == "broadcast":
+                made[one] = hlo.transpose(one, dimensions=order)
+            else:
+                shape = one.shape.with_dimensions(transpose.shape.dimensions)
+                operands = [turned(operand) for operand in one.operands]
+                made[one] = hlo.emit(one.opcode, *operands, shape=shape, **one.attributes)
+        return made[one]
+
+    return turned(found[0])
 
 
 @rule("transpose", fires=lambda: hlo.transpose(hlo.iota(Shape(S32, (2, 3)), 1), dimensions=(1, 0)))

@@ -76,7 +76,8 @@ DIFFERENCES: dict[str, str] = {
             "TestSolve::test_generalized_sq_cases", "TestSolve::test_sq_cases", "TestInv::test_generalized_sq_cases",
             "TestEigvals::test_generalized_sq_cases", "TestCond::test_generalized_sq_cases", "TestCond::test_sq_cases",
             "TestPinv::test_generalized_nonsq_cases", "TestPinv::test_generalized_sq_cases", "TestPinv::test_nonsq_cases",
-            "TestPinvHermitian::test_generalized_herm_cases", "TestDet::test_generalized_sq_cases", "TestLstsq::test_nonsq_cases",
+            "TestPinvHermitian::test_generalized_herm_cases", "TestDet::test_generalized_sq_cases",
+            "TestLstsq::test_nonsq_cases",
         )
     },
     "linalg/tests/test_linalg.py::test_byteorder_check": "a view in the other byte order is refused",

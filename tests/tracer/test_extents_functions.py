@@ -242,3 +242,16 @@ def test_reshapes_are_views_where_elements_lie_one_behind_another(function):
         for found, expected in zip(jitted(x, chosen), function(own, size), strict=True):
             np.testing.assert_array_equal(found, expected)
         np.testing.assert_array_equal(x, own)
+
+
+def test_compress_of_conditions_of_any_length_and_type():
+    def all_of_it(c, x, y):
+        shorter = np.compress(c[:3], x), np.compress(c[:2], y, axis=0)
+        return np.compress(c, x), x.compress(c), np.compress(c, y, axis=1), np.compress(c[:4], y, axis=0), *shorter
+
+    x, y = np.arange(5.0), np.arange(20).reshape(4, 5)
+    for c in (np.array([True, False, True, True, False]), np.array([0, 2, 0, -1, np.nan]), np.zeros(5, bool)):
+        expected, actual = all_of_it(c, x, y), jit(all_of_it)(c, x, y)
+        for one, other in zip(actual, expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert one.dtype == other.dtype

@@ -259,6 +259,34 @@ def test_reductions(function):
     check(lambda x: function(x, axis=1), x)
 
 
+@pytest.mark.parametrize("function", [np.nanmax, np.nanmin, np.fmax.reduce, np.fmin.reduce], ids=lambda one: one.__name__)
+def test_extrema_without_nan(function):
+    nan, inf = np.nan, np.inf
+    for dtype in (np.float64, np.float32, np.float16, np.complex128):
+        lines = [[nan, nan, nan], [nan, -inf, nan], [inf, nan, -inf], [-2.5, nan, -3], [nan, nan, inf], [1, 2, 3]]
+        x = np.array(lines, dtype)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            for axis in (None, 0, 1, (0, 1)):
+                check(lambda x, axis=axis: function(x, axis=axis), x)
+            check(lambda x: function(x, axis=1, initial=2, where=x != 3), x)
+            check(lambda x, dtype=dtype: function(np.abs(x).astype(dtype), axis=1), x.T)
+        long = np.where(np.arange(1003) % 7, nan, np.cos(np.arange(1003.0))).astype(dtype)
+        check(lambda x: (function(x), function(x[:0:-1]), function(x[1:7])), long)
+
+
+def test_logarithms_of_powers_of_their_bases_are_integers():
+    for dtype, low in ((np.float64, -1074), (np.float32, -149)):
+        exponents = np.arange(low, 128)
+        np.testing.assert_array_equal(jit(lambda x: np.log2(x))(np.ldexp(dtype(1), exponents)), exponents.astype(dtype))
+        exponents = np.arange(23 if dtype is np.float64 else 11)
+        np.testing.assert_array_equal(jit(lambda x: np.log10(x))(dtype(10) ** exponents.astype(dtype)), exponents.astype(dtype))
+        tiny = np.finfo(dtype).smallest_subnormal * np.arange(1, 9, dtype=dtype)
+        border = np.array([0.5, 2.0]) ** 0.5
+        for x in (tiny, np.nextafter(border, [0, 9]).astype(dtype), -tiny, np.array([0, -0.0, np.inf, -np.inf, np.nan], dtype)):
+            check(lambda x: (np.log2(x), np.log10(x)), x)
+
+
 def test_reduction_arguments():
     x, mask = sample(np.float64), sample(np.bool_)
     check(

@@ -67,6 +67,9 @@ def compress(condition, a, axis=None, out=None):
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = normalize_axis(axis, a.ndim)
+    is_dynamic = isinstance(condition, DynamicArray) or isinstance(a, DynamicArray)
+    if not axis and not is_dynamic and condition.shape == a.shape[:1]:
+        return a[_truth(require_trace(a), condition)]
     positions = np.flatnonzero(condition)
     index = (slice(None),) * axis + (positions,)
     return a[index]

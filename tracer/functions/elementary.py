@@ -13,8 +13,7 @@ import numpy as np
 from ... import hlo
 from ..recording.function_tables import kernel, special
 from .complex_numbers import exponential_minus_one, exponential_of_two, scaled_parts
-from .floating_point import split
-from .kernel_parts import in_float32, is_nan, is_zero
+from .kernel_parts import bits_of, finfo, float_of, in_float32, is_nan, is_zero
 
 Instruction = hlo.Instruction
 
@@ -77,11 +76,18 @@ def _mantissa_near_one(x: Instruction) -> tuple[Instruction, Instruction]:
 
     Zeros, infinities and NaN are their own mantissa.
     """
-    mantissa, exponent = split(x)
+    info = finfo(x)
+    fraction_bits, lift = int(info.nmant), int(info.nmant) + 2
+    tiny = hlo.lt(x, float(info.smallest_normal))
+    bits = bits_of(hlo.select(tiny, hlo.multiply(x, 2.0**lift), x))
+    integers = bits.shape.dtype.type
+    first, infinity = (np.array(one, info.dtype).view(integers)[()] for one in (math.sqrt(0.5), np.inf))
+    exponent = hlo.shift_right_arithmetic(hlo.subtract(bits, first), fraction_bits)
+    mantissa = float_of(hlo.subtract(bits, hlo.shift_left(exponent, fraction_bits)), x.shape.element_type)
+    is_finite = hlo.and_(hlo.gt(bits, 0), hlo.lt(bits, infinity))
     exponent = hlo.convert(exponent, x.shape.element_type)
-    low = hlo.lt(mantissa, math.sqrt(0.5))
-    mantissa = hlo.select(low, hlo.multiply(mantissa, 2), mantissa)
-    return mantissa, hlo.select(hlo.and_(low, hlo.gt(x, 0)), hlo.subtract(exponent, 1), exponent)
+    exponent = hlo.select(tiny, hlo.subtract(exponent, lift), exponent)
+    return hlo.select(is_finite, mantissa, x), hlo.select(is_finite, exponent, 0)
 
 
 @kernel(np.logaddexp)

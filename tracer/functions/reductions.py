@@ -6,7 +6,7 @@ once at the end). The order of summation is the backend's.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from math import prod
 from typing import Any
 
@@ -111,10 +111,21 @@ def masked(trace: Trace, operand: Instruction, where: Any, identity: Any) -> Ins
     return hlo.select(broadcast(mask, shape), operand, hlo.full_like(operand, identity))
 
 
+# How the other number is compared that is to take the place of an extremum.
+_WITHOUT_NAN = {np.fmax: "GT", np.fmin: "LT"}
+
+
+def _better_number(x: Instruction, y: Instruction, direction: str) -> Instruction:
+    """fmax or fmin of floats, of zeros either: the order in which a reduction combines them is nobody's."""
+    return hlo.select(hlo.eq(x, x), hlo.select(hlo.compare(y, x, direction=direction), y, x), y)
+
+
 @cache
 def combiner(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.Computation:
     """The scalar computation of the ufunc's kernel, as a reduction's ``to_apply``."""
     scalar, emit = hlo.Shape(element_type), UFUNCS[ufunc].emit
+    if ufunc in _WITHOUT_NAN and element_type.is_float:
+        emit = partial(_better_number, direction=_WITHOUT_NAN[ufunc])
     name = f"{ufunc.__name__}_{element_type.name}"
     return hlo.computation(name, [scalar, scalar], lambda a, b: convert(emit(a, b), element_type))
 

@@ -1,18 +1,24 @@
-"""The region of dynamic-update-slice: a block written into an array, by whole runs of memory."""
+"""The regions of dynamic-update-slice: a block copied into an array by whole runs of memory, or computed there."""
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from ....hlo import Instruction
+from ....compile.aliasing import Value
+from ....compile.fused_computations import producers
+from ....compile.in_place import updated_operand
+from ....compile.update_fusion import is_one_run
+from ....hlo import Computation, Instruction
 from ...llvm.arrays import Array
-from ...llvm.elemental import ElementalEmitter, clamped_starts
+from ...llvm.elemental import Binding, ElementalEmitter, clamped_starts
 from ...llvm.index import Affine, add_base
 from ...llvm.loops import loop_nest
 from ...llvm.memory import copy_memory
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import samples
+from ..target import Target
+from .loop import emit_loop, emit_loop_at
 
 
 @samples(
@@ -47,6 +53,64 @@ def dynamic_update_slice(frame: Frame, instruction: Instruction, values: Values)
     bases = clamped_starts(emitter, tuple(starts), operand.shape.dimensions, update.shape.dimensions)
     _copy_block(frame.builder, output, bases, values[update][0])
     return [output]
+
+
+@samples(
+    """
+    x = f32[40,50] parameter(0)
+    y = f32[40,50] parameter(1)
+    a = f32[20,40] slice(x), slice={[10:30],[5:45]}
+    b = f32[20,40] slice(y), slice={[3:23],[10:50]}
+    n = f32[20,40] add(a, b)
+    row = s32[] constant(10)
+    column = s32[] constant(5)
+    ROOT z = f32[40,50] dynamic-update-slice(x, n, row, column)
+    """,
+    # One run of memory, whose place is computed, and which is needed afterwards as it was.
+    """
+    x = c64[6,7,50] parameter(0)
+    y = c64[1,7,50] parameter(1)
+    i = s32[] parameter(2)
+    zero = s32[] constant(0)
+    old = c64[1,7,50] dynamic-slice(x, i, zero, zero), dynamic_slice_sizes={1,7,50}
+    n = c64[1,7,50] multiply(old, y)
+    z = c64[6,7,50] dynamic-update-slice(x, n, i, zero, zero)
+    ROOT both = (c64[6,7,50], c64[6,7,50]) tuple(z, x)
+    """,
+)
+def fused_update(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+    """Compute the update within the operand's own memory, or within a copy where the operand is needed afterwards."""
+    update = computation.root
+    number = updated_operand(instruction)
+    output = frame.updated(instruction, 0, instruction.operands[number], values)
+    arguments = [values[operand][0] for operand in instruction.operands]
+    of = frame.assignment.of
+    is_read = any(update.operands[0] in one.operands for one in computation.instructions if one is not update)
+    in_place = is_read and of(Value(instruction.operands[number])) is of(Value(instruction))
+    frame.regions.emit(
+        frame.builder,
+        ("update", computation, in_place),
+        [*arguments, output],
+        lambda builder, bindings: _emit_update(builder, frame.target, computation, bindings[:-1], bindings[-1], in_place),
+        weight=1,
+    )
+    return [output]
+
+
+def _emit_update(
+    b: ir.IRBuilder, target: Target, computation: Computation, arguments: list[Binding], output: Array, in_place: bool
+) -> None:
+    update = computation.root
+    array, block, *starts = update.operands
+    emitter = ElementalEmitter(b, 1, dict(zip(computation.parameters, arguments)))
+    bases = clamped_starts(emitter, tuple(starts), array.shape.dimensions, block.shape.dimensions)
+    origin = tuple(Affine(base) for base in bases)
+    computed = producers(computation, (block,))
+    if is_one_run(update):
+        run = Array(output.address(b, origin), block.shape)
+        emit_loop(b, target, computed, arguments, [run], in_place)
+    else:
+        emit_loop_at(b, target, computed, arguments, output, origin, in_place)
 
 
 def _copy_block(b: ir.IRBuilder, output: Array, bases: list, update: Array) -> None:

@@ -6,6 +6,7 @@ from llvmlite import ir
 
 from ....compile.aliasing import Value
 from ....compile.fused_computations import as_computation, has_scan, producers, result_roots
+from ....compile.in_place import update_of
 from ....hlo import Computation, Instruction
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.reductions import Reduction
@@ -14,6 +15,7 @@ from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
 from ..region_functions import RegionFunctions
 from ..row_groups import Region
+from .dynamic_update_slice import fused_update
 from .loop import emit_loop
 from .reduction import emit_reduction
 from .scan import fused_scan
@@ -50,6 +52,9 @@ def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
     if has_scan(computation):
         frame.row_groups.flush(frame.builder)
         return fused_scan(frame, instruction, computation, values)
+    if update_of(instruction) is not None:
+        frame.row_groups.flush(frame.builder)
+        return fused_update(frame, instruction, computation, values)
     roots = result_roots(computation)
     if len(roots) == 1 and roots[0].opcode == "reduce":
         return _reduction(frame, instruction, computation, values)
@@ -135,9 +140,9 @@ def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         arguments, outputs = bindings[:first], bindings[first:last]
         ends = dict(zip(stops, bindings[last:]))
-        emit_loop(builder, functions.target, region.computation, arguments, outputs, region.in_place, ends)
+        emit_loop(builder, functions.target, region.computation, arguments, outputs, region.in_place, ends, region.kept)
 
-    key = ("loop", region.computation, region.in_place, tuple(stops))
+    key = ("loop", region.computation, region.in_place, region.kept, tuple(stops))
     functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=1)
 
 

@@ -62,11 +62,13 @@ def emit_loop(
     outputs: list[Array],
     in_place: bool,
     stops: Mapping[int, ir.Value] = MappingProxyType({}),
+    kept: int | None = None,
 ) -> None:
     """Compute a fused computation's results into the outputs.
 
     ``arguments`` binds the parameters; ``in_place`` says that an output shares the memory of an argument, so that no
-    element may be computed twice; ``stops`` says of some dimensions behind which size nothing is needed.
+    element may be computed twice; ``stops`` says of some dimensions behind which size nothing is needed; ``kept`` is the
+    number of the argument in whose memory the only output is.
     """
     if outputs[0].shape.size == 0:
         return
@@ -80,7 +82,8 @@ def emit_loop(
         arguments = reshaped_arguments(arguments, computation)
     roots = result_roots(computation)
     outputs = [Array(output.pointer, root.shape) for output, root in zip(outputs, roots)]
-    nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place, stops)
+    held = None if kept is None else computation.parameters[kept]
+    nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place, stops, held)
     if roots[0].opcode == "concatenate" and not _interleaves(roots[0]):
         nest.emit_concatenate(roots[0])
         return
@@ -89,6 +92,20 @@ def emit_loop(
         nest.emit(roots)
     else:
         nest.emit_blocks(roots, across)
+
+
+def emit_loop_at(
+    builder: ir.IRBuilder,
+    target: Target,
+    computation: Computation,
+    arguments: list[Binding],
+    output: Array,
+    origin: Index,
+    in_place: bool,
+) -> None:
+    """Compute the one result into a block of a larger output, whose first element is at the origin."""
+    nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), [output], in_place, {})
+    nest.emit((computation.root,), origin)
 
 
 def _interleaves(concatenate: Instruction) -> bool:
@@ -111,6 +128,8 @@ def dimension_read_across(instructions: Sequence[Instruction], sizes: tuple[int,
 # Waking the upper halves of 512-bit registers takes longer than a few vectors of half the width.
 _SMALL_BYTES = 256
 _SMALL_VECTOR_BYTES = 32
+# Of larger arrays it is the traffic with memory that takes the time, rather than branches that are predicted wrongly.
+_LEAST_MASKED_BYTES = 1 << 20
 # As many elements as the vectors that are read across touch of each cache line before they come to the next one.
 _BLOCK = 16
 
@@ -126,6 +145,7 @@ class _Nest:
     outputs: list[Array]
     in_place: bool
     stops: Mapping[int, ir.Value]
+    held: Instruction | None = None
 
     def emit(self, roots: tuple[Instruction, ...], origin: Index | None = None) -> None:
         """Compute the roots' elements into the outputs, whose first element for them is at the origin."""
@@ -195,11 +215,36 @@ class _Nest:
         origin: Index | None = None,
     ) -> None:
         emitter = ElementalEmitter(self.builder, lanes, self.bindings)
+        if lanes > 1 and self._leaves_elements(roots):
+            self._store_selected(emitter, roots[0], index, mask)
+            return
         values = [emitter.emit(root, index, mask) for root in roots]
         if origin is not None:
             index = tuple(indices.add(self.builder, component, first.base) for component, first in zip(index, origin))
         for output, value in zip(self.outputs, values):
             output.store(self.builder, index, value, lanes, mask)
+
+    def _leaves_elements(self, roots: tuple[Instruction, ...]) -> bool:
+        """Whether the result is selected from a value and what lies where it is written, which is left alone then."""
+        root = roots[0]
+        if self.held is None or root.opcode != "select" or root.shape.byte_size < _LEAST_MASKED_BYTES:
+            return False
+        element_type = root.shape.element_type
+        width = 1 if self.target.vector_bytes == 64 else 4  # of what can be stored by a mask
+        is_storable = not element_type.is_complex and element_type.byte_size >= width and self.target.vector_bytes >= 32
+        return is_storable and root.operands[0].shape.rank > 0 and self.held in root.operands[1:]
+
+    def _store_selected(self, emitter: ElementalEmitter, select: Instruction, index: Index, mask: ir.Value | None) -> None:
+        """Compute and write the vector's elements that are not left alone, if there are any."""
+        b, (predicate, on_true, on_false) = self.builder, select.operands
+        chosen = emitter.emit(predicate, index, mask)
+        if on_true is self.held:
+            chosen, on_true = b.not_(chosen), on_false
+        chosen = chosen if mask is None else b.and_(chosen, mask)
+        bits = b.bitcast(chosen, ir.IntType(emitter.lanes))
+        with b.if_then(b.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))):
+            value = emitter.emit(on_true, index, chosen)
+            self.outputs[0].store(b, index, value, emitter.lanes, chosen)
 
 
 def barriers_in_front(stops: Iterable[int]) -> frozenset[int]:
