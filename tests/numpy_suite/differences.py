@@ -28,10 +28,165 @@ LEFT_OUT_MESSAGES = {
     "warnings": re.compile(r"DID NOT WARN|No warnings of type|not triggered|Warning not raised|Got \d+ warnings"),
     "NumPy's internals": re.compile(r"refcount|getrefcount|sizeof"),
 }
+
+
+def _by_test(by_reason: dict[str, str]) -> dict[str, str]:
+    return {test: reason for reason, tests in by_reason.items() for test in tests.split()}
+
+
 # Single tests that are left out, by their reasons.
-LEFT_OUT: dict[str, str] = {}
+LEFT_OUT: dict[str, str] = _by_test(
+    {
+        "warnings": """
+            _core/tests/test_numeric.py::TestFloatExceptions::test_warnings
+            _core/tests/test_numeric.py::TestIsclose::test_tol_warnings
+            _core/tests/test_umath.py::TestLog2::test_log2_special
+            _core/tests/test_umath.py::TestSpecialMethods::test_wrap
+            _core/tests/test_ufunc.py::TestUfunc::test_sum
+            _core/tests/test_multiarray.py::TestStats::test_ddof_too_big
+            _core/tests/test_multiarray.py::TestStats::test_empty
+            _core/tests/test_multiarray.py::TestFlags::test_warnonwrite
+            _core/tests/test_errstate.py::TestErrstate::test_errcall
+        """,
+        "NumPy's internals": """
+            _core/tests/test_numeric.py::TestCreationFuncs::test_for_reference_leak
+            _core/tests/test_numeric.py::TestTypes::test_promote_types_metadata
+            _core/tests/test_regression.py::TestRegression::test_take_refcount
+            _core/tests/test_regression.py::TestRegression::test_memoryleak
+            _core/tests/test_regression.py::TestRegression::test_to_ctypes
+            _core/tests/test_multiarray.py::TestResize::test_check_reference
+            _core/tests/test_multiarray.py::TestResize::test_check_weakref
+            _core/tests/test_multiarray.py::TestAlignment
+            _core/tests/test_multiarray.py::TestMethods::test_no_dgemv
+            _core/tests/test_multiarray.py::TestStats::test_dtype_from_dtype
+            _core/tests/test_multiarray.py::TestArrayCreationCopyArgument::test___array__copy_arg
+            _core/tests/test_multiarray.py::TestArrayCreationCopyArgument::test_buffer_interface
+            _core/tests/test_array_coercion.py::TestAsArray::test_dtype_identity
+            _core/tests/test_mem_overlap.py::test_diophantine_fuzz
+            _core/tests/test_mem_overlap.py::test_internal_overlap
+            _core/tests/test_mem_overlap.py::test_may_share_memory
+            _core/tests/test_mem_overlap.py::test_shares_memory_api
+        """,
+        "objects, texts, dates, structures": """
+            _core/tests/test_scalarmath.py::TestComparison::test_comparision_different_types
+            _core/tests/test_regression.py::TestRegression::test_deepcopy_F_order_object_array
+            _core/tests/test_regression.py::TestRegression::test_string_NULL
+            _core/tests/test_regression.py::TestRegression::test_unicode_string_comparison
+            _core/tests/test_regression.py::TestRegression::test_void_scalar_constructor
+            _core/tests/test_array_coercion.py::test_string_to_float_coercion_errors
+            _core/tests/test_multiarray.py::TestArrayConstruction::test_array_copy_str
+            _core/tests/test_multiarray.py::TestCreation::test_ragged_shape_object
+        """,
+    }
+)
 # Tests that fail, by their reasons.
-DIFFERENCES: dict[str, str] = {}
+DIFFERENCES: dict[str, str] = _by_test(
+    {
+        "ndarray.resize, ndarray.setflags and views in the other byte order are refused": """
+            _core/tests/test_multiarray.py::TestResize
+            _core/tests/test_multiarray.py::TestSizeOf::test_resize
+            _core/tests/test_multiarray.py::TestAttributes::test_fill_readonly
+            _core/tests/test_multiarray.py::TestFlags::test_writeable
+            _core/tests/test_multiarray.py::TestMethods::test_choose
+            _core/tests/test_regression.py::TestRegression::test_blasdot_uninitialized_memory
+            _core/tests/test_regression.py::TestRegression::test_nonzero_byteswap
+            _core/tests/test_numeric.py::TestNonzero::test_nonzero_byteorder
+            _core/tests/test_half.py::TestHalf::test_half_funcs
+        """,
+        "as_strided with strides that are no multiples of an element's size is refused": """
+            _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_reduce_fuzz
+            _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_accumulate_fuzz
+            _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_reduceat_fuzz
+            _core/tests/test_mem_overlap.py::TestUFunc::test_unary
+        """,
+        "arrays of more bytes than there are addresses raise AddressSpaceError": """
+            _core/tests/test_array_coercion.py::TestArrayLikes::test_too_large_array_error_paths
+            _core/tests/test_multiarray.py::TestCreation::test_malloc_fails
+            _core/tests/test_regression.py::TestRegression::test_zeros
+        """,
+        "results lie row- or column-major, and views with gaps are copied": """
+            _core/tests/test_numeric.py::TestLikeFuncs
+            _core/tests/test_indexing.py::TestIndexing::test_memory_order
+            _core/tests/test_multiarray.py::TestMethods::test_copy
+            _core/tests/test_multiarray.py::TestViewDtype::test_smaller_dtype_multiple
+        """,
+        "arrays of one dimension with a step are taken as contiguous, so np.ascontiguousarray gives them back": """
+            _core/tests/test_multiarray.py::TestArrayConstruction::test_array_cont
+        """,
+        "np.logspace of an array of bases, or of Python's own numbers with one, is refused": """
+            _core/tests/test_function_base.py::TestLogspace::test_start_stop_array
+            _core/tests/test_regression.py::TestRegression::test_logspace_base_does_not_determine_dtype
+        """,
+        "digits: of powers of numbers of subclasses the last one differs from that of compiled code": """
+            _core/tests/test_function_base.py::TestGeomspace::test_physical_quantities
+            _core/tests/test_function_base.py::TestGeomspace::test_subclass
+            _core/tests/test_function_base.py::TestLogspace::test_physical_quantities
+            _core/tests/test_function_base.py::TestLogspace::test_subclass
+        """,
+        "FloatingPointError is not raised by reductions of other ufuncs, dot, complex numbers, neighbouring floats, and divmod that is invalid besides": """
+            _core/tests/test_umath.py::TestDivision::test_division_int_reduce
+            _core/tests/test_umath.py::TestRemainder::test_float_remainder_overflow
+            _core/tests/test_umath_complex.py::TestClog::test_special_values
+            _core/tests/test_half.py::TestHalf::test_half_fpe
+            _core/tests/test_multiarray.py::TestMethods::test_dot_errstate
+        """,
+        "NumPy does not tell __array_ufunc__ of out=...": """
+            _core/tests/test_ufunc.py::TestUfunc::test_output_ellipsis
+        """,
+        "arrays in the other byte order are taken as the numbers that they hold": """
+            _core/tests/test_ufunc.py::TestUfunc::test_cast_safety
+        """,
+        "there is no limit to how many arrays an index has, or np.choose": """
+            _core/tests/test_indexing.py::TestIndexing::test_too_many_advanced_indices
+            _core/tests/test_multiarray.py::TestChoose::test_dimension_and_args_limit
+        """,
+        "np.min_scalar_type of a number that changes between calls is refused": """
+            _core/tests/test_multiarray.py::TestMinScalarType
+        """,
+        "np.ufunc.at with a mask and an operand that is no scalar is refused": """
+            _core/tests/test_ufunc.py::TestUfunc::test_ufunc_at_boolean
+        """,
+        "np.random's integers of other types than int64 between bounds that the program computes are not drawn": """
+            _core/tests/test_multiarray.py::test_argsort_int
+            _core/tests/test_multiarray.py::test_partition_int
+            _core/tests/test_multiarray.py::test_sort_int
+        """,
+        "so many shapes that compiling them takes longer than the test is given": """
+            _core/tests/test_numeric.py::TestCreationFuncs
+            _core/tests/test_umath.py::TestAVXFloat32Transcendental::test_strided_float32
+            _core/tests/test_umath.py::TestDivisionIntegerOverflowsAndDivideByZero
+            _core/tests/test_umath.py::TestLog::test_log_strides
+            _core/tests/test_umath.py::TestRemainder::test_remainder_basic
+            _core/tests/test_ufunc.py::TestUfunc::test_matrix_multiply
+            _core/tests/test_ufunc.py::TestUfunc::test_true_divide
+            _core/tests/test_multiarray.py::TestBool::test_count_nonzero
+            _core/tests/test_multiarray.py::TestConversion::test_array_scalar_relational_operation
+            _core/tests/test_multiarray.py::TestCreation::test_zeros_big
+            _core/tests/test_multiarray.py::TestMethods::test_partition_fuzz
+            _core/tests/test_scalarmath.py::TestBaseMath::test_blocked
+            _core/tests/test_scalarmath.py::TestModulus
+            _core/tests/test_function_base.py::TestLinspace::test_equivalent_to_arange
+            _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_1d_manual
+            _core/tests/test_mem_overlap.py::test_overlapping_assignments
+            _core/tests/test_numeric.py::TestClip::test_clip_property
+        """,
+        "messages, and the kind of an exception, where NumPy looks at arguments in another order": """
+            _core/tests/test_multiarray.py::TestMethods::test_partition
+            _core/tests/test_multiarray.py::TestMethods::test_put
+            _core/tests/test_multiarray.py::TestMethods::test_searchsorted_with_invalid_sorter
+            _core/tests/test_multiarray.py::TestMethods::test_sort
+            _core/tests/test_multiarray.py::TestMatmul::test_empty_out
+            _core/tests/test_indexing.py::TestBooleanIndexing::test_bool_as_int_argument_errors
+            _core/tests/test_multiarray.py::TestDevice::test_to_device
+        """,
+        "strides and the memory of an array are not set, and not told of views": """
+            _core/tests/test_multiarray.py::TestAttributes::test_set_stridesattr
+            _core/tests/test_multiarray.py::TestMethods::test_dot_out_mem_overlap
+            _core/tests/test_multiarray.py::TestMethods::test_diagonal_view_notwriteable
+            _core/tests/test_indexing.py::TestMultiIndexingAutomated
+        """,
+    }
+)
 
 
 def left_out(test: str, message: str) -> str | None:
