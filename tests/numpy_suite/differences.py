@@ -43,6 +43,7 @@ LEFT_OUT: dict[str, str] = _by_test(
             _core/tests/test_umath.py::TestLog2::test_log2_special
             _core/tests/test_umath.py::TestSpecialMethods::test_wrap
             _core/tests/test_ufunc.py::TestUfunc::test_sum
+            _core/tests/test_ufunc.py::TestUfunc::test_ufunc_at_inner_loops
             _core/tests/test_multiarray.py::TestStats::test_ddof_too_big
             _core/tests/test_multiarray.py::TestStats::test_empty
             _core/tests/test_multiarray.py::TestFlags::test_warnonwrite
@@ -106,6 +107,8 @@ DIFFERENCES: dict[str, str] = _by_test(
         """,
         "results lie row- or column-major, and views with gaps are copied": """
             _core/tests/test_numeric.py::TestLikeFuncs
+            _core/tests/test_einsum.py::TestEinsum::test_einsum_views
+            _core/tests/test_einsum.py::TestEinsum::test_output_order
             _core/tests/test_indexing.py::TestIndexing::test_memory_order
             _core/tests/test_multiarray.py::TestMethods::test_copy
             _core/tests/test_multiarray.py::TestViewDtype::test_smaller_dtype_multiple
@@ -169,6 +172,13 @@ DIFFERENCES: dict[str, str] = _by_test(
             _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_1d_manual
             _core/tests/test_mem_overlap.py::test_overlapping_assignments
             _core/tests/test_numeric.py::TestClip::test_clip_property
+            _core/tests/test_einsum.py::TestEinsum::test_complex
+            _core/tests/test_einsum.py::TestEinsum::test_edge_cases
+            _core/tests/test_einsum.py::TestEinsum::test_einsum_sums
+            _core/tests/test_einsum.py::TestEinsum::test_index_transformations
+            _core/tests/test_einsum.py::TestEinsum::test_random_cases
+            _core/tests/test_einsum.py::TestEinsumPath
+            _core/tests/test_ufunc.py::test_addition_reduce_negative_zero
         """,
         "messages, and the kind of an exception, where NumPy looks at arguments in another order": """
             _core/tests/test_multiarray.py::TestMethods::test_partition
