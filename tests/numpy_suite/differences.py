@@ -138,6 +138,7 @@ DIFFERENCES: dict[str, str] = _by_test(
         """,
         "arrays in the other byte order are taken as the numbers that they hold": """
             _core/tests/test_ufunc.py::TestUfunc::test_cast_safety
+            _core/tests/test_shape_base.py::test_stack_out_and_dtype
         """,
         "there is no limit to how many arrays an index has, or np.choose": """
             _core/tests/test_indexing.py::TestIndexing::test_too_many_advanced_indices
