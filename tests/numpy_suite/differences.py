@@ -32,66 +32,212 @@ LEFT_OUT_MESSAGES = {
     "warnings": re.compile(r"DID NOT WARN|No warnings of type|not triggered|Warning not raised|Got \d+ warnings"),
     "NumPy's internals": re.compile(r"refcount|getrefcount|sizeof"),
 }
-_OBJECTS, _WARNINGS, _INTERNALS = "objects, texts, dates, structures", "warnings", "NumPy's internals"
+
+
+def _by_test(by_reason: dict[str, str]) -> dict[str, str]:
+    return {test: reason for reason, tests in by_reason.items() for test in tests.split()}
+
+
 # Single tests that are left out, by their reasons.
-LEFT_OUT: dict[str, str] = {
-    "lib/tests/test_arraypad.py::test_object_input": _OBJECTS,
-    "lib/tests/test_function_base.py::TestMedian::test_empty": _WARNINGS,
-    "lib/tests/test_nanfunctions.py::TestNanFunctions_MeanVarStd::test_ddof_too_big": _WARNINGS,
-    "lib/tests/test_nanfunctions.py::TestNanFunctions_MeanVarStd::test_empty": _WARNINGS,
-    "lib/tests/test_nanfunctions.py::TestNanFunctions_Median::test_empty": _WARNINGS,
-    "lib/tests/test_nanfunctions.py::TestNanFunctions_Percentile::test_empty": _WARNINGS,
-    "lib/tests/test_regression.py::TestRegression::test_mem_string_concat": _OBJECTS,
-    "lib/tests/test_shape_base.py::TestApplyAlongAxis::test_axis_insertion_ma": _OBJECTS,
-    "lib/tests/test_shape_base.py::TestApplyAlongAxis::test_subclass_preservation": _OBJECTS,
-    "lib/tests/test_shape_base.py::TestMayShareMemory": _INTERNALS,
-    "lib/tests/test_stride_tricks.py::test_writeable_memoryview": _INTERNALS,
-}
-_VIEWS = "views that a function returns are copies"
-_TIME = "hundreds of shapes and layouts, each of which is compiled, take longer than a test may"
-_ROUNDING = "the last digit is another one than NumPy's"
-_LISTS = "a method of a generator takes no list whose length differs from call to call, as those of a whole file of tests do"
-_ALIASES = "of arguments that share memory the one that is returned is another object"
-_LISTS_SHUFFLED = "lists of what is no number are not shuffled"
-_BYTES = "bytes that a generator draws are refused"
+LEFT_OUT: dict[str, str] = _by_test(
+    {
+        "warnings": """
+            _core/tests/test_errstate.py::TestErrstate::test_errcall
+            _core/tests/test_multiarray.py::TestFlags::test_warnonwrite
+            _core/tests/test_multiarray.py::TestStats::test_ddof_too_big
+            _core/tests/test_multiarray.py::TestStats::test_empty
+            _core/tests/test_numeric.py::TestFloatExceptions::test_warnings
+            _core/tests/test_numeric.py::TestIsclose::test_tol_warnings
+            _core/tests/test_ufunc.py::TestUfunc::test_sum
+            _core/tests/test_ufunc.py::TestUfunc::test_ufunc_at_inner_loops
+            _core/tests/test_umath.py::TestLog2::test_log2_special
+            _core/tests/test_umath.py::TestSpecialMethods::test_wrap
+            lib/tests/test_function_base.py::TestMedian::test_empty
+            lib/tests/test_nanfunctions.py::TestNanFunctions_MeanVarStd::test_ddof_too_big
+            lib/tests/test_nanfunctions.py::TestNanFunctions_MeanVarStd::test_empty
+            lib/tests/test_nanfunctions.py::TestNanFunctions_Median::test_empty
+            lib/tests/test_nanfunctions.py::TestNanFunctions_Percentile::test_empty
+        """,
+        "NumPy's internals": """
+            _core/tests/test_array_coercion.py::TestAsArray::test_dtype_identity
+            _core/tests/test_mem_overlap.py::test_diophantine_fuzz
+            _core/tests/test_mem_overlap.py::test_internal_overlap
+            _core/tests/test_mem_overlap.py::test_may_share_memory
+            _core/tests/test_mem_overlap.py::test_shares_memory_api
+            _core/tests/test_multiarray.py::TestAlignment
+            _core/tests/test_multiarray.py::TestArrayCreationCopyArgument::test___array__copy_arg
+            _core/tests/test_multiarray.py::TestArrayCreationCopyArgument::test_buffer_interface
+            _core/tests/test_multiarray.py::TestMethods::test_no_dgemv
+            _core/tests/test_multiarray.py::TestResize::test_check_reference
+            _core/tests/test_multiarray.py::TestResize::test_check_weakref
+            _core/tests/test_multiarray.py::TestStats::test_dtype_from_dtype
+            _core/tests/test_numeric.py::TestCreationFuncs::test_for_reference_leak
+            _core/tests/test_numeric.py::TestTypes::test_promote_types_metadata
+            _core/tests/test_regression.py::TestRegression::test_memoryleak
+            _core/tests/test_regression.py::TestRegression::test_take_refcount
+            _core/tests/test_regression.py::TestRegression::test_to_ctypes
+            lib/tests/test_shape_base.py::TestMayShareMemory
+            lib/tests/test_stride_tricks.py::test_writeable_memoryview
+        """,
+        "objects, texts, dates, structures": """
+            _core/tests/test_array_coercion.py::test_string_to_float_coercion_errors
+            _core/tests/test_multiarray.py::TestArrayConstruction::test_array_copy_str
+            _core/tests/test_multiarray.py::TestCreation::test_ragged_shape_object
+            _core/tests/test_regression.py::TestRegression::test_deepcopy_F_order_object_array
+            _core/tests/test_regression.py::TestRegression::test_string_NULL
+            _core/tests/test_regression.py::TestRegression::test_unicode_string_comparison
+            _core/tests/test_regression.py::TestRegression::test_void_scalar_constructor
+            _core/tests/test_scalarmath.py::TestComparison::test_comparision_different_types
+            lib/tests/test_arraypad.py::test_object_input
+            lib/tests/test_regression.py::TestRegression::test_mem_string_concat
+            lib/tests/test_shape_base.py::TestApplyAlongAxis::test_axis_insertion_ma
+            lib/tests/test_shape_base.py::TestApplyAlongAxis::test_subclass_preservation
+        """,
+    }
+)
 # Tests that fail, by their reasons.
-DIFFERENCES: dict[str, str] = {
-    "fft/tests/test_helper.py::TestFFTShift::test_equal_to_original": _TIME,
-    "fft/tests/test_pocketfft.py::TestFFT1D::test_fft_inplace_out": _ALIASES,
-    "fft/tests/test_pocketfft.py::TestFFT1D::test_identity_long_short": "transforms of some lengths err by a unit or two more",
-    "fft/tests/test_pocketfft.py::TestFFT1D::test_identity": _TIME,
-    "lib/tests/test_arraysetops.py::TestSetOps::test_isin_errors": "np.isin sorts, where kind='table' would overflow, too",
-    "lib/tests/test_arraypad.py::test_unsupported_mode": "the text of an error names a number as a traced array",
-    "lib/tests/test_function_base.py::TestDiff::test_n": "a list that np.diff returns as it is is an array",
-    "lib/tests/test_function_base.py::TestQuantile::test_quantile_monotonic_hypo": _TIME,
-    "lib/tests/test_function_base.py::Test_I0::test_non_array": _ROUNDING,
-    "lib/tests/test_shape_base.py::TestArraySplit::test_integer_split_2D_rows_greater_max_int32": (
-        "an argument with steps of 0 takes the memory of all its elements"
+DIFFERENCES: dict[str, str] = _by_test(
+    {
+        "ndarray.resize, ndarray.setflags and views in the other byte order are refused": """
+            _core/tests/test_half.py::TestHalf::test_half_funcs
+            _core/tests/test_multiarray.py::TestAttributes::test_fill_readonly
+            _core/tests/test_multiarray.py::TestFlags::test_writeable
+            _core/tests/test_multiarray.py::TestMethods::test_choose
+            _core/tests/test_multiarray.py::TestResize
+            _core/tests/test_multiarray.py::TestSizeOf::test_resize
+            _core/tests/test_numeric.py::TestNonzero::test_nonzero_byteorder
+            _core/tests/test_regression.py::TestRegression::test_blasdot_uninitialized_memory
+            _core/tests/test_regression.py::TestRegression::test_nonzero_byteswap
+        """,
+        "as_strided with strides that are no multiples of an element's size is refused": """
+            _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_accumulate_fuzz
+            _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_reduce_fuzz
+            _core/tests/test_mem_overlap.py::TestUFunc::test_binary_ufunc_reduceat_fuzz
+            _core/tests/test_mem_overlap.py::TestUFunc::test_unary
+        """,
+        "arrays of more bytes than there are addresses raise AddressSpaceError": """
+            _core/tests/test_array_coercion.py::TestArrayLikes::test_too_large_array_error_paths
+            _core/tests/test_multiarray.py::TestCreation::test_malloc_fails
+            _core/tests/test_regression.py::TestRegression::test_zeros
+        """,
+        "results lie row- or column-major, and views with gaps are copied": """
+            _core/tests/test_einsum.py::TestEinsum::test_einsum_views
+            _core/tests/test_einsum.py::TestEinsum::test_output_order
+            _core/tests/test_indexing.py::TestIndexing::test_memory_order
+            _core/tests/test_multiarray.py::TestMethods::test_copy
+            _core/tests/test_multiarray.py::TestViewDtype::test_smaller_dtype_multiple
+            _core/tests/test_numeric.py::TestLikeFuncs
+        """,
+        "arrays of one dimension with a step are taken as contiguous, so np.ascontiguousarray gives them back": """
+            _core/tests/test_multiarray.py::TestArrayConstruction::test_array_cont
+        """,
+        "np.logspace of an array of bases, or of Python's own numbers with one, is refused": """
+            _core/tests/test_function_base.py::TestLogspace::test_start_stop_array
+            _core/tests/test_regression.py::TestRegression::test_logspace_base_does_not_determine_dtype
+        """,
+        "digits: of powers of numbers of subclasses the last one differs from that of compiled code": """
+            _core/tests/test_function_base.py::TestGeomspace::test_physical_quantities
+            _core/tests/test_function_base.py::TestGeomspace::test_subclass
+            _core/tests/test_function_base.py::TestLogspace::test_physical_quantities
+            _core/tests/test_function_base.py::TestLogspace::test_subclass
+        """,
+        (
+            "FloatingPointError is not raised by reductions of other ufuncs, dot, complex numbers, neighbouring "
+            "floats, and divmod that is invalid besides"
+        ): """
+            _core/tests/test_half.py::TestHalf::test_half_fpe
+            _core/tests/test_multiarray.py::TestMethods::test_dot_errstate
+            _core/tests/test_umath.py::TestDivision::test_division_int_reduce
+            _core/tests/test_umath.py::TestRemainder::test_float_remainder_overflow
+            _core/tests/test_umath_complex.py::TestClog::test_special_values
+        """,
+        "NumPy does not tell __array_ufunc__ of out=...": """
+            _core/tests/test_ufunc.py::TestUfunc::test_output_ellipsis
+        """,
+        "arrays in the other byte order are taken as the numbers that they hold": """
+            _core/tests/test_shape_base.py::test_stack_out_and_dtype
+            _core/tests/test_ufunc.py::TestUfunc::test_cast_safety
+        """,
+        "there is no limit to how many arrays an index has, or np.choose": """
+            _core/tests/test_indexing.py::TestIndexing::test_too_many_advanced_indices
+            _core/tests/test_multiarray.py::TestChoose::test_dimension_and_args_limit
+        """,
+        "np.min_scalar_type of a number that changes between calls is refused": """
+            _core/tests/test_multiarray.py::TestMinScalarType
+        """,
+        "np.ufunc.at with a mask and an operand that is no scalar is refused": """
+            _core/tests/test_ufunc.py::TestUfunc::test_ufunc_at_boolean
+        """,
+        "np.random's integers of other types than int64 between bounds that the program computes are not drawn": """
+            _core/tests/test_multiarray.py::test_argsort_int
+            _core/tests/test_multiarray.py::test_partition_int
+            _core/tests/test_multiarray.py::test_sort_int
+        """,
+        "messages, and the kind of an exception, where NumPy looks at arguments in another order": """
+            _core/tests/test_indexing.py::TestBooleanIndexing::test_bool_as_int_argument_errors
+            _core/tests/test_multiarray.py::TestDevice::test_to_device
+            _core/tests/test_multiarray.py::TestMatmul::test_empty_out
+            _core/tests/test_multiarray.py::TestMethods::test_partition
+            _core/tests/test_multiarray.py::TestMethods::test_put
+            _core/tests/test_multiarray.py::TestMethods::test_searchsorted_with_invalid_sorter
+            _core/tests/test_multiarray.py::TestMethods::test_sort
+        """,
+        "strides and the memory of an array are not set, and not told of views": """
+            _core/tests/test_indexing.py::TestMultiIndexingAutomated
+            _core/tests/test_multiarray.py::TestAttributes::test_set_stridesattr
+            _core/tests/test_multiarray.py::TestMethods::test_diagonal_view_notwriteable
+            _core/tests/test_multiarray.py::TestMethods::test_dot_out_mem_overlap
+        """,
+        "of arguments that share memory the one that is returned is another object": """
+            fft/tests/test_pocketfft.py::TestFFT1D::test_fft_inplace_out
+        """,
+        "transforms of some lengths err by a unit or two more": """
+            fft/tests/test_pocketfft.py::TestFFT1D::test_identity_long_short
+        """,
+        "np.isin sorts, where kind='table' would overflow, too": """
+            lib/tests/test_arraysetops.py::TestSetOps::test_isin_errors
+        """,
+        "the text of an error names a number as a traced array": """
+            lib/tests/test_arraypad.py::test_unsupported_mode
+        """,
+        "a list that np.diff returns as it is is an array": """
+            lib/tests/test_function_base.py::TestDiff::test_n
+        """,
+        "the last digit is another one than NumPy's": """
+            lib/tests/test_function_base.py::Test_I0::test_non_array
+        """,
+        "an argument with steps of 0 takes the memory of all its elements": """
+            lib/tests/test_shape_base.py::TestArraySplit::test_integer_split_2D_rows_greater_max_int32
+        """,
+        "views that a function returns are copies": """
+            lib/tests/test_stride_tricks.py::TestSlidingWindowView::test_writeable
+            lib/tests/test_stride_tricks.py::test_writeable
+        """,
+        "a view in the other byte order is refused": """
+            linalg/tests/test_linalg.py::test_byteorder_check
+        """,
+        "bytes that a generator draws are refused": """
+            random/tests/test_generator_mt19937.py::TestRandomDist::test_bytes
+            random/tests/test_random.py::TestRandomDist::test_bytes
+            random/tests/test_randomstate.py::TestRandomDist::test_bytes
+        """,
+        "lists of what is no number are not shuffled": """
+            random/tests/test_generator_mt19937.py::TestRandomDist::test_shuffle
+            random/tests/test_generator_mt19937.py::test_ragged_shuffle
+            random/tests/test_random.py::TestRandomDist::test_shuffle
+            random/tests/test_random.py::test_ragged_shuffle
+            random/tests/test_randomstate.py::TestRandomDist::test_shuffle
+            random/tests/test_randomstate.py::test_ragged_shuffle
+        """,
+    }
+)
+# What a failed test says, whichever it is.
+DIFFERENCES_IN_MESSAGES = {
+    "hundreds of shapes and layouts, each of which is compiled, take longer than a test may": re.compile(
+        "^TimeoutError: the test takes too long"
     ),
-    "lib/tests/test_stride_tricks.py::TestSlidingWindowView::test_writeable": _VIEWS,
-    "lib/tests/test_stride_tricks.py::test_writeable": _VIEWS,
-    **{
-        f"linalg/tests/test_linalg.py::{name}": _TIME
-        for name in (
-            "TestSolve::test_generalized_sq_cases", "TestSolve::test_sq_cases", "TestInv::test_generalized_sq_cases",
-            "TestEigvals::test_generalized_sq_cases", "TestCond::test_generalized_sq_cases", "TestCond::test_sq_cases",
-            "TestPinv::test_generalized_nonsq_cases", "TestPinv::test_generalized_sq_cases", "TestPinv::test_nonsq_cases",
-            "TestPinvHermitian::test_generalized_herm_cases", "TestDet::test_generalized_sq_cases",
-            "TestLstsq::test_nonsq_cases",
-        )
-    },
-    "linalg/tests/test_linalg.py::test_byteorder_check": "a view in the other byte order is refused",
-    "polynomial/tests/test_hermite.py::TestArithmetic::test_herm": _TIME,
-    "polynomial/tests/test_hermite_e.py::TestArithmetic::test_hermediv": _TIME,
-    "random/tests/test_generator_mt19937.py::TestRandomDist::test_bytes": _BYTES,
-    "random/tests/test_random.py::TestRandomDist::test_bytes": _BYTES,
-    "random/tests/test_randomstate.py::TestRandomDist::test_bytes": _BYTES,
-    **{
-        f"random/tests/test_{file}.py::{name}": _LISTS_SHUFFLED
-        for file in ("generator_mt19937", "random", "randomstate")
-        for name in ("TestRandomDist::test_shuffle", "test_ragged_shuffle")
-    },
-}  # fmt: skip
+    "a method of a generator takes no list whose length differs from call to call": re.compile("list whose length"),
+}
 
 
 def left_out(test: str, message: str) -> str | None:
@@ -100,16 +246,17 @@ def left_out(test: str, message: str) -> str | None:
     for reason, files in LEFT_OUT_FILES.items():
         if file in files.split():
             return reason
-    for reason, pattern in LEFT_OUT_MESSAGES.items():
-        if pattern.search(message):
-            return reason
-    return _of(LEFT_OUT, test)
+    return _said(LEFT_OUT_MESSAGES, message) or _of(LEFT_OUT, test)
 
 
-def difference(test: str, said: str = "") -> str | None:
-    """The reason that is known for the failure of a test, by its name, or by what phlox has refused in it."""
-    return _of(DIFFERENCES, test) or (_LISTS if "list whose length" in said and test.startswith("random/") else None)
+def difference(test: str, message: str) -> str | None:
+    """The reason that is known for the failure of a test, by its name, or by what it says."""
+    return _said(DIFFERENCES_IN_MESSAGES, message) or _of(DIFFERENCES, test)
 
 
 def _of(table: dict[str, str], test: str) -> str | None:
     return next((reason for pattern, reason in table.items() if test.startswith(pattern)), None)
+
+
+def _said(table: dict[str, re.Pattern[str]], message: str) -> str | None:
+    return next((reason for reason, pattern in table.items() if pattern.search(message)), None)

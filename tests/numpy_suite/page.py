@@ -38,8 +38,7 @@ def kind_of(test: str, found: Mapping[str, Any], known: Mapping[str, Any]) -> tu
         return "not counted", "fails undecorated, too"
     if (reason := left_out(test, found["message"])) is not None:
         return "left out", reason
-    said = (found["refusals"] or [found["message"]])[0]
-    return "failed", difference(test, said) or ""
+    return "failed", difference(test, found["message"]) or ""
 
 
 def page(outcomes: Mapping[str, Any], known: Mapping[str, Any], at_most: int) -> str:

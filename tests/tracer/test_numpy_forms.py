@@ -65,6 +65,7 @@ CASES = [
     (lambda a: a + [np.arange(stop=3), np.arange(start=1, stop=4)], (ROW,)),
     (lambda a: [(a % 3).choose(a, a + 1, a + 2), (a % 3).choose([a, a + 1, a + 2])], (ROW,)),
     (lambda a: np.putmask(a, [True], 5), (X,)),
+    (lambda a: [np.ones(a), np.full(a, 2)], (np.array([], int),)),
     (lambda a: np.dot(a, a.T, out=np.zeros((3, 3), order="F")), (PAIR * 1.0,)),
     (lambda a: np.dot(a, a.T, out=np.zeros((3, 3), np.float32)), (PAIR * 1.0,)),
     (lambda a: np.zeros_like(a, device="gpu"), (X,)),

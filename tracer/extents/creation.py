@@ -33,7 +33,8 @@ def _in_shape(function: Callable) -> Callable:
     def implementation(shape: Any, *rest: Any, **arguments: Any) -> TracedArray:
         trace = require_trace()
         bounds, sizes = bounds_of_shape(trace, shape)
-        return dynamic(trace, FUNCTIONS[function](bounds, *rest, **arguments), sizes)
+        made = FUNCTIONS[function](bounds, *rest, **arguments)
+        return dynamic(trace, made, sizes) if sizes else made
 
     return implementation
 

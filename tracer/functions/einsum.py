@@ -16,6 +16,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
+from ..recording.memory_order import order_named
 from ..recording.operands import broadcast, class_of, convert, instruction_of, prepare, result, store
 from ..recording.trace import Trace
 from .linear_algebra import contract
@@ -37,6 +38,7 @@ class Term(NamedTuple):
 @implements(np.einsum)
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
     """Products of two operands at a time, the cheapest pair first; ``optimize`` and ``order`` change nothing."""
+    order_named(order)
     subscripts, arrays = arguments_of(operands)
     arrays = [prepare(one) for one in arrays]
     trace = require_trace(*arrays)

@@ -1,7 +1,7 @@
 """``with np.errstate(divide="raise")`` in a traced function: the compiled call raises FloatingPointError, as NumPy does.
 
-That holds for ufuncs of real numbers, and sums and products, and for what is in force where a function is called, which is
-guarded. "warn", "print", "log" and "call" are as "ignore".
+That holds for ufuncs and casts (`recording.cast_errors`) of real numbers, and sums and products, and for what is in force where
+a function is called, which is guarded. "warn", "print", "log" and "call" are as "ignore".
 """
 
 from __future__ import annotations
