@@ -79,8 +79,15 @@ DIFFERENCES: dict[str, str] = {
     "polynomial/tests/test_hermite.py::TestArithmetic::test_herm": _TIME,
     "polynomial/tests/test_hermite_e.py::TestArithmetic::test_hermediv": _TIME,
     "random/tests/test_generator_mt19937.py::TestRandomDist::test_bytes": _BYTES,
+    "random/tests/test_generator_mt19937.py::TestIntegers::test_repeatability_broadcasting": _TIME,
+    "random/tests/test_generator_mt19937.py::TestIntegers::test_rng_zero_and_extremes_array": _TIME,
+    "random/tests/test_generator_mt19937.py::TestIntegers::test_scalar_array_equiv": _TIME,
     "random/tests/test_random.py::TestRandomDist::test_bytes": _BYTES,
     "random/tests/test_randomstate.py::TestRandomDist::test_bytes": _BYTES,
+    **{
+        f"random/tests/test_smoke.py::Test{generator}::test_bytes": _BYTES
+        for generator in ("DefaultRNG", "MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64")
+    },
     **{
         f"random/tests/test_{file}.py::{name}": _LISTS_SHUFFLED
         for file in ("generator_mt19937", "random", "randomstate")
