@@ -19,6 +19,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
+from ..recording.operands import store
 from ..recording.trace import Trace
 from . import random_choices, random_distributions, random_of_python  # noqa: F401  (importing them makes the methods known)
 from .host_call import call_method, call_when_run
@@ -54,8 +55,7 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
         return None
     if name == "permuted" and (out := kwargs.get("out")) is not None:
-        out[...] = call(generator, name, *args, **{**kwargs, "out": None})
-        return out
+        return store(out, call(generator, name, *args, **{**kwargs, "out": None}), "safe")
     results = described(generator.kind, name, args, kwargs)
     if results is None:
         results = _results_of_trial(getattr(generator.example, name), name, args, kwargs)

@@ -39,6 +39,8 @@ def pairs_of(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
         return [(value, value)] * rank
     inside = list(map(_parts, rows))
     pairs = [tuple(rows)] if not any(inside) else [tuple(row or ()) for row in inside]
+    if any(_parts(one) is not None for pair in pairs for one in pair):
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
     if len(pairs) not in (1, rank) or any(len(pair) not in (1, 2) for pair in pairs):
         raise ValueError(
             f"operands could not be broadcast together with remapped shapes: {name} {value!r} for {rank} dimensions"
@@ -87,6 +89,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
         return TracedArray.from_instruction(trace, operand, is_scalar=False)
     if mode in ("constant", "empty"):
         return in_order_of(result(trace, _constant(trace, operand, widths, kwargs.get("constant_values", 0))), array)
+    lengths = pairs_of(kwargs.get("stat_length"), array.ndim, "stat_length")
+    if mode in ("maximum", "minimum") and any(length == 0 for pair in lengths for length in pair if length is not None):
+        raise ValueError("stat_length of 0 yields no value for padding")
     for axis, (before, after) in enumerate(widths):
         if before == after == 0:
             continue
@@ -99,10 +104,9 @@ def pad(array, pad_width, mode="constant", **kwargs):
             ends = pairs_of(kwargs.get("end_values", 0), array.ndim, "end_values")[axis]
             operand = _ramp(trace, operand, axis, before, after, ends)
         else:
-            lengths = pairs_of(kwargs.get("stat_length"), array.ndim, "stat_length")[axis]
-            if any(length is not None and not isinstance(length, TracedArray) and length < 0 for length in lengths):
+            if any(length is not None and not isinstance(length, TracedArray) and length < 0 for length in lengths[axis]):
                 raise ValueError("index can't contain negative values")
-            operand = _by_value(trace, operand, axis, before, after, mode, lengths)
+            operand = _by_value(trace, operand, axis, before, after, mode, lengths[axis])
     return in_order_of(result(trace, operand), array)
 
 
@@ -204,8 +208,6 @@ def _by_value(trace: Trace, operand: Instruction, axis: int, before: int, after:
         if not count:
             continue
         length = size if length is None else min(as_index(length, "as a stat_length"), size)
-        if length == 0 and mode in ("maximum", "minimum"):
-            raise ValueError("stat_length of 0 yields no value for padding")
         near = part(trace, operand, axis, 0, length) if side == 0 else part(trace, operand, axis, size - length, size)
         statistic = function(result(trace, near), axis=axis, keepdims=True)
         if operand.shape.element_type.is_integer and mode == "mean":
