@@ -35,8 +35,9 @@ def _signature(function: Callable[..., Any]) -> inspect.Signature:
 class ArgumentReader:
     """Reads the arguments of one function's calls.
 
-    ``intervals`` has, for places of numbers, the integers that they are traced for, since the function has turned out to need
-    it; None where they are static. ``taken_apart`` are the arguments whose numbers are a parameter each.
+    ``intervals`` has, for places of Python's numbers, the integers that they are traced for, since the function has turned out
+    to need it; None where they are static. ``known`` are the places at which NumPy's scalars and arrays are static, or known.
+    ``taken_apart`` are the arguments whose numbers are a parameter each.
     """
 
     def __init__(
@@ -67,6 +68,7 @@ class ArgumentReader:
             position for position, name in enumerate(self.positional) if name in self.static_names
         )
         self.intervals: dict[str, Interval | None] = {}
+        self.known: set[str] = set()
         self.taken_apart: set[str] = set()
         self.opened = OpenedArguments()
 
@@ -149,15 +151,15 @@ class ArgumentReader:
 
     def is_static_number(self, value: Any, name: str) -> bool:
         """Whether this is a float, a complex number, a scalar or an array of NumPy's whose contents the function needs."""
-        if not self.intervals or name not in self.intervals or self.intervals[name] is not None:
-            return False
-        return type(value) in (float, complex, np.ndarray) or isinstance(value, np.generic)
+        if type(value) in (float, complex):
+            return name in self.intervals and self.intervals[name] is None
+        return name in self.known and (type(value) is np.ndarray or isinstance(value, np.generic))
 
     def container_part(self, structure: pytree.Structure, leaves: list[Any], name: str) -> Any:
         keys = list(map(leaf_key, leaves))
-        if self.intervals:
+        if self.intervals or self.known:
             for index, path in enumerate(pytree.leaf_paths(structure, name)):
-                if path in self.intervals:
+                if path in self.intervals or path in self.known:
                     keys[index] = self.leaf_part(leaves[index], path)
         return structure, pytree.types_within(structure), tuple(keys), name in self.taken_apart
 

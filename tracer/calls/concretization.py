@@ -40,7 +40,9 @@ def make_known(
     for leaf in sources:
         if is_unproven:
             call.narrow(leaf.path, error.wanted)
-        else:
+        elif leaf.kind == "python scalar":
             reader.intervals[leaf.path] = None
+        else:
+            reader.known.add(leaf.path)
     policy.known |= error.outside | {Argument(leaf.path).key for leaf in arrays}
     return True

@@ -105,4 +105,4 @@ def remember_example(generator: Any) -> None:
 
 
 def _can_be_seeded(generator: np.random.RandomState) -> bool:
-    return isinstance(generator._bit_generator, np.random.MT19937)
+    return generator.get_state(legacy=False)["bit_generator"] == "MT19937"

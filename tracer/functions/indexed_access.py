@@ -35,6 +35,7 @@ from ..recording.operands import (
     class_of,
     has_traced,
     instruction_of,
+    prepare,
     normalize_axis,
     require,
     require_out,
@@ -102,6 +103,7 @@ def put(a, ind, v, mode="raise"):
     flat = TracedArray.from_instruction(trace, hlo.reshape(a.instruction(trace), (a.size,)), is_scalar=False)
     index = _indices(trace, ind, a.size, 0, mode)
     index = hlo.reshape(index, (index.shape.size,))
+    v = prepare(v)
     values = instruction_of(trace, v if class_of(v) is int else as_strong(v), a.element_type)
     values = hlo.reshape(values, (values.shape.size,))
     count, given = index.shape.size, values.shape.size
