@@ -119,7 +119,7 @@ def _raise_found(specialization: Specialization) -> Callable[[int], None] | None
 def _only_raises(specialization: Specialization) -> bool:
     """Whether a program that finds an error has changed nothing, and Python has nothing to find out about it."""
     recording = specialization.recording
-    kinds = [kind for kind, *_ in recording.error_messages if isinstance(kind, type)]
+    kinds = [error if isinstance(error, type) else type(error) for error, *_ in recording.error_messages]
     is_stale = any(issubclass(kind, StaleCapture) for kind in kinds)
     return not is_stale and not specialization.changes_anything and not recording.host_functions
 

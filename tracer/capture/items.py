@@ -177,8 +177,11 @@ def _grid(holder: Any, index: Any) -> Any:
         return traced_constant(holder[known if isinstance(index, tuple) else known[0]])
     form = known[0] if isinstance(known[0], str) and type(holder) is type(np.r_) else ""
     given = [np.r_[part] if isinstance(part, slice) else prepare(part) for part in known[bool(form) :]]
-    common = promotion.result_dtype(map(class_of, given))  # Python's numbers adapt to the arrays
-    arrays = [np.atleast_1d(as_traced(part, common)) for part in given]
+    if any(isinstance(part, TracedArray) and part.is_dynamic for part in given):
+        arrays = [np.atleast_1d(as_traced(part)) for part in given]
+    else:  # Python's numbers adapt to the arrays
+        common = promotion.result_dtype(map(class_of, given))
+        arrays = [np.atleast_1d(as_traced(part, common)) for part in given]
     if type(holder) is type(np.r_):
         return _concatenated(arrays, form)
     if type(holder) is type(np.c_):

@@ -36,6 +36,7 @@ from ..recording.operands import (
     has_traced,
     instruction_of,
     normalize_axis,
+    one_or_several,
     prepare,
     require,
     require_out,
@@ -379,7 +380,7 @@ _MOST_ELEMENTS = np.iinfo(np.intp).max
 
 @implements(np.unravel_index)
 def unravel_index(indices, shape, order="C"):
-    sizes = (shape,) if np.ndim(shape) == 0 else tuple(shape)
+    sizes = one_or_several(shape)
     message = "dimensions are too large; arrays and shapes with a total size greater than 'intp' are not supported."
     size = _whole_size(sizes, message)
     indices = _positions(indices)
@@ -405,7 +406,7 @@ def unravel_index(indices, shape, order="C"):
 
 @implements(np.ravel_multi_index)
 def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
-    sizes = (dims,) if np.ndim(dims) == 0 else tuple(dims)
+    sizes = one_or_several(dims)
     size = _whole_size(sizes, "invalid dims: array size defined by dims is larger than the maximum possible size.")
     modes = (mode,) * len(sizes) if isinstance(mode, str) else tuple(mode)
     parts = list(multi_index)

@@ -20,6 +20,7 @@ from ..recording.operands import (
     has_traced,
     instruction_of,
     normalize_axis,
+    one_or_several,
     prepare,
     result,
     settled,
@@ -226,7 +227,7 @@ if hasattr(np, "unstack"):
 def tile(A, reps):
     """The repetitions must be known while tracing: they decide the shape."""
     array = as_strong(A)
-    counts = tuple(as_index(one, "as a number of repetitions") for one in (reps if np.ndim(reps) else (reps,)))
+    counts = tuple(as_index(one, "as a number of repetitions") for one in one_or_several(reps))
     rank = max(array.ndim, len(counts))
     counts = (1,) * (rank - len(counts)) + counts
     sizes = (1,) * (rank - array.ndim) + array.shape

@@ -337,6 +337,17 @@ def normalize_axes(axis: Any, rank: int, allow_duplicate: bool = False) -> tuple
     return axes
 
 
+def one_or_several(value: Any) -> tuple[Any, ...]:
+    """The numbers of a sequence or an array, or of a number by itself: they may be traced.
+
+    >>> one_or_several(3), one_or_several([3, 4]), one_or_several(np.array([3, 4]))
+    ((3,), (3, 4), (np.int64(3), np.int64(4)))
+    """
+    if isinstance(value, (tuple, list, range)) or isinstance(value, (np.ndarray, TracedArray)) and value.ndim:
+        return tuple(value)
+    return (value,)
+
+
 def shape_argument(shape: Any) -> tuple[int, ...]:
     """A shape given as an integer or a sequence. Raises ConcretizationError for traced sizes, ValueError for negative ones."""
     if isinstance(shape, Iterable) and not (isinstance(shape, TracedArray) and shape.ndim == 0):
