@@ -5,7 +5,7 @@ from __future__ import annotations
 from ... import hlo
 from ..outside.paths import Argument
 from ..outside.policy import Policy
-from ..recording.errors import ConcretizationError
+from ..recording.errors import ENDS_RECURSION, ConcretizationError
 from ..recording.intervals import UnprovenInterval
 from .arguments import ArgumentReader, Call
 from .leaves import PackedLeaf
@@ -30,7 +30,8 @@ def make_known(
     is_unproven = isinstance(error, UnprovenInterval)
     # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
     takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
-    arrays = [leaf for leaf in sources if takes_floats and leaf.is_short_row_of_integers]
+    takes_arrays = takes_floats and error.purpose != ENDS_RECURSION
+    arrays = [leaf for leaf in sources if takes_arrays and leaf.is_short_row_of_integers]
     if not all(leaf in arrays or (leaf.is_number if takes_floats else leaf.is_integer) for leaf in sources):
         return False
     if is_unproven and any(leaf.interval is None for leaf in sources):  # of the integers of NumPy's there are no fewer

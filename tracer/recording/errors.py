@@ -145,6 +145,9 @@ class IntegerOverflow(StaleCapture, OverflowError):
     )
 
 
+ENDS_RECURSION = "to end a recursion"
+
+
 class ConcretizationError(TracerError):
     """The contents of a traced array are needed while the function is traced.
 
@@ -182,7 +185,7 @@ class ConcretizationError(TracerError):
 
 def endless_recursion(test: TracedArray, function: str) -> ConcretizationError:
     """That a function calls itself until the program decides otherwise, by this condition."""
-    error = ConcretizationError(test, "to end a recursion")
+    error = ConcretizationError(test, ENDS_RECURSION)
     error.is_of_recursion = True
     error.args = (
         f"{function} calls itself{_used_at(error.location)}, and the program decides when that ends. Its depth must be known "

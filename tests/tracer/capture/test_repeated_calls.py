@@ -452,7 +452,7 @@ def test_a_search_whose_depth_the_program_decides_is_refused_at_once():
         return search(0)
 
     with pytest.raises(ConcretizationError, match="search calls itself at"):
-        jit(program)(np.array([1, 2, 3, 0]))
+        jit(program)(np.array([1, 2, 3, 0] * 20))
 
 
 @dataclass
