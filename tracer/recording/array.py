@@ -419,7 +419,7 @@ class TracedArray(ArrayMethods, Operators):
     def _compared_with_nothing(self, value: bool) -> Any:
         trace = require_trace(self)
         same = hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ())
-        return TracedArray.from_instruction(trace, same, is_scalar=self.is_scalar)
+        return TracedArray.from_instruction(trace, same)
 
     def __hash__(self) -> int:
         if not self.is_scalar:
