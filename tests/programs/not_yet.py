@@ -10,5 +10,4 @@ NOT_YET = {
     "pastimes.safe_division": "error: ConcretizationError: a list: <up to 1 elements> is put i...",
     "puzzles.best_move": "error: ConcretizationError: best_move.<locals>.value calls itse...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
-    "worlds.crafting": "time: a call takes more than 5 s",
 }
