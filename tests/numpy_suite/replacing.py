@@ -359,7 +359,7 @@ def _operator(name: str) -> tuple[Callable, Callable]:
 
 def operate(name: str, *operands: Any) -> Any:
     if not any(map(_is_array, operands)) or any(isinstance(one, (str, bytes)) for one in operands):
-        return (OPERATORS | IN_PLACE)[name](*operands)
+        return _operator(name)[0](*operands)
     return run(*_operator(name), operands, {}, name)
 
 

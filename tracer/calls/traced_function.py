@@ -35,7 +35,7 @@ from ..recording.callables import function_location
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
-from ..recording.memory_order import is_contiguous
+from ..recording.memory_order import is_column_major_alone
 from ..recording.program import Capture, ErrorMessage
 from ..recording.trace import Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, Leaf, PackedLeaf, StaticLeaf, TracedLeaf, is_static
@@ -497,9 +497,7 @@ def _holds_traced(value: Any, depth: int = 4) -> bool:
 
 def _is_column_major(leaf: TracedArray) -> bool:
     """Whether NumPy has this array column-major, and not row-major as well."""
-    if leaf.unusual_strides is None or leaf.is_dynamic:
-        return False
-    return is_contiguous(leaf, "F") and not is_contiguous(leaf, "C")
+    return leaf.unusual_strides is not None and not leaf.is_dynamic and is_column_major_alone(leaf)
 
 
 def _result_kind(leaf: TracedArray) -> str:

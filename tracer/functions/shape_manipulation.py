@@ -13,7 +13,7 @@ from ...hlo.shape import row_major_strides
 from ..indexing.basic import read_basic
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, implements
-from ..recording.memory_order import axes_in_memory, is_contiguous, laid_out, order_named
+from ..recording.memory_order import axes_in_memory, is_column_major_alone, is_contiguous, laid_out, order_named
 from ..recording.operands import (
     as_traced,
     broadcast,
@@ -123,7 +123,7 @@ def reshape(a, /, shape=None, order="C", *, newshape=None, copy=None):
 def _order(a: TracedArray, order: str) -> str:
     if order in ("C", "F"):
         return order
-    return "F" if is_contiguous(a, "F") and not is_contiguous(a, "C") else "C"
+    return "F" if is_column_major_alone(a) else "C"
 
 
 @implements(np.ravel)

@@ -113,7 +113,8 @@ def _operand(a: Any, axis: Any) -> tuple[Trace, Instruction, int]:
 def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None):
     """``kind`` and ``stable`` decide whether equal elements keep their order."""
     _check_kind(kind, order, stable, descending)
-    given = () if axis is None else (as_strong(prepare(a)),)
+    a = as_strong(prepare(a))
+    given = () if axis is None else (a,)
     trace, operand, axis = _operand(a, axis)
     is_stable = bool(stable) or kind in ("stable", "mergesort")
     return laid_out(result(trace, sorted_instruction(trace, operand, axis, is_stable, bool(descending))), given)
@@ -175,7 +176,8 @@ def _check_positions(kth: Any, kind: str, size: int) -> None:
 def partition(a, kth, axis=-1, kind="introselect", order=None):
     """All elements sorted, which is a partition at every position."""
     _check_kind(None, order, None)
-    given = () if axis is None else (as_strong(prepare(a)),)
+    a = as_strong(prepare(a))
+    given = () if axis is None else (a,)
     trace, operand, axis = _operand(a, axis)
     _check_positions(kth, kind, operand.shape.dimensions[axis])
     return laid_out(result(trace, sorted_instruction(trace, operand, axis)), given)

@@ -61,8 +61,7 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K") -> 
 
 def in_order_of(result: TracedArray, array: Any) -> TracedArray:
     """The result, a fresh array, column-major where the array is so and not row-major: what NumPy makes by ``flags.fnc``."""
-    is_column_major = is_contiguous(array, "F") and not is_contiguous(array, "C")
-    return laid_out(result, (), "F" if is_column_major else "C")
+    return laid_out(result, (), "F" if is_column_major_alone(array) else "C")
 
 
 def axes_in_memory(array: Any) -> list[int]:
@@ -100,6 +99,15 @@ def is_contiguous(array: Any, order: str) -> bool:
     if order == "C":
         sizes, strides = sizes[::-1], strides[::-1]
     return 0 in sizes or _is_column_major(sizes, strides)
+
+
+def is_column_major_alone(array: Any) -> bool:
+    """Whether an array lies column-major, and not row-major as well: ``flags.fnc``.
+
+    >>> is_column_major_alone(np.ones((2, 3)).T), is_column_major_alone(np.ones(3))
+    (True, False)
+    """
+    return is_contiguous(array, "F") and not is_contiguous(array, "C")
 
 
 def _is_column_major(sizes: tuple[int, ...], strides: tuple[int, ...]) -> bool:
