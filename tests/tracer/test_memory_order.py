@@ -141,3 +141,12 @@ def test_copies_of_column_major_arguments(function):
             expected.flags.c_contiguous,
             expected.flags.f_contiguous,
         )
+
+
+@pytest.mark.parametrize("make", [np.array, np.asfortranarray, lambda rows: np.array(rows, order="F")])
+def test_arrays_of_known_numbers(make):
+    jitted, expected = jit(lambda: make([[1, 2], [3, 4]])), make([[1, 2], [3, 4]])
+    for _ in range(2):
+        found = jitted()
+        np.testing.assert_array_equal(found, expected)
+        assert found.strides == expected.strides

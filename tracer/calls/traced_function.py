@@ -118,7 +118,7 @@ class Output:
     @property
     def known_value(self) -> Any:
         """The value, an array as a copy: callers may change what they get."""
-        return self.value.copy() if isinstance(self.value, np.ndarray) else self.value
+        return self.value.copy("K") if isinstance(self.value, np.ndarray) else self.value
 
 
 class Effect(NamedTuple):
@@ -430,7 +430,7 @@ class _Outputs:
         if isinstance(leaf, TracedArray):
             found = self._array(leaf)
         elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS)) or is_static(leaf):
-            found = Output("value", value=leaf.copy() if isinstance(leaf, np.ndarray) else leaf)
+            found = Output("value", value=leaf.copy("K") if isinstance(leaf, np.ndarray) else leaf)
         elif surroundings.place_of(leaf) is not None:
             found = Output("outside", value=surroundings.place_of(leaf))
         elif takes_objects and not _holds_traced(leaf):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
 from ... import hlo
@@ -79,6 +81,8 @@ def bincount(x, /, weights=None, minlength=0):
         raise TypeError(f"Cannot cast array data from {x.dtype!r} to dtype('int64') according to the rule 'safe'")
     if isinstance(minlength, TracedArray):
         require_known_at_run_time(trace, minlength, "as a least number of counts")
+    else:
+        minlength = operator.index(minlength)
     require(minlength >= 0, ValueError, "'minlength' must not be negative")
     if weights is not None:
         weights = as_array(weights).astype(np.float64)

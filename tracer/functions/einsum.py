@@ -6,6 +6,7 @@ of letters).
 
 from __future__ import annotations
 
+import operator
 import string
 from math import prod
 from typing import Any, NamedTuple
@@ -104,6 +105,9 @@ def arguments_of(operands: tuple) -> tuple[str, list]:
     letters = string.ascii_letters
 
     def spelled(items: Any) -> str:
+        outside = [item for item in items if item is not Ellipsis and not 0 <= operator.index(item) < len(letters)]
+        if outside:
+            raise ValueError("subscript is not within the valid range [0, 52)")
         return "".join("..." if item is Ellipsis else letters[item] for item in items)
 
     text = ",".join(spelled(items) for items in lists)
@@ -123,12 +127,20 @@ def labels_of(subscripts: str, ranks: list[int]) -> tuple[list[str], str]:
     expanded, longest = [], 0
     for text, rank in zip(inputs, ranks):
         named = text.replace("...", "")
-        if any(letter not in string.ascii_letters for letter in named):
-            raise ValueError(f"invalid subscript in {text!r}: only letters of the alphabet are allowed")
+        wrong = next((letter for letter in named if letter not in string.ascii_letters), None)
+        if wrong is not None:
+            raise ValueError(f"invalid subscript {wrong!r} in einstein sum subscripts string, subscripts must be letters")
         free = rank - len(named)
-        if free < 0 or (free > 0 and "..." not in text):
+        if free < 0:
+            position = len(expanded)
             raise ValueError(
-                f"einstein sum subscripts string {text!r} has {len(named)} labels, but the operand has {rank} dimensions"
+                f"einstein sum subscripts string contains too many subscripts for operand {position}: {text!r} has "
+                f"{len(named)} labels, and the operand {rank} dimensions"
+            )
+        if free > 0 and "..." not in text:
+            raise ValueError(
+                "operand has more dimensions than subscripts given in einstein sum, but no '...' ellipsis provided to "
+                f"broadcast the extra dimensions: {text!r} has {len(named)} labels, and the operand {rank} dimensions"
             )
         longest = max(longest, free if "..." in text else 0)
         expanded.append((text, free))

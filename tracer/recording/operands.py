@@ -199,8 +199,30 @@ def require_element(kind: hlo.ElementType, value: Any) -> None:
     if is_complex and is_of_python and not kind.is_complex:
         what = ("int", "a string, a bytes-like object") if kind.is_integer else ("float", "a string")
         raise TypeError(f"{what[0]}() argument must be {what[1]} or a real number, not 'complex'")
-    if is_float and not is_of_python and kind.kind == "signed":  # unsigned ones NumPy converts without a word
+    if is_of_python or kind.kind != "signed":  # unsigned ones NumPy converts without a word
+        return
+    if is_float:
         require_integer(require_trace(), as_traced(value), kind)
+    elif not is_complex:
+        _require_element_fits(require_trace(), value, kind)
+
+
+def _require_element_fits(trace: Trace, value: Any, kind: hlo.ElementType) -> None:
+    """One of NumPy's integers becomes an element by ``int()``: OverflowError where a signed type has no such number."""
+    if isinstance(value, np.generic):
+        np.zeros((), kind.dtype)[()] = value
+        return
+    limits, given = np.iinfo(kind.dtype), np.iinfo(value.dtype) if value.element_type is not hlo.PRED else None
+    if given is None or limits.min <= given.min and given.max <= limits.max:
+        return
+    number = value.instruction(trace)
+    if value.element_type is hlo.U64:
+        trace.add_error_flag(hlo.gt(number, 2**63 - 1), OverflowError, "Python int too large to convert to C long")
+    if kind.bits < 64:
+        beyond = hlo.gt(number, min(int(limits.max), int(given.max)))
+        if given.min < limits.min:
+            beyond = hlo.or_(hlo.lt(number, int(limits.min)), beyond)
+        trace.add_error_flag(beyond, OverflowError, f"Python integer {{}} out of bounds for {kind.dtype}", number)
 
 
 def require_integer(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:

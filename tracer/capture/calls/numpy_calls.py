@@ -12,6 +12,7 @@ from ...functions.ufunc_calls import call_ufunc
 from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import dynamic_arrays
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, call_ufunc_method
+from ...recording.memory_order import laid_out
 from ...recording.operands import has_traced, prepare
 from ..choices import without_maybes
 from ..coded_arrays import are_chosen, call_with_codes, changeable
@@ -101,7 +102,7 @@ def traced_constant(found: Any, others: Sequence[np.ndarray] = ()) -> Any:
         return found
     if any(np.may_share_memory(found, other) for other in others):
         return found
-    made = TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False)
+    made = laid_out(TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False), (found,))
     made.storage.has_other_order = not found.dtype.isnative
     return made
 
