@@ -79,12 +79,16 @@ def main() -> None:
     parser.add_argument("--at-most", type=int, default=0, help="so many cases of each test, evenly spaced; 0: all")
     parser.add_argument("--seconds", type=int, default=120, help="after so many a test is ended")
     parser.add_argument("--outcomes", type=Path, help="a file, JSON, that outcomes are added to")
+    parser.add_argument("--only-report", action="store_true", help="run nothing: what the outcomes in the file say")
     parser.add_argument("--write", action="store_true", help="write docs/numpy_suite.md")
     arguments = parser.parse_args()
     options = [f"--at-most={arguments.at_most}", f"--seconds={arguments.seconds}"]
     outcomes: Outcomes = {}
     known: Outcomes = {}
-    for part in arguments.parts or files():
+    if arguments.outcomes and arguments.outcomes.exists():
+        found_before = json.loads(arguments.outcomes.read_text())
+        outcomes, known = found_before["jitted"], found_before["undecorated"]
+    for part in () if arguments.only_report else arguments.parts or files():
         found = run([part], options)
         failed = [test for test, one in found.items() if one["outcome"] == "failed" and one["calls"]]
         if failed:

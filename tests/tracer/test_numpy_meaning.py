@@ -163,7 +163,8 @@ def test_results_lie_in_memory_as_numpys_do(function, backend):
 
 @pytest.mark.parametrize("value", [np.nan, np.float64(np.nan), np.float32(np.nan), np.array(np.nan), 1e30, np.float64(1e30), 1j,
                                    np.complex128(1j), np.array(1j), 2.7, np.float32(2.7), np.int64(300), np.array(300),
-                                   np.int64(-(2**40)), np.uint32(2**32 - 1), np.uint64(2**64 - 1), np.True_], ids=repr)  # fmt: skip
+                                   np.int64(-(2**40)), np.uint32(2**32 - 1), np.uint64(2**64 - 1), np.True_],
+                         ids=repr)  # fmt: skip
 @pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint8, np.float64, np.complex128])
 @pytest.mark.parametrize("index", [0, slice(None), [0, 1]], ids=repr)
 def test_scalars_that_become_elements(value, dtype, index):
