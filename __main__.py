@@ -9,11 +9,11 @@ from collections.abc import Sequence
 
 from . import __version__
 from .backends.registry import BackendUnavailableError
-from .command_line import demo, info, operation_pages, opt, run
+from .command_line import cache, demo, info, operation_pages, opt, run
 from .command_line.errors import FAILED, WRONG_USE, CommandError
 from .hlo import HloError
 
-COMMANDS = {"demo": demo, "info": info, "run": run, "opt": opt, "docs": operation_pages}
+COMMANDS = {"demo": demo, "info": info, "run": run, "opt": opt, "docs": operation_pages, "cache": cache}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -1,10 +1,13 @@
 """What the whole test suite shares: golden files, and that the checkout itself is not a package of tests."""
 
 import gc
+import os
 from pathlib import Path
 
 import pytest
-from phlox.backends import registry
+
+os.environ["PHLOX_CACHE"] = "0"  # what is tested is made here
+from phlox.backends import registry  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"

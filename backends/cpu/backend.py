@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import zlib
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
+from typing import NamedTuple
 from weakref import WeakSet
 
 import numpy as np
 
-from ...compile.buffer_assignment import assign_buffers
+from ...compile.buffer_assignment import BufferAssignment, assign_buffers
 from ...compile.dynamic_padding import PaddedModule
 from ...compile.pass_manager import run_steps
 from ...compile.scalars_first import scalars_first
@@ -21,12 +25,15 @@ from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress, announced, set_stage
 from ..arguments import parameter_leaves
 from ..device_memory import HOST_MEMORY
+from ..llvm.interruption import Interruption
 from ..requirements import require_runnable
 from .arena import ALIGNMENT, SPARE_BLOCK_NAME
 from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
-from .executable import CpuExecutable
+from .executable import CpuExecutable, Texts
+from .frame import EmittedModule
 from .host_instructions import instructions_text
+from .kept_code import keep_program, kept_program, program_key
 from .line_clock import LineClock
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, emit_module
@@ -35,6 +42,22 @@ from .pipeline import PIPELINE
 from .shared_functions import shared_code
 from .support import support
 from .target import Target, host_target
+
+
+class _Written(NamedTuple):
+    """A module as LLVM assembly; ``native`` is the module, or the padded one in its place."""
+
+    native: Module
+    optimized: Module
+    assignment: BufferAssignment
+    emitted: EmittedModule
+    interruption: Interruption
+    clock: LineClock | None
+    llvm_ir: str
+
+    def texts(self) -> Texts:
+        return Texts(self.optimized, zlib.compress(self.llvm_ir.encode(), 1))
+
 
 # Calls that run more instructions than this may take long.
 _MANY_INSTRUCTIONS = 1 << 18
@@ -66,41 +89,60 @@ class CpuBackend:
         require_runnable(module)
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
-            return self._compiled(module)
+            key = self._key_of(module)
+            program = kept_program(key)
+            if program is not None:
+                # It binds to what this process has under the names that it calls, as code that is made here does.
+                return self._executable(module, program, lambda: self._written(module).texts())
+            written = self._written(module)
+            program = self._program(module, written)
+            keep_program(key, program)
+            texts = written.texts()
+            return self._executable(module, program, lambda: texts, written.clock)
 
-    def _compiled(self, module: Module) -> CpuExecutable | PaddedExecutable:
+    def _executable(
+        self, module: Module, program: NativeProgram, texts: Callable[[], Texts], clock: LineClock | None = None
+    ) -> CpuExecutable | PaddedExecutable:
+        if program.padding is None:
+            return CpuExecutable(module, program, texts, clock)
+        return PaddedExecutable(CpuExecutable(module, replace(program, padding=None), texts, clock), program.padding, module)
+
+    def _written(self, module: Module) -> _Written:
+        """Optimized, and as LLVM assembly."""
         names = [step if isinstance(step, str) else step.name for step in PIPELINE]
         steps = announced(run_steps(module, PIPELINE), [f"optimizing ({name})" for name in names])
         after = {name: result for name, result in steps if name in _KEPT_STEPS}
-        padded = after["pad-dynamic-dimensions"]
-        if not isinstance(padded, PaddedModule):
-            return self._emitted(module, after)
-        errors = tuple((exception.__name__, message) for exception, message in padded.errors)
-        padding = Padding(tuple(parameter_leaves(module)), tuple(array_leaves(module.entry.shape)), errors)
-        return PaddedExecutable(self._emitted(padded, after), padding, module)
-
-    def _emitted(self, module: Module, after: dict[str, Module]) -> CpuExecutable:
-        """Native code for a module, from what the steps of the pipeline have made of it."""
         set_stage("writing LLVM assembly")
-        optimized, prepared = after["fuse-updates"], after["insert-copies"]
-        if isinstance(module, PaddedModule):
+        native = after["pad-dynamic-dimensions"]  # with padded arrays in place of those with dynamic dimensions
+        is_padded = isinstance(native, PaddedModule)
+        native = native if is_padded else module
+        prepared = after["insert-copies"]
+        if is_padded:
             prepared = transform_computations(prepared, scalars_first)
         clock = self._clock_of(prepared)
-        results = module.results if isinstance(module, PaddedModule) else ()
-        assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT, _given_up(module, prepared))
+        results = native.results if is_padded else ()
+        assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT, _given_up(native, prepared))
         emitted, interruption = emit_module(prepared, assignment, self.target, clock, results)
         if assignment.over_arguments and interruption.can_leave:  # arguments must not be left half changed
             assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
             emitted, interruption = emit_module(prepared, assignment, self.target, clock, results)
-        llvm_ir = str(emitted.llvm)
+        return _Written(native, after["fuse-updates"], assignment, emitted, interruption, clock, str(emitted.llvm))
+
+    def _program(self, module: Module, written: _Written) -> NativeProgram:
+        """What was written, as native code."""
         set_stage("compiling with LLVM")
-        program = NativeProgram(
-            name=module.name,
+        native, assignment, emitted, interruption = written.native, written.assignment, written.emitted, written.interruption
+        padding = None
+        if isinstance(native, PaddedModule):
+            errors = tuple((exception.__name__, message) for exception, message in native.errors)
+            padding = Padding(tuple(parameter_leaves(module)), tuple(array_leaves(module.entry.shape)), errors)
+        return NativeProgram(
+            name=native.name,
             target=self.target,
-            object_code=compile_object(llvm_ir, self.target),
+            object_code=compile_object(written.llvm_ir, self.target),
             entry=KERNEL_NAME,
-            parameters=tuple(parameter_leaves(module)),
-            results=tuple(array_leaves(module.entry.shape)),
+            parameters=tuple(parameter_leaves(native)),
+            results=tuple(array_leaves(native.entry.shape)),
             temporary_bytes=assignment.arena_size,  # and no more, since the assignment knows all values
             keeps_block=SPARE_BLOCK_NAME in emitted.llvm.globals,
             over_arguments=tuple(assignment.over_arguments.items()),
@@ -111,8 +153,12 @@ class CpuBackend:
             host_instructions=instructions_text(emitted.host_calls) if emitted.host_calls else "",
             native_calls=tuple(emitted.native_calls.items()),
             shared=shared_code(emitted.llvm.shared_functions, self.target),
+            padding=padding,
         )
-        return CpuExecutable(module, optimized, llvm_ir, program, clock)
+
+    def _key_of(self, module: Module) -> str | None:
+        """What the program is kept under on disk; None where it is not kept."""
+        return program_key(module, self.target)
 
     def _clock_of(self, program: Module) -> LineClock | None:
         return None
@@ -132,6 +178,9 @@ class TimingCpuBackend(CpuBackend):
         clock = LineClock(program)
         self.clocks.add(clock)
         return clock
+
+    def _key_of(self, module: Module) -> str | None:
+        return None
 
 
 def _given_up(module: Module, prepared: Module) -> list[tuple[int, int]]:

@@ -7,8 +7,8 @@ import zlib
 from collections.abc import Callable, Iterable, Sequence
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import partial
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -146,18 +146,28 @@ class NativeExecutable:
         }
 
 
+class Texts(NamedTuple):
+    """What a program was compiled from: the optimized module, and LLVM assembly, which is long, and asked for rarely."""
+
+    optimized: Module
+    compressed_llvm_ir: bytes
+
+
 class CpuExecutable(NativeExecutable):
     """The program of a module. ``module`` is the module as given, ``optimized`` what was compiled.
 
-    ``clock`` is there where the program times its lines.
+    ``texts`` tells, when it is asked for, what the program was compiled from, and ``clock`` is there where it times its lines.
     """
 
     def __init__(
-        self, module: Module, optimized: Module, llvm_ir: str, program: NativeProgram, clock: LineClock | None = None
+        self, module: Module, program: NativeProgram, texts: Callable[[], Texts], clock: LineClock | None = None
     ) -> None:
-        self.module, self.optimized, self.clock = module, optimized, clock
-        self._compressed_ir = zlib.compress(llvm_ir.encode(), 1)  # it is asked for rarely, and larger than the code
+        self.module, self.clock, self._texts = module, clock, texts
         super().__init__(program)
+
+    @cached_property
+    def optimized(self) -> Module:
+        return self._texts().optimized
 
     def as_text(self) -> str:
         """The optimized module in HLO text."""
@@ -170,7 +180,7 @@ class CpuExecutable(NativeExecutable):
 
     def llvm_ir(self) -> str:
         """The LLVM assembly that the code was made of."""
-        return zlib.decompress(self._compressed_ir).decode()
+        return zlib.decompress(self._texts().compressed_llvm_ir).decode()
 
     def assembly(self) -> str:
         """The machine code as assembly text (generated anew)."""

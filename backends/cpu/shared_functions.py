@@ -7,7 +7,8 @@ from dataclasses import replace
 
 from ..llvm.module import Module, SharedFunctions
 from .call.native_functions import python_call_addresses
-from .machine_code import LoadedCode, compile_object
+from .kept_code import kept_object_code
+from .machine_code import LoadedCode
 from .native_program import SharedCode
 from .target import Target
 
@@ -38,7 +39,7 @@ def _compile(functions: SharedFunctions, target: Target) -> None:
         for name in waiting:
             requested[name].emit(module.globals.get(name) or requested[name].declare(module))
             missing.append(name)
-    code = SharedCode(tuple(missing), compile_object(str(module), target))
+    code = SharedCode(tuple(missing), kept_object_code(str(module), target))
     called = _defining((name for name in requested if name not in missing), target)
     for name in missing:
         _compiled[target, name] = *called, code

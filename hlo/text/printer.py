@@ -27,11 +27,18 @@ _RESERVED = frozenset("HloModule ENTRY ROOT true false inf nan maximal replicate
 _RESERVED |= frozenset("last_tile_dim_replicate shard_as shard_like error".split()) | ELEMENT_TYPES.keys()
 
 
-def module_text(module: Module, *, names: str = "original", metadata: bool = False) -> str:
+def module_text(
+    module: Module,
+    *,
+    names: str = "original",
+    metadata: bool = False,
+    literal: Callable[[Any, AnyShape], str] = literal_text,
+) -> str:
     """The module in XLA's HLO text: called computations before their callers, the entry last.
 
     ``names`` is "original", for the instructions' own names made unique, or "canonical", for names that depend on the program
-    alone, so that equal programs have equal text. ``metadata`` says whether source locations are printed.
+    alone, so that equal programs have equal text. ``metadata`` says whether source locations are printed, and ``literal``
+    writes the value of a literal.
 
     >>> from phlox import hlo
     >>> with hlo.Builder("negation") as b:
@@ -47,7 +54,7 @@ def module_text(module: Module, *, names: str = "original", metadata: bool = Fal
     """
     if names not in ("original", "canonical"):
         raise ValueError(f"names must be 'original' or 'canonical', got {names!r}")
-    printer = _Printer(module, names == "canonical", metadata)
+    printer = _Printer(module, names == "canonical", metadata, literal)
     return printer.text()
 
 
@@ -64,8 +71,8 @@ class _Named(NamedTuple):
 
 
 class _Printer:
-    def __init__(self, module: Module, canonical: bool, metadata: bool) -> None:
-        self.module, self.canonical, self.metadata = module, canonical, metadata
+    def __init__(self, module: Module, canonical: bool, metadata: bool, literal: Callable[[Any, AnyShape], str]) -> None:
+        self.module, self.canonical, self.metadata, self.literal = module, canonical, metadata, literal
         self.computations = module.computations()
         self.printed: dict[str, Instruction] = {}  # those of the computation that is being printed
         self.computation_names: dict[Computation, str] = {}
@@ -107,7 +114,7 @@ class _Printer:
         for name, kind in instruction.operation.attributes.items():
             value = instruction.attributes[name]
             if kind.stands_in_parentheses:
-                text = literal_text(value, instruction.shape) if isinstance(kind, LiteralValue) else kind.print(value)
+                text = self.literal(value, instruction.shape) if isinstance(kind, LiteralValue) else kind.print(value)
                 inside.append(text)
             elif kind.always_printed or isinstance(value, np.ndarray) or value != kind.default:
                 behind.append(f", {kind.spelling or name}={kind.print(self._with_names(kind, value))}")

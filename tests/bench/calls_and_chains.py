@@ -30,6 +30,7 @@ def limit_threads(threads):
     """For all contenders; before any of them is imported, because that is when they read it."""
     for variable in ("PHLOX_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
         os.environ[variable] = str(threads)
+    os.environ["PHLOX_CACHE"] = "0"
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["JAX_ENABLE_X64"] = "1"
     if hasattr(os, "sched_setaffinity"):

@@ -13,6 +13,7 @@ import argparse
 import os
 import time
 
+os.environ["PHLOX_CACHE"] = "0"
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_ENABLE_X64"] = "1"
 

@@ -1,6 +1,7 @@
 """Forms of NumPy's functions that few use, and what they raise: decorated as undecorated."""
 
 import copy
+import re
 
 import numpy as np
 import pytest
@@ -153,3 +154,32 @@ def test_as_undecorated(function, arguments):
             else:
                 assert_same(found, expected)
     assert_same(list(ours), list(theirs))
+
+
+@pytest.mark.parametrize("keywords", [{"axes": [0]}, {"axis": 0}, {"keepdims": True}, {"signature": "%^->#"}, {"signature": 3}])
+@pytest.mark.parametrize("operands", [(1.0, 2.0), (np.ones(2), 2.0)], ids=["numbers", "array"])
+def test_keywords_that_an_elementwise_function_does_not_take(keywords, operands):
+    def function(*args, **kwargs):
+        return np.add(*args, **kwargs)
+
+    with pytest.raises((TypeError, ValueError)) as expected:
+        function(*operands, **keywords)
+    with pytest.raises(expected.type, match=re.escape(str(expected.value))):
+        jit(function)(*operands, **keywords)
+
+
+@pytest.mark.parametrize("signature", ["ii->i", b"ii->i", "dd->d", (None, None, "i")])
+def test_signatures(signature):
+    found, expected = jit(lambda x: np.add(x, 4, signature=signature))(3), np.add(3, 4, signature=signature)
+    assert found == expected and found.dtype == expected.dtype
+
+
+@pytest.mark.parametrize("make", [
+    lambda x: [1, []], lambda x: [[], x], lambda x: [], lambda x: [[x], x], lambda x: [[x, [x]], [x, x]], lambda x: (x, x),
+    lambda x: [(x, x), x], lambda x: [[x], (x,)],
+])  # fmt: skip
+def test_blocks_that_do_not_fit_together(make):
+    with pytest.raises((TypeError, ValueError)) as expected:
+        np.block(make(1))
+    with pytest.raises(expected.type, match=re.escape(str(expected.value))):
+        jit(lambda x: np.block(make(x)))(1)

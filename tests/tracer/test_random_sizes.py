@@ -96,3 +96,13 @@ def test_texts_are_chosen(make):
     compiled, ours, theirs = jit(texts), make(3), make(3)
     for n in (5, 5, 5, 40):
         assert repr(compiled(ours, n)) == repr(texts(theirs, n))
+
+
+@pytest.mark.parametrize("name", ["integers", "randint"])
+def test_integers_between_arguments_of_a_size_that_is_one(name):
+    def function(rng, low, high, size):
+        return getattr(rng, name)(low, high, size), getattr(rng, name)(low=low, high=high, size=size)
+
+    make = np.random.default_rng if name == "integers" else np.random.RandomState
+    for arguments in ((0, 1000, np.int_(10)), (np.int_(-3), 5, np.int_(4)), (0, 1000, 3)):
+        np.testing.assert_array_equal(jit(function)(make(3), *arguments), function(make(3), *arguments))

@@ -36,7 +36,7 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
     """What a method returns, which is called when the program runs."""
     if (several := repeated(generator.kind, name, args, kwargs)) is not None:
         one = {} if name in ("rand", "randn") else {"size": 1}
-        example = getattr(generator.example, name)(**examples(several.keywords, 1), **one)
+        example = _method_of_examples(generator, name)(**examples(several.keywords, 1), **one)
         given = several.keywords, several.size, np.asarray(example).dtype
         return ONE_BY_ONE[0](generator, name, *given)
     if (texts := choice_of_texts(generator.kind, name, args, kwargs)) is not None:
@@ -58,7 +58,7 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         return store(out, call(generator, name, *args, **{**kwargs, "out": None}), "safe")
     results = described(generator.kind, name, args, kwargs)
     if results is None:
-        results = _results_of_trial(getattr(generator.example, name), name, args, kwargs)
+        results = _results_of_trial(_method_of_examples(generator, name), name, args, kwargs)
     return call_when_run(partial(call_method, name), results, (generator, *args), kwargs)
 
 
@@ -66,8 +66,6 @@ RandomGenerator.call = call
 
 
 def _results_of_trial(method: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-    if name in _BETWEEN:
-        return results_of_trial(_between_examples(method), args, kwargs)
     if name == "choice":  # whatever the probabilities are
         args = (*args[:3], None, *args[4:]) if len(args) > 3 else args
         kwargs = {name: value for name, value in kwargs.items() if name != "p"}
@@ -76,8 +74,11 @@ def _results_of_trial(method: Callable[..., Any], name: str, args: tuple, kwargs
     return results_of_trial(method, args, kwargs)
 
 
-def _between_examples(method: Callable[..., Any]) -> Callable[..., Any]:
-    """The method with bounds between which there is a number, in place of examples that are all the same."""
+def _method_of_examples(generator: RandomGenerator, name: str) -> Callable[..., Any]:
+    """The method of the example; with bounds between which there is a number, in place of examples that are all the same."""
+    method = getattr(generator.example, name)
+    if name not in _BETWEEN:
+        return method
 
     def call(low: Any, high: Any = None, *args: Any, **kwargs: Any) -> Any:
         bounds = (np.ones_like(low), None) if high is None else (np.zeros_like(low), np.ones_like(high))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from ..functions.joining import depth_of_blocks
 from ..recording.array import TracedArray, as_index
 from ..recording.dynamic_array import DynamicArray
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
@@ -124,7 +125,7 @@ def resize(a, new_shape):
 
 @implements_dynamic(np.block)
 def block(arrays):
-    depth = _depth(arrays)
+    depth = depth_of_blocks(arrays)
     rank = max(depth, _rank_within(arrays))
 
     def built(part: Any, level: int) -> TracedArray:
@@ -134,14 +135,6 @@ def block(arrays):
         return array[(None,) * (rank - array.ndim)]
 
     return built(arrays, 0)
-
-
-def _depth(arrays: Any) -> int:
-    if not isinstance(arrays, list):
-        return 0
-    if not arrays:
-        raise ValueError("List at arrays cannot be empty")
-    return 1 + _depth(arrays[0])
 
 
 def _rank_within(part: Any) -> int:

@@ -132,7 +132,7 @@ def append(arr, values, axis=None):
 
 @implements(np.block)
 def block(arrays):
-    depth = _depth(arrays)
+    depth = depth_of_blocks(arrays)
 
     def rank_of(part: Any) -> int:
         return max(map(rank_of, part)) if isinstance(part, list) else as_traced(part).ndim
@@ -148,20 +148,39 @@ def block(arrays):
     return zero_dimensional(build(arrays, 0))
 
 
-def _depth(arrays: Any) -> int:
+def depth_of_blocks(arrays: Any) -> int:
+    """How deep the lists of ``np.block`` are nested. Raises as NumPy does where they are not all, or are empty or tuples."""
+    first = _first_block(arrays, ())
+    if first and first[-1] is None:
+        raise ValueError(f"List at {_block_at(first)} cannot be empty")
+    return len(first)
+
+
+def _first_block(arrays: Any, place: tuple[int, ...]) -> tuple[int | None, ...]:
+    """Where the first block stands; None for the element that an empty list lacks."""
     if isinstance(arrays, tuple):
         raise TypeError(
-            "arrays is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit "
+            f"{_block_at(place)} is a tuple. Only lists can be used to arrange blocks, and np.block does not allow implicit "
             "conversion from tuple to ndarray."
         )
     if not isinstance(arrays, list):
-        return 0
+        return place
     if not arrays:
-        raise ValueError("List at arrays cannot be empty")
-    depths = {_depth(one) for one in arrays}
-    if len(depths) > 1:
-        raise ValueError("List depths are mismatched")
-    return 1 + depths.pop()
+        return (*place, None)
+    first, *others = [_first_block(one, (*place, number)) for number, one in enumerate(arrays)]
+    for other in others:
+        if len(other) != len(first):
+            raise ValueError(
+                f"List depths are mismatched. First element was at depth {len(first)}, but there is an element at depth "
+                f"{len(other)} ({_block_at(other)})"
+            )
+        if other[-1] is None:
+            first = other
+    return first
+
+
+def _block_at(place: tuple[int | None, ...]) -> str:
+    return "arrays" + "".join(f"[{number}]" for number in place if number is not None)
 
 
 # --- splitting ---

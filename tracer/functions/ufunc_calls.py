@@ -84,8 +84,10 @@ def call_ufunc(
                 return result(trace, product)
             return contraction(*inputs, out=out, dtype=dtype, casting=casting, axes=axes, axis=axis, keepdims=keepdims)
         kernel = ufunc_kernel(ufunc)
+    if not plain:
+        _require_elementwise(ufunc, axes=axes, axis=axis, keepdims=keepdims or None)
     if signature is not None or sig is not None:
-        _require_signature(_first(signature, sig))
+        signature = _signature(_first(signature, sig))
     if len(inputs) != ufunc.nin:
         inputs, out = _split_outputs(ufunc, inputs, out)
     if isinstance(where, (list, tuple)):
@@ -94,7 +96,7 @@ def call_ufunc(
     trace = require_trace(*inputs)
 
     def record() -> tuple[Instruction, ...]:
-        return _record(trace, ufunc, kernel, inputs, outputs, where, casting, _first(dtype, signature, sig))
+        return _record(trace, ufunc, kernel, inputs, outputs, where, casting, _first(dtype, signature))
 
     if plain:
         form = (ufunc, handling(trace), *[None if one is None else (one.element_type, one.shape) for one in outputs])
@@ -157,13 +159,29 @@ def _is_scalar(value: Any) -> bool:
     return value.is_scalar if isinstance(value, TracedArray) else not isinstance(value, np.ndarray)
 
 
-def _require_signature(signature: Any) -> None:
+def _require_elementwise(ufunc: np.ufunc, **of_dimensions: Any) -> None:
+    for name, value in of_dimensions.items():
+        if value is not None:
+            raise TypeError(f"{ufunc.__name__}() got an unexpected keyword argument {name!r}")
+
+
+def _signature(signature: Any) -> str | tuple:
+    """The types of a loop, as text or one by one. Raises what NumPy raises where they are none."""
     if not isinstance(signature, (str, bytes, tuple)):
         raise TypeError("the signature object to ufunc must be a string or a tuple.")
     if len(signature) == 1:
         raise TypeError(
             "a single type is given by ``dtype``, or by a tuple of as many elements as there are operands and results"
         )
+    if isinstance(signature, tuple):
+        return signature
+    text = signature if isinstance(signature, str) else signature.decode()
+    for letter in text.replace("->", ""):
+        try:
+            np.dtype(letter)
+        except TypeError:
+            raise ValueError(f"Invalid data-type for array: {letter!r} in the signature {text!r}") from None
+    return text
 
 
 def _first(*values: Any) -> Any:

@@ -3,49 +3,17 @@
 from __future__ import annotations
 
 import ctypes
-import hashlib
-
-from llvmlite import binding
 
 from ....runtime.locks import new_lock
-from ..machine_code import LoadedCode, compile_object
+from ..kept_code import kept_object_code
+from ..machine_code import LoadedCode
 from ..target import host_target
 from . import entry_code, object_layout, python_calls, records
 
 # Native code holds the address of this string.
 _CALL_IN_PYTHON = "call_in_python"
 _lock = new_lock()
-_object_code: bytes | None = None
 _addresses: dict[str, int] | None = None
-
-
-def object_code_key() -> str:
-    """What the code of `object_code` depends on: its assembly, the processor, the version of LLVM; a hexadecimal digest."""
-    described = f"{entry_code.module_assembly(records.names())}\n{host_target()}\n{binding.llvm_version_info}"
-    return hashlib.sha256(described.encode()).hexdigest()
-
-
-def object_code() -> bytes:
-    """The object code of the shared vectorcall function, for a compilation cache to keep under `object_code_key`.
-
-    Compiling it is the larger part of what a process pays once; it is done here if it was not done yet.
-    """
-    global _object_code
-    with _lock:
-        if _object_code is None:
-            _object_code = compile_object(entry_code.module_assembly(records.names()), host_target())
-        return _object_code
-
-
-def use_object_code(code: bytes) -> None:
-    """Saves compiling the shared vectorcall function: `code` is what `object_code` gave under the same `object_code_key`.
-
-    Does nothing where the function is compiled already.
-    """
-    global _object_code
-    with _lock:
-        if _object_code is None:
-            _object_code = code
 
 
 def entry_address() -> int:
@@ -75,7 +43,7 @@ def hidden(value: object) -> object:
 def _function_addresses() -> dict[str, int]:
     global _addresses
     if _addresses is None:
-        code = object_code()
+        code = kept_object_code(entry_code.module_assembly(records.names()), host_target())
         with _lock:
             if _addresses is None:
                 functions = (*entry_code.FUNCTIONS, *python_calls.FUNCTIONS)

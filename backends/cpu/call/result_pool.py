@@ -18,7 +18,8 @@ import functools
 import os
 import sys
 
-from ..machine_code import compile_object
+from ....runtime.settings import bytes_setting
+from ..kept_code import kept_object_code
 from ..target import host_target
 from . import assembly, native_functions, object_layout
 
@@ -366,16 +367,11 @@ def cached_bytes() -> int:
 
 @functools.cache
 def _limit() -> int:
-    text = os.environ.get("PHLOX_RESULT_POOL_BYTES")
-    if text is not None:
-        if not text.strip().isdecimal():
-            raise ValueError(f"PHLOX_RESULT_POOL_BYTES requires a number of bytes, 0 or more; given {text!r}")
-        return int(text)
     try:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
     except (AttributeError, ValueError, OSError):
-        return _DEFAULT_LIMIT
-    return min(_DEFAULT_LIMIT, memory // 4)
+        return bytes_setting("PHLOX_RESULT_POOL_BYTES", _DEFAULT_LIMIT)
+    return bytes_setting("PHLOX_RESULT_POOL_BYTES", min(_DEFAULT_LIMIT, memory // 4))
 
 
 @functools.cache
@@ -389,7 +385,7 @@ def _pool() -> dict[str, int]:
         pointers[name] = object_layout.function_address(name)
     text = assembly.pointers(_POINTERS) + assembly.substitute(_ASSEMBLY, _NAMES)
     symbols = ("pooled_empty", "trim", "cached", "limit", "capsule", "handler", "handler_name")
-    addresses = native_functions.load_for_good(compile_object(text, host_target()), pointers, symbols)
+    addresses = native_functions.load_for_good(kept_object_code(text, host_target()), pointers, symbols)
     name = b"phlox_result_pool"
     ctypes.memmove(addresses["handler"], name, len(name))
     ctypes.c_int64.from_address(addresses["limit"]).value = min(_limit(), (1 << 63) - 1)

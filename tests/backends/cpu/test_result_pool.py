@@ -8,12 +8,11 @@ import threading
 
 import numpy as np
 import pytest
-from hand_written_kernels import add_kernel, array_pair, f8, function, native, same
+from hand_written_kernels import add_kernel, f8, function, native, same
 from phlox.backends.cpu.call import (
     ArrayGuard,
     CallSignature,
     ResultSpec,
-    native_functions,
     result_pool,
 )
 
@@ -177,23 +176,3 @@ def test_pool_limit_is_checked():
     """
     )
     assert run_python(check, PHLOX_RESULT_POOL_BYTES="lots").startswith("PHLOX_RESULT_POOL_BYTES requires a number of bytes")
-
-
-@native
-def test_the_code_of_all_calls_can_be_kept():
-    f = function(array_pair(), add_kernel(8))
-    code, key = native_functions.object_code(), native_functions.object_code_key()
-    assert native_functions.object_code_key() == key and isinstance(code, bytes)
-    native_functions.use_object_code(b"")
-    assert native_functions.object_code() == code, "code that is in use is not replaced"
-    same(f(np.ones(8), np.ones(8)), np.full(8, 2.0))
-    program = f"""
-        from phlox.backends.cpu.call import native_functions
-        assert native_functions.object_code_key() == {key!r}
-        def refuse(text, target):
-            raise AssertionError("compiled again")
-        native_functions.compile_object = refuse
-        native_functions.use_object_code(bytes.fromhex({code.hex()!r}))
-        print(native_functions.entry_address() != 0)
-    """
-    assert run_python(program) == "True\n"

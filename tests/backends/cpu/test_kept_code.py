@@ -1,0 +1,142 @@
+"""A second process compiles nothing: it runs the code that the first one has kept on disk."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import phlox
+import pytest
+from phlox import jit
+from phlox.backends.cpu.kept_code import program_key
+from phlox.backends.cpu.target import host_target
+
+PROGRAM = """
+import sys
+import numpy as np
+from phlox import jit, register_custom_call
+from phlox.backends.cpu import machine_code
+
+compiled = []
+compile_with_llvm = machine_code._compiled
+def counting(llvm_ir, target):
+    compiled.append(llvm_ir)
+    return compile_with_llvm(llvm_ir, target)
+machine_code._compiled = counting
+
+@jit
+def chain(x, y):
+    return np.exp(-x * x) * np.sin(y) + np.tanh(x * y) + np.array([1.0, np.nan, FACTOR])
+
+@jit
+def selected(x):
+    return np.unique(x[x > 0]), np.linalg.solve(np.eye(3) * 2, x[:3])
+
+@jit
+def count(n):
+    total = 0
+    for i in range(n):
+        if i % 3 == 0:
+            total += i
+    return total
+
+@jit
+def told(x):
+    print("told", x.sum())
+    return x + 1
+
+@jit
+def drawn(seed):
+    return np.random.default_rng(seed).normal(size=3)
+
+@jit
+def wrong(x):
+    if x.sum() > 0:
+        raise ValueError("above 0")
+    return x
+
+x = np.arange(3.0)
+print(chain(x, x + 1), selected(x), count(100), told(x), drawn(3))
+try:
+    wrong(x)
+except ValueError as error:
+    print(error)
+lowered = chain.lower(x, x)
+executable = lowered.compile()
+print(executable.as_text(), executable.memory_analysis(), "define" in executable.executable.llvm_ir())
+print(chain.explain())
+print("compiled", len(compiled), file=sys.stderr)
+"""
+
+
+def run(folder, factor="2.0", **variables):
+    """What the program prints, and how often LLVM has compiled."""
+    environment = {**os.environ, "PHLOX_CACHE": "1", "PHLOX_CACHE_DIR": str(folder), "PYTHONHASHSEED": "random", **variables}
+    environment["PYTHONPATH"] = str(Path(phlox.__file__).parent.parent)
+    program = folder.parent / "program.py"
+    program.write_text(PROGRAM.replace("FACTOR", factor))
+    ended = subprocess.run([sys.executable, str(program)], env=environment, capture_output=True, text=True, timeout=300)
+    assert ended.returncode == 0, ended.stderr
+    lines = [line for line in ended.stdout.splitlines() if "ms" not in line]  # but those that say how long something took
+    return lines, int(ended.stderr.split()[-1])
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    """A cache that a process has filled, and what it printed."""
+    folder = tmp_path_factory.mktemp("cache") / "kept"
+    printed, count = run(folder)
+    assert count >= 7 and "told 3.0" in printed and "above 0" in printed
+    return folder, printed
+
+
+def test_a_second_process_compiles_nothing(first):
+    folder, printed = first
+    assert run(folder) == (printed, 0)
+
+
+def test_other_constants_are_another_program(first):
+    folder, printed = first
+    changed, count = run(folder, "3.0")
+    assert count == 1 and changed != printed
+    assert run(folder) == (printed, 0)
+
+
+def test_damaged_entries_are_made_again(first, tmp_path):
+    folder, printed = first
+    (tmp_path / "kept").mkdir(mode=0o700)
+    for path in folder.iterdir():
+        data = path.read_bytes()
+        (tmp_path / "kept" / path.name).write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
+    found, count = run(tmp_path / "kept")
+    assert found == printed and count >= 7
+    assert run(tmp_path / "kept") == (printed, 0)
+
+
+def test_nothing_is_kept_where_the_user_says_so(tmp_path):
+    run(tmp_path / "kept", PHLOX_CACHE="0")
+    assert not (tmp_path / "kept").exists()
+
+
+def test_who_looks_at_the_passes_sees_them_run(first, tmp_path):
+    folder, _ = first
+    _, count = run(folder, PHLOX_DUMP=str(tmp_path / "dump"))
+    assert count >= 6 and any((tmp_path / "dump").iterdir())
+
+
+def test_what_a_program_is_kept_under(monkeypatch, tmp_path):
+    monkeypatch.setattr("phlox.backends.cpu.kept_code.disk_cache", lambda: True)
+
+    def key(function, *arguments):
+        return program_key(jit(function).lower(*arguments).module, host_target())
+
+    x = np.ones(3)
+    assert key(lambda x: x + 1, x) == key(lambda x: x + 1, x)
+    keys = [
+        key(lambda x: x + 1, x), key(lambda y: y + 1, x), key(lambda x: x + 2, x), key(lambda x: x + 1, x.astype(np.float32)),
+        key(lambda x: x - 1, x), key(lambda x: x + 1, np.ones(4)), key(lambda x: x + np.array([1.0, 2.0, np.nan]), x),
+        key(lambda x: x + np.array([1.0, 2.0, -np.nan]), x), key(lambda x: x + np.array([-0.0, 2.0, 3.0]), x),
+        key(lambda x: x + np.array([0.0, 2.0, 3.0]), x),
+    ]  # fmt: skip
+    assert len(set(keys)) == len(keys) and None not in keys
