@@ -191,7 +191,9 @@ def test_scalars_that_become_elements(value, dtype, index):
     [
         lambda x: np.argwhere(x[0, 0]), lambda x: np.argwhere(x[0, 1]), lambda x: np.correlate(x[0], x[1], 1),
         lambda x: np.convolve(x[0], x[1], 2), lambda x: np.arange(0, 10, np.inf) + x[0, 0],
-        lambda x: np.arange(0, -10, np.inf) + x[0, 0], lambda x: np.moveaxis(x, range(2), [1, 0]),
+        lambda x: np.arange(0, -10, np.inf) + x[0, 0], lambda x: np.arange(x[0, 0] * 0, 1e-16, np.inf),
+        lambda x: np.arange(x[0, 0] * 0, 1e-16, -1e308), lambda x: np.arange(x[0, 0] * 0, 1e-16, 1e308),
+        lambda x: np.moveaxis(x, range(2), [1, 0]),
         lambda x: np.roll(x, 2**70, 0),
         lambda x: np.linspace(0, 5e-324, 5) + x[0, 0], lambda x: np.logspace(0, 1, 4, base=x[1, :2]),
         lambda x: np.logspace(0, 1, 4, base=x[1, :2], axis=-1), lambda x: (x > 3).view(np.uint8),

@@ -73,16 +73,21 @@ def _type_of_range(*bounds: Any) -> np.dtype:
 
 def _between_floats(trace: Trace, start: Any, stop: Any, step: Any, dtype: Any) -> TracedArray:
     """As NumPy computes it: the length is a quotient rounded up, the difference of the first two elements is the step."""
-    quotient = as_traced((stop - start) / step).astype(np.float64).instruction(trace)
-    count = hlo.maximum(hlo.ceil(quotient), 0.0)
+    difference = stop - start
+    quotient = as_traced(difference / step).astype(np.float64).instruction(trace)
+    # Where the quotient is too small to be told from 0, there is one element if it is positive.
+    is_one = as_traced((difference != 0) & ((difference > 0) == (step > 0))).instruction(trace)
+    count = hlo.select(hlo.and_(hlo.eq(quotient, 0.0), is_one), 1.0, hlo.maximum(hlo.ceil(quotient), 0.0))
     fail_if(trace, hlo.ne(quotient, quotient), "arange: cannot compute length")
     fail_if(trace, hlo.ge(count, 2.0**31), "Maximum allowed size exceeded")
     bound, size = bounded(trace, hlo.convert(count, hlo.S64))
     kind = _type_of_range(start, stop, step) if dtype is None else np.dtype(dtype)
     first, second = (as_traced(one).astype(kind) for one in (start, start + step))
     positions = hlo.iota(hlo.Shape(hlo.element_type_of(kind), (bound,)), 0)
-    steps = TracedArray.from_instruction(trace, positions, is_scalar=False) * (second - first)
-    return dynamic(trace, steps + first, {0: size})
+    numbers = TracedArray.from_instruction(trace, positions, is_scalar=False)
+    # The first one by itself: the step may be infinite.
+    found = np.where(numbers == 0, first, numbers * (second - first) + first)
+    return dynamic(trace, found, {0: size})
 
 
 @implements_dynamic(np.linspace)
