@@ -43,7 +43,12 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for item in items if id(item) in kept]
 
 
-def _end(*_):
+_TOO_LONG = "TimeoutError: the test takes too long"
+_ended: set[str] = set()  # by their names
+
+
+def _end(item: pytest.Item) -> None:
+    _ended.add(item.nodeid)
     raise TimeoutError("the test takes too long")
 
 
@@ -51,7 +56,7 @@ def _end(*_):
 def pytest_runtest_call(item):
     replacing.calls.__init__()
     replacing.calls.is_on = True
-    signal.signal(signal.SIGALRM, _end)
+    signal.signal(signal.SIGALRM, lambda *_: _end(item))
     signal.alarm(item.config.getoption("--seconds"))
     try:
         return (yield)
@@ -76,7 +81,8 @@ def pytest_runtest_makereport(item, call):
         calls = replacing.calls
         message = ""
         if call.excinfo is not None:
-            message = f"{_place(item, call.excinfo)}{call.excinfo.typename}: {call.excinfo.value}"
+            said = _TOO_LONG if item.nodeid in _ended else f"{call.excinfo.typename}: {call.excinfo.value}"
+            message = f"{_place(item, call.excinfo)}{said}"
         report.user_properties.append(
             (
                 "found",

@@ -7,6 +7,7 @@ Short functions, and programs that raise, say nothing about speed, and are not t
 not run yet.
 """
 
+import os
 import statistics
 import sys
 import time
