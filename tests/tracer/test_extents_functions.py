@@ -255,3 +255,15 @@ def test_compress_of_conditions_of_any_length_and_type():
         for one, other in zip(actual, expected, strict=True):
             np.testing.assert_array_equal(one, other)
             assert one.dtype == other.dtype
+
+
+def test_shapes_that_broadcast_together():
+    def shape(x, other):
+        return np.broadcast_shapes(x[x > 0].shape, (3, 1), 1, (len(other[other > 0]),))
+
+    some, three = np.array([1.0, -1.0, 2.0]), np.ones(3)
+    for x, other in ((some, some), (some, three[:1]), (three[:1], some), (some[1:2], three[:1]), (three[:1], three[:1])):
+        assert jit(shape)(x, other) == shape(x, other)
+        assert [type(size) for size in jit(shape)(x, other)] == [int, int]
+    with pytest.raises(ValueError, match="cannot be broadcast to a single shape"):
+        jit(shape)(some, three)

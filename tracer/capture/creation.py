@@ -5,6 +5,7 @@ What they hold stays known as long as it does not depend on the call, so that Py
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +14,7 @@ import numpy as np
 
 from ... import hlo
 from ..functions.array_attributes import Flat
-from ..recording.array import TracedArray, as_index
+from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced, prepare, require
@@ -200,7 +201,20 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
 @implements(np.broadcast_shapes)
 def broadcast_shapes(*args: Any) -> tuple[int, ...]:
     shapes = [one if isinstance(one, (tuple, list)) else (one,) for one in args]
-    return np.broadcast_shapes(*[tuple(as_index(size, "as a size of a shape") for size in shape) for shape in shapes])
+    if not has_traced(shapes):
+        return np.broadcast_shapes(*shapes)
+    rank = max(map(len, shapes))
+    behind = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
+    return tuple([functools.reduce(_broadcast_size, sizes) for sizes in zip(*behind)])
+
+
+def _broadcast_size(size: Any, other: Any) -> Any:
+    message = "shape mismatch: objects cannot be broadcast to a single shape"
+    if not has_traced((size, other)):
+        require(size == other or 1 in (size, other), ValueError, message)
+        return other if size == 1 else size
+    require((size == other) | (size == 1) | (other == 1), ValueError, message)
+    return call(int, np.where(size == 1, other, size))
 
 
 @implements(np.iterable)
