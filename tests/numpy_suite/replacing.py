@@ -294,8 +294,10 @@ _UFUNC_METHODS: dict = {}
 
 
 # These say what holds from then on, behind the call, too; a traced function refuses that.
+# The other two ask where arrays lie, which a call that is passed copies of views cannot say.
 _OF_STATE = {
-    np.seterr, np.seterrcall, np.setbufsize, np.set_printoptions, np.geterr, np.geterrcall, np.getbufsize, np.get_printoptions,
+    np.shares_memory, np.may_share_memory, np.seterr, np.seterrcall, np.setbufsize, np.set_printoptions, np.geterr,
+    np.geterrcall, np.getbufsize, np.get_printoptions,
 }  # fmt: skip
 
 

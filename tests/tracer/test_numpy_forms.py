@@ -183,3 +183,25 @@ def test_blocks_that_do_not_fit_together(make):
         np.block(make(1))
     with pytest.raises(expected.type, match=re.escape(str(expected.value))):
         jit(lambda x: np.block(make(x)))(1)
+
+
+SHARING = [
+    lambda a: np.shares_memory(a, a), lambda a: np.shares_memory(a, a.T), lambda a: np.shares_memory(a[0], a),
+    lambda a: np.shares_memory(a[:2], a.reshape(-1)), lambda a: np.may_share_memory(a.copy(), a),
+    lambda a: np.shares_memory(a[1:].T, a), lambda a: np.shares_memory(a[:0], a), lambda a: np.may_share_memory(a + 1, a[0]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("function", SHARING)
+def test_whether_views_share_memory(function):
+    x = np.arange(12.0).reshape(3, 4)
+    assert jit(function)(x) is function(x)
+
+
+def test_it_is_not_told_of_arrays_whose_places_are_not_known():
+    x = np.arange(12.0).reshape(3, 4)
+    with pytest.raises(NotImplementedError, match="np.shares_memory of two arrays of the caller's"):
+        jit(lambda a, b: np.shares_memory(a, b))(x, x)
+    for function in (lambda a: np.shares_memory(a[0], a[0].T), lambda a: np.shares_memory(a[0], a[1:].T)):
+        with pytest.raises(NotImplementedError, match="np.shares_memory of two parts of one array"):
+            jit(function)(x)

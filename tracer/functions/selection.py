@@ -274,7 +274,22 @@ def common_type(*arrays):
 
 @implements(np.shares_memory, np.may_share_memory)
 def shares_memory(a, b, /, max_work=None):
-    """Whether the two are views of one array: an upper bound for shares_memory."""
+    """Whether the two are views of one array, of which one of them is all."""
     if not isinstance(a, TracedArray) or not isinstance(b, TracedArray) or not a.size or not b.size:
         return False
-    return a.root_storage is b.root_storage
+    roots = a.root_storage, b.root_storage
+    if roots[0] is not roots[1]:
+        if all(root.is_from_outside for root in roots):
+            raise NotImplementedError("np.shares_memory of two arrays of the caller's: it is not known before a call")
+        return False
+    if _is_part(a) and _is_part(b):
+        raise NotImplementedError("np.shares_memory of two parts of one array")
+    return True
+
+
+def _is_part(array: TracedArray) -> bool:
+    while (base := array.base) is not None:
+        if array.size < base.size:
+            return True
+        array = base
+    return False
