@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
             print(f"{_unpack(kept, Path(options.unpack))} entries of {options.unpack} added to {kept.folder}")
         else:
             _show(kept, None if options.all else 20)
+    except BrokenPipeError:
+        raise  # the reader has seen enough
     except (OSError, tarfile.TarError) as error:
         raise CommandError(f"the cache in {kept.folder}: {error}") from error
     return 0
