@@ -18,7 +18,7 @@ from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
 from ..recording.memory_order import order_named
-from ..recording.operands import broadcast, class_of, convert, instruction_of, prepare, result, store
+from ..recording.operands import broadcast, class_of, convert, instruction_of, prepare, require_out, result, store
 from ..recording.trace import Trace
 from .linear_algebra import contract
 from .reductions import reduce_instruction
@@ -43,7 +43,8 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     subscripts, arrays = arguments_of(operands)
     arrays = [prepare(one) for one in arrays]
     trace = require_trace(*arrays)
-    kind = promotion.result_dtype([class_of(one) for one in arrays]) if dtype is None else promotion.native(dtype)
+    results = [] if out is None else [require_out(out).dtype]
+    kind = promotion.native(dtype) if dtype is not None else promotion.result_dtype([*map(class_of, arrays), *results])
     for one in arrays:
         promotion.require_cast(class_of(one), kind, casting, "iterator operand 0 dtype")
     element_type = hlo.element_type_of(kind)

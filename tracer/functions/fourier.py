@@ -51,7 +51,7 @@ def _transformed(a: TracedArray, fft_type: str, n: Any, axis: Any, norm: str | N
         x = hlo.multiply(x, hlo.full_like(x, factor))
     if a.element_type is hlo.F16 and fft_type == "IRFFT":
         x = hlo.convert(x, hlo.F16)  # as NumPy, which keeps the type of real results
-    return store(out, result(trace, x))
+    return store(out, result(trace, x), "same_kind")
 
 
 def _element_type(a: TracedArray, fft_type: str) -> hlo.ElementType:
@@ -110,7 +110,7 @@ def hfft(a, n=None, axis=-1, norm=None, out=None):
 
 @implements(np.fft.ihfft)
 def ihfft(a, n=None, axis=-1, norm=None, out=None):
-    return store(out, np.conjugate(rfft(a, n, axis, _opposite(norm))))
+    return store(out, np.conjugate(rfft(a, n, axis, _opposite(norm))), "same_kind")
 
 
 def _opposite(norm: str | None) -> str:
@@ -141,7 +141,7 @@ def _each_axis(a: TracedArray, function: Callable, lengths: list, axes: list, no
     """The function along each axis, the last one first."""
     for length, axis in zip(reversed(lengths), reversed(axes)):
         a = function(a, length, axis, norm)
-    return store(out, a)
+    return store(out, a, "same_kind")
 
 
 @implements(np.fft.fftn)

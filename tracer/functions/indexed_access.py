@@ -92,7 +92,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
         a, axis = a.reshape(-1), 0
     axis = normalize_axis(axis, a.ndim)
     found = _indices(trace, indices, a.shape[axis], axis, mode)
-    return store(out, result(trace, taken(trace, selection_along(a, axis, found))))
+    return store(out, result(trace, taken(trace, selection_along(a, axis, found))), stands_for_it=True)
 
 
 @implements(np.put)

@@ -316,7 +316,7 @@ def inner(a, b, /):
 
 @implements(np.outer)
 def outer(a, b, out=None):
-    return store(out, ufunc_outer(np.multiply, np.ravel(as_traced(a)), np.ravel(as_traced(b))))
+    return store(out, ufunc_outer(np.multiply, np.ravel(as_traced(a)), np.ravel(as_traced(b))), "same_kind")
 
 
 @implements(np.linalg.outer)
@@ -456,6 +456,11 @@ def multi_dot(arrays, *, out=None):
         return multiply(i, k) @ multiply(k + 1, j)
 
     product = multiply(0, len(matrices) - 1)
+    if out is not None and require_out(out).dtype != product.dtype:
+        raise ValueError(
+            "output array is not acceptable (must have the right datatype, number of dimensions, and be a C-Array): it is "
+            f"{out.dtype}, and the product {product.dtype}"
+        )
     return store(out, product[0 if first else slice(None), 0 if last else slice(None)])
 
 

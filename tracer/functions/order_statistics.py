@@ -36,13 +36,13 @@ def _sorted(a: TracedArray) -> TracedArray:
 
 
 def _finish(
-    found: TracedArray, a: TracedArray, axes: tuple[int, ...], keepdims: Any, out: Any, leading: int = 0
+    found: TracedArray, a: TracedArray, axes: tuple[int, ...], keepdims: Any, out: Any, leading: int = 0, **storing: Any
 ) -> TracedArray:
-    """The result with the reduced dimensions kept as 1 if wanted, behind ``leading`` ones of its own."""
+    """The result with the reduced dimensions kept as 1 if wanted, behind ``leading`` ones of its own; see `store`."""
     if keepdims is not _NO_VALUE and keepdims:
         sizes = [1 if d in axes else size for d, size in enumerate(a.shape)]
         found = found.reshape((*found.shape[:leading], *sizes))
-    return found[()] if out is None else store(out, found)
+    return found[()] if out is None else store(out, found, **storing)
 
 
 def _element(ordered: TracedArray, position: Any) -> TracedArray:
@@ -216,7 +216,8 @@ def _quantile(
         invalid = count == 0 if leaves_nan_out else np.isnan(last)
         quantiles = [np.where(invalid, last.astype(kind, copy=False), one) for one in quantiles]
     found = quantiles[0] if not shape else np.stack(quantiles).reshape((*shape, *rows.shape[:-1]))
-    found = _finish(found, a, axes, keepdims, out, len(shape))
+    storing = {"stands_for_it": True} if method in _DISCRETE else {"casting": "same_kind"}
+    found = _finish(found, a, axes, keepdims, out, len(shape), **storing)
     if weights is not None and not found.ndim and out is None:  # NumPy returns no scalar here
         found = TracedArray.from_instruction(require_trace(found), found.instruction(require_trace(found)), is_scalar=False)
     return found

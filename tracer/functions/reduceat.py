@@ -35,7 +35,8 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
         trace.add_error_flag(beyond.any().instruction(trace), IndexError, message, wrong)
     slices = np.moveaxis(array, axis, 0)
     if dtype is None and out is not None:
-        dtype = (out[0] if isinstance(out, tuple) else out).dtype
+        wanted = (out[0] if isinstance(out, tuple) else out).dtype
+        dtype = wanted if np.can_cast(array.dtype, wanted, "same_kind") else None
     return store(out, np.moveaxis(reduced_at(ufunc, slices, indices, size, dtype), 0, axis))
 
 

@@ -255,7 +255,7 @@ def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bo
         operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, kind, largest)
     )
     found = hlo.convert(hlo.get_tuple_element(both, 1), hlo.S64)
-    return finish(trace, found, original, axes, keepdims, out)
+    return store(out, finish(trace, found, original, axes, keepdims), stands_for_it=True)
 
 
 @implements(np.argmax)

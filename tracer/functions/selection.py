@@ -186,13 +186,15 @@ def array_equiv(a1, a2):
 @implements(np.isposinf)
 def isposinf(x, out=None):
     x = _real(x, "isposinf")
-    return np.logical_and(np.isinf(x), ~np.signbit(x), out=out) if x.dtype.kind != "b" else np.isinf(x)
+    infinite = np.isinf(x)
+    return np.logical_and(infinite, infinite if x.dtype.kind == "b" else ~np.signbit(x), out=out)
 
 
 @implements(np.isneginf)
 def isneginf(x, out=None):
     x = _real(x, "isneginf")
-    return np.logical_and(np.isinf(x), np.signbit(x), out=out) if x.dtype.kind != "b" else np.isinf(x)
+    infinite = np.isinf(x)
+    return np.logical_and(infinite, infinite if x.dtype.kind == "b" else np.signbit(x), out=out)
 
 
 def _real(x: Any, name: str) -> TracedArray:

@@ -102,7 +102,7 @@ def std(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
 ):
     variance, outside = _variance(a, axis, dtype, _correction(ddof, correction), keepdims, where, mean)
-    return store(out, np.sqrt(variance).astype(outside, copy=False))
+    return store(out, np.sqrt(variance).astype(outside, copy=False), "same_kind")
 
 
 @implements(np.average)
@@ -245,7 +245,8 @@ def nanvar(
 def nanstd(
     a, axis=None, dtype=None, out=None, ddof=0, keepdims=_NO_VALUE, *, where=_NO_VALUE, mean=_NO_VALUE, correction=_NO_VALUE
 ):
-    return store(out, np.sqrt(_nan_variance(a, axis, dtype, out, _correction(ddof, correction), keepdims, where, mean)))
+    variance = _nan_variance(a, axis, dtype, out, _correction(ddof, correction), keepdims, where, mean)
+    return store(out, np.sqrt(variance), "same_kind")
 
 
 # --- covariance ---

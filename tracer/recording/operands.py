@@ -381,13 +381,18 @@ def shape_argument(shape: Any) -> tuple[int, ...]:
     return sizes
 
 
-def store(out: Any, array: TracedArray, casting: str = "unsafe") -> TracedArray:
-    """Write a result to an ``out=`` array, and return this. Raises as NumPy does where shape or dtype do not fit."""
+def store(out: Any, array: TracedArray, casting: str = "unsafe", stands_for_it: bool = False) -> TracedArray:
+    """Write a result to an ``out=`` array, and return this. Raises as NumPy does where shape or dtype do not fit.
+
+    An array that ``stands_for_it`` NumPy converts to the result's dtype first, and back behind the computation.
+    """
     if isinstance(out, tuple):
         (out,) = out
     if out is None:
         return array
     out = require_out(out)
+    if stands_for_it:
+        promotion.require_cast(out.dtype, array.dtype, "safe")
     if out.shape != array.shape:
         raise ValueError(f"output array has wrong shape: it is {out.shape}, and the result has {array.shape}")
     promotion.require_cast(array.dtype, out.dtype, casting)
