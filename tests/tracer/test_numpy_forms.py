@@ -205,3 +205,19 @@ def test_it_is_not_told_of_arrays_whose_places_are_not_known():
     for function in (lambda a: np.shares_memory(a[0], a[0].T), lambda a: np.shares_memory(a[0], a[1:].T)):
         with pytest.raises(NotImplementedError, match="np.shares_memory of two parts of one array"):
             jit(function)(x)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x, flag: np.array(x, copy=flag), lambda x, flag: np.unique(x, return_index=flag),
+    lambda x, flag: np.astype(x, np.float32, copy=flag),
+])  # fmt: skip
+def test_truth_values_of_numpys_that_say_what_is_done(function):
+    jitted, x = jit(function), np.arange(4.0)
+    for flag in (np.True_, np.False_, np.True_, True):
+        try:
+            expected = function(x, flag)
+        except ValueError as error:
+            with pytest.raises(ValueError, match=re.escape(str(error).partition("\n")[0])):
+                jitted(x, flag)
+        else:
+            assert_same(jitted(x, flag), expected)

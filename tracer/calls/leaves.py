@@ -89,7 +89,9 @@ class TracedLeaf:
 
     @property
     def is_integer(self) -> bool:
-        return self.is_number and self.shape.element_type.is_integer
+        """Whether it is a number of which there are few in a program, as integers and truth values are."""
+        element_type = self.shape.element_type
+        return self.is_number and (element_type.is_integer or element_type is hlo.PRED)
 
     @property
     def is_short_row_of_integers(self) -> bool:
