@@ -17,7 +17,7 @@ from ..arithmetic import add, constant, fma, multiply, polynomial_chain, to_bits
 from .wide_registers import TABLE_BITS, TABLE_SIZE, exponent_and_mantissa, table_entry
 
 # Of a part of each logarithm in the table, and of that of 2, so that sums of multiples are exact.
-_UNIT = decimal.Decimal(2) ** -42
+UNIT = decimal.Decimal(2) ** -42
 # (log1p(r) - r) / r**2 on -1/32 <= r <= 1/16; error relative to log1p(r) 2**-56.3.
 _TAIL = (
     -0.5,
@@ -51,7 +51,7 @@ def table_logarithm(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
 @cache
 def ln2_parts() -> tuple[float, float]:
     """Log(2) as the sum of a multiple of the unit and a rest above 0, so that both are infinite at once when multiplied."""
-    return _split(_ln(2), decimal.ROUND_FLOOR)
+    return split(ln(2), decimal.ROUND_FLOOR)
 
 
 @cache
@@ -62,18 +62,19 @@ def tables() -> tuple[tuple[float, ...], ...]:
         middle = 1 + (number + 0.5) / TABLE_SIZE
         reciprocal = {0: 1.0, TABLE_SIZE - 1: 0.5}.get(number, round(256 / middle) / 256)
         rows.append(
-            (reciprocal, *((0.0, 0.0) if number == 0 else ln2_parts() if reciprocal == 0.5 else _split(-_ln(reciprocal))))
+            (reciprocal, *((0.0, 0.0) if number == 0 else ln2_parts() if reciprocal == 0.5 else split(-ln(reciprocal))))
         )
     return tuple(zip(*rows))
 
 
-def _ln(value: float) -> decimal.Decimal:
+def ln(value: float | decimal.Decimal) -> decimal.Decimal:
+    """The logarithm to 50 digits."""
     with decimal.localcontext(prec=50):
         return decimal.Decimal(value).ln()
 
 
-def _split(value: decimal.Decimal, rounding: str = decimal.ROUND_HALF_EVEN) -> tuple[float, float]:
+def split(value: decimal.Decimal, rounding: str = decimal.ROUND_HALF_EVEN) -> tuple[float, float]:
     """A multiple of the unit near a number, and the rest."""
     with decimal.localcontext(prec=50):
-        near = (value / _UNIT).to_integral_value(rounding) * _UNIT
+        near = (value / UNIT).to_integral_value(rounding) * UNIT
         return float(near), float(value - near)
