@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ....hlo import PRED
-from ....hlo.ops.elementwise import AND, OR
+from ....hlo import PRED, Instruction
+from ....hlo.ops.elementwise import AND, MINIMUM, OR
 from ...llvm import index as indices
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
@@ -31,8 +31,8 @@ from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
-# A conjunction or disjunction is left behind a block of about as many elements, if it is decided.
-DECIDED_AFTER = 4096
+# A row whose result does not change any more is left behind a block of about as many bytes.
+DECIDED_AFTER = 1024
 # A sum is carried with compensation beyond this many additions a lane: the error of the lanes' sums stays that of one block.
 BLOCK_STEPS = 32
 
@@ -148,8 +148,10 @@ def _vector_row(
     neutral = splat_identity(element_type, identity, lanes)
     outer_reduced = [d for d in reduction.reduced if d != last]
     compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
-    # What an identity of truth values is not leaves no other result.
-    decidable = element_type is PRED and reduction.to_apply.combining_operation in (AND, OR)
+    # An element that is not the identity leaves no other result.
+    decidable = (
+        reduction.to_apply.combining_operation in (AND, OR) if element_type is PRED else _finds_first(reduction, identity)
+    )
 
     def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
         return reduction.combine(builder, [first], [second], lanes)[0]
@@ -207,7 +209,7 @@ def _vector_row(
         group = PARTIAL_VECTORS * lanes
         steps = BLOCK_STEPS if compensated else max(1, size // group)
         if decidable:
-            steps = min(steps, DECIDED_AFTER // group)
+            steps = max(1, min(steps, DECIDED_AFTER // (group * element_type.byte_size)))
         done = 0
         blocks = size // (steps * group)
         if blocks:
@@ -255,7 +257,7 @@ def _until_decided(
     body: Body,
     most: int,
 ) -> list[RegisterValue]:
-    """`carried_loop` from 0, left as soon as a lane of truth values is not the neutral one."""
+    """`carried_loop` from 0, left as soon as a lane is not neutral."""
     with while_loop(builder, [I64(0), *initial], "block", most) as loop:
         start, *state = loop.values
         loop.leave_unless(builder.icmp_signed("<", start, indices.i64(stop)))
@@ -265,11 +267,37 @@ def _until_decided(
 
 
 def _are_all(builder: ir.IRBuilder, value: ir.Value, neutral: ir.Constant) -> ir.Value:
-    """Whether all lanes of truth values are the neutral one."""
-    if isinstance(value.type, ir.VectorType):
-        bits = ir.IntType(value.type.count)
-        value, neutral = builder.bitcast(value, bits), builder.bitcast(neutral, bits)
-    return builder.icmp_unsigned("==", value, neutral)
+    """Whether all lanes are neutral."""
+    is_neutral = builder.icmp_unsigned("==", value, neutral)
+    if not isinstance(value.type, ir.VectorType):
+        return is_neutral
+    bits = ir.IntType(value.type.count)
+    return builder.icmp_unsigned("==", builder.bitcast(is_neutral, bits), bits(-1))
+
+
+def _finds_first(reduction: Reduction, identity: float | complex) -> bool:
+    """Whether the least is looked for among numbers that count along the row, and the identity in the place of some of them."""
+    last = len(reduction.dimensions) - 1
+    if reduction.to_apply.combining_operation is not MINIMUM or reduction.reduced != (last,):
+        return False
+
+    def is_identity(instruction: Instruction) -> bool:
+        while instruction.opcode == "broadcast":
+            (instruction,) = instruction.operands
+        return (
+            instruction.opcode == "constant"
+            and not instruction.shape.dimensions
+            and instruction.attributes["literal"] == identity
+        )
+
+    (operand,) = reduction.operands
+    while operand.opcode == "select":
+        _, *sides = operand.operands
+        chosen = [side for side in sides if not is_identity(side)]
+        if len(chosen) != 1:
+            return False
+        (operand,) = chosen
+    return operand.opcode == "iota" and operand.attributes["iota_dimension"] == last
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:

@@ -175,21 +175,23 @@ def test_elements_at_small_distances(dtype, step):
         np.testing.assert_array_equal(take(table), table[:, ::step], strict=True)
 
 
-@pytest.mark.parametrize("size", [8191, 8192, 8193, 30011])
+@pytest.mark.parametrize("size", [2047, 2048, 2049, 30011])
 def test_truth_values_that_decide_early_or_late(size):
-    functions = [jit(lambda x: (x.any(), x.all())), jit(lambda x: (x[:, 1:].any(), x[:, 1:].all()))]
-    functions += [jit(lambda x, axis=axis: (x.any(axis), x.all(axis))) for axis in (0, 1)]
+    def found(x, axis=None):
+        return x.any(axis), x.all(axis), x.argmax(axis), x.argmin(axis)
+
+    functions = [jit(found), jit(lambda x: found(x[:, 1:])), jit(lambda x: found(x, 0)), jit(lambda x: found(x, 1))]
     for value in (False, True):
-        for place in (None, 0, 4095, 4096, 8190, size - 1):
+        for place in (None, 0, 255, 256, 1023, 1024, 2046, size - 1):
             x = np.full((3, size), value)
             if place is not None:
-                x[1, place] = not value
+                x[1, place] = x[1, place:][-1] = not value
             for function in functions:
-                for found, expected in zip(function(x), function.__wrapped__(x), strict=True):
-                    np.testing.assert_array_equal(found, expected)
+                for one, expected in zip(function(x), function.__wrapped__(x), strict=True):
+                    np.testing.assert_array_equal(one, expected)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int8, np.uint8, bool])
 @pytest.mark.parametrize("size", [1, 7, 31, 32, 33, 150, 1003])
 def test_positions_of_extrema(dtype, size):
     rng = np.random.default_rng(size)
