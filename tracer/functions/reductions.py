@@ -244,7 +244,10 @@ def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bo
     sizes = operand.shape.dimensions
     if sizes[axis] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    return finish(trace, _positions(operand, axis, largest), original, axes, keepdims, out)
+    dimensions = [d for d in range(len(sizes)) if sizes[d] != 1 or d == axis]
+    found = _positions(hlo.reshape(operand, [sizes[d] for d in dimensions]), dimensions.index(axis), largest)
+    found = hlo.reshape(found, [size for d, size in enumerate(sizes) if d != axis])
+    return finish(trace, found, original, axes, keepdims, out)
 
 
 # So many positions along a dimension, and what they stand for is read twice rather than carried beside them.

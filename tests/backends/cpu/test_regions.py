@@ -204,7 +204,9 @@ def test_positions_of_extrema(dtype, size):
         np.testing.assert_array_equal(jit(lambda x, name=name: getattr(x, name)())(table), getattr(table, name)())
 
 
-@pytest.mark.parametrize("shape", [(9, 1000), (3, 40_000), (3, 70, 5000), (70, 3000), (2, 3, 400, 2, 30), (300, 3, 2)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(9, 1000), (3, 40_000), (3, 70, 5000), (70, 3000), (2, 3, 400, 2, 30), (300, 3, 2), (1, 300, 1, 40, 1)], ids=str
+)
 def test_reductions_over_every_set_of_dimensions(shape):
     rng = np.random.default_rng(3)
     array = rng.integers(-50, 50, shape).astype(np.int32)
