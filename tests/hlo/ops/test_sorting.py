@@ -468,3 +468,15 @@ def test_positions_that_partition_a_long_line(dtype):
         np.testing.assert_array_equal(found[place], in_order[place])
         np.testing.assert_array_equal(np.sort(found[:place]), in_order[:place])
         np.testing.assert_array_equal(np.sort(found[place:]), in_order[place:])
+
+
+@pytest.mark.parametrize("size", [63, 64, 300])
+def test_lines_in_the_order_of_several_keys(size):
+    random = np.random.default_rng(size)
+    x, y, z = (random.integers(-3, 4, size).astype(dtype) for dtype in (np.float64, np.int32, np.complex128))
+    x[::7], x[3::11], z.imag = np.nan, -0.0, x
+    z[2::9] = complex(np.nan, 1)
+    for keys in ((x, y), (y, x), (x, y > 0, x + 1), (z, y), (y, z)):
+        np.testing.assert_array_equal(jit(lambda *keys: np.lexsort(keys))(*keys), np.lexsort(keys))
+    np.testing.assert_array_equal(jit(np.sort)(z), np.sort(z))
+    np.testing.assert_array_equal(jit(lambda z: np.argsort(z, kind="stable"))(z), np.argsort(z, kind="stable"))
