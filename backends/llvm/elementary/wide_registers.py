@@ -5,7 +5,7 @@ Either way gives the same bits.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
@@ -85,18 +85,19 @@ def _by_registers(builder: ir.IRBuilder, value: ir.Value, function: Callable[[ir
         return function(value)
     parts = [function(_lanes_from(builder, value, first, _LANES)) for first in range(0, lanes, _LANES)]
     while len(parts) > 1:
-        numbers = _lane_numbers(0, 2 * lane_count(parts[0].type))
+        numbers = _constant_numbers(range(2 * lane_count(parts[0].type)))
         parts = [builder.shuffle_vector(one, other, numbers) for one, other in zip(parts[::2], parts[1::2])]
     return parts[0] if lanes > _LANES else _lanes_from(builder, parts[0], 0, lanes)
 
 
 def _lanes_from(builder: ir.IRBuilder, value: ir.Value, first: int, count: int) -> ir.Value:
-    """Some lanes of a vector, and anything behind its end."""
-    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), _lane_numbers(first, count))
+    """Some lanes of a vector, and the first lane in the place of those behind its end."""
+    numbers = [number if number < lane_count(value.type) else 0 for number in range(first, first + count)]
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), _constant_numbers(numbers))
 
 
-def _lane_numbers(first: int, count: int) -> ir.Constant:
-    return ir.Constant(ir.VectorType(I32, count), list(range(first, first + count)))
+def _constant_numbers(numbers: Sequence[int]) -> ir.Constant:
+    return ir.Constant(ir.VectorType(I32, len(numbers)), list(numbers))
 
 
 def _global_table(module: ir.Module, name: str, table: tuple[float, ...]) -> ir.GlobalVariable:
