@@ -118,6 +118,14 @@ def test_every_width_gives_the_same_bits(name, dtype):
         assert np.all(same_bits(first, other))
 
 
+@pytest.mark.parametrize("name", ["log", "power"])
+def test_other_vector_registers_give_the_same_bits(name):
+    operands = [operand[::3] for operand in samples(name, "f8")]
+    expected = accuracy.compile_function(name, "f8", accuracy.native_lanes("f8"))(*operands)
+    for lanes in (2, 4):
+        assert np.all(same_bits(expected, accuracy.compile_function(name, "f8", lanes, vector_bytes=32)(*operands)))
+
+
 @pytest.mark.parametrize("dtype", ["f4", "f8"])
 def test_remainder_is_exact(dtype):
     x, y = samples("remainder", dtype)
