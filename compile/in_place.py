@@ -13,6 +13,7 @@ from ..hlo.operation import ELEMENTWISE
 from .aliasing import Value, defining_value, only_names
 from .fused_computations import result_roots
 from .memo import Memo
+from .spread_update import is_written_in_place, spread_update_of
 
 # Steps from a result of a branch to the array that it is an update of.
 _MOST_STEPS = 256
@@ -63,10 +64,17 @@ _own_index_parameters: Memo[Computation, tuple[int, ...]] = Memo()
 
 
 def _parameters_read_at_own_index(computation: Computation) -> tuple[int, ...]:
-    """The array parameters of which every use leads through elementwise operations alone to the results."""
+    """The array parameters of which every use leads through elementwise operations alone to the results.
+
+    What is written with steps may also read what it leaves as it is.
+    """
     known = _own_index_parameters.get(computation)
     if known is not None:
         return known
+    update = spread_update_of(computation)
+    if update is not None and is_written_in_place(computation, update):
+        found = _own_index_parameters[computation] = (update.array.attributes["number"],)
+        return found
     roots = result_roots(computation)
     dimensions = roots[0].shape.dimensions
     reaching: dict[Instruction, set[int]] = {}

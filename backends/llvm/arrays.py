@@ -97,6 +97,13 @@ class Array:
             address = self._address(builder, Affine(first.base), scale, part)
             value = _loaded_in_steps(builder, address, vector, abs(offset.stride * scale), align)
             return from_memory(builder, element_type, value if offset.stride > 0 else reverse_lanes(builder, value))
+        if isinstance(offset, Affine) and mask is None:
+            value = ir.Constant(vector, ir.Undefined)
+            for lane in range(lanes):
+                place = Affine(indices.add_base(builder, offset.base, lane * offset.stride))
+                element = builder.load(self._address(builder, place, scale, part), typ=scalar, align=align)
+                value = builder.insert_element(value, element, I32(lane))
+            return from_memory(builder, element_type, value)
         addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
         value = masked_gather(builder, addresses, vector, mask, align)
         return from_memory(builder, element_type, value)
@@ -138,6 +145,13 @@ class Array:
                 builder.store(value, address, align=align)
             else:
                 masked_store(builder, value, address, mask, align)
+        elif isinstance(offset, Affine) and mask is None:
+            # Processors scatter a vector no faster.
+            for lane in range(lanes):
+                place = Affine(indices.add_base(builder, offset.base, lane * offset.stride))
+                builder.store(
+                    builder.extract_element(value, I32(lane)), self._address(builder, place, scale, part), align=align
+                )
         else:
             addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
             masked_scatter(builder, value, addresses, mask, align)

@@ -138,8 +138,23 @@ def _saturating(b: ir.IRBuilder, x: ir.Value, type_: ir.Type, target: ElementTyp
 
 
 def _saturating_call(b: ir.IRBuilder, sign: str, x: ir.Value, type_: ir.Type) -> ir.Value:
+    if isinstance(type_, ir.VectorType):
+        return _saturating_lanes(b, sign == "s", x, type_)
     name = f"llvm.fpto{sign}i.sat.{type_suffix(type_)}.{type_suffix(x.type)}"
     return b.call(declaration(b.module, name, type_, [x.type]), [x])
+
+
+def _saturating_lanes(b: ir.IRBuilder, signed: bool, x: ir.Value, type_: ir.VectorType) -> ir.Value:
+    """As the intrinsic, which LLVM computes lane by lane where it is one of vectors."""
+    bits = type_.element.width
+    least, beyond = (-(1 << (bits - 1)), 1 << (bits - 1)) if signed else (0, 1 << bits)
+    # What does not fit is poison, which a selection does not look at that takes the other side.
+    integer = (b.fptosi if signed else b.fptoui)(x, type_)
+    fits = b.fcmp_ordered(">=", x, constant(x.type, float(least))) if signed else b.fcmp_ordered(">", x, constant(x.type, -1.0))
+    integer = b.select(fits, integer, integer_constant(type_, least))
+    is_number = b.fcmp_ordered("ord", x, x)
+    otherwise = b.select(is_number, integer_constant(type_, beyond - 1), integer_constant(type_, 0))
+    return b.select(b.fcmp_ordered("<", x, constant(x.type, float(beyond))), integer, otherwise)
 
 
 def integer_limits(element_type: ElementType) -> tuple[int, int]:

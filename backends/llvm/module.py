@@ -61,6 +61,12 @@ def shared_functions_of(module: ir.Module) -> SharedFunctions | None:
     return module.shared_functions if isinstance(module, Module) else None
 
 
+def vector_bytes_of(module: ir.Module) -> int | None:
+    """The width of the vector registers of the machine that a module is compiled for, where that is known."""
+    shared = shared_functions_of(module)
+    return None if shared is None else shared.vector_bytes
+
+
 def declared(module: ir.Module, shared: SharedFunction) -> ir.Function:
     """The shared function, as code of this module calls it."""
     known = module.globals.get(shared.name)

@@ -213,6 +213,24 @@ def select_by_not(select: Instruction) -> Instruction | None:
 @rule(
     "select",
     fires=[
+        lambda: hlo.select(p := pred(3), f32(3), hlo.select(p, f32(3), f32(3))),
+        lambda: hlo.select(p := pred(3), hlo.select(p, f32(3), f32(3)), f32(3)),
+    ],
+    unchanged=lambda: hlo.select(pred(3), f32(3), hlo.select(pred(3), f32(3), f32(3))),
+)
+def select_of_select(select: Instruction) -> Instruction | None:
+    """select(p, x, select(p, y, z)) -> select(p, x, z), and select(p, select(p, x, y), z) -> select(p, x, z)"""
+    condition, on_true, on_false = select.operands
+    if on_false.opcode == "select" and on_false.operands[0] is condition:
+        return hlo.select(condition, on_true, on_false.operands[2])
+    if on_true.opcode == "select" and on_true.operands[0] is condition:
+        return hlo.select(condition, on_true.operands[1], on_false)
+    return None
+
+
+@rule(
+    "select",
+    fires=[
         lambda: hlo.select(p := pred(3), hlo.full_like(p, True), hlo.full_like(p, False)),
         lambda: hlo.select(p := pred(3), hlo.full_like(p, False), hlo.full_like(p, True)),
     ],

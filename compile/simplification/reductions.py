@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ... import hlo
 from ...hlo import Instruction, scalar_computation
+from ..fusion_policy import is_degenerate_reshape
 from ..inlining import inlined_elementwise
 from .rule import f32, f64, rule, s32, without_ones
 
@@ -54,6 +55,29 @@ def reduce_of_transpose(reduce: Instruction) -> Instruction | None:
         return None
     dimensions = sorted(order[d] for d in reduced)
     return hlo.reduce(transpose.operands[0], init, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
+
+
+@rule(
+    "reduce",
+    fires=[
+        lambda: _sum(hlo.reshape(f32(2, 3), (2, 1, 3, 1)), (1, 2)),
+        lambda: _sum(hlo.reshape(f32(2, 1, 3), (1, 2, 3)), (0, 1)),
+    ],
+    unchanged=[lambda: _sum(hlo.reshape(f32(2, 6), (2, 3, 2)), (0,)), lambda: _sum(hlo.reshape(f32(6), (6, 1)), (1,))],
+    tolerance=1e-5,
+)
+def reduce_of_added_ones(reduce: Instruction) -> Instruction | None:
+    """reduce(reshape(x)) -> reshape(reduce(x)), where the reshape only adds or removes dimensions of size 1"""
+    reshape = reduce.operands[0]
+    if reduce.shape.is_tuple or reshape.opcode != "reshape" or not is_degenerate_reshape(reshape):
+        return None
+    (x,), init = reshape.operands, reduce.operands[1]
+    before, after = ([d for d, size in enumerate(one.shape.dimensions) if size != 1] for one in (x, reshape))
+    dimensions = [old for old, new in zip(before, after) if new in reduce.attributes["dimensions"]]
+    if not dimensions:
+        return None
+    reduced = hlo.reduce(x, init, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
+    return hlo.reshape(reduced, reduce.shape.dimensions)
 
 
 @rule(

@@ -19,6 +19,7 @@ import numpy as np
 from llvmlite import binding as llvm
 from llvmlite import ir
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
+from phlox.backends.llvm.module import Module, SharedFunctions
 from phlox.hlo import OPERATIONS, evaluate_operation
 
 BINARY = tuple(name for name in sorted(ELEMENTARY_FUNCTIONS) if OPERATIONS[name].fixed_operand_count == 2)
@@ -109,13 +110,16 @@ def native_lanes(dtype):
     return width // np.dtype(dtype).itemsize
 
 
-def loop_module(name, dtype, lanes):
-    """An LLVM module with `loop(count, operands..., result)`, which applies a function to arrays in steps of `lanes`."""
+def loop_module(name, dtype, lanes, vector_bytes=None):
+    """An LLVM module with `loop(count, operands..., result)`, which applies a function to arrays in steps of `lanes`.
+
+    vector_bytes: the width of vector registers for which the function is written; by default the host's.
+    """
     scalar = SCALARS[np.dtype(dtype)]
     value_type = ir.VectorType(scalar, lanes) if lanes > 1 else scalar
     operand_count = 2 if name in BINARY else 1
     index = ir.IntType(64)
-    module = ir.Module(name)
+    module = Module(name, SharedFunctions(vector_bytes or native_lanes("u1")))
     pointers = [scalar.as_pointer()] * (operand_count + 1)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [index, *pointers]), "loop")
     entry, loop, done = (function.append_basic_block(block) for block in ("entry", "loop", "done"))
@@ -139,14 +143,20 @@ def loop_module(name, dtype, lanes):
     builder.cbranch(builder.icmp_signed("<", following, function.args[0]), loop, done)
     builder.position_at_end(done)
     builder.ret_void()
+    emitted = set()
+    while missing := module.shared_functions.requested.keys() - emitted:
+        for one in sorted(missing):
+            module.globals[one].linkage = "internal"
+            module.shared_functions.requested[one].emit(module.globals[one])
+        emitted |= missing
     return module
 
 
 @functools.cache
-def compile_function(name, dtype, lanes):
+def compile_function(name, dtype, lanes, vector_bytes=None):
     """Compile one function; return a callable of contiguous arrays whose length is a multiple of `lanes`."""
     machine = target_machine()
-    module = llvm.parse_assembly(str(loop_module(name, dtype, lanes)))
+    module = llvm.parse_assembly(str(loop_module(name, dtype, lanes, vector_bytes)))
     module.verify()
     engine = llvm.create_mcjit_compiler(module, machine)
     engine.finalize_object()

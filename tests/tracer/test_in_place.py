@@ -369,3 +369,52 @@ def test_a_diagonal_is_filled_with_values(shape, values):
 
     np.testing.assert_array_equal(jit(f)(1.0, values), f(1.0, values))
     np.testing.assert_array_equal(jit(lambda x: f(x, values))(1.0), f(1.0, values))
+
+
+def doubled(x, y):
+    x[1::3] *= 2
+
+
+def from_what_is_left(x, y):
+    x[1:-1:2] = x[:-2:2] + x[2::2]
+
+
+def from_what_is_written(x, y):
+    x[::4] = x[::4][::-1] + y[::4]
+
+
+def from_both(x, y):
+    x[::2] += x[1::2] * y[::2]
+    x[1::2] -= x[::2]
+
+
+def across(x, y):
+    x[:, ::5] += y[:, ::5]
+    x[::4, 1::2] = x[1:2, 1::2]
+    x[::3] = x[3]
+    x[::-5] = x[0]
+
+
+def kept_as_it_was(x, y):
+    before = x + 0
+    x[::6] = y[::6]
+    x[2::7] = 1
+    return before - x
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int8, np.complex64])
+@pytest.mark.parametrize("function", [doubled, from_what_is_left, from_what_is_written, from_both, across, kept_as_it_was])
+def test_writing_with_steps(function, dtype):
+    random = np.random.default_rng(3)
+    for shape in [(20,), (302,), (10, 8), (62, 34)]:
+        if len(shape) == 1 and function is across:
+            continue
+        x, y = (random.integers(-9, 9, shape).astype(dtype) for _ in range(2))
+        x = x[:-1].copy() if function is from_what_is_left else x
+        outcomes = []
+        for called in (function, jit(function)):
+            written = x.copy()
+            outcomes.append((written, called(written, y)))
+        np.testing.assert_array_equal(outcomes[1][0], outcomes[0][0])
+        if outcomes[0][1] is not None:
+            np.testing.assert_array_equal(outcomes[1][1], outcomes[0][1])

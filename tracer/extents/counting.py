@@ -106,11 +106,14 @@ def bincount(x, /, weights=None, minlength=0):
         bound, size = max(most, least), hlo.convert(length.instruction(trace), hlo.S32)
     else:
         bound, size = bounded(trace, length.instruction(trace), max(FIRST_GUESS, least))
-    places = np.where(inside & (numbers >= 0), numbers, bound)
-    values = np.ones_like(numbers) if weights is None else weights
+    # The narrower, the more of them in a vector, and in the cache.
+    narrow = np.int32 if max(bound, numbers.shape[0]) < 2**31 else np.int64
+    places = np.where(inside & (numbers >= 0) & (numbers < bound), numbers, bound).astype(narrow)
+    values = np.ones_like(numbers, narrow) if weights is None else weights
     total = hlo.scatter(
         FUNCTIONS[np.zeros]((bound,), values.dtype).instruction(trace), places.instruction(trace), values.instruction(trace),
         update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
         to_apply=hlo.scalar_computation("add", values.element_type),
     )  # fmt: skip
+    total = hlo.convert(total, hlo.S64) if weights is None else total
     return dynamic(trace, total, {0: size})

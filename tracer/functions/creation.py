@@ -430,14 +430,9 @@ def fill_diagonal(a, val, wrap=False):
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
-    if a.ndim > 2 or wrap or (val.ndim if isinstance(val, TracedArray) else np.ndim(val)):
-        step = 1 + sum(a.shape[-1] ** power for power in range(1, a.ndim))
-        end = None if a.ndim > 2 or wrap else a.shape[1] * a.shape[1]
-        a.flat[:end:step] = val
-        return
-    trace = require_trace(a)
-    value = broadcast(instruction_of(trace, val, a.element_type), a.shape)
-    a.set_value(hlo.select(_band(*a.shape, 0, "EQ"), value, a.instruction(trace)))
+    step = 1 + sum(a.shape[-1] ** power for power in range(1, a.ndim))
+    end = None if a.ndim > 2 or wrap else a.shape[1] * a.shape[1]
+    a.flat[:end:step] = val
 
 
 # --- grids ---

@@ -244,18 +244,41 @@ def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bo
     sizes = operand.shape.dimensions
     if sizes[axis] == 0:
         raise ValueError(f"attempt to get {name} of an empty sequence")
-    element_type = operand.shape.element_type
-    ufunc = np.maximum if largest else np.minimum
-    worst = hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type)
+    dimensions = [d for d in range(len(sizes)) if sizes[d] != 1 or d == axis]
+    found = _positions(hlo.reshape(operand, [sizes[d] for d in dimensions]), dimensions.index(axis), largest)
+    found = hlo.reshape(found, [size for d, size in enumerate(sizes) if d != axis])
+    return store(out, finish(trace, found, original, axes, keepdims), stands_for_it=True)
+
+
+# So many positions along a dimension, and what they stand for is read twice rather than carried beside them.
+_LONG = 64
+
+
+def _positions(operand: Instruction, axis: int, largest: bool) -> Instruction:
+    """The first position of the largest or smallest element along a dimension that is not empty."""
+    sizes, element_type = operand.shape.dimensions, operand.shape.element_type
     kind = hlo.S32 if sizes[axis] <= np.iinfo(np.int32).max else hlo.S64  # the narrower, the more of them in a vector
     positions = hlo.iota(hlo.Shape(kind, sizes), axis)
+    ufunc = np.maximum if largest else np.minimum
+    worst = hlo.constant(UFUNCS[ufunc].identity(element_type.dtype), element_type)
     # The worst value starts at the last of all positions, so that it loses every tie with an element.
-    init = hlo.constant(np.iinfo(kind.dtype).max, kind)
-    both = hlo.reduce(
-        operand, positions, worst, init, dimensions=(axis,), to_apply=_position_computation(element_type, kind, largest)
-    )
-    found = hlo.convert(hlo.get_tuple_element(both, 1), hlo.S64)
-    return store(out, finish(trace, found, original, axes, keepdims), stands_for_it=True)
+    last = int(np.iinfo(kind.dtype).max)
+    if element_type is hlo.PRED:
+        wanted = operand if largest else hlo.not_(operand)
+    elif element_type.is_integer and element_type.bits <= 8 and sizes[axis] >= _LONG:
+        to_apply = hlo.scalar_computation("maximum" if largest else "minimum", element_type)
+        best = hlo.reduce(operand, worst, dimensions=(axis,), to_apply=to_apply)
+        kept = tuple(d for d in range(len(sizes)) if d != axis)
+        wanted = hlo.eq(operand, hlo.broadcast(best, sizes, kept))
+    else:
+        to_apply = _position_computation(element_type, kind, largest)
+        both = hlo.reduce(operand, positions, worst, hlo.constant(last, kind), dimensions=(axis,), to_apply=to_apply)
+        return hlo.convert(hlo.get_tuple_element(both, 1), hlo.S64)
+    first = hlo.select(wanted, positions, last)
+    first = hlo.reduce(first, hlo.constant(last, kind), dimensions=(axis,), to_apply=hlo.scalar_computation("minimum", kind))
+    # All truth values may be the same.
+    first = hlo.select(hlo.lt(first, sizes[axis]), first, 0) if element_type is hlo.PRED else first
+    return hlo.convert(first, hlo.S64)
 
 
 @implements(np.argmax)

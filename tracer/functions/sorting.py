@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..indexing.compression import moved_together
+from ..indexing.index_arrays import second
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
 from ..recording.memory_order import laid_out
@@ -74,6 +76,14 @@ def sorted_instruction(
     trace: Trace, operand: Instruction, axis: int, is_stable: bool = False, descending: bool = False
 ) -> Instruction:
     """The operand sorted along a dimension; only zeros and NaN show whether it is stable."""
+    shape = operand.shape
+    if (
+        shape.element_type.is_complex
+        and shape.rank == 1
+        and shape.size >= _LEAST_SORTED_BY_EACH
+        and not shape.has_dynamic_dimensions
+    ):
+        return elements_at(operand, sorting_positions(trace, [operand], axis, descending))
     order = comparator((operand.shape.element_type,), (), descending)
     return hlo.sort(operand, dimensions=(axis,), is_stable=is_stable, to_apply=order)
 
@@ -81,10 +91,37 @@ def sorted_instruction(
 def sorting_positions(trace: Trace, keys: Sequence[Instruction], axis: int, descending: bool = False) -> Instruction:
     """The s64 positions of the elements in sorted order, the first key counting most."""
     shape = keys[0].shape.without_layout()
+    if shape.rank == 1 and shape.size >= _LEAST_SORTED_BY_EACH and not shape.has_dynamic_dimensions:
+        keys = [part for key in keys for part in _plain_keys(key, descending)]
+        if len(keys) > 1:
+            return _sorted_by_each(trace, keys, descending)
     positions = hlo.iota(shape.with_element_type(hlo.S64), axis)
     order = comparator(tuple(key.shape.element_type for key in keys), (hlo.S64,), descending)
     together = hlo.sort(*keys, positions, dimensions=(axis,), is_stable=True, to_apply=order)
     return hlo.get_tuple_element(together, len(keys))
+
+
+# Of fewer elements, one sort by all keys is faster than one by each.
+_LEAST_SORTED_BY_EACH = 64
+
+
+def _plain_keys(key: Instruction, descending: bool) -> list[Instruction]:
+    """Keys without complex numbers, which order elements as this one does: NaN are behind the others in either direction."""
+    if not key.shape.element_type.is_complex:
+        return [key]
+    parts = hlo.real(key), hlo.imag(key)
+    imag_is_nan, real_is_nan = (hlo.convert(is_nan(part), hlo.U8) for part in reversed(parts))
+    kind = hlo.add(hlo.multiply(real_is_nan, 2), imag_is_nan)
+    return [hlo.subtract(3, kind) if descending else kind, *parts]
+
+
+def _sorted_by_each(trace: Trace, keys: Sequence[Instruction], descending: bool) -> Instruction:
+    """As `sorting_positions` of a line: stable sorts by the last key, by the one in front of it, and so on."""
+    *others, last = keys
+    positions = sorting_positions(trace, [last], 0, descending)
+    for key in reversed(others):
+        positions = elements_at(positions, sorting_positions(trace, [elements_at(key, positions)], 0, descending))
+    return positions
 
 
 def _check_kind(kind: Any, order: Any, stable: Any = None, descending: Any = None) -> None:
@@ -183,14 +220,64 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     return laid_out(result(trace, sorted_instruction(trace, operand, axis)), given)
 
 
+# A line of fewer elements is sorted as fast; as many elements at an end are found in one pass.
+_LONG_LINE, _FEW = 4096, 64
+
+
 @implements(np.argpartition)
 def argpartition(a, kth, axis=-1, kind="introselect", order=None):
-    """The positions of all elements sorted, which is a partition at every position."""
+    """The positions of all elements sorted, which is a partition at every position; of a long line, a partition at one."""
     _check_kind(None, order, None)
     a = as_strong(prepare(a))
     trace, operand, axis = _operand(a.reshape(1) if a.ndim == 0 else a, axis)
-    _check_positions(kth, kind, operand.shape.dimensions[axis])
+    size = operand.shape.dimensions[axis]
+    _check_positions(kth, kind, size)
+    is_one = not isinstance(kth, TracedArray) and np.size(kth) == 1
+    if is_one and operand.shape.dimensions == (size,) and size >= _LONG_LINE and operand.shape.element_type.has_order_of_bytes:
+        return result(trace, _partitioning_positions(trace, operand, int(np.ravel(kth)[0]) % size))
     return result(trace, sorting_positions(trace, [operand], axis))
+
+
+def _partitioning_positions(trace: Trace, line: Instruction, place: int) -> Instruction:
+    """The s64 positions of a line's elements, those of the least ones in front of a place, of the greatest behind it."""
+    size, element_type = line.shape.size, line.shape.element_type
+    # Of NaN the sign counts in a total order.
+    line = hlo.select(hlo.ne(line, line), np.array(np.nan, element_type.dtype)[()], line) if element_type.is_float else line
+    if min(place + 1, size - place) <= _FEW:
+        largest = size - place <= _FEW
+        best = hlo.convert(
+            hlo.get_tuple_element(hlo.topk(line, k=size - place if largest else place + 1, largest=largest, is_stable=True), 1),
+            hlo.S64,
+        )
+        others, _ = _positions_where(trace, _all_but(best, size))
+        rest = hlo.slice(others, (0,), (size - best.shape.size,))
+        return hlo.concatenate(*((rest, hlo.reverse(best, (0,))) if largest else (best, rest)), dimensions=(0,))
+    in_order = hlo.sort(line, dimensions=(0,), to_apply=comparator((element_type,)))
+    middle = hlo.reshape(hlo.slice(in_order, (place,), (place + 1,)), ())
+    middle = hlo.broadcast(middle, (size,), ())
+    is_before, is_behind = precedes(line, middle), precedes(middle, line)
+    groups = [is_before, hlo.not_(hlo.or_(is_before, is_behind)), is_behind]
+    found, start = hlo.broadcast(hlo.constant(np.int64(0)), (2 * size,), ()), hlo.constant(np.int64(0))
+    for group in groups:
+        positions, count = _positions_where(trace, group)
+        found = hlo.dynamic_update_slice(found, positions, start)
+        start = hlo.add(start, hlo.convert(count, hlo.S64))
+    return hlo.slice(found, (0,), (size,))
+
+
+def _all_but(positions: Instruction, size: int) -> Instruction:
+    """A mask of a line without these positions."""
+    everywhere = hlo.broadcast(hlo.constant(True), (size,), ())
+    nowhere = hlo.broadcast(hlo.constant(False), positions.shape.dimensions, ())
+    return hlo.scatter(
+        everywhere, positions, nowhere, update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,),
+        index_vector_dim=1, to_apply=second(hlo.PRED),
+    )  # fmt: skip
+
+
+def _positions_where(trace: Trace, mask: Instruction) -> tuple[Instruction, Instruction]:
+    """The s64 positions at which a mask is true, in front of others, and how many there are."""
+    return moved_together(trace, hlo.iota(mask.shape.with_element_type(hlo.S64), 0), mask)
 
 
 # --- places in a sorted array ---

@@ -21,7 +21,6 @@ def compressed(trace: Trace, whole: TracedArray | None, mask: TracedArray) -> Tr
     The mask covers the leading dimensions of the whole. A running count of the mask says where each element goes.
     """
     count = mask.size
-    number = hlo.S32 if count < 2**31 else hlo.S64
     if whole is None:
         values = hlo.iota(hlo.Shape(hlo.S64, (count,)), 0)
     else:
@@ -29,6 +28,14 @@ def compressed(trace: Trace, whole: TracedArray | None, mask: TracedArray) -> Tr
     flat = hlo.reshape(mask.instruction(trace), (count,))
     if count == 0:
         return dynamic(trace, values, {0: hlo.constant(np.int32(0))})
+    moved, total = moved_together(trace, values, flat)
+    return dynamic(trace, moved, {0: total})
+
+
+def moved_together(trace: Trace, values: Instruction, flat: Instruction) -> tuple[Instruction, Instruction]:
+    """The elements (or slices) at which a mask of one dimension is true, in order, in front of others; how many there are."""
+    count = flat.shape.size
+    number = hlo.S32 if count < 2**31 else hlo.S64
     counts = np.cumsum(TracedArray.from_instruction(trace, flat, is_scalar=False), dtype=number.dtype).instruction(trace)
     total = hlo.reshape(hlo.emit("slice", counts, slice=[(count - 1, count, 1)]), ())
     total = hlo.convert(total, hlo.S32)
@@ -38,10 +45,10 @@ def compressed(trace: Trace, whole: TracedArray | None, mask: TracedArray) -> Tr
     else:  # an element that is not selected goes where the next selected one comes behind it: quicker than leaving it out
         places = hlo.subtract(counts, hlo.convert(flat, number))
     if prod(rest) == 0:
-        return dynamic(trace, values, {0: total})
+        return values, total
     moved = hlo.scatter(
         hlo.full_like(values, 0), places, values, update_window_dims=tuple(range(1, 1 + len(rest))),
         inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
         to_apply=second(values.shape.element_type),
     )  # fmt: skip
-    return dynamic(trace, moved, {0: total})
+    return moved, total

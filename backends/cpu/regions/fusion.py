@@ -7,6 +7,7 @@ from llvmlite import ir
 from ....compile.aliasing import Value
 from ....compile.fused_computations import as_computation, has_scan, producers, result_roots
 from ....compile.in_place import update_of
+from ....compile.spread_update import spread_update_of
 from ....hlo import Computation, Instruction
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.reductions import Reduction
@@ -19,6 +20,7 @@ from .dynamic_update_slice import fused_update
 from .loop import emit_loop
 from .reduction import emit_reduction
 from .scan import fused_scan
+from .spread_update import emit_spread_update, may_emit_spread_update
 
 # Each operand has loops of its own in one native function.
 _MOST_CONCATENATED = 128
@@ -136,9 +138,16 @@ def _in_row_groups(frame: Frame, instruction: Instruction, computation: Computat
 
 def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
     first, last, stops = len(region.arguments), len(region.arguments) + len(region.outputs), region.stops
+    update = None if stops else spread_update_of(region.computation)
+    may_spread = update is not None and may_emit_spread_update(update)
+    may_spread = may_spread and (not region.in_place or region.kept == update.array.attributes["number"])
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         arguments, outputs = bindings[:first], bindings[first:last]
+        if may_spread:
+            is_held = region.kept is not None
+            emit_spread_update(builder, functions.target, region.computation, update, arguments, outputs[0], is_held)
+            return
         ends = dict(zip(stops, bindings[last:]))
         emit_loop(builder, functions.target, region.computation, arguments, outputs, region.in_place, ends, region.kept)
 

@@ -59,8 +59,8 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
 
 
 def _collapse(builder: ir.IRBuilder, reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, list[Array]]:
-    """The reduction with adjacent dimensions collapsed that are both reduced or both kept."""
-    rank, reduced = len(reduction.dimensions), reduction.reduced
+    """The reduction with adjacent dimensions collapsed that are both reduced or both kept, as those of size 1 may be taken."""
+    rank, reduced = len(reduction.dimensions), _reduced_with_ones(reduction)
     barriers = frozenset(d for d in range(rank - 1) if (d in reduced) != (d + 1 in reduced)) | barriers_in_front(
         reduction.stops
     )
@@ -76,3 +76,16 @@ def _collapse(builder: ir.IRBuilder, reduction: Reduction, outputs: list[Array])
     arguments = reshaped_arguments(reduction.arguments, computation)
     stops = collapsed_stops(builder, reduction.stops, groups, reduction.dimensions)
     return replace(reduction, producers=computation, arguments=arguments, reduced=reduced_groups, stops=stops), outputs
+
+
+def _reduced_with_ones(reduction: Reduction) -> frozenset[int]:
+    """The dimensions that may count as reduced: of those of size 1, which change nothing, the ones behind a reduced one."""
+    reduced: set[int] = set()
+    sizes = reduction.dimensions
+    others = [d for d in range(len(sizes)) if sizes[d] != 1 or d in reduction.stops]
+    before = others[0] if others else 0
+    for d in range(len(sizes)):
+        before = d if d in others else before
+        if before in reduction.reduced:
+            reduced.add(d)
+    return frozenset(reduced)

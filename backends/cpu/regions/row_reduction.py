@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from ....hlo import PRED, Instruction
+from ....hlo.ops.elementwise import AND, MINIMUM, OR
 from ...llvm import index as indices
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
-from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.loops import Body, carried_loop, loop_nest, while_loop
 from ...llvm.reductions import (
     Reduction,
     Store,
@@ -22,13 +24,15 @@ from ...llvm.reductions import (
     with_positions_in_order,
 )
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import ComplexValue, RegisterValue
+from ...llvm.types import I64, ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
+# A row whose result does not change any more is left behind a block of about as many bytes.
+DECIDED_AFTER = 1024
 # A sum is carried with compensation beyond this many additions a lane: the error of the lanes' sums stays that of one block.
 BLOCK_STEPS = 32
 
@@ -144,6 +148,10 @@ def _vector_row(
     neutral = splat_identity(element_type, identity, lanes)
     outer_reduced = [d for d in reduction.reduced if d != last]
     compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
+    # An element that is not the identity leaves no other result.
+    decidable = (
+        reduction.to_apply.combining_operation in (AND, OR) if element_type is PRED else _finds_first(reduction, identity)
+    )
 
     def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
         return reduction.combine(builder, [first], [second], lanes)[0]
@@ -200,6 +208,8 @@ def _vector_row(
     def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
         group = PARTIAL_VECTORS * lanes
         steps = BLOCK_STEPS if compensated else max(1, size // group)
+        if decidable:
+            steps = max(1, min(steps, DECIDED_AFTER // (group * element_type.byte_size)))
         done = 0
         blocks = size // (steps * group)
         if blocks:
@@ -208,7 +218,10 @@ def _vector_row(
                 return accumulate(carried, block(index, number, steps))
 
             most = blocks * steps * group
-            state = carried_loop(builder, 0, up_to(most), steps * group, state, whole, "block", most)
+            if decidable and blocks > 1:
+                state = _until_decided(builder, neutral, up_to(most), steps * group, state, whole, blocks)
+            else:
+                state = carried_loop(builder, 0, up_to(most), steps * group, state, whole, "block", most)
             done = blocks * steps * group
         groups = (size - done) // group
         if groups:
@@ -233,6 +246,58 @@ def _vector_row(
     total = finish_compensation(builder, *state) if compensated else state[0]
     total = combined_lanes(builder, [total], lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
     return reduction.combine(builder, init, total, 1)
+
+
+def _until_decided(
+    builder: ir.IRBuilder,
+    neutral: ir.Constant,
+    stop: indices.Base,
+    step: int,
+    initial: list[RegisterValue],
+    body: Body,
+    most: int,
+) -> list[RegisterValue]:
+    """`carried_loop` from 0, left as soon as a lane is not neutral."""
+    with while_loop(builder, [I64(0), *initial], "block", most) as loop:
+        start, *state = loop.values
+        loop.leave_unless(builder.icmp_signed("<", start, indices.i64(stop)))
+        loop.leave_unless(_are_all(builder, state[0], neutral))
+        loop.carry([builder.add(start, I64(step), flags=["nsw", "nuw"]), *body(start, state)])
+    return state
+
+
+def _are_all(builder: ir.IRBuilder, value: ir.Value, neutral: ir.Constant) -> ir.Value:
+    """Whether all lanes are neutral."""
+    is_neutral = builder.icmp_unsigned("==", value, neutral)
+    if not isinstance(value.type, ir.VectorType):
+        return is_neutral
+    bits = ir.IntType(value.type.count)
+    return builder.icmp_unsigned("==", builder.bitcast(is_neutral, bits), bits(-1))
+
+
+def _finds_first(reduction: Reduction, identity: float | complex) -> bool:
+    """Whether the least is looked for among numbers that count along the row, and the identity in the place of some of them."""
+    last = len(reduction.dimensions) - 1
+    if reduction.to_apply.combining_operation is not MINIMUM or reduction.reduced != (last,):
+        return False
+
+    def is_identity(instruction: Instruction) -> bool:
+        while instruction.opcode == "broadcast":
+            (instruction,) = instruction.operands
+        return (
+            instruction.opcode == "constant"
+            and not instruction.shape.dimensions
+            and instruction.attributes["literal"] == identity
+        )
+
+    (operand,) = reduction.operands
+    while operand.opcode == "select":
+        _, *sides = operand.operands
+        chosen = [side for side in sides if not is_identity(side)]
+        if len(chosen) != 1:
+            return False
+        (operand,) = chosen
+    return operand.opcode == "iota" and operand.attributes["iota_dimension"] == last
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:

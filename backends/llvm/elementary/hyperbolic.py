@@ -1,7 +1,7 @@
 """The hyperbolic functions tanh, sinh and cosh.
 
-Method: an odd polynomial where |x| is small, else the exponential of |x|. For f32, sinh and cosh run in f64, where nothing
-overflows. The polynomials were fitted with the Remez exchange algorithm for this module.
+Method: an odd polynomial where |x| is small, else the exponential of |x|. For f32, sinh and cosh keep it as a sum of
+two numbers. The polynomials were fitted with the Remez exchange algorithm for this module.
 """
 
 from ..arithmetic import (
@@ -9,17 +9,26 @@ from ..arithmetic import (
     add,
     clamp_above,
     compare,
+    constant,
     divide,
     fma,
+    from_bits,
     is_single,
     multiply,
-    narrow,
     polynomial,
     set_sign_of,
     subtract,
-    widen,
 )
-from .exponential import add_to_exponent, exponential_parts, scaled_exponential, wide_exponential
+from .double_double import fast_two_sum
+from .exponential import (
+    LN2_SINGLE,
+    MINUS_ONE_SINGLE,
+    add_to_exponent,
+    exponential_parts,
+    reduce_by_ln2,
+    scaled_exponential,
+    shift_into_exponent,
+)
 from .table import elementary
 
 # (tanh(x) - x) / x**3 in powers of x**2 on |x| <= 0.9 (f32) and 0.6 (f64); error relative to tanh(x) 2**-29.7 and 2**-57.7.
@@ -87,28 +96,40 @@ def tanh(builder, x):
     return set_sign_of(builder, result, x)
 
 
-def _halves(builder, magnitude, single):
-    """Return e**magnitude / 2 and e**-magnitude / 2 in f64."""
-    half = wide_exponential(builder, magnitude, 0.5) if single else scaled_exponential(builder, magnitude, -1)
-    return half, divide(builder, 0.25, half)
+def _halves(builder, magnitude):
+    """Return (e**magnitude / 2, what that lacks, e**-magnitude / 2)."""
+    if not is_single(magnitude):
+        half = scaled_exponential(builder, magnitude, -1)
+        return half, None, divide(builder, 0.25, half)
+    # Beyond this, the half overflows; 2**(n - 2) does not.
+    n, bits, high = reduce_by_ln2(builder, clamp_above(builder, magnitude, 89.5))
+    r = fma(builder, n, -LN2_SINGLE[1], high)
+    r_low = fma(builder, n, -LN2_SINGLE[1], subtract(builder, high, r))
+    q = polynomial(builder, r, [2.0 * c for c in MINUS_ONE_SINGLE])
+    tail = fma(builder, multiply(builder, r, r), q, add(builder, r_low, r_low))
+    p, p_low = fast_two_sum(builder, constant(r.type, 2.0), add(builder, add(builder, r, r), tail))
+    exponent = builder.add(bits, constant(bits.type, 127 - 2))
+    scale = from_bits(builder, shift_into_exponent(builder, exponent), r.type)
+    half = multiply(builder, p, scale)
+    return half, multiply(builder, p_low, scale), divide(builder, 0.25, half)
 
 
 @elementary
 def sinh(builder, x):
     """Return the hyperbolic sine of x."""
-    single = is_single(x)
-    argument = widen(builder, x) if single else x
-    magnitude = absolute(builder, argument)
-    growing, decaying = _halves(builder, magnitude, single)
-    large = set_sign_of(builder, subtract(builder, growing, decaying), argument)
-    small = odd_polynomial(builder, argument, WIDE_SINH if single else SINH)
-    result = builder.select(compare(builder, ">", magnitude, 1.0), large, small)
-    return narrow(builder, result) if single else result
+    magnitude = absolute(builder, x)
+    growing, low, decaying = _halves(builder, magnitude)
+    large = subtract(builder, growing, decaying if low is None else subtract(builder, decaying, low))
+    small = odd_polynomial(builder, x, WIDE_SINH if is_single(x) else SINH)
+    return builder.select(compare(builder, ">", magnitude, 1.0), set_sign_of(builder, large, x), small)
 
 
 @elementary
 def cosh(builder, x):
     """Return the hyperbolic cosine of x."""
-    single = is_single(x)
-    result = add(builder, *_halves(builder, absolute(builder, widen(builder, x) if single else x), single))
-    return narrow(builder, result) if single else result
+    growing, low, decaying = _halves(builder, absolute(builder, x))
+    if low is not None:
+        # As much as the one half lacks, the other one has too much, where they are equal.
+        share = multiply(builder, multiply(builder, decaying, decaying), -4.0)
+        decaying = add(builder, decaying, fma(builder, low, share, low))
+    return add(builder, growing, decaying)

@@ -22,7 +22,7 @@ from ..arithmetic import (
     widen,
 )
 from .double_double import fast_two_sum
-from .logarithm import log_plus_one_of_sum, wide_log_plus_one
+from .logarithm import log_of_normal, log_plus_one_of_sum, wide_log_plus_one
 from .table import elementary
 
 # Beyond this, asinh(x) and acosh(x) are log(2 x) in f64.
@@ -44,14 +44,17 @@ def asinh(builder, x):
     single = is_single(x)
     argument = widen(builder, x) if single else x
     magnitude = absolute(builder, argument)
-    square = multiply(builder, magnitude, magnitude)
-    root = square_root(builder, add(builder, square, 1.0))
-    # sqrt(1 + x**2) - 1
-    excess = divide(builder, square, add(builder, root, 1.0))
-    z, z_low = fast_two_sum(builder, magnitude, excess)
     if single:
-        result = wide_log_plus_one(builder, z)
+        # In f64 the sum with 1 leaves enough of all but the smallest numbers, which are their own result.
+        root = square_root(builder, fma(builder, magnitude, magnitude, 1.0))
+        result = log_of_normal(builder, add(builder, magnitude, root), wide=True)
+        result = select(builder, compare(builder, "<", magnitude, 2.0**-18), magnitude, result)
     else:
+        square = multiply(builder, magnitude, magnitude)
+        root = square_root(builder, add(builder, square, 1.0))
+        # sqrt(1 + x**2) - 1
+        excess = divide(builder, square, add(builder, root, 1.0))
+        z, z_low = fast_two_sum(builder, magnitude, excess)
         result = _log_plus_one_of_sum(builder, z, z_low, magnitude)
     result = set_sign_of(builder, result, argument)
     result = select(builder, compare(builder, "<", magnitude, INFINITY), result, argument)

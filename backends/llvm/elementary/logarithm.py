@@ -22,6 +22,7 @@ from ..arithmetic import (
     to_bits,
 )
 from .exponential import LN2_DOUBLE, LN2_SINGLE
+from .logarithm_table import table_logarithm
 from .table import elementary
 
 # (log(1 + f) - f) / f**2 on -1/4 <= f <= 1/2; error relative to log(1 + f) 2**-27.0. The last
@@ -134,24 +135,24 @@ def apply_special_values(builder, result, x, pole):
 
 def log_of_normal(builder, x, wide=False):
     """Return the natural logarithm of positive normal numbers, for f64 lanes to f32 accuracy where `wide`."""
+    if not wide:
+        return table_logarithm(builder, x)
     k, exponent_bits = split_exponent(builder, x)
     m = from_bits(builder, builder.sub(to_bits(builder, x), exponent_bits), x.type)
-    f = subtract(builder, m, 1.0)
-    return (combine_wide if wide else combine_double)(builder, k, f)
+    return combine_wide(builder, k, subtract(builder, m, 1.0))
 
 
 @elementary
 def log(builder, x):
     """Return the natural logarithm of x."""
-    single = is_single(x)
-    subnormal = compare(builder, "<", x, 2.0**-126 if single else 2.0**-1022)
-    lift = 24 if single else 54
-    normal = select(builder, subnormal, multiply(builder, x, 2.0**lift), x)
+    if not is_single(x):
+        return table_logarithm(builder, x)
+    subnormal = compare(builder, "<", x, 2.0**-126)
+    normal = select(builder, subnormal, multiply(builder, x, 2.0**24), x)
     k, exponent_bits = split_exponent(builder, normal)
-    k = select(builder, subnormal, subtract(builder, k, float(lift)), k)
+    k = select(builder, subnormal, subtract(builder, k, 24.0), k)
     m = from_bits(builder, builder.sub(to_bits(builder, normal), exponent_bits), x.type)
-    f = subtract(builder, m, 1.0)
-    result = combine_single(builder, k, f) if single else combine_double(builder, k, f)
+    result = combine_single(builder, k, subtract(builder, m, 1.0))
     return apply_special_values(builder, result, x, 0.0)
 
 

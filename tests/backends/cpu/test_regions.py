@@ -175,7 +175,23 @@ def test_elements_at_small_distances(dtype, step):
         np.testing.assert_array_equal(take(table), table[:, ::step], strict=True)
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint8, bool])
+@pytest.mark.parametrize("size", [2047, 2048, 2049, 30011])
+def test_truth_values_that_decide_early_or_late(size):
+    def found(x, axis=None):
+        return x.any(axis), x.all(axis), x.argmax(axis), x.argmin(axis)
+
+    functions = [jit(found), jit(lambda x: found(x[:, 1:])), jit(lambda x: found(x, 0)), jit(lambda x: found(x, 1))]
+    for value in (False, True):
+        for place in (None, 0, 255, 256, 1023, 1024, 2046, size - 1):
+            x = np.full((3, size), value)
+            if place is not None:
+                x[1, place] = x[1, place:][-1] = not value
+            for function in functions:
+                for one, expected in zip(function(x), function.__wrapped__(x), strict=True):
+                    np.testing.assert_array_equal(one, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int8, np.uint8, bool])
 @pytest.mark.parametrize("size", [1, 7, 31, 32, 33, 150, 1003])
 def test_positions_of_extrema(dtype, size):
     rng = np.random.default_rng(size)
@@ -188,7 +204,9 @@ def test_positions_of_extrema(dtype, size):
         np.testing.assert_array_equal(jit(lambda x, name=name: getattr(x, name)())(table), getattr(table, name)())
 
 
-@pytest.mark.parametrize("shape", [(9, 1000), (3, 40_000), (3, 70, 5000), (70, 3000), (2, 3, 400, 2, 30), (300, 3, 2)], ids=str)
+@pytest.mark.parametrize(
+    "shape", [(9, 1000), (3, 40_000), (3, 70, 5000), (70, 3000), (2, 3, 400, 2, 30), (300, 3, 2), (1, 300, 1, 40, 1)], ids=str
+)
 def test_reductions_over_every_set_of_dimensions(shape):
     rng = np.random.default_rng(3)
     array = rng.integers(-50, 50, shape).astype(np.int32)

@@ -29,8 +29,8 @@ def test_every_transcendental_operation_has_a_function():
 
 
 def lane_choices(dtype):
-    """One lane, the native width, and another."""
-    return 1, accuracy.native_lanes(dtype), 4
+    """One lane, parts of a register, a register, and two."""
+    return 1, 2, 4, accuracy.native_lanes(dtype), 2 * accuracy.native_lanes(dtype)
 
 
 @functools.cache
@@ -116,6 +116,14 @@ def test_every_width_gives_the_same_bits(name, dtype):
     first, *others = (accuracy.compile_function(name, dtype, lanes)(*operands) for lanes in lane_choices(dtype))
     for other in others:
         assert np.all(same_bits(first, other))
+
+
+@pytest.mark.parametrize("name", ["log", "power"])
+def test_other_vector_registers_give_the_same_bits(name):
+    operands = [operand[::3] for operand in samples(name, "f8")]
+    expected = accuracy.compile_function(name, "f8", accuracy.native_lanes("f8"))(*operands)
+    for lanes in (2, 4):
+        assert np.all(same_bits(expected, accuracy.compile_function(name, "f8", lanes, vector_bytes=32)(*operands)))
 
 
 @pytest.mark.parametrize("dtype", ["f4", "f8"])

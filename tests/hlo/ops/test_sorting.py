@@ -451,3 +451,32 @@ def test_running_reductions_round_as_those_of_numpy():
         agrees(lambda x, axis=axis: np.cumsum(x, axis), x, exact=True)
         agrees(lambda x, axis=axis: np.cumprod(x, axis), x, exact=True)
     agrees(lambda x: np.minimum.accumulate(x), x, exact=True)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint8])
+def test_positions_that_partition_a_long_line(dtype):
+    random = np.random.default_rng(4)
+    size = 4100
+    line = random.integers(-40, 40, size).astype(dtype)
+    if dtype(0).dtype.kind == "f":
+        line[::97], line[5::97], line[3::50] = np.nan, -np.nan, -0.0
+    in_order = np.sort(line)
+    for place in (0, 5, 63, 64, size // 2, size - 65, -64, -3, [-1]):
+        positions = jit(lambda line, place=place: np.argpartition(line, place))(line)
+        np.testing.assert_array_equal(np.sort(positions), np.arange(size))
+        found, place = line[positions], np.ravel(place)[0] % size
+        np.testing.assert_array_equal(found[place], in_order[place])
+        np.testing.assert_array_equal(np.sort(found[:place]), in_order[:place])
+        np.testing.assert_array_equal(np.sort(found[place:]), in_order[place:])
+
+
+@pytest.mark.parametrize("size", [63, 64, 300])
+def test_lines_in_the_order_of_several_keys(size):
+    random = np.random.default_rng(size)
+    x, y, z = (random.integers(-3, 4, size).astype(dtype) for dtype in (np.float64, np.int32, np.complex128))
+    x[::7], x[3::11], z.imag = np.nan, -0.0, x
+    z[2::9] = complex(np.nan, 1)
+    for keys in ((x, y), (y, x), (x, y > 0, x + 1), (z, y), (y, z)):
+        np.testing.assert_array_equal(jit(lambda *keys: np.lexsort(keys))(*keys), np.lexsort(keys))
+    np.testing.assert_array_equal(jit(np.sort)(z), np.sort(z))
+    np.testing.assert_array_equal(jit(lambda z: np.argsort(z, kind="stable"))(z), np.argsort(z, kind="stable"))

@@ -1,0 +1,111 @@
+"""What AVX-512 has instructions for, and other code computes: short tables of doubles, exponents and mantissas.
+
+Either way gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from llvmlite import ir
+
+from ..arithmetic import (
+    DOUBLE,
+    compare,
+    constant,
+    from_bits,
+    integer_type,
+    lane_count,
+    multiply,
+    select,
+    subtract,
+    to_bits,
+    with_element_type,
+)
+from ..arrays import masked_gather
+from ..memory import element_address
+from ..module import declaration, vector_bytes_of
+
+I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_LANES = 8  # doubles in a register
+_REGISTER, _INDICES = ir.VectorType(DOUBLE, _LANES), ir.VectorType(I64, _LANES)
+# As many entries as two registers hold, among which one instruction chooses.
+TABLE_BITS = 4
+TABLE_SIZE = 1 << TABLE_BITS
+
+_ONE, _FRACTION = 0x3FF0000000000000, 0x000FFFFFFFFFFFFF
+_INFINITY, _NAN = float("inf"), float("nan")
+
+
+def table_entry(builder: ir.IRBuilder, name: str, table: tuple[float, ...], number: ir.Value) -> ir.Value:
+    """The entry of the table of this name, `TABLE_SIZE` doubles, that the last `TABLE_BITS` bits of each number say."""
+    if _in_registers(builder, number):
+        halves = [ir.Constant(_REGISTER, [DOUBLE(one) for one in table[first : first + _LANES]]) for first in (0, _LANES)]
+        choose = declaration(builder.module, "llvm.x86.avx512.vpermi2var.pd.512", _REGISTER, [_REGISTER, _INDICES, _REGISTER])
+        return _by_registers(builder, number, lambda part: builder.call(choose, [halves[0], part, halves[1]]))
+    number = builder.and_(number, constant(number.type, TABLE_SIZE - 1))
+    address = element_address(builder, _global_table(builder.module, name, table), number, DOUBLE)
+    if isinstance(number.type, ir.VectorType):
+        return masked_gather(builder, address, with_element_type(number.type, DOUBLE), None, 8)
+    return builder.load(address, typ=DOUBLE)
+
+
+def exponent_and_mantissa(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """(k, m) of doubles x = 2**k m, 1 <= m < 2: k is -inf of zeros, inf of inf; one is NaN of NaN and of numbers below 0."""
+    if _in_registers(builder, x):
+        module, current = builder.module, I32(4)  # how to round
+        exponent = declaration(module, "llvm.x86.avx512.mask.getexp.pd.512", _REGISTER, [_REGISTER, _REGISTER, I8, I32])
+        mantissa = declaration(module, "llvm.x86.avx512.mask.getmant.pd.512", _REGISTER, [_REGISTER, I32, _REGISTER, I8, I32])
+        nothing, everywhere = ir.Constant(_REGISTER, ir.Undefined), I8(-1)
+        in_one_to_two_or_nan = I32(0b1000)
+        k = _by_registers(builder, x, lambda part: builder.call(exponent, [part, nothing, everywhere, current]))
+        operands = in_one_to_two_or_nan, nothing, everywhere, current
+        return k, _by_registers(builder, x, lambda part: builder.call(mantissa, [part, *operands]))
+    bits_type = integer_type(x.type)
+    subnormal = compare(builder, "<", x, 2.0**-1022)
+    bits = to_bits(builder, select(builder, subnormal, multiply(builder, x, 2.0**54), x))
+    m = from_bits(builder, builder.or_(builder.and_(bits, constant(bits_type, _FRACTION)), constant(bits_type, _ONE)), x.type)
+    # A biased exponent is read off the low bits of a large number: below AVX-512 vectors of integers are not converted.
+    biased = builder.or_(builder.lshr(bits, constant(bits_type, 52)), constant(bits_type, 0x433 << 52))
+    bias = select(builder, subnormal, constant(x.type, 2.0**52 + 1023 + 54), 2.0**52 + 1023)
+    k = subtract(builder, from_bits(builder, biased, x.type), bias)
+    k = select(builder, compare(builder, "<", x, _INFINITY), k, x)
+    k = select(builder, compare(builder, "<", x, 0.0), _NAN, k)
+    return select(builder, compare(builder, "==", x, 0.0), -_INFINITY, k), m
+
+
+def _in_registers(builder: ir.IRBuilder, value: ir.Value) -> bool:
+    return isinstance(value.type, ir.VectorType) and vector_bytes_of(builder.module) == 8 * _LANES
+
+
+def _by_registers(builder: ir.IRBuilder, value: ir.Value, function: Callable[[ir.Value], ir.Value]) -> ir.Value:
+    """What the function makes of each whole register of a vector, as one vector."""
+    lanes = lane_count(value.type)
+    if lanes == _LANES:
+        return function(value)
+    parts = [function(_lanes_from(builder, value, first, _LANES)) for first in range(0, lanes, _LANES)]
+    while len(parts) > 1:
+        numbers = _constant_numbers(range(2 * lane_count(parts[0].type)))
+        parts = [builder.shuffle_vector(one, other, numbers) for one, other in zip(parts[::2], parts[1::2])]
+    return parts[0] if lanes > _LANES else _lanes_from(builder, parts[0], 0, lanes)
+
+
+def _lanes_from(builder: ir.IRBuilder, value: ir.Value, first: int, count: int) -> ir.Value:
+    """Some lanes of a vector, and the first lane in the place of those behind its end."""
+    numbers = [number if number < lane_count(value.type) else 0 for number in range(first, first + count)]
+    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), _constant_numbers(numbers))
+
+
+def _constant_numbers(numbers: Sequence[int]) -> ir.Constant:
+    return ir.Constant(ir.VectorType(I32, len(numbers)), list(numbers))
+
+
+def _global_table(module: ir.Module, name: str, table: tuple[float, ...]) -> ir.GlobalVariable:
+    name = f"phlox.table.{name}"
+    found = module.globals.get(name)
+    if found is None:
+        kind = ir.ArrayType(DOUBLE, len(table))
+        found = ir.GlobalVariable(module, kind, name)
+        found.linkage, found.global_constant = "internal", True
+        found.initializer = ir.Constant(kind, [DOUBLE(one) for one in table])
+    return found
