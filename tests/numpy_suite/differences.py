@@ -168,11 +168,6 @@ DIFFERENCES: dict[str, str] = _by_test(
         "np.ufunc.at with a mask and an operand that is no scalar is refused": """
             _core/tests/test_ufunc.py::TestUfunc::test_ufunc_at_boolean
         """,
-        "np.random's integers of other types than int64 between bounds that the program computes are not drawn": """
-            _core/tests/test_multiarray.py::test_argsort_int
-            _core/tests/test_multiarray.py::test_partition_int
-            _core/tests/test_multiarray.py::test_sort_int
-        """,
         "messages, and the kind of an exception, where NumPy looks at arguments in another order": """
             _core/tests/test_indexing.py::TestBooleanIndexing::test_bool_as_int_argument_errors
             _core/tests/test_multiarray.py::TestDevice::test_to_device

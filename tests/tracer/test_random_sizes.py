@@ -8,7 +8,8 @@ METHODS = [
     ("random", {}), ("random", {"dtype": np.float32}), ("normal", {}), ("normal", {"loc": 2.0, "scale": 3.0}),
     ("standard_normal", {}), ("uniform", {"low": -1, "high": 5}), ("integers", {"low": 10}),
     ("integers", {"low": 2, "high": 9}),
-    ("integers", {"low": 0, "high": 2**40}), ("exponential", {}), ("poisson", {"lam": 3.0}), ("gamma", {"shape": 2.0}),
+    ("integers", {"low": 0, "high": 2**40}), ("integers", {"low": -5, "high": 2**31 - 1, "dtype": np.int32}),
+    ("exponential", {}), ("poisson", {"lam": 3.0}), ("gamma", {"shape": 2.0}),
     ("binomial", {"n": 10, "p": 0.25}), ("beta", {"a": 2.0, "b": 3.0}), ("triangular", {"left": 0, "mode": 1, "right": 3}),
 ]  # fmt: skip
 OF_RANDOM_STATE = [("random_sample", {}), ("normal", {}), ("uniform", {"low": 1.0, "high": 2.0}), ("randint", {"low": 10})]

@@ -51,15 +51,14 @@ def _integers(source: Source, low: Any, high: Any, size: Any, dtype: Any, endpoi
     if is_known(low, high) and not shape_of(low) and not shape_of(high):
         return _between(source, form, int(low), int(high) - (not endpoint), np.dtype(dtype), is_python)
     is_type = np.dtype(dtype).isnative and np.dtype(dtype).kind in "biu"
-    are_arrays = shape_of(low) or shape_of(high)
-    if not is_type or are_arrays and (source.is_legacy or np.dtype(dtype) != np.int64):
+    if not is_type:
         raise not_drawn()
     bounds = bounds_of(low, high, dtype, endpoint)
     last = bounds.size - np.uint64(1)
     words = [operand(one, form, np.uint64) for one in (bounds.first, last)]
-    if are_arrays:
-        return form.result(hlo.convert(source.draw("bounded_uint64", form, hlo.U64, *words), hlo.S64))
     element_type = hlo.element_type_of(np.dtype(dtype))
+    if shape_of(low) or shape_of(high):
+        return form.result(source.draw(f"bounded_{element_type.name}", form, element_type, *words))
     return form.result(source.draw(f"bounded_fill_{element_type.name}", form, element_type, *words), is_python)
 
 

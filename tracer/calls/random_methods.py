@@ -36,7 +36,7 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
     """What a method returns, which is called when the program runs."""
     if (several := repeated(generator.kind, name, args, kwargs)) is not None:
         one = {} if name in ("rand", "randn") else {"size": 1}
-        example = getattr(generator.example, name)(**examples(several.keywords, 1), **one)
+        example = _example_of(generator, name)(**examples(several.keywords, 1), **one)
         given = several.keywords, several.size, np.asarray(example).dtype
         return ONE_BY_ONE[0](generator, name, *given)
     if (texts := choice_of_texts(generator.kind, name, args, kwargs)) is not None:
@@ -58,16 +58,20 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         return store(out, call(generator, name, *args, **{**kwargs, "out": None}), "safe")
     results = described(generator.kind, name, args, kwargs)
     if results is None:
-        results = _results_of_trial(getattr(generator.example, name), name, args, kwargs)
+        results = _results_of_trial(_example_of(generator, name), name, args, kwargs)
     return call_when_run(partial(call_method, name), results, (generator, *args), kwargs)
 
 
 RandomGenerator.call = call
 
 
+def _example_of(generator: RandomGenerator, name: str) -> Callable[..., Any]:
+    """The method of a generator of this type, for trials."""
+    method = getattr(generator.example, name)
+    return _between_examples(method) if name in _BETWEEN else method
+
+
 def _results_of_trial(method: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-    if name in _BETWEEN:
-        return results_of_trial(_between_examples(method), args, kwargs)
     if name == "choice":  # whatever the probabilities are
         args = (*args[:3], None, *args[4:]) if len(args) > 3 else args
         kwargs = {name: value for name, value in kwargs.items() if name != "p"}
