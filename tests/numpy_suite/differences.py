@@ -214,17 +214,6 @@ DIFFERENCES: dict[str, str] = _by_test(
         "a view in the other byte order is refused": """
             linalg/tests/test_linalg.py::test_byteorder_check
         """,
-        "bytes that a generator draws are refused": """
-            random/tests/test_generator_mt19937.py::TestRandomDist::test_bytes
-            random/tests/test_random.py::TestRandomDist::test_bytes
-            random/tests/test_randomstate.py::TestRandomDist::test_bytes
-            random/tests/test_smoke.py::TestDefaultRNG::test_bytes
-            random/tests/test_smoke.py::TestMT19937::test_bytes
-            random/tests/test_smoke.py::TestPCG64::test_bytes
-            random/tests/test_smoke.py::TestPCG64DXSM::test_bytes
-            random/tests/test_smoke.py::TestPhilox::test_bytes
-            random/tests/test_smoke.py::TestSFC64::test_bytes
-        """,
         "lists of what is no number are not shuffled": """
             random/tests/test_generator_mt19937.py::TestRandomDist::test_shuffle
             random/tests/test_generator_mt19937.py::test_ragged_shuffle

@@ -146,6 +146,7 @@ CALLS = {
         rng.multivariate_normal([0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], 5), rng.multivariate_normal([1.0], [[2.0]], (2, 2)),
         rng.multivariate_normal([0.0, 1.0], [[2.0, 0.5], [0.5, 1.0]], method="eigh"),
     ),
+    "bytes": lambda rng: (rng.bytes(0), rng.bytes(7), rng.bytes(8), rng.bytes(9)),
     "permuted": lambda rng: (
         rng.permuted(np.arange(12).reshape(3, 4)), rng.permuted(np.arange(12).reshape(3, 4), axis=0),
         rng.permuted([[1.0, 2.0], [3.0, 4.0]], axis=-1, out=np.empty((2, 2))),
@@ -198,9 +199,9 @@ def test_parameters_and_sizes_that_the_program_computes():
 # --- like NumPy's ---
 
 METHODS = [
-    "beta", "binomial", "chisquare", "dirichlet", "f", "gamma", "geometric", "gumbel", "laplace", "logistic", "lognormal",
-    "logseries", "multinomial", "multivariate_normal", "negative_binomial", "noncentral_chisquare", "noncentral_f", "pareto",
-    "permuted", "poisson", "power", "rayleigh", "standard_cauchy", "standard_gamma", "standard_t", "triangular", "wald",
+    "beta", "binomial", "bytes", "chisquare", "dirichlet", "f", "gamma", "geometric", "gumbel", "laplace", "logistic",
+    "lognormal", "logseries", "multinomial", "multivariate_normal", "negative_binomial", "noncentral_chisquare", "noncentral_f",
+    "pareto", "permuted", "poisson", "power", "rayleigh", "standard_cauchy", "standard_gamma", "standard_t", "triangular", "wald",
     "weibull", "zipf",
 ]  # fmt: skip
 

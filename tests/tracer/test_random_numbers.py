@@ -35,6 +35,9 @@ OF_BOTH = {
         g.standard_normal(), g.standard_normal((2, 3)), g.standard_exponential(), g.standard_exponential(4), g.random(),
         g.random(3), g.random((2, 2)),
     ),
+    "bytes": lambda g, t: (
+        g.bytes(0), g.bytes(1), g.bytes(length=10), g.bytes(-1), g.bytes(-5), [g.bytes(2) for _ in range(40)], len(g.bytes(3)),
+    ),
     "permutation": lambda g, t: (
         g.permutation(10), g.permutation(PARTS), g.permutation(MATRIX), g.permutation([1, 2, 3]), g.permutation(0),
         g.permutation(1), g.permutation(MATRIX + t),
@@ -143,7 +146,8 @@ OF_PYTHON = {
         sum([{"a": t, "b": 1}[g.choice("ab")] for _ in range(40)]), [g.choice("hello") for _ in range(3)],
     ),
     "by way of Python": lambda g, t: (
-        g.gauss(0, 1), g.random(), g.normalvariate(t, 1), g.randrange(0, 10, 3), g.sample([1, 2, 3], 2), g.random(),
+        g.gauss(0, 1), g.random(), g.randbytes(5), g.normalvariate(t, 1), g.randrange(0, 10, 3), g.sample([1, 2, 3], 2),
+        g.random(), g.randbytes(2) == g.randbytes(2),
     ),
 }  # fmt: skip
 METHODS = [

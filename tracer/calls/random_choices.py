@@ -6,6 +6,7 @@ Source of what is drawn, and of what is required: ``numpy/random/_generator.pyx`
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,15 @@ def integers(source, low, high=None, size=None, dtype=np.int64, endpoint=False):
 @methods("randint", RANDOM_STATE)
 def randint(source, low, high=None, size=None, dtype=int):
     return _integers(source, low, high, size, dtype, False)
+
+
+@methods("bytes")
+def bytes_of_words(source, length):
+    count = known_integer(length)
+    words = math.trunc((count - 1) / 4) + 1  # as C divides: there is one word for no bytes, too
+    if words < 0:
+        raise not_drawn()
+    return _integers(source, 0, 2**32, words, np.uint32, False).view(np.uint8)[:count].tobytes()
 
 
 def _integers(source: Source, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:

@@ -16,7 +16,7 @@ from ... import hlo
 from ...runtime.bit_generators import handle_of, object_at
 from ..outside.paths import NewList
 from ..recording import pytree
-from ..recording.array import TracedArray
+from ..recording.array import TracedArray, as_index
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.operands import store
@@ -28,6 +28,7 @@ from .random_generators import CHOSEN, ONE_BY_ONE, RandomGenerator, remember_exa
 from .random_results import described
 from .trials import examples, results_of_trial
 
+_OF_BYTES = {"bytes": "length", "randbytes": "n"}  # methods that return bytes, and the names of their number
 _IN_PLACE = {"shuffle"}  # methods that change their argument
 _BETWEEN = {"integers", "randint"}  # whose upper bound is above the lower one
 
@@ -54,6 +55,8 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
             )
         args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
         return None
+    if name in _OF_BYTES and len(args) + len(kwargs) == 1:
+        return _bytes(generator, name, args[0] if args else kwargs[_OF_BYTES[name]])
     if name == "permuted" and (out := kwargs.get("out")) is not None:
         return store(out, call(generator, name, *args, **{**kwargs, "out": None}), "safe")
     results = described(generator.kind, name, args, kwargs)
@@ -88,6 +91,18 @@ def _between_examples(method: Callable[..., Any]) -> Callable[..., Any]:
         return method(*bounds, *args, **kwargs)
 
     return call
+
+
+def _bytes(generator: RandomGenerator, name: str, length: Any) -> Any:
+    """As an array, whose bytes they are."""
+    if isinstance(length, TracedArray):
+        length = as_index(length, "as the number of bytes that are drawn")
+    count = len(getattr(generator.example, name)(length))
+    return call_when_run(partial(_as_array, name), np.zeros(count, np.uint8), (generator, length)).tobytes()
+
+
+def _as_array(name: str, generator: Any, length: int) -> np.ndarray:
+    return np.frombuffer(getattr(generator, name)(length), np.uint8)
 
 
 def _on_copy(name: str, generator: Any, array: Any, *args: Any, **kwargs: Any) -> Any:

@@ -86,6 +86,14 @@ class Generator:
         """
         return draws.drawn(BITS, self._state, draws.shape_of_draw(size), size is None, False)
 
+    def bytes(self, length: int) -> bytes:
+        """As many random bytes.
+
+        >>> len(Generator(7).bytes(10))
+        10
+        """
+        return self.bits((length + 7) // 8).view(np.uint8)[:length].tobytes()
+
     def integers(
         self, low: Any, high: Any = None, size: Any = None, dtype: DTypeLike = np.int64, endpoint: bool = False
     ) -> Any:
