@@ -214,14 +214,6 @@ DIFFERENCES: dict[str, str] = _by_test(
         "a view in the other byte order is refused": """
             linalg/tests/test_linalg.py::test_byteorder_check
         """,
-        "lists of what is no number are not shuffled": """
-            random/tests/test_generator_mt19937.py::TestRandomDist::test_shuffle
-            random/tests/test_generator_mt19937.py::test_ragged_shuffle
-            random/tests/test_random.py::TestRandomDist::test_shuffle
-            random/tests/test_random.py::test_ragged_shuffle
-            random/tests/test_randomstate.py::TestRandomDist::test_shuffle
-            random/tests/test_randomstate.py::test_ragged_shuffle
-        """,
     }
 )
 # What a failed test says, whichever it is.

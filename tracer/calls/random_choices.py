@@ -30,6 +30,7 @@ from .random_draws import (
     operand,
     parameter,
 )
+from .random_generators import REORDERED
 
 
 @methods("integers", GENERATOR)
@@ -88,7 +89,7 @@ def _between(source: Source, form: Form, first: int, last: int, dtype: np.dtype,
 
 # --- orders ---
 
-_MOST_ELEMENTS = 1000  # of a list: each is a value of its own
+_TEXTS = (str, bytes)
 _MOST_TEXTS = 64  # each of which may be at each place
 
 
@@ -106,22 +107,28 @@ def _axis(source: Source, array: TracedArray, axis: Any) -> int:
 
 
 def shuffle_list(source: Source, values: list) -> None:
-    """Put numbers of one type, or a few texts, into a random order; no others."""
-    if 1 < len(values) <= _MOST_TEXTS and all([type(one) in (str, bytes) for one in values]):
-        order, texts = _order(source, len(values)), tuple(values)
-        numbers = [order[place].instruction(require_trace()) for place in range(len(values))]
-        values[:] = [CHOICES[0](_number(one, len(values)), texts) for one in numbers]
-        return
-    kinds = set(map(_kind_of_element, values))
-    if len(kinds) > 1 or len(values) > _MOST_ELEMENTS:
-        raise not_drawn()
+    """Put the elements of a list into a random order."""
     if len(values) < 2:
         return
-    ((dtype, is_python),) = kinds
+    order, known = _order(source, len(values)), _texts_of(values)
+    if known is None:
+        REORDERED[0](values, order)
+        return
+    texts, numbers = known
+    numbers = order if numbers is None else np.take(as_traced(numbers), order, mode="clip")
     trace = require_trace()
-    shuffled = np.take(as_traced(list(values), np.dtype(dtype)), _order(source, len(values)), 0, mode="clip")
-    elements = [shuffled[place].instruction(trace) for place in range(len(values))]
-    values[:] = [TracedArray.from_instruction(trace, element, is_python, True) for element in elements]
+    values[:] = [CHOICES[0](_number(numbers[place].instruction(trace), len(texts)), texts) for place in range(len(values))]
+
+
+def _texts_of(values: list) -> tuple[tuple, list | None] | None:
+    """A few known texts, and which of these the elements are, None for all in order; None where they are something else."""
+    if len(values) <= _MOST_TEXTS and all([type(one) in _TEXTS for one in values]):
+        return tuple(values), None
+    if not all([type(one) is CHOICES[0] for one in values]):
+        return None
+    texts = values[0].values
+    is_known = all([type(text) in _TEXTS for text in texts]) and all([one.values == texts for one in values])
+    return (texts, [one.number for one in values]) if is_known else None
 
 
 def _number(position: hlo.Instruction, count: int) -> TracedArray:
@@ -131,18 +138,11 @@ def _number(position: hlo.Instruction, count: int) -> TracedArray:
     return made
 
 
-def _kind_of_element(value: Any) -> tuple[Any, bool]:
-    """The dtype of a number, and whether it is Python's."""
-    if isinstance(value, TracedArray) and not value.is_dynamic and value.is_scalar:
-        return value.dtype, value.weak_type
-    if type(value) in (int, float) and abs(value) < 2**62:
-        return np.dtype(type(value)), True
-    return (value.dtype, False) if isinstance(value, np.number) else not_drawn()
-
-
 @methods("shuffle")
 def shuffle(source, x, axis=0):
     if isinstance(x, list):
+        if axis != 0:
+            raise NotImplementedError("Axis argument is only supported on ndarray objects")
         return shuffle_list(source, x)
     if not isinstance(x, TracedArray) or not x.ndim:
         raise not_drawn()

@@ -66,6 +66,9 @@ ONE_BY_ONE: list[Callable[..., Any]] = []
 # Chooses among texts that are known; the same.
 CHOSEN: list[Callable[..., Any]] = []
 
+# Puts the elements of a list into an order; the same.
+REORDERED: list[Callable[..., None]] = []
+
 
 def is_traced_generator(value: Any) -> bool:
     """Whether this stands for a generator in a traced function."""

@@ -50,8 +50,8 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         if not isinstance(args[0], TracedArray):
             given = type(args[0]).__name__
             raise TracerError(
-                f"{name} of a {given} in a traced function is done of an array, or a list of numbers of one type, or of "
-                "a few texts: pass an array, or shuffle positions, np.arange(n)"
+                f"{name} of a {given} in a traced function is done of an array, or a list: pass one of these, or shuffle "
+                "positions, np.arange(n)"
             )
         args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
         return None

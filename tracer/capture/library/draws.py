@@ -14,3 +14,8 @@ def one_by_one(generator, name, keywords, size, dtype):
 def chosen(generator, elements, keywords):
     """What ``choice`` gives of texts: those at the positions that it chooses."""
     return elements[generator.choice(len(elements), **keywords)]
+
+
+def reordered(elements, order):
+    """Put the elements of a list, of whichever kinds they are, into this order."""
+    elements[:] = [elements[place] for place in order]
