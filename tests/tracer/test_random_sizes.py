@@ -1,5 +1,7 @@
 """Random numbers of a size that is known at run time only are those that NumPy draws."""
 
+import random
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -97,3 +99,72 @@ def test_texts_are_chosen(make):
     compiled, ours, theirs = jit(texts), make(3), make(3)
     for n in (5, 5, 5, 40):
         assert repr(compiled(ours, n)) == repr(texts(theirs, n))
+
+
+# --- orders and choices of as many elements as the program decides ---
+
+
+def listed(x):
+    return [v for v in x if v > 1]
+
+
+def in_pairs(x):
+    return [(i, v, "large" if v > 2 else "small") for i, v in enumerate(x) if v > 1]
+
+
+def lists_in_order(rng, x):
+    numbers, pairs = listed(x), in_pairs(x)
+    rng.shuffle(numbers)
+    rng.shuffle(pairs)
+    return numbers, pairs, rng.random()
+
+
+def arrays_in_order(rng, x):
+    large, order = x[x > 1], rng.permutation(len(x[x > 1]))
+    rng.shuffle(large)
+    return large, order, rng.permutation(large), rng.permutation(listed(x)), rng.random()
+
+
+def choices(rng, x):
+    large, numbers = x[x > 1], listed(x)
+    p = large / np.sum(large)
+    chosen = rng.choice(large, p=p), rng.choice(large, 3, p=p), rng.choice(len(large), p=p), rng.choice(numbers, (2, 2))
+    return chosen, rng.choice(numbers, p=[v / sum(numbers) for v in numbers]), rng.random()
+
+
+def of_python(rng, x):
+    numbers, large = listed(x), x[x > 1]
+    rng.shuffle(numbers)
+    rng.shuffle(large)
+    return numbers, large, rng.choice(listed(x)), rng.choice(in_pairs(x)), rng.random()
+
+
+NUMPYS = [np.random.default_rng, np.random.RandomState]
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("make, function", [
+    *[(make, one) for make in NUMPYS for one in (lists_in_order, arrays_in_order, choices)], (random.Random, lists_in_order),
+    (random.Random, of_python),
+])  # fmt: skip
+def test_orders_and_choices(make, function, backend):
+    compiled, ours, theirs = jit(function, backend=backend), make(3), make(3)
+    for x in (np.arange(6.0), np.arange(6.0)[::-1] + 0.5, np.array([0.0, 0, 1, 1, 0, 2])):
+        assert repr(compiled(ours, x)) == repr(function(theirs, x))
+
+
+@pytest.mark.parametrize("make, program, error, message", [
+    (random.Random, lambda rng, x: rng.choice(listed(x)), IndexError, "Cannot choose from an empty sequence"),
+    (np.random.default_rng, lambda rng, x: rng.choice(listed(x)), ValueError, "a cannot be empty unless no samples"),
+    (np.random.default_rng, lambda rng, x: rng.choice(len(x) + 1, p=x[x == 0] / 6), ValueError, "must have same size"),
+    (np.random.RandomState, lambda rng, x: rng.choice(x[x == 0], p=x[x == 0]), ValueError, "do not sum to 1"),
+])  # fmt: skip
+def test_errors_of_orders_and_choices(make, program, error, message):
+    for function in (program, jit(program)):
+        with pytest.raises(error, match=message):
+            function(make(3), np.zeros(6))
+
+
+def test_what_is_not_drawn_of_lists_of_any_length():
+    with pytest.raises(NotImplementedError, match="sample of a generator, of a list"):
+        jit(lambda rng, x: rng.sample(listed(x), 2))(random.Random(3), np.arange(6.0))

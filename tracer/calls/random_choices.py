@@ -174,11 +174,13 @@ def choice_of_elements(source, a, size=None, replace=True, p=None):
 
 
 def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any, shuffle: Any = True) -> Any:
-    if isinstance(a, TracedArray) and a.is_dynamic and a.ndim == 1 and replace is True and p is None:
-        return _among_some(source, form_of(size), a, size)
+    if isinstance(a, TracedArray) and a.is_dynamic and a.ndim == 1 and replace is True:
+        return _among_some(source, form_of(size), a, size, p)
+    if isinstance(a, TracedArray) and a.is_dynamic:
+        list(map(known_integer, a.shape))  # raises ConcretizationError
     array, form = parameter(a, "biufc"), form_of(size)
     if not shape_of(array):
-        count = array if replace and p is None else known_integer(array)
+        count = array if replace and (p is None or _is_row_of_any_length(p)) else known_integer(array)
         return _positions(source, form, count, size, replace, p, shuffle)
     array = as_traced(array)
     axis = _axis(source, array, axis)
@@ -189,12 +191,16 @@ def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any, 
     return found if form.is_number or form.shape or array.ndim > 1 else form.result(found.instruction(require_trace()))
 
 
-def _among_some(source: Source, form: Form, array: TracedArray, size: Any) -> Any:
+def _is_row_of_any_length(array: Any) -> bool:
+    return isinstance(array, TracedArray) and array.is_dynamic and array.ndim == 1
+
+
+def _among_some(source: Source, form: Form, array: TracedArray, size: Any, p: Any) -> Any:
     """Elements of an array whose size is known at run time only."""
     (count,) = array.shape
     message = "a cannot be empty unless no samples are taken"
     require(count > 0, ValueError, message.replace("a ", "'a' ", 1) if source.is_legacy else message)
-    found = np.take(array, _positions(source, form, count, size, True, None, True), mode="clip")
+    found = np.take(array, _positions(source, form, count, size, True, p, True), mode="clip")
     return found if form.is_number or form.shape else form.result(found.instruction(require_trace()))
 
 
@@ -218,6 +224,7 @@ def _positions(source: Source, form: Form, count: Any, size: Any, replace: Any, 
     return form.result(found.reshape(form.shape).instruction(require_trace()))
 
 
+_SAME_SIZE = "a and p must have same size"
 _MESSAGES = (
     "Probabilities contain NaN", "Probabilities are not non-negative",
     "Probabilities do not sum to 1. See Notes section of docstring for more information.",
@@ -225,11 +232,14 @@ _MESSAGES = (
 _LEGACY_MESSAGES = ("probabilities contain NaN", "probabilities are not non-negative", "probabilities do not sum to 1")
 
 
-def _weighted(source: Source, form: Form, count: int, p: Any) -> TracedArray:
+def _weighted(source: Source, form: Form, count: Any, p: Any) -> TracedArray:
     """Positions that have these probabilities."""
-    p = parameter(p, "f")
-    if shape_of(p) != (count,):
-        raise not_drawn()
+    if _is_row_of_any_length(p) and p.dtype.kind == "f":
+        require(count == p.shape[0], ValueError, "'a' and 'p' must have same size" if source.is_legacy else _SAME_SIZE)
+    else:
+        p = parameter(p, "f")
+        if shape_of(p) != (known_integer(count),):
+            raise not_drawn()
     tolerance = np.sqrt(max(np.finfo(np.float64).eps, float(np.finfo(p.dtype).eps)))
     p = as_traced(p, np.dtype(np.float64))
     total = np.sum(p)

@@ -61,11 +61,18 @@ pytree.register_pytree(
 )
 
 
+def number_below(generator: RandomGenerator, count: Any) -> Any:
+    """An integer below a count as Python's generators draw it, which is at least 1."""
+    return generator.call("_randbelow", count)
+
+
 # Draws an array whose size the program decides; `capture.drawn_arrays` puts it here.
 ONE_BY_ONE: list[Callable[..., Any]] = []
 # Chooses among texts that are known; the same.
 CHOSEN: list[Callable[..., Any]] = []
 
+# What methods do of as many elements as the program decides; of Python's ``choice`` alone, as NumPy's are of arrays. The same.
+OF_ANY_LENGTH: dict[str, Callable[..., Any]] = {}
 # Puts the elements of a list into an order; the same.
 REORDERED: list[Callable[..., None]] = []
 

@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ...runtime.bit_generators import handle_of, object_at
+from ...runtime.bit_generators import handle_of, is_drawn_natively, object_at
 from ..outside.paths import NewList
 from ..recording import pytree
-from ..recording.array import TracedArray, as_index
+from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.operands import store
@@ -24,7 +24,7 @@ from ..recording.trace import Trace
 from . import random_choices, random_distributions, random_of_python  # noqa: F401  (importing them makes the methods known)
 from .host_call import call_method, call_when_run
 from .random_draws import NotDrawn, choice_of_texts, drawn, repeated
-from .random_generators import CHOSEN, ONE_BY_ONE, RandomGenerator, remember_example
+from .random_generators import CHOSEN, OF_ANY_LENGTH, ONE_BY_ONE, RandomGenerator, remember_example
 from .random_results import described
 from .trials import examples, results_of_trial
 
@@ -40,6 +40,8 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         example = _example_of(generator, name)(**examples(several.keywords, 1), **one)
         given = several.keywords, several.size, np.asarray(example).dtype
         return ONE_BY_ONE[0](generator, name, *given)
+    if _has_any_length(generator.kind, name, args, kwargs):
+        return OF_ANY_LENGTH[name](generator, *args)
     if (texts := choice_of_texts(generator.kind, name, args, kwargs)) is not None:
         return CHOSEN[0](generator, *texts)
     try:
@@ -66,6 +68,20 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
 
 
 RandomGenerator.call = call
+
+
+def _has_any_length(kind: type, name: str, args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a method takes as many elements as the program decides, along the first axis, and nothing else."""
+    if name not in OF_ANY_LENGTH or len(args) != 1 or kwargs or not is_drawn_natively(kind):
+        return False
+    (elements,) = args
+    if not isinstance(elements, TracedArray) or name == "choice":
+        return False
+    if elements.is_dynamic:
+        return True
+    trace = require_trace(elements)
+    is_count = name == "permutation" and not elements.ndim and elements.element_type.is_integer
+    return is_count and elements.known_value is None and not trace.may_become_known(elements.recorded(trace))
 
 
 def _example_of(generator: RandomGenerator, name: str) -> Callable[..., Any]:
