@@ -104,6 +104,11 @@ OF_GENERATORS = {
         g.choice(MATRIX, 2, False, axis=1), g.choice(10**4, 10**4, replace=False), g.choice(10**9, 9, False, shuffle=False),
         g.choice(20_000, 5000, replace=False), g.choice(1, 1, replace=False), g.choice(PARTS + t, (2, 2), replace=False),
     ),
+    "permuted": lambda g, t: (
+        g.permuted(PARTS + t), g.permuted([1, 2, 3]), g.permuted(MATRIX), g.permuted(MATRIX, axis=0),
+        g.permuted(MATRIX, axis=-1), g.permuted(MATRIX.T + t), g.permuted((MATRIX + t).T, axis=1),
+        g.permuted(MATRIX[:, ::2].T), g.permuted(MATRIX[:0], axis=1), g.permuted(MATRIX, axis=0, out=np.empty((3, 4))),
+    ),
     "axes": lambda g, t: (
         g.permutation(MATRIX, axis=1), g.choice(MATRIX, 2, axis=1), g.choice(MATRIX, axis=1), g.choice(MATRIX),
         g.choice(MATRIX, 3), g.permutation(MATRIX, -1),

@@ -30,7 +30,7 @@ from .random_draws import (
     operand,
     parameter,
 )
-from .random_generators import REORDERED
+from .random_generators import LIBRARY, RandomGenerator
 
 
 @methods("integers", GENERATOR)
@@ -112,7 +112,7 @@ def shuffle_list(source: Source, values: list) -> None:
         return
     order, known = _order(source, len(values)), _texts_of(values)
     if known is None:
-        REORDERED[0](values, order)
+        LIBRARY["reordered"](values, order)
         return
     texts, numbers = known
     numbers = order if numbers is None else np.take(as_traced(numbers), order, mode="clip")
@@ -158,6 +158,28 @@ def permutation(source, x, axis=0):
     array = as_traced(x)
     axis = _axis(source, array, axis)
     return np.take(array, _order(source, array.shape[axis]), axis, mode="clip")
+
+
+@methods("permuted", GENERATOR)
+def permuted(source, x, *, axis=None, out=None):
+    array = as_traced(x)
+    if out is not None or array.is_dynamic or not array.ndim:
+        raise not_drawn()
+    if axis is None or array.ndim == 1 and known_integer(axis) in (0, -1):
+        if _lies_in_columns(array):  # so that the elements are put in order as they lie
+            return permuted(source, array.T).T
+        return np.take(array.reshape(-1), _order(source, array.size), mode="clip").reshape(array.shape)
+    axis = _axis(source, array, axis)
+    moved = np.moveaxis(array, axis, -1)
+    rows = moved.reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
+    rows = LIBRARY["permuted"](RandomGenerator(source.kind, source.handle), rows)
+    return np.moveaxis(rows.reshape(moved.shape), -1, axis)
+
+
+def _lies_in_columns(array: TracedArray) -> bool:
+    """Whether a copy that keeps the order of the axes is column-major, and not row-major."""
+    steps = [abs(stride) for stride, size in zip(array.strides, array.shape) if size > 1]
+    return len(steps) > 1 and all([step < following for step, following in zip(steps, steps[1:])])
 
 
 # --- choices ---

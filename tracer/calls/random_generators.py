@@ -66,15 +66,8 @@ def number_below(generator: RandomGenerator, count: Any) -> Any:
     return generator.call("_randbelow", count)
 
 
-# Draws an array whose size the program decides; `capture.drawn_arrays` puts it here.
-ONE_BY_ONE: list[Callable[..., Any]] = []
-# Chooses among texts that are known; the same.
-CHOSEN: list[Callable[..., Any]] = []
-
-# What methods do of as many elements as the program decides; of Python's ``choice`` alone, as NumPy's are of arrays. The same.
-OF_ANY_LENGTH: dict[str, Callable[..., Any]] = {}
-# Puts the elements of a list into an order; the same.
-REORDERED: list[Callable[..., None]] = []
+# Functions of the captured library `capture.library.draws`, by their names; `capture.drawn_arrays` puts them here.
+LIBRARY: dict[str, Callable[..., Any]] = {}
 
 
 def is_traced_generator(value: Any) -> bool:

@@ -24,11 +24,13 @@ from ..recording.trace import Trace
 from . import random_choices, random_distributions, random_of_python  # noqa: F401  (importing them makes the methods known)
 from .host_call import call_method, call_when_run
 from .random_draws import NotDrawn, choice_of_texts, drawn, repeated
-from .random_generators import CHOSEN, OF_ANY_LENGTH, ONE_BY_ONE, RandomGenerator, remember_example
+from .random_generators import LIBRARY, RandomGenerator, remember_example
 from .random_results import described
 from .trials import examples, results_of_trial
 
 _OF_BYTES = {"bytes": "length", "randbytes": "n"}  # methods that return bytes, and the names of their number
+# What takes any number of elements, with the functions of the library that do it.
+_OF_ANY_LENGTH = {"shuffle": "shuffled", "permutation": "permutation", "permuted": "permutation"}
 _IN_PLACE = {"shuffle"}  # methods that change their argument
 _BETWEEN = {"integers", "randint"}  # whose upper bound is above the lower one
 
@@ -39,11 +41,11 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         one = {} if name in ("rand", "randn") else {"size": 1}
         example = _example_of(generator, name)(**examples(several.keywords, 1), **one)
         given = several.keywords, several.size, np.asarray(example).dtype
-        return ONE_BY_ONE[0](generator, name, *given)
+        return LIBRARY["one_by_one"](generator, name, *given)
     if _has_any_length(generator.kind, name, args, kwargs):
-        return OF_ANY_LENGTH[name](generator, *args)
+        return LIBRARY[_OF_ANY_LENGTH[name]](generator, *args)
     if (texts := choice_of_texts(generator.kind, name, args, kwargs)) is not None:
-        return CHOSEN[0](generator, *texts)
+        return LIBRARY["chosen"](generator, *texts)
     try:
         return drawn(generator.kind, generator.handle, name, args, kwargs)
     except NotDrawn:
@@ -72,10 +74,10 @@ RandomGenerator.call = call
 
 def _has_any_length(kind: type, name: str, args: tuple, kwargs: dict[str, Any]) -> bool:
     """Whether a method takes as many elements as the program decides, along the first axis, and nothing else."""
-    if name not in OF_ANY_LENGTH or len(args) != 1 or kwargs or not is_drawn_natively(kind):
+    if name not in _OF_ANY_LENGTH or len(args) != 1 or kwargs or not is_drawn_natively(kind):
         return False
     (elements,) = args
-    if not isinstance(elements, TracedArray) or name == "choice":
+    if not isinstance(elements, TracedArray):
         return False
     if elements.is_dynamic:
         return True

@@ -18,7 +18,7 @@ from ...calls.again import is_repeating, once
 from ...calls.library_effects import require_no_effect
 from ...calls.outside_state import look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
-from ...calls.random_generators import OF_ANY_LENGTH, method_of_generator, name_of_method
+from ...calls.random_generators import LIBRARY, method_of_generator, name_of_method
 from ...outside.ownership import belongs_to_the_user, is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
@@ -105,7 +105,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             require_own(args[0])
             places.note(places.Contents(args[0]))
             if is_open_list(args[0]):
-                return OF_ANY_LENGTH["shuffle"](method_of_generator(at_run_time)[0], *args, **kwargs)
+                return LIBRARY["shuffled"](method_of_generator(at_run_time)[0], *args, **kwargs)
             return at_run_time(*args, **kwargs)  # the list itself
         if (found := method_of_generator(at_run_time)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
             if isinstance(found[0], random.Random):
@@ -412,7 +412,7 @@ def _drawn_by_python(generator: Any, method: str, args: tuple, kwargs: dict) -> 
             f"{method} of a generator, of a list whose length the program decides or differs from call to call, "
             "is not implemented. Fix: choose from it, or shuffle it"
         )
-    return OF_ANY_LENGTH[method](generator, *args, **kwargs)
+    return LIBRARY["element"](generator, *args, **kwargs)
 
 
 def _as_numpy_takes_it(value: Any) -> Any:

@@ -63,7 +63,7 @@ def shuffled(generator, elements, axis=0):
         elements[:] = elements[places]
 
 
-def permuted(generator, elements):
+def permutation(generator, elements):
     """The numbers below this one, or a copy of an array, in a random order."""
     return order(generator, elements) if np.ndim(elements) == 0 else elements[order(generator, len(elements))]
 
@@ -73,3 +73,11 @@ def element(generator, elements):
     if len(elements) == 0:
         raise IndexError("Cannot choose from an empty sequence")
     return elements[number_below(generator, len(elements))]
+
+
+def permuted(generator, rows):
+    """A copy of an array of two dimensions, each of whose rows is in a random order of its own."""
+    found = np.empty_like(rows)
+    for row in range(rows.shape[0]):
+        found[row] = rows[row][generator.permutation(rows.shape[1])]
+    return found
