@@ -69,6 +69,10 @@ COUNTS = {
         ((5000, 0.001), ("binom", 5000, 0.001)),
     ],
     "negative_binomial": [((2.5, 0.4), ("nbinom", 2.5, 0.4))], "geometric": [((0.3,), ("geom", 0.3))],
+    "hypergeometric": [
+        ((20, 7, 12), ("hypergeom", 27, 20, 12)), ((300, 500, 600), ("hypergeom", 800, 300, 600)),
+        ((1, 2, 1), ("hypergeom", 3, 1, 1)),
+    ],
     "zipf": [((3.0,), ("zipf", 3))], "logseries": [((0.6,), ("logser", 0.6))],
 }  # fmt: skip
 
@@ -136,6 +140,7 @@ CALLS = {
     "binomial": lambda rng: rng.binomial([0, 3, 100, 10**12], [0.5, 0.9, 0.4, 0.6], (50, 4)),
     "negative_binomial": lambda rng: rng.negative_binomial(2.5, 0.4),
     "others": lambda rng: (
+        rng.hypergeometric([3, 0, 5, 400, 1], [4, 5, 0, 300, 10**8], [7, 3, 2, 350, 10**6]),
         rng.zipf(2.0, 100), rng.zipf(1.1, 10), rng.zipf(2000.0), rng.logseries([0.0, 0.6, 0.999], (100, 3)),
     ),
     "dirichlet": lambda rng: (rng.dirichlet([0.1, 0.2, 0.3], 4), rng.dirichlet([1.0, 0.0]), rng.dirichlet([])),
@@ -199,8 +204,9 @@ def test_parameters_and_sizes_that_the_program_computes():
 # --- like NumPy's ---
 
 METHODS = [
-    "beta", "binomial", "bytes", "chisquare", "dirichlet", "f", "gamma", "geometric", "gumbel", "laplace", "logistic",
-    "lognormal", "logseries", "multinomial", "multivariate_normal", "negative_binomial", "noncentral_chisquare", "noncentral_f",
+    "beta", "binomial", "bytes", "chisquare", "dirichlet", "f", "gamma", "geometric", "gumbel", "hypergeometric",
+    "laplace", "logistic", "lognormal", "logseries", "multinomial", "multivariate_normal", "negative_binomial", "noncentral_chisquare",
+    "noncentral_f",
     "pareto", "permuted", "poisson", "power", "rayleigh", "standard_cauchy", "standard_gamma", "standard_t", "triangular",
     "wald", "weibull", "zipf",
 ]  # fmt: skip
@@ -224,7 +230,9 @@ REFUSED = [
     ("binomial", (3, 1.5)), ("binomial", (3, [0.5, np.nan])), ("binomial", (2**63, 0.5)), ("negative_binomial", (0, 0.5)),
     ("negative_binomial", (np.nan, 0.5)),
     ("negative_binomial", (1e30, 0.5)), ("geometric", (0,)), ("geometric", ([1.5, 0.5],)),
-    ("zipf", (1,)), ("logseries", (1,)), ("poisson", (3.0, -1)), ("poisson", (3.0, 2.5)), ("dirichlet", (0.5,)),
+    ("zipf", (1,)), ("hypergeometric", (1, 2, 4)),
+    ("hypergeometric", (1, 2, -3)), ("hypergeometric", ([-1], 2, 0)), ("hypergeometric", (10**9, 2, 4)),
+    ("logseries", (1,)), ("poisson", (3.0, -1)), ("poisson", (3.0, 2.5)), ("dirichlet", (0.5,)),
     ("dirichlet", ([1, -1],)), ("multinomial", (-1, [0.5, 0.5])), ("multinomial", (3, [0.6, 0.6, 0.1])),
     ("multinomial", (3, [0.5, -0.5])), ("multinomial", (3, 0.5)), ("multinomial", (3, [])),
     ("multinomial", (3, np.float32([0.6, 0.6, 0.1]))), ("multinomial", (3, np.float32([0.6, 0.4, 0.0]))),

@@ -70,6 +70,16 @@ def test_rows_of_random_numbers():
     np.testing.assert_array_equal(jit(made_there)(np.arange(3.0) + 5), made_there(np.arange(3.0) + 5))
 
 
+def test_bounds_in_a_list_beside_a_size_are_no_part_of_the_program():
+    def between(rng, low, high, size):
+        return rng.integers(low, high, size=size)
+
+    compiled, ours, theirs = jit(between), np.random.default_rng(1), np.random.default_rng(1)
+    for k in range(4):
+        np.testing.assert_array_equal(compiled(ours, [k] * 5, [k + 9] * 5, 5), between(theirs, [k] * 5, [k + 9] * 5, 5))
+    assert compiled.cache_info().misses == 1
+
+
 def test_more_numbers_than_a_first_guess():
     def many(rng, n):
         count = int(np.sum(n))

@@ -109,6 +109,7 @@ _IN_RANDOM_STATE = {
 _OF_OTHERS = {
     "standard_gamma": (_given("shape", NOT_NEGATIVE),), "triangular": (_given("left"), _given("mode"), _given("right")),
     "binomial": (_given("n", NOT_NEGATIVE), _given("p", _0_TO_1)),
+    "hypergeometric": (_given("ngood", NOT_NEGATIVE), _given("nbad", NOT_NEGATIVE), _given("nsample", NOT_NEGATIVE)),
     "negative_binomial": (_given("n", _A_NUMBER, _POSITIVE), _given("p", _ABOVE_0_TO_1)),
 }  # fmt: skip
 _COUNTS = {"poisson", "logseries", "zipf", "geometric"}

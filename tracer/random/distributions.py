@@ -178,6 +178,7 @@ _FLOATS = {
 _COUNTS = {
     "geometric": (_geometric, 1), "poisson": (_poissons, 2), "binomial": (_binomials, 2),
     "negative_binomial": (_negative_binomial, 6), "zipf": (_by_rejection(rejection.zipfs), 2),
+    "hypergeometric": (_by_rejection(rejection.hypergeometrics), 2),
     "logseries": (_by_rejection(rejection.log_series), 2),
 }  # fmt: skip
 DISTRIBUTIONS = _table(_FLOATS, np.float64) | _table(_COUNTS, np.int64)
@@ -226,3 +227,14 @@ def drawn_negative_binomials(state: Any, size: Any, n: Any, p: Any) -> Any:
     largest = (1 - p) / p * (n + 10 * np.sqrt(n))
     require(np.all(largest <= LARGEST_RATE), ValueError, message)
     return draws.with_parameters(DISTRIBUTIONS["negative_binomial"], state, size, n, p)
+
+
+def drawn_hypergeometrics(state: Any, size: Any, *values: Any) -> Any:
+    """Numbers of a hypergeometric distribution."""
+    values = [float(np.trunc(one)) if type(one) is float else np.trunc(one) for one in map(draws.as_floats, values)]
+    good, bad, sample = values
+    message = "both ngood and nbad must be less than 1000000000"
+    require(np.all(np.less(good, 1e9)) & np.all(np.less(bad, 1e9)), ValueError, message)
+    require_parameters("hypergeometric", *values)
+    require(np.all(good + bad >= sample), ValueError, "ngood + nbad < nsample")
+    return draws.with_parameters(DISTRIBUTIONS["hypergeometric"], state, size, *values)

@@ -244,6 +244,10 @@ class Generator:
         """Counts of failures before ``n`` successes, each of probability ``p``: int64."""
         return distributions.drawn_negative_binomials(self._state, size, n, p)
 
+    def hypergeometric(self, ngood: ArrayLike, nbad: ArrayLike, nsample: ArrayLike, size: Any = None) -> Any:
+        """Counts of good ones among ``nsample`` that are taken out of ``ngood`` good and ``nbad`` bad ones: int64."""
+        return distributions.drawn_hypergeometrics(self._state, size, ngood, nbad, nsample)
+
     def geometric(self, p: ArrayLike, size: Any = None) -> Any:
         """Numbers of trials up to the first success, each of probability ``p``: int64."""
         return distributions.drawn("geometric", self._state, size, p)

@@ -5,9 +5,10 @@ So each number uses as many words of the stream, and is a function of these, how
 followed as functions of the user's are (`outside/ownership.py`): their loops are loops of the program.
 
 Sources: G. Marsaglia and W. Tsang, "A simple method for generating gamma variables", 2000; W. Hormann, "The transformed
-rejection method for generating Poisson random variables" and "The generation of binomial random variates", 1993; L. Devroye,
-"Non-Uniform Random Variate Generation", 1986, for Zipf's distribution; A. Kemp, "Efficient generation of logarithmically
-distributed pseudo-random variables", 1981.
+rejection method for generating Poisson random variables" and "The generation of binomial random variates", 1993; E.
+Stadlober, "The ratio of uniforms approach for generating discrete random variates", 1990, for hypergeometric numbers; L.
+Devroye, "Non-Uniform Random Variate Generation", 1986, for Zipf's distribution; A. Kemp, "Efficient generation of
+logarithmically distributed pseudo-random variables", 1981.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ _TAILS = np.array([
 ])  # fmt: skip
 _HALF_LOG_2_PI = 0.91893853320467274
 _LOG_2 = 0.69314718055994531
+_WIDTH, _LEAST_WIDTH = 1.7155277699214135, 0.8989161620588988  # 2 sqrt(2 / e), 3 - 2 sqrt(3 / e)
 _LEAST_SHARE = 1e-20  # of a number that a search may find
 _MOST = 2.0**63  # above integers
 
@@ -208,6 +210,60 @@ def _is_binomial(k, v, count, mode, odds, density, factor):
     limit = limit + (k + 0.5) * logarithm(odds * (count - k + 1.0) / (k + 1.0))
     limit = limit + stirling_tail(mode) + stirling_tail(count - mode) - stirling_tail(k) - stirling_tail(count - k)
     return logarithm(factor / density) - minus_logarithm(DOUBLE, v) <= limit
+
+
+def hypergeometrics(words, good, bad, sample):
+    """Of two words each, by the ratio of uniform numbers, of the less frequent kind and the smaller part of the population."""
+    words, population = words.reshape(-1, 2), good + bad
+    less, more, taken = np.minimum(good, bad), np.maximum(good, bad), np.minimum(sample, population - sample)
+    whole = np.maximum(population, 2.0)
+    share = less / whole
+    mean = taken * share
+    spread = np.sqrt((population - taken) * taken * share * (more / whole) / (whole - 1.0) + 0.5)
+    mode = np.floor((taken + 1.0) * (less + 1.0) / (population + 2.0))
+    limit = np.minimum(np.minimum(taken, less) + 1.0, np.floor(mean + 0.5 + 16.0 * spread))
+    found = np.empty(words.shape[0], np.int64)
+    for place in range(found.shape[0]):
+        kinds = at(less, place), at(more, place), at(taken, place)
+        largest = _logarithm_of_ways(at(mode, place), *kinds)
+        centre, width, end = at(mean, place) + 0.5, at(spread, place) * _WIDTH + _LEAST_WIDTH, at(limit, place)
+        u, v, counter = words[place, 0], fraction(words[place, 1]), 0
+        k = centre + width * (v - 0.5) / _above_0(u)
+        while not _is_hypergeometric(k, u, end, largest, *kinds):
+            pair = further(words[place, 0], counter, 2)
+            u, v, counter = pair[0], fraction(pair[1]), counter + 2
+            k = centre + width * (v - 0.5) / _above_0(u)
+        k = np.floor(k)
+        if at(good, place) > at(bad, place):
+            k = kinds[2] - k
+        found[place] = int(k if kinds[2] == at(sample, place) else at(good, place) - k)
+    return found
+
+
+def _above_0(word):
+    return fraction(word) + 2.0**-54
+
+
+def _logarithm_of_ways(k, less, more, taken):
+    """What is subtracted from the logarithm of the probability that k of the less frequent kind are taken."""
+    return (
+        logarithm_of_factorial(k)
+        + logarithm_of_factorial(less - k)
+        + logarithm_of_factorial(taken - k)
+        + logarithm_of_factorial(more - taken + k)
+    )
+
+
+def logarithm_of_factorial(k):
+    more = k + 1.0
+    return (k + 0.5) * logarithm(more) - more + _HALF_LOG_2_PI + stirling_tail(k)
+
+
+def _is_hypergeometric(x, u, end, largest, less, more, taken):
+    if x < 0.0 or x >= end:
+        return False
+    ratio = largest - _logarithm_of_ways(np.floor(x), less, more, taken)
+    return -2.0 * minus_logarithm(DOUBLE, u) <= ratio
 
 
 def zipfs(words, exponent):
