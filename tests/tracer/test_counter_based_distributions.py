@@ -204,11 +204,10 @@ def test_parameters_and_sizes_that_the_program_computes():
 # --- like NumPy's ---
 
 METHODS = [
-    "beta", "binomial", "bytes", "chisquare", "dirichlet", "f", "gamma", "geometric", "gumbel", "hypergeometric",
-    "laplace", "logistic", "lognormal", "logseries", "multinomial", "multivariate_normal", "negative_binomial", "noncentral_chisquare",
-    "noncentral_f",
-    "pareto", "permuted", "poisson", "power", "rayleigh", "standard_cauchy", "standard_gamma", "standard_t", "triangular",
-    "wald", "weibull", "zipf",
+    "beta", "binomial", "bytes", "chisquare", "dirichlet", "f", "gamma", "geometric", "gumbel", "hypergeometric", "laplace",
+    "logistic", "lognormal", "logseries", "multinomial", "multivariate_normal", "negative_binomial", "noncentral_chisquare",
+    "noncentral_f", "pareto", "permuted", "poisson", "power", "rayleigh", "standard_cauchy", "standard_gamma", "standard_t",
+    "triangular", "wald", "weibull", "zipf",
 ]  # fmt: skip
 
 
