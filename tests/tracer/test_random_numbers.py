@@ -36,7 +36,7 @@ OF_BOTH = {
         g.random(3), g.random((2, 2)),
     ),
     "bytes": lambda g, t: (
-        g.bytes(0), g.bytes(1), g.bytes(length=10), g.bytes(-1), g.bytes(-5), [g.bytes(2) for _ in range(40)], len(g.bytes(3)),
+        g.bytes(0), g.bytes(1), g.bytes(length=10), g.bytes(-1), g.bytes(-5), [g.bytes(2) for _ in range(40)],
     ),
     "permutation": lambda g, t: (
         g.permutation(10), g.permutation(PARTS), g.permutation(MATRIX), g.permutation([1, 2, 3]), g.permutation(0),
@@ -56,7 +56,7 @@ OF_BOTH = {
     ),
     "by way of Python": lambda g, t: (
         g.multivariate_normal([0, 1], np.eye(2)), g.random(2), g.dirichlet([1, 2, 3]), g.multinomial(10, [0.2, 0.8]),
-        g.normal(), g.hypergeometric(3, 4, 5), g.negative_binomial(3, 0.4), g.normal(t),
+        g.normal(), g.hypergeometric(3, 4, 5), g.negative_binomial(3, 0.4), g.normal(t), len(g.bytes(3)),
     ),
 }  # fmt: skip
 OF_GENERATORS = {
