@@ -46,6 +46,8 @@ class _Drawing:
                 bitgen = ctypes.c_uint64.from_address(bitgen).value
             if self.draw.is_bounded:
                 _fill(bitgen, self.draw, parameters, flat)
+            elif self.draw.is_each_bounded:
+                _draw_each_bounded(bitgen, self.draw, parameters, flat)
             elif self.draw.name == "permutation":
                 _permute(bitgen, flat)
             elif self.draw.is_distinct:
@@ -63,12 +65,12 @@ class _Drawing:
             return
         types = [_C_TYPES[one.name] for one in draw.parameters]
         one = _typed(f"random_{draw.name}", _C_TYPES[draw.result.name], [*types, *_MORE_TYPES.get(draw.name, ())])
-        more = {"binomial": (ctypes.create_string_buffer(BINOMIAL_BYTES),), "bounded_uint64": (0, False)}.get(draw.name, ())
+        more = {"binomial": (ctypes.create_string_buffer(BINOMIAL_BYTES),)}.get(draw.name, ())
         flat[:] = [one(bitgen, *values, *more) for values in zip(*columns)] if columns else [one(bitgen) for _ in flat]
 
 
 _OF_RANDOM_STATE = {"gauss": "standard_normal", "inverse_exponential": "standard_exponential"}
-_MORE_TYPES = {"binomial": (_POINTER,), "bounded_uint64": (ctypes.c_uint64, _BOOL)}
+_MORE_TYPES = {"binomial": (_POINTER,)}
 
 
 def _typed(name: str, result: Any, arguments: list[Any]) -> Any:
@@ -82,6 +84,22 @@ def _fill(bitgen: int, draw: Draw, bounds: Any, flat: np.ndarray) -> None:
     fill = _typed(f"random_bounded_{name}_fill", None, [word, word, ctypes.c_ssize_t, _BOOL, _POINTER])
     masked = draw.kind == "numpy.random.RandomState"
     fill(bitgen, *[word(int(bound)).value for bound in bounds], flat.size, masked, flat.ctypes.data)
+
+
+def _draw_each_bounded(bitgen: int, draw: Draw, bounds: Any, flat: np.ndarray) -> None:
+    word, masked = _C_TYPES[draw.result.name], draw.kind == "numpy.random.RandomState"
+    bits = 8 * ctypes.sizeof(word)
+    left_over = (ctypes.c_int(0), ctypes.c_uint32(0)) if bits < 32 else ()
+    name = {"pred": "buffered_bounded_bool", "s64": "bounded_uint64", "u64": "bounded_uint64"}.get(draw.result.name)
+    one = _typed(
+        f"random_{name or f'buffered_bounded_uint{bits}'}", word, [word, word, word, _BOOL, *[_POINTER] * len(left_over)]
+    )
+    columns = [np.broadcast_to(np.ravel(bound), flat.shape).tolist() for bound in bounds]
+    drawn = []
+    for first, last in zip(*columns):
+        values = [word(number).value for number in (first, last, (1 << last.bit_length()) - 1)]
+        drawn.append(one(bitgen, *values, masked, *map(ctypes.byref, left_over)))
+    flat[:] = np.array(drawn, np.uint64).astype(flat.dtype)
 
 
 def _permute(bitgen: int, flat: np.ndarray) -> None:

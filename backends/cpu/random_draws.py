@@ -135,10 +135,11 @@ class _Drawing:
             if self.draw.name == "distinct":
                 self._exchange(output, lambda last: self._bounded(bitgen, last))
         else:
+            draw = self._each_bounded() if self.draw.is_each_bounded else self._drawn
 
             def element(number: ir.Value, _: list) -> tuple:
                 own = [one.load(b, (Affine(number),), 1) if isinstance(one, Array) else one for one in parameters]
-                output.store(b, (Affine(number),), self._drawn(bitgen, own), 1)
+                output.store(b, (Affine(number),), draw(bitgen, own), 1)
                 return ()
 
             carried_loop(b, 0, size, 1, (), element, "draws")
@@ -158,8 +159,6 @@ class _Drawing:
             return legacy_number(self, draw.name.removeprefix("legacy_"), self.handle, parameters)
         if draw.name == "binomial":
             parameters = [*parameters, self._binomial()]
-        elif draw.name == "bounded_uint64":
-            parameters = [*parameters, I64(0), I1(0)]
         return self._call(f"random_{draw.name}", scalar_register_type(draw.result), [bitgen, *parameters])
 
     def _fill_bounded(self, output: Array, bitgen: ir.Value, bounds: list[ir.Value]) -> None:
@@ -169,6 +168,32 @@ class _Drawing:
         masked = I1(int(self.draw.kind == "numpy.random.RandomState"))
         arguments = [bitgen, *bounds, I64(output.shape.size), masked, output.pointer]
         self._call(f"random_bounded_{name}_fill", _VOID, arguments)
+
+    def _each_bounded(self) -> Callable[[ir.Value, list[ir.Value]], ir.Value]:
+        """What draws an integer between its bounds. Those of less than 32 bits have bits in common, which begin anew here."""
+        b, element = self.b, memory_type(self.draw.result)
+        masked, is_short = self.draw.kind == "numpy.random.RandomState", element.width < 32
+        left_over = []
+        if is_short:
+            with b.goto_entry_block():
+                left_over = [stack_memory(b, 4, 4) for _ in range(2)]
+            for place in left_over:
+                b.store(I32(0), place)
+        name = "bool" if self.draw.result.name == "pred" else f"uint{element.width}"
+        name = "random_bounded_uint64" if element.width == 64 else f"random_buffered_bounded_{name}"
+
+        def draw(bitgen: ir.Value, bounds: list[ir.Value]) -> ir.Value:
+            words = [*bounds, self._mask(bounds[1]) if masked else I64(0)]
+            words = [word if element.width == 64 else b.trunc(word, element) for word in words]
+            return self._call(name, element, [bitgen, *words, I1(int(masked)), *left_over])
+
+        return draw
+
+    def _mask(self, last: ir.Value) -> ir.Value:
+        """All bits that numbers up to this one have."""
+        for distance in (1, 2, 4, 8, 16, 32):
+            last = self.b.or_(last, self.b.lshr(last, I64(distance)))
+        return last
 
     def _place_up_to(self, last: ir.Value, bitgen: ir.Value) -> ir.Value:
         if self.draw.kind == "random.Random":

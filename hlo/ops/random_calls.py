@@ -26,7 +26,7 @@ _FUNCTIONS = {
     "logistic": "dd:d", "lognormal": "dd:d", "rayleigh": "d:d", "standard_t": "d:d", "noncentral_chisquare": "dd:d",
     "noncentral_f": "ddd:d", "wald": "dd:d", "vonmises": "dd:d", "triangular": "ddd:d", "poisson": "d:l",
     "negative_binomial": "dd:l", "logseries": "d:l", "geometric": "d:l", "zipf": "d:l", "binomial": "dl:l",
-    "hypergeometric": "lll:l", "bounded_uint64": "uu:u",
+    "hypergeometric": "lll:l",
 }  # fmt: skip
 # Others: normal and exponential numbers as RandomState draws them; the numbers from 0 on in a random order; uniform numbers and
 # integers below the parameter as Python's Random draws them; different integers below the parameter as Generator draws them,
@@ -42,8 +42,10 @@ _LEGACY = {
 }  # fmt: skip
 _LETTERS = {"d": F64, "f": F32, "l": S64, "u": U64}
 # Integers from the first parameter on, up to the second one behind it; by rejection of the bits, or, as RandomState does, of
-# what is left of them under a mask.
-_BOUNDED = {f"bounded_fill_{one.name}": one for one in (PRED, S8, S16, S32, S64, U8, U16, U32, U64)}
+# what is left of them under a mask. All elements have the same bounds, or each its own.
+_BOUNDED_TYPES = (PRED, S8, S16, S32, S64, U8, U16, U32, U64)
+_BOUNDED = {f"bounded_fill_{one.name}": one for one in _BOUNDED_TYPES}
+_EACH_BOUNDED = {f"bounded_{one.name}": one for one in _BOUNDED_TYPES}
 
 
 class Draw(NamedTuple):
@@ -60,6 +62,11 @@ class Draw(NamedTuple):
         return self.name in _BOUNDED
 
     @property
+    def is_each_bounded(self) -> bool:
+        """Whether each element has two bounds of its own."""
+        return self.name in _EACH_BOUNDED
+
+    @property
     def is_distinct(self) -> bool:
         """Whether all elements differ."""
         return self.name in ("permutation", "distinct", "distinct_in_order")
@@ -74,8 +81,8 @@ def draw_of(target: str) -> Draw | None:
     kind, _, name = target.rpartition(".")
     if kind not in KINDS:
         return None
-    if name in _BOUNDED:
-        return Draw(name, kind, (U64, U64), _BOUNDED[name])
+    if (bounded := _BOUNDED.get(name) or _EACH_BOUNDED.get(name)) is not None:
+        return Draw(name, kind, (U64, U64), bounded)
     letters = _FUNCTIONS.get(name) or _OTHERS.get(name) or _LEGACY.get(name)
     if letters is None:
         return None
@@ -92,4 +99,5 @@ def require_draw(draw: Draw, target: str, operands: Sequence[AnyShape], result: 
     for number, (wanted, operand) in enumerate(zip(types, operands)):
         fits = fits and isinstance(operand, Shape) and operand.element_type is wanted
         fits = fits and (operand.rank == 0 or number > 1 and not draw.is_bounded and operand.dimensions == result.dimensions)
-    require(fits and (not draw.is_distinct or result.rank == 1), f"{words}, got {given}")
+    is_array = draw.is_distinct or draw.is_each_bounded
+    require(fits and (not is_array or result.rank == 1), f"{words}, got {given}")

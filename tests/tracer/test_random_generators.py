@@ -314,10 +314,57 @@ def test_texts_from_outside_are_shuffled():
     assert found[1] == found[0]
 
 
-@pytest.mark.parametrize("elements", [["a", 1], ["a", None], list(map(str, range(65)))])
-def test_lists_of_several_kinds_are_not_shuffled(elements):
-    with pytest.raises(TracerError, match="numbers of one type"):
-        jit(lambda: random.shuffle(list(elements)))()
+LISTS = {
+    "numbers": lambda: [1, 2.5, 3, True, np.float32(2)],
+    "texts and numbers": lambda: ["a", 1, None, b"b"],
+    "tuples": lambda: [(1, "a"), (3, "b"), (5, "c")],
+    "lists": lambda: [[1, 2], [3], []],
+    "objects": lambda: [Walker(None, np.ones(1)), Walker(3, np.ones(2))],
+    "arrays": lambda: [np.arange(3.0), np.arange(2), np.eye(2)],
+    "many texts": lambda: list(map(str, range(65))),
+    "one": lambda: [None],
+}
+
+
+@pytest.mark.parametrize("make", [GENERATOR, RANDOM_STATE, random.Random])
+@pytest.mark.parametrize("elements", LISTS)
+def test_lists_of_anything_are_shuffled(elements, make):
+    def shuffled(g):
+        x = LISTS[elements]()
+        g.shuffle(x)
+        return x, g.random()
+
+    ours, theirs = make(7), make(7)
+    assert repr(jit(shuffled)(ours)) == repr(shuffled(theirs))
+    assert state(ours) == state(theirs)
+
+
+def test_lists_have_one_axis():
+    for function in (rng_shuffle_of_rows, jit(rng_shuffle_of_rows)):
+        with pytest.raises(NotImplementedError, match="Axis argument is only supported on ndarray objects"):
+            function(GENERATOR(7))
+
+
+def rng_shuffle_of_rows(g):
+    g.shuffle([[1, 2], [3, 4]], axis=1)
+
+
+def test_texts_are_shuffled_again_and_again():
+    def shuffled(g, n):
+        x = list("abcdefgh")
+        g.shuffle(x)
+        for _ in range(n):
+            g.shuffle(x)
+        return x
+
+    ours, theirs = GENERATOR(7), GENERATOR(7)
+    assert jit(shuffled)(ours, 5) == shuffled(theirs, 5)
+
+
+@pytest.mark.parametrize("elements", [(1, 2), {1: 2}, "ab"])
+def test_what_is_no_list_is_not_shuffled(elements):
+    with pytest.raises(TracerError, match="an array, or a list"):
+        jit(lambda: random.shuffle(elements))()
 
 
 def test_generators_without_a_seed():

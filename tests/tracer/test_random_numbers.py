@@ -10,6 +10,7 @@ from random_streams import GENERATOR, RANDOM_STATE, assert_same, state
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 PARTS = np.linspace(0.1, 0.9, 5)
 MATRIX = np.arange(12.0).reshape(3, 4)
+TYPES = (np.int8, np.uint8, np.int16, np.uint16, np.int32, np.uint32, np.int64, np.uint64)
 
 # Each takes a generator and a number; the numbers of both kinds of generators are drawn.
 OF_BOTH = {
@@ -34,6 +35,9 @@ OF_BOTH = {
         g.standard_normal(), g.standard_normal((2, 3)), g.standard_exponential(), g.standard_exponential(4), g.random(),
         g.random(3), g.random((2, 2)),
     ),
+    "bytes": lambda g, t: (
+        g.bytes(0), g.bytes(1), g.bytes(length=10), g.bytes(-1), g.bytes(-5), [g.bytes(2) for _ in range(40)],
+    ),
     "permutation": lambda g, t: (
         g.permutation(10), g.permutation(PARTS), g.permutation(MATRIX), g.permutation([1, 2, 3]), g.permutation(0),
         g.permutation(1), g.permutation(MATRIX + t),
@@ -52,7 +56,7 @@ OF_BOTH = {
     ),
     "by way of Python": lambda g, t: (
         g.multivariate_normal([0, 1], np.eye(2)), g.random(2), g.dirichlet([1, 2, 3]), g.multinomial(10, [0.2, 0.8]),
-        g.normal(), g.hypergeometric(3, 4, 5), g.negative_binomial(3, 0.4), g.normal(t),
+        g.normal(), g.hypergeometric(3, 4, 5), g.negative_binomial(3, 0.4), g.normal(t), len(g.bytes(3)),
     ),
 }  # fmt: skip
 OF_GENERATORS = {
@@ -68,6 +72,10 @@ OF_GENERATORS = {
         + [g.integers(256, size=7, dtype=np.uint8)]
     ),
     "bounds": lambda g, t: (g.integers([1, 2, 3], 10), g.integers(0, [[10], [20]], size=(2, 3)), g.integers(np.arange(5), 10)),
+    "bounds of each": lambda g, t: tuple([
+        [g.integers(np.arange(9) % 3, int(t) * np.array([[2], [40]]), dtype=d, endpoint=True), g.random(dtype=np.float32)]
+        for d in TYPES
+    ] + [g.integers([0, 0], [int(t) % 2 + 1, 2], (40, 2), dtype=bool), g.integers([5, 0], 2**63 - 1, dtype=np.int64)]),
     "gamma": lambda g, t: (
         g.gamma(t), g.gamma(t, 2, 3), g.standard_gamma(PARTS), g.standard_gamma(t, dtype=np.float32, size=3), g.gamma(PARTS, 2),
         g.beta(t, 2), g.beta(PARTS, PARTS),
@@ -96,6 +104,11 @@ OF_GENERATORS = {
         g.choice(MATRIX, 2, False, axis=1), g.choice(10**4, 10**4, replace=False), g.choice(10**9, 9, False, shuffle=False),
         g.choice(20_000, 5000, replace=False), g.choice(1, 1, replace=False), g.choice(PARTS + t, (2, 2), replace=False),
     ),
+    "permuted": lambda g, t: (
+        g.permuted(PARTS + t), g.permuted([1, 2, 3]), g.permuted(MATRIX), g.permuted(MATRIX, axis=0),
+        g.permuted(MATRIX, axis=-1), g.permuted(MATRIX.T + t), g.permuted((MATRIX + t).T, axis=1),
+        g.permuted(MATRIX[:, ::2].T), g.permuted(MATRIX[:0], axis=1), g.permuted(MATRIX, axis=0, out=np.empty((3, 4))),
+    ),
     "axes": lambda g, t: (
         g.permutation(MATRIX, axis=1), g.choice(MATRIX, 2, axis=1), g.choice(MATRIX, axis=1), g.choice(MATRIX),
         g.choice(MATRIX, 3), g.permutation(MATRIX, -1),
@@ -111,6 +124,9 @@ OF_RANDOM_STATES = {
         g.randint(5, dtype=np.int64), g.randint(0, 255, 5, dtype=np.uint8), g.randint(5, dtype=np.int16),
         g.randint([1, 2], [5, 9]), g.randint(0, 2, size=4, dtype=bool),
     ),
+    "bounds of each": lambda g, t: tuple([
+        [g.randint(np.arange(9) % 3, int(t) * np.array([[3], [40]]), dtype=d), g.random_sample()] for d in TYPES
+    ] + [g.randint([0, 0], [int(t) % 2 + 1, 2], (40, 2), dtype=bool), g.randint([5, 0], [2**62, 2**40], dtype=np.int64)]),
     "distributions": lambda g, t: (
         g.gamma(t), g.gamma(t / 10, 2, 20), g.gamma(1.0), g.gamma(0.0), g.beta(t, 2), g.beta(PARTS, PARTS),
         g.beta(1e-300, t / 1e300), g.lognormal(0, t, 3), g.standard_t(3), g.randn(), g.chisquare(4), g.weibull(t, 3),
@@ -135,7 +151,8 @@ OF_PYTHON = {
         sum([{"a": t, "b": 1}[g.choice("ab")] for _ in range(40)]), [g.choice("hello") for _ in range(3)],
     ),
     "by way of Python": lambda g, t: (
-        g.gauss(0, 1), g.random(), g.normalvariate(t, 1), g.randrange(0, 10, 3), g.sample([1, 2, 3], 2), g.random(),
+        g.gauss(0, 1), g.random(), g.randbytes(5), g.normalvariate(t, 1), g.randrange(0, 10, 3), g.sample([1, 2, 3], 2),
+        g.random(), g.randbytes(2) == g.randbytes(2),
     ),
 }  # fmt: skip
 METHODS = [
@@ -172,9 +189,7 @@ def test_what_is_drawn_without_python(make, program):
     few = {
         "RandomState, binomial": 5,
         "default_rng, float32": 1,
-        "RandomState, randint": 1,
         "default_rng, distinct": 1,
-        "default_rng, traced bounds": 1,
     }
     name = next(one.id for one in METHODS if one.values == (make, program))
     assert len(calls_of_python(jit(program), make(7), 2.5)) == few.get(name, 0)

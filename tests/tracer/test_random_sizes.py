@@ -1,5 +1,7 @@
 """Random numbers of a size that is known at run time only are those that NumPy draws."""
 
+import random
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -8,7 +10,8 @@ METHODS = [
     ("random", {}), ("random", {"dtype": np.float32}), ("normal", {}), ("normal", {"loc": 2.0, "scale": 3.0}),
     ("standard_normal", {}), ("uniform", {"low": -1, "high": 5}), ("integers", {"low": 10}),
     ("integers", {"low": 2, "high": 9}),
-    ("integers", {"low": 0, "high": 2**40}), ("exponential", {}), ("poisson", {"lam": 3.0}), ("gamma", {"shape": 2.0}),
+    ("integers", {"low": 0, "high": 2**40}), ("integers", {"low": -5, "high": 2**31 - 1, "dtype": np.int32}),
+    ("exponential", {}), ("poisson", {"lam": 3.0}), ("gamma", {"shape": 2.0}),
     ("binomial", {"n": 10, "p": 0.25}), ("beta", {"a": 2.0, "b": 3.0}), ("triangular", {"left": 0, "mode": 1, "right": 3}),
 ]  # fmt: skip
 OF_RANDOM_STATE = [("random_sample", {}), ("normal", {}), ("uniform", {"low": 1.0, "high": 2.0}), ("randint", {"low": 10})]
@@ -67,6 +70,16 @@ def test_rows_of_random_numbers():
     np.testing.assert_array_equal(jit(made_there)(np.arange(3.0) + 5), made_there(np.arange(3.0) + 5))
 
 
+def test_bounds_in_a_list_beside_a_size_are_no_part_of_the_program():
+    def between(rng, low, high, size):
+        return rng.integers(low, high, size=size)
+
+    compiled, ours, theirs = jit(between), np.random.default_rng(1), np.random.default_rng(1)
+    for k in range(4):
+        np.testing.assert_array_equal(compiled(ours, [k] * 5, [k + 9] * 5, 5), between(theirs, [k] * 5, [k + 9] * 5, 5))
+    assert compiled.cache_info().misses == 1
+
+
 def test_more_numbers_than_a_first_guess():
     def many(rng, n):
         count = int(np.sum(n))
@@ -106,3 +119,72 @@ def test_integers_between_arguments_of_a_size_that_is_one(name):
     make = np.random.default_rng if name == "integers" else np.random.RandomState
     for arguments in ((0, 1000, np.int_(10)), (np.int_(-3), 5, np.int_(4)), (0, 1000, 3)):
         np.testing.assert_array_equal(jit(function)(make(3), *arguments), function(make(3), *arguments))
+
+
+# --- orders and choices of as many elements as the program decides ---
+
+
+def listed(x):
+    return [v for v in x if v > 1]
+
+
+def in_pairs(x):
+    return [(i, v, "large" if v > 2 else "small") for i, v in enumerate(x) if v > 1]
+
+
+def lists_in_order(rng, x):
+    numbers, pairs = listed(x), in_pairs(x)
+    rng.shuffle(numbers)
+    rng.shuffle(pairs)
+    return numbers, pairs, rng.random()
+
+
+def arrays_in_order(rng, x):
+    large, order = x[x > 1], rng.permutation(len(x[x > 1]))
+    rng.shuffle(large)
+    return large, order, rng.permutation(large), rng.permutation(listed(x)), rng.random()
+
+
+def choices(rng, x):
+    large, numbers = x[x > 1], listed(x)
+    p = large / np.sum(large)
+    chosen = rng.choice(large, p=p), rng.choice(large, 3, p=p), rng.choice(len(large), p=p), rng.choice(numbers, (2, 2))
+    return chosen, rng.choice(numbers, p=[v / sum(numbers) for v in numbers]), rng.random()
+
+
+def of_python(rng, x):
+    numbers, large = listed(x), x[x > 1]
+    rng.shuffle(numbers)
+    rng.shuffle(large)
+    return numbers, large, rng.choice(listed(x)), rng.choice(in_pairs(x)), rng.random()
+
+
+NUMPYS = [np.random.default_rng, np.random.RandomState]
+
+
+@pytest.mark.parametrize("backend", ["cpu", "reference"])
+@pytest.mark.parametrize("make, function", [
+    *[(make, one) for make in NUMPYS for one in (lists_in_order, arrays_in_order, choices)], (random.Random, lists_in_order),
+    (random.Random, of_python),
+])  # fmt: skip
+def test_orders_and_choices(make, function, backend):
+    compiled, ours, theirs = jit(function, backend=backend), make(3), make(3)
+    for x in (np.arange(6.0), np.arange(6.0)[::-1] + 0.5, np.array([0.0, 0, 1, 1, 0, 2])):
+        assert repr(compiled(ours, x)) == repr(function(theirs, x))
+
+
+@pytest.mark.parametrize("make, program, error, message", [
+    (random.Random, lambda rng, x: rng.choice(listed(x)), IndexError, "Cannot choose from an empty sequence"),
+    (np.random.default_rng, lambda rng, x: rng.choice(listed(x)), ValueError, "a cannot be empty unless no samples"),
+    (np.random.default_rng, lambda rng, x: rng.choice(len(x) + 1, p=x[x == 0] / 6), ValueError, "must have same size"),
+    (np.random.RandomState, lambda rng, x: rng.choice(x[x == 0], p=x[x == 0]), ValueError, "do not sum to 1"),
+])  # fmt: skip
+def test_errors_of_orders_and_choices(make, program, error, message):
+    for function in (program, jit(program)):
+        with pytest.raises(error, match=message):
+            function(make(3), np.zeros(6))
+
+
+def test_what_is_not_drawn_of_lists_of_any_length():
+    with pytest.raises(NotImplementedError, match="sample of a generator, of a list"):
+        jit(lambda rng, x: rng.sample(listed(x), 2))(random.Random(3), np.arange(6.0))

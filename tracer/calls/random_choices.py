@@ -6,6 +6,7 @@ Source of what is drawn, and of what is required: ``numpy/random/_generator.pyx`
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ from .random_draws import (
     operand,
     parameter,
 )
+from .random_generators import LIBRARY, RandomGenerator
 
 
 @methods("integers", GENERATOR)
@@ -41,6 +43,15 @@ def randint(source, low, high=None, size=None, dtype=int):
     return _integers(source, low, high, size, dtype, False)
 
 
+@methods("bytes")
+def bytes_of_words(source, length):
+    count = known_integer(length)
+    words = math.trunc((count - 1) / 4) + 1  # as C divides: there is one word for no bytes, too
+    if words < 0:
+        raise not_drawn()
+    return _integers(source, 0, 2**32, words, np.uint32, False).view(np.uint8)[:count].tobytes()
+
+
 def _integers(source: Source, low: Any, high: Any, size: Any, dtype: Any, endpoint: bool) -> Any:
     low, high = (0, low) if high is None else (low, high)
     low, high = parameter(low, "biu"), parameter(high, "biu")
@@ -51,15 +62,14 @@ def _integers(source: Source, low: Any, high: Any, size: Any, dtype: Any, endpoi
     if is_known(low, high) and not shape_of(low) and not shape_of(high):
         return _between(source, form, int(low), int(high) - (not endpoint), np.dtype(dtype), is_python)
     is_type = np.dtype(dtype).isnative and np.dtype(dtype).kind in "biu"
-    are_arrays = shape_of(low) or shape_of(high)
-    if not is_type or are_arrays and (source.is_legacy or np.dtype(dtype) != np.int64):
+    if not is_type:
         raise not_drawn()
     bounds = bounds_of(low, high, dtype, endpoint)
     last = bounds.size - np.uint64(1)
     words = [operand(one, form, np.uint64) for one in (bounds.first, last)]
-    if are_arrays:
-        return form.result(hlo.convert(source.draw("bounded_uint64", form, hlo.U64, *words), hlo.S64))
     element_type = hlo.element_type_of(np.dtype(dtype))
+    if shape_of(low) or shape_of(high):
+        return form.result(source.draw(f"bounded_{element_type.name}", form, element_type, *words))
     return form.result(source.draw(f"bounded_fill_{element_type.name}", form, element_type, *words), is_python)
 
 
@@ -79,7 +89,7 @@ def _between(source: Source, form: Form, first: int, last: int, dtype: np.dtype,
 
 # --- orders ---
 
-_MOST_ELEMENTS = 1000  # of a list: each is a value of its own
+_TEXTS = (str, bytes)
 _MOST_TEXTS = 64  # each of which may be at each place
 
 
@@ -97,22 +107,28 @@ def _axis(source: Source, array: TracedArray, axis: Any) -> int:
 
 
 def shuffle_list(source: Source, values: list) -> None:
-    """Put numbers of one type, or a few texts, into a random order; no others."""
-    if 1 < len(values) <= _MOST_TEXTS and all([type(one) in (str, bytes) for one in values]):
-        order, texts = _order(source, len(values)), tuple(values)
-        numbers = [order[place].instruction(require_trace()) for place in range(len(values))]
-        values[:] = [CHOICES[0](_number(one, len(values)), texts) for one in numbers]
-        return
-    kinds = set(map(_kind_of_element, values))
-    if len(kinds) > 1 or len(values) > _MOST_ELEMENTS:
-        raise not_drawn()
+    """Put the elements of a list into a random order."""
     if len(values) < 2:
         return
-    ((dtype, is_python),) = kinds
+    order, known = _order(source, len(values)), _texts_of(values)
+    if known is None:
+        LIBRARY["reordered"](values, order)
+        return
+    texts, numbers = known
+    numbers = order if numbers is None else np.take(as_traced(numbers), order, mode="clip")
     trace = require_trace()
-    shuffled = np.take(as_traced(list(values), np.dtype(dtype)), _order(source, len(values)), 0, mode="clip")
-    elements = [shuffled[place].instruction(trace) for place in range(len(values))]
-    values[:] = [TracedArray.from_instruction(trace, element, is_python, True) for element in elements]
+    values[:] = [CHOICES[0](_number(numbers[place].instruction(trace), len(texts)), texts) for place in range(len(values))]
+
+
+def _texts_of(values: list) -> tuple[tuple, list | None] | None:
+    """A few known texts, and which of these the elements are, None for all in order; None where they are something else."""
+    if len(values) <= _MOST_TEXTS and all([type(one) in _TEXTS for one in values]):
+        return tuple(values), None
+    if not all([type(one) is CHOICES[0] for one in values]):
+        return None
+    texts = values[0].values
+    is_known = all([type(text) in _TEXTS for text in texts]) and all([one.values == texts for one in values])
+    return (texts, [one.number for one in values]) if is_known else None
 
 
 def _number(position: hlo.Instruction, count: int) -> TracedArray:
@@ -122,18 +138,11 @@ def _number(position: hlo.Instruction, count: int) -> TracedArray:
     return made
 
 
-def _kind_of_element(value: Any) -> tuple[Any, bool]:
-    """The dtype of a number, and whether it is Python's."""
-    if isinstance(value, TracedArray) and not value.is_dynamic and value.is_scalar:
-        return value.dtype, value.weak_type
-    if type(value) in (int, float) and abs(value) < 2**62:
-        return np.dtype(type(value)), True
-    return (value.dtype, False) if isinstance(value, np.number) else not_drawn()
-
-
 @methods("shuffle")
 def shuffle(source, x, axis=0):
     if isinstance(x, list):
+        if axis != 0:
+            raise NotImplementedError("Axis argument is only supported on ndarray objects")
         return shuffle_list(source, x)
     if not isinstance(x, TracedArray) or not x.ndim:
         raise not_drawn()
@@ -151,6 +160,28 @@ def permutation(source, x, axis=0):
     return np.take(array, _order(source, array.shape[axis]), axis, mode="clip")
 
 
+@methods("permuted", GENERATOR)
+def permuted(source, x, *, axis=None, out=None):
+    array = as_traced(x)
+    if out is not None or array.is_dynamic or not array.ndim:
+        raise not_drawn()
+    if axis is None or array.ndim == 1 and known_integer(axis) in (0, -1):
+        if _lies_in_columns(array):  # so that the elements are put in order as they lie
+            return permuted(source, array.T).T
+        return np.take(array.reshape(-1), _order(source, array.size), mode="clip").reshape(array.shape)
+    axis = _axis(source, array, axis)
+    moved = np.moveaxis(array, axis, -1)
+    rows = moved.reshape(math.prod(moved.shape[:-1]), moved.shape[-1])
+    rows = LIBRARY["permuted"](RandomGenerator(source.kind, source.handle), rows)
+    return np.moveaxis(rows.reshape(moved.shape), -1, axis)
+
+
+def _lies_in_columns(array: TracedArray) -> bool:
+    """Whether a copy that keeps the order of the axes is column-major, and not row-major."""
+    steps = [abs(stride) for stride, size in zip(array.strides, array.shape) if size > 1]
+    return len(steps) > 1 and all([step < following for step, following in zip(steps, steps[1:])])
+
+
 # --- choices ---
 
 
@@ -165,11 +196,13 @@ def choice_of_elements(source, a, size=None, replace=True, p=None):
 
 
 def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any, shuffle: Any = True) -> Any:
-    if isinstance(a, TracedArray) and a.is_dynamic and a.ndim == 1 and replace is True and p is None:
-        return _among_some(source, form_of(size), a, size)
+    if isinstance(a, TracedArray) and a.is_dynamic and a.ndim == 1 and replace is True:
+        return _among_some(source, form_of(size), a, size, p)
+    if isinstance(a, TracedArray) and a.is_dynamic:
+        list(map(known_integer, a.shape))  # raises ConcretizationError
     array, form = parameter(a, "biufc"), form_of(size)
     if not shape_of(array):
-        count = array if replace and p is None else known_integer(array)
+        count = array if replace and (p is None or _is_row_of_any_length(p)) else known_integer(array)
         return _positions(source, form, count, size, replace, p, shuffle)
     array = as_traced(array)
     axis = _axis(source, array, axis)
@@ -180,12 +213,16 @@ def _choice(source: Source, a: Any, size: Any, replace: Any, p: Any, axis: Any, 
     return found if form.is_number or form.shape or array.ndim > 1 else form.result(found.instruction(require_trace()))
 
 
-def _among_some(source: Source, form: Form, array: TracedArray, size: Any) -> Any:
+def _is_row_of_any_length(array: Any) -> bool:
+    return isinstance(array, TracedArray) and array.is_dynamic and array.ndim == 1
+
+
+def _among_some(source: Source, form: Form, array: TracedArray, size: Any, p: Any) -> Any:
     """Elements of an array whose size is known at run time only."""
     (count,) = array.shape
     message = "a cannot be empty unless no samples are taken"
     require(count > 0, ValueError, message.replace("a ", "'a' ", 1) if source.is_legacy else message)
-    found = np.take(array, _positions(source, form, count, size, True, None, True), mode="clip")
+    found = np.take(array, _positions(source, form, count, size, True, p, True), mode="clip")
     return found if form.is_number or form.shape else form.result(found.instruction(require_trace()))
 
 
@@ -209,6 +246,7 @@ def _positions(source: Source, form: Form, count: Any, size: Any, replace: Any, 
     return form.result(found.reshape(form.shape).instruction(require_trace()))
 
 
+_SAME_SIZE = "a and p must have same size"
 _MESSAGES = (
     "Probabilities contain NaN", "Probabilities are not non-negative",
     "Probabilities do not sum to 1. See Notes section of docstring for more information.",
@@ -216,11 +254,14 @@ _MESSAGES = (
 _LEGACY_MESSAGES = ("probabilities contain NaN", "probabilities are not non-negative", "probabilities do not sum to 1")
 
 
-def _weighted(source: Source, form: Form, count: int, p: Any) -> TracedArray:
+def _weighted(source: Source, form: Form, count: Any, p: Any) -> TracedArray:
     """Positions that have these probabilities."""
-    p = parameter(p, "f")
-    if shape_of(p) != (count,):
-        raise not_drawn()
+    if _is_row_of_any_length(p) and p.dtype.kind == "f":
+        require(count == p.shape[0], ValueError, "'a' and 'p' must have same size" if source.is_legacy else _SAME_SIZE)
+    else:
+        p = parameter(p, "f")
+        if shape_of(p) != (known_integer(count),):
+            raise not_drawn()
     tolerance = np.sqrt(max(np.finfo(np.float64).eps, float(np.finfo(p.dtype).eps)))
     p = as_traced(p, np.dtype(np.float64))
     total = np.sum(p)

@@ -6,6 +6,7 @@ Source of what is drawn, and of what is required: ``numpy/random/_generator.pyx`
 from __future__ import annotations
 
 import inspect
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +30,8 @@ from .random_draws import (
     parameter,
 )
 
-_POSITIVE = Constraint(lambda x: x > 0, "{} <= 0")
+_POSITIVE = Constraint(lambda x: ~(x <= 0), "{} <= 0")
+_A_NUMBER = Constraint(lambda x: ~np.isnan(x), "{} must not be NaN")
 _ABOVE_1 = Constraint(lambda x: x > 1, "{} <= 1 or {} is NaN", "{} <= 1 or {} contains NaNs")
 _0_TO_1 = Constraint(
     lambda x: (x >= 0) & (x <= 1), "{} < 0, {} > 1 or {} is NaN", "{} < 0, {} > 1 or {} contains NaNs"
@@ -39,7 +41,8 @@ _0_TO_BELOW_1 = Constraint(
     lambda x: (x >= 0) & (x < 1), "{} < 0, {} >= 1 or {} is NaN", "{} < 0, {} >= 1 or {} contains NaNs"
 )  # fmt: skip
 _RATE = Constraint(lambda x: x >= 0, "{} < 0 or {} is NaN", "{} < 0 or {} contains NaNs")
-_NO_LARGE_RATE = Constraint(lambda x: x <= 2.0**63 - 10 * np.sqrt(2.0**63), "{} value too large")
+LARGEST_RATE = 2.0**63 - 10 * 2.0**31.5  # of Poisson's distribution
+_NO_LARGE_RATE = Constraint(lambda x: x <= LARGEST_RATE, "{} value too large")
 
 
 class _Parameter(NamedTuple):
@@ -50,6 +53,12 @@ class _Parameter(NamedTuple):
 
 def _given(name: str, *constraints: Constraint) -> _Parameter:
     return _Parameter(name, inspect.Parameter.empty, constraints)
+
+
+def _require(parameters: Sequence[_Parameter], values: Sequence[Any]) -> None:
+    for one, value in zip(parameters, values):
+        for constraint in one.constraints:
+            constraint.require(one.name, value)
 
 
 class _Distribution(NamedTuple):
@@ -69,9 +78,7 @@ class _Distribution(NamedTuple):
         *values, size = args
         values = [parameter(value) for value in values]
         form = form_of(size, *values)
-        for one, value in zip(self.parameters, values):
-            for constraint in one.constraints:
-                constraint.require(one.name, value)
+        _require(self.parameters, values)
         operands = [operand(value, form, np.float64) for value in values]
         return form.result(source.draw(self.draw, form, self.element_type, *operands))
 
@@ -98,6 +105,13 @@ _IN_RANDOM_STATE = {
     name: _IN_GENERATOR[name]
     for name in ("gamma", "chisquare", "standard_t", "pareto", "weibull", "power", "lognormal", "beta")
 } | {"standard_gamma": (_given("shape", NOT_NEGATIVE),)}  # fmt: skip
+# Those of a Generator's methods that have a function of their own here, or none.
+_OF_OTHERS = {
+    "standard_gamma": (_given("shape", NOT_NEGATIVE),), "triangular": (_given("left"), _given("mode"), _given("right")),
+    "binomial": (_given("n", NOT_NEGATIVE), _given("p", _0_TO_1)),
+    "hypergeometric": (_given("ngood", NOT_NEGATIVE), _given("nbad", NOT_NEGATIVE), _given("nsample", NOT_NEGATIVE)),
+    "negative_binomial": (_given("n", _A_NUMBER, _POSITIVE), _given("p", _ABOVE_0_TO_1)),
+}  # fmt: skip
 _COUNTS = {"poisson", "logseries", "zipf", "geometric"}
 
 _TABLES = (("", _IN_BOTH, ()), ("", _IN_GENERATOR, (GENERATOR,)), ("legacy_", _IN_RANDOM_STATE, (RANDOM_STATE,)))
@@ -105,6 +119,17 @@ _TABLES = (("", _IN_BOTH, ()), ("", _IN_GENERATOR, (GENERATOR,)), ("legacy_", _I
 for _prefix, _table, _kinds in _TABLES:
     for _name, _parameters in _table.items():
         methods(_name, *_kinds)(_Distribution(_prefix + _name, hlo.S64 if _name in _COUNTS else hlo.F64, _parameters))
+
+
+def require_parameters(name: str, *values: Any) -> None:
+    """Raises ValueError, perhaps when the program runs, where NumPy's Generator does for parameters of a distribution."""
+    _require(next(table[name] for table in (_OF_OTHERS, _IN_GENERATOR, _IN_BOTH) if name in table), values)
+
+
+def require_triangle(left: Any, mode: Any, right: Any) -> None:
+    """Raises ValueError, perhaps when the program runs, unless the mode lies between the others, which differ."""
+    for holds, message in ((left <= mode, "left > mode"), (mode <= right, "mode > right"), (left != right, "left == right")):
+        require(np.all(holds), ValueError, message)
 
 
 def _standard(source: Source, draw: str, size: Any, dtype: Any = np.float64, out: Any = None, *parameters: Any) -> Any:
@@ -212,9 +237,7 @@ def uniform(source, low=0.0, high=1.0, size=None):
 def triangular(source, left, mode, right, size=None):
     values = [parameter(one) for one in (left, mode, right)]
     form = form_of(size, *values)
-    left, mode, right = map(as_float, values)
-    for holds, message in ((left <= mode, "left > mode"), (mode <= right, "mode > right"), (left != right, "left == right")):
-        require(np.all(holds), ValueError, message)
+    require_triangle(*map(as_float, values))
     return form.result(source.draw("triangular", form, hlo.F64, *[operand(one, form, np.float64) for one in values]))
 
 

@@ -99,7 +99,8 @@ def repeated(kind: type, name: str, args: tuple, kwargs: dict) -> Repeated | Non
     is_unknown = [isinstance(one, TracedArray) and not one.ndim and one.known_value is None for one in sizes]
     if not any(is_unknown) or arguments.get("out") is not None:
         return None
-    if any(shape_of(one) for one in arguments.values() if isinstance(one, (TracedArray, np.ndarray, list, tuple))):
+    arrays = [one for one in arguments.values() if isinstance(one, (TracedArray, np.ndarray))]
+    if any([isinstance(one, (list, tuple)) for one in arguments.values()]) or any(map(shape_of, arrays)):
         return None
     if np.dtype(arguments.get("dtype", float)).itemsize < 4:
         return None

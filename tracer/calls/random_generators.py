@@ -61,10 +61,13 @@ pytree.register_pytree(
 )
 
 
-# Draws an array whose size the program decides; `capture.drawn_arrays` puts it here.
-ONE_BY_ONE: list[Callable[..., Any]] = []
-# Chooses among texts that are known; the same.
-CHOSEN: list[Callable[..., Any]] = []
+def number_below(generator: RandomGenerator, count: Any) -> Any:
+    """An integer below a count as Python's generators draw it, which is at least 1."""
+    return generator.call("_randbelow", count)
+
+
+# Functions of the captured library `capture.library.draws`, by their names; `capture.drawn_arrays` puts them here.
+LIBRARY: dict[str, Callable[..., Any]] = {}
 
 
 def is_traced_generator(value: Any) -> bool:

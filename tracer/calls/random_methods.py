@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ...runtime.bit_generators import handle_of, object_at
+from ...runtime.bit_generators import handle_of, is_drawn_natively, object_at
 from ..outside.paths import NewList
 from ..recording import pytree
-from ..recording.array import TracedArray
+from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.operands import store
@@ -24,10 +24,13 @@ from ..recording.trace import Trace
 from . import random_choices, random_distributions, random_of_python  # noqa: F401  (importing them makes the methods known)
 from .host_call import call_method, call_when_run
 from .random_draws import NotDrawn, choice_of_texts, drawn, repeated
-from .random_generators import CHOSEN, ONE_BY_ONE, RandomGenerator, remember_example
+from .random_generators import LIBRARY, RandomGenerator, remember_example
 from .random_results import described
 from .trials import examples, results_of_trial
 
+_OF_BYTES = {"bytes": "length", "randbytes": "n"}  # methods that return bytes, and the names of their number
+# What takes any number of elements, with the functions of the library that do it.
+_OF_ANY_LENGTH = {"shuffle": "shuffled", "permutation": "permutation", "permuted": "permutation"}
 _IN_PLACE = {"shuffle"}  # methods that change their argument
 _BETWEEN = {"integers", "randint"}  # whose upper bound is above the lower one
 
@@ -36,11 +39,13 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
     """What a method returns, which is called when the program runs."""
     if (several := repeated(generator.kind, name, args, kwargs)) is not None:
         one = {} if name in ("rand", "randn") else {"size": 1}
-        example = _method_of_examples(generator, name)(**examples(several.keywords, 1), **one)
+        example = _example_of(generator, name)(**examples(several.keywords, 1), **one)
         given = several.keywords, several.size, np.asarray(example).dtype
-        return ONE_BY_ONE[0](generator, name, *given)
+        return LIBRARY["one_by_one"](generator, name, *given)
+    if _has_any_length(generator.kind, name, args, kwargs):
+        return LIBRARY[_OF_ANY_LENGTH[name]](generator, *args)
     if (texts := choice_of_texts(generator.kind, name, args, kwargs)) is not None:
-        return CHOSEN[0](generator, *texts)
+        return LIBRARY["chosen"](generator, *texts)
     try:
         return drawn(generator.kind, generator.handle, name, args, kwargs)
     except NotDrawn:
@@ -49,20 +54,42 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         if not isinstance(args[0], TracedArray):
             given = type(args[0]).__name__
             raise TracerError(
-                f"{name} of a {given} in a traced function is done of an array, or a list of numbers of one type, or of "
-                "a few texts: pass an array, or shuffle positions, np.arange(n)"
+                f"{name} of a {given} in a traced function is done of an array, or a list: pass one of these, or shuffle "
+                "positions, np.arange(n)"
             )
         args[0][...] = call_when_run(partial(_on_copy, name), args[0], (generator, *args), kwargs)
         return None
+    if name in _OF_BYTES and len(args) + len(kwargs) == 1:
+        return _bytes(generator, name, args[0] if args else kwargs[_OF_BYTES[name]])
     if name == "permuted" and (out := kwargs.get("out")) is not None:
         return store(out, call(generator, name, *args, **{**kwargs, "out": None}), "safe")
     results = described(generator.kind, name, args, kwargs)
     if results is None:
-        results = _results_of_trial(_method_of_examples(generator, name), name, args, kwargs)
+        results = _results_of_trial(_example_of(generator, name), name, args, kwargs)
     return call_when_run(partial(call_method, name), results, (generator, *args), kwargs)
 
 
 RandomGenerator.call = call
+
+
+def _has_any_length(kind: type, name: str, args: tuple, kwargs: dict[str, Any]) -> bool:
+    """Whether a method takes as many elements as the program decides, along the first axis, and nothing else."""
+    if name not in _OF_ANY_LENGTH or len(args) != 1 or kwargs or not is_drawn_natively(kind):
+        return False
+    (elements,) = args
+    if not isinstance(elements, TracedArray):
+        return False
+    if elements.is_dynamic:
+        return True
+    trace = require_trace(elements)
+    is_count = name == "permutation" and not elements.ndim and elements.element_type.is_integer
+    return is_count and elements.known_value is None and not trace.may_become_known(elements.recorded(trace))
+
+
+def _example_of(generator: RandomGenerator, name: str) -> Callable[..., Any]:
+    """The method of a generator of this type, for trials."""
+    method = getattr(generator.example, name)
+    return _between_examples(method) if name in _BETWEEN else method
 
 
 def _results_of_trial(method: Callable[..., Any], name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -74,17 +101,26 @@ def _results_of_trial(method: Callable[..., Any], name: str, args: tuple, kwargs
     return results_of_trial(method, args, kwargs)
 
 
-def _method_of_examples(generator: RandomGenerator, name: str) -> Callable[..., Any]:
-    """The method of the example; with bounds between which there is a number, in place of examples that are all the same."""
-    method = getattr(generator.example, name)
-    if name not in _BETWEEN:
-        return method
+def _between_examples(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The method with bounds between which there is a number, in place of examples that are all the same."""
 
     def call(low: Any, high: Any = None, *args: Any, **kwargs: Any) -> Any:
         bounds = (np.ones_like(low), None) if high is None else (np.zeros_like(low), np.ones_like(high))
         return method(*bounds, *args, **kwargs)
 
     return call
+
+
+def _bytes(generator: RandomGenerator, name: str, length: Any) -> Any:
+    """As an array, whose bytes they are."""
+    if isinstance(length, TracedArray):
+        length = as_index(length, "as the number of bytes that are drawn")
+    count = len(getattr(generator.example, name)(length))
+    return call_when_run(partial(_as_array, name), np.zeros(count, np.uint8), (generator, length)).tobytes()
+
+
+def _as_array(name: str, generator: Any, length: int) -> np.ndarray:
+    return np.frombuffer(getattr(generator, name)(length), np.uint8)
 
 
 def _on_copy(name: str, generator: Any, array: Any, *args: Any, **kwargs: Any) -> Any:

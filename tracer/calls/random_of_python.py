@@ -12,7 +12,7 @@ from ..recording.function_tables import CHOICES
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced
 from .random_choices import shuffle_list
-from .random_draws import RANDOM, Form, Source, known_integer, methods, not_drawn, parameter
+from .random_draws import RANDOM, Form, Source, known_integer, methods, not_drawn, operand, parameter
 
 _ONE = Form((), True)
 _UP_TO = 2**62  # integers beyond are drawn by Python
@@ -51,6 +51,12 @@ def randrange(source, start, stop=None, step=1):
     if known_integer(step) != 1:
         raise not_drawn()
     return _between(source, 0, start) if stop is None else _between(source, start, stop)
+
+
+@methods("_randbelow", RANDOM)
+def below(source, n):
+    numbers = source.draw("below", _ONE, hlo.U64, operand(parameter(n, "iu"), _ONE, np.uint64))
+    return _ONE.result(hlo.convert(numbers, hlo.S64))
 
 
 def _number(value: Any) -> Any:

@@ -1,10 +1,16 @@
-"""Draws that are functions of the captured library: arrays whose sizes the program decides, and texts."""
+"""Draws that are functions of the captured library."""
 
 import functools
 
-from ..calls.random_generators import CHOSEN, ONE_BY_ONE
+from ..calls.random_generators import LIBRARY
 from .calls.dispatch import call
 from .library import draws
 
-ONE_BY_ONE.append(functools.partial(call, draws.one_by_one))
-CHOSEN.append(functools.partial(call, draws.chosen))
+LIBRARY.update(
+    {
+        function.__name__: functools.partial(call, function)
+        for function in (
+            draws.one_by_one, draws.chosen, draws.reordered, draws.shuffled, draws.permutation, draws.element, draws.permuted,
+        )
+    }
+)  # fmt: skip

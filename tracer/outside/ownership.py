@@ -28,7 +28,7 @@ _FOLLOWED = (
     os.path.join(_NUMPY, "polynomial", ""),
     *[os.path.join(_NUMPY, "lib", f"_{name}_impl.py") for name in ("histograms", "polynomial")],
     os.path.join(_PACKAGE, "tracer", "capture", "library", ""),
-    os.path.join(_PACKAGE, "tracer", "random", "generator.py"),
+    *[os.path.join(_PACKAGE, "tracer", "random", f"{name}.py") for name in ("generator", "rejection")],
 )
 
 

@@ -80,6 +80,17 @@ def normalized(axis: int, array: Any) -> int:
     return axis % ndim
 
 
+def fitting(array: Any, out: Any) -> Any:
+    """An array that is written to an output. Raises TypeError, ValueError where it does not fit there."""
+    if not isinstance(out, (np.ndarray, TracedArray)):
+        raise TypeError("out must be a numpy array")
+    if np.shape(out) != np.shape(array):
+        raise ValueError("out must have the same shape as x")
+    if not np.can_cast(array.dtype, out.dtype, "safe"):
+        raise TypeError(f"Cannot cast array data from {array.dtype!r} to {out.dtype!r} according to the rule 'safe'")
+    return array
+
+
 def length(array: Any, axis: int) -> int:
     """The size of an array along an axis. Raises AxisError."""
     return np.shape(array)[normalized(axis, array)]

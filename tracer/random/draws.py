@@ -30,7 +30,10 @@ _BLOCKS = (1 << 15, 1 << 10, 1 << 4)
 
 
 def draw(transform: Transform, state: Any, count: Any, *parameters: Any) -> Any:
-    """As many numbers, in one dimension; the counter of the state moves on. The parameters are scalars."""
+    """As many numbers, in one dimension; the counter of the state moves on.
+
+    Parameters are scalars, or have an element for each number.
+    """
     if current_trace() is None:
         return _made(transform, state, count, parameters)
     if not isinstance(state, TracedArray):
@@ -52,7 +55,8 @@ def _recorded(transform: Transform, state: TracedArray, count: int, used: Any, p
     pair = hlo.rng_bit_generator(operand, shape=shape, algorithm="rng_three_fry")
     words = TracedArray.from_instruction(trace, hlo.get_tuple_element(pair, 1), is_scalar=False)
     state[1] += used
-    return transform.function(words, *parameters)[:count]
+    with np.errstate(all="ignore"):  # of parameters that are known, for NumPy computes with these while the function is traced
+        return transform.function(words, *parameters)[:count]
 
 
 @cache
@@ -79,14 +83,17 @@ def _filling(transform: Transform) -> Any:
 
 
 def _made(transform: Transform, state: np.ndarray, count: int, parameters: tuple) -> np.ndarray:
+    if not count and any(map(np.ndim, parameters)):
+        return np.empty(0, transform.result)
     made, begin = None, 0
     while made is None or begin < count:
         rest = count - begin
         size = _block(rest)
         if made is not None and size == _BLOCKS[0]:
-            _filling(transform)(state, made[begin : begin + size], *parameters)
+            _filling(transform)(state, made[begin : begin + size], *_of_block(parameters, begin, size))
         else:
-            block = _compiled(transform, size)(state, np.uint64(transform.words_for(min(rest, size))), *parameters)
+            used = np.uint64(transform.words_for(min(rest, size)))
+            block = _compiled(transform, size)(state, used, *_of_block(parameters, begin, size))
             if made is None:
                 if rest <= size:
                     return block if rest == size else block[:rest].copy()
@@ -94,6 +101,12 @@ def _made(transform: Transform, state: np.ndarray, count: int, parameters: tuple
             made[begin : begin + size] = block[:rest]
         begin += size
     return made
+
+
+def _of_block(parameters: tuple, begin: int, size: int) -> list[Any]:
+    """Those of the numbers of a block; the last one stands for those that are more than is needed."""
+    own = [one[begin : begin + size] if np.ndim(one) else one for one in parameters]
+    return [np.pad(one, (0, size - len(one)), "edge") if np.ndim(one) and len(one) < size else one for one in own]
 
 
 def _block(rest: int) -> int:
@@ -177,6 +190,15 @@ def scaled(transform: Transform, state: Any, loc: Any, scale: Any, size: Any) ->
     if any([type(one) is not float and np.ndim(one) for one in (loc, scale)]):
         return loc + scale * drawn(transform, state, shape, False, False, 0.0, 1.0)
     return drawn(transform, state, shape, size is None, True, loc, scale)
+
+
+def with_parameters(transform: Transform, state: Any, size: Any, *values: Any) -> Any:
+    """Numbers of a transform whose parameters, floats or arrays of such, broadcast."""
+    shape = shape_of_draw(size, *values)
+    are_arrays = [type(one) is not float and np.ndim(one) > 0 for one in values]
+    if any(are_arrays):
+        values = [np.broadcast_to(one, shape).reshape(-1) if is_array else one for one, is_array in zip(values, are_arrays)]
+    return drawn(transform, state, shape, size is None and not shape, True, *values)
 
 
 # --- parameters ---

@@ -1,53 +1,19 @@
 """Random words of 64 bits to numbers of a distribution, as NumPy code on arrays, traced or not.
 
-Only operations that IEEE 754 or integers define exactly are used, none of which is contracted, so that every backend and every
-processor gives the same numbers bit for bit: the logarithm, the sine and the cosine are written out. Their polynomials
-are interpolations at Chebyshev points, computed with 60 digits by mpmath.
+Only operations that IEEE 754 or integers define exactly are used (`elementary`), so that every backend and every processor
+gives the same numbers bit for bit.
 
-The logarithm follows FDLIBM's ``e_log.c``: x = 2**e (1 + f), s = f / (2 + f), log(1 + f) = f - s (f - R(s**2)).
 Normal numbers are those of G. Box and M. Muller, "A note on the generation of random normal deviates", 1958.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
-Array = Any  # an array, which may be traced
-
-
-class Precision(NamedTuple):
-    """What floats of one width need: of words of as many bits as the float has."""
-
-    float: type
-    signed: type
-    unsigned: type
-    bits: int
-    precision: int  # the bits of the mantissa, the first one included
-    least_mantissa: int  # the bits of sqrt(1/2), from which on mantissas are taken
-    log_2: tuple[float, float]  # in two parts, the first of which has few enough bits for exact products with exponents
-    logarithm: tuple[float, ...]  # R(z) / z for 0 <= z <= (3 - sqrt(8))**2
-    sine: tuple[float, ...]  # sin(pi y / 4) / y as a polynomial in y**2 for 0 <= y <= 1
-    cosine: tuple[float, ...]  # cos(pi y / 4), likewise
-
-
-DOUBLE = Precision(
-    np.float64, np.int64, np.uint64, 64, 53, 0x3FE6A09E667F3BCD, (6.93147180369123816490e-01, 1.90821492927058770002e-10),
-    (0.666666666666667, 0.39999999999899505, 0.28571428625975487, 0.2222221113479508, 0.18182889125261723,
-     0.15331721600556042, 0.14616449685043406),
-    (0.7853981633974483, -0.08074551218828054, 0.002490394570188844, -3.657620415891387e-05, 3.133616225433416e-07,
-     -1.7571500746983935e-09, 6.877360573166326e-12),
-    (1.0, -0.30842513753404244, 0.01585434424381542, -0.00032599188692673765, 3.590860446027952e-06,
-     -2.4611364033652597e-08, 1.1500512028217341e-10, -3.8581890073416675e-13),
-)  # fmt: skip
-SINGLE = Precision(
-    np.float32, np.int32, np.uint32, 32, 24, 0x3F3504F3, (6.9313812256e-01, 9.0580006145e-06),
-    (0.6666668503957586, 0.3998878056602198, 0.2957994939197279),
-    (0.7853981609766183, -0.08074543470810147, 0.0024900068014923568, -3.595429072511075e-05),
-    (0.9999999999524894, -0.30842513515829056, 0.015854325228444592, -0.00032593858594162623, 3.5297971342978537e-06),
-)  # fmt: skip
+from .elementary import DOUBLE, SINGLE, Array, Precision, minus_logarithm, polynomial
 
 
 def words_of(kind: Precision, words: Array) -> Array:
@@ -76,30 +42,6 @@ def fractions(kind: Precision, words: Array) -> Array:
     return high.astype(kind.signed).astype(kind.float) * kind.float(0.5**kind.precision)
 
 
-def polynomial(kind: Precision, x: Array, coefficients: Sequence[float]) -> Array:
-    value = x * kind.float(coefficients[-1]) + kind.float(coefficients[-2])
-    for coefficient in reversed(coefficients[:-2]):
-        value = value * x + kind.float(coefficient)
-    return value
-
-
-def minus_logarithm(kind: Precision, words: Array) -> Array:
-    """-log((k + 1/2) / 2**bits) for each word k, with full relative accuracy near 0 and near 1."""
-    unit = kind.float(0.5**kind.bits)
-    x = (words.astype(kind.float) + kind.float(0.5)) * unit
-    rest = ((~words).astype(kind.float) + kind.float(0.5)) * unit  # 1 - x, without rounding errors of x
-    mantissa_bits = kind.signed(kind.precision - 1)
-    bits = x.view(kind.signed)
-    exponent = (bits - kind.signed(kind.least_mantissa)) >> mantissa_bits
-    mantissa = (bits - (exponent << mantissa_bits)).view(kind.float)
-    f = np.where(exponent == 0, -rest, mantissa - kind.float(1))
-    s = f / (f + kind.float(2))
-    z = s * s
-    of_mantissa = f - s * (f - z * polynomial(kind, z, kind.logarithm))
-    exponent = exponent.astype(kind.float)
-    return -(exponent * kind.float(kind.log_2[0]) + (exponent * kind.float(kind.log_2[1]) + of_mantissa))
-
-
 def exponentials(kind: Precision, words: Array) -> Array:
     """Exponential numbers, by inversion: from 2**-65 to 45 (from 2**-33 to 23 for f32)."""
     return minus_logarithm(kind, words_of(kind, words))
@@ -111,7 +53,11 @@ def normals(kind: Precision, words: Array) -> Array:
     Of the angle two bits say which of the coordinates is the sine, and their sign, the highest ones an angle between -pi/4 and
     pi/4, so that polynomials are enough.
     """
-    of_radius, of_angle = _halves(kind, words)
+    return interleaved(*normal_pairs(kind, *_halves(kind, words)))
+
+
+def normal_pairs(kind: Precision, of_radius: Array, of_angle: Array) -> tuple[Array, Array]:
+    """Two normal numbers for each pair of unsigned integers."""
     radius = np.sqrt(minus_logarithm(kind, of_radius) * kind.float(2))
     radius = np.where(of_angle & kind.unsigned(2) != 0, -radius, radius)
     angle = (of_angle.view(kind.signed) >> kind.signed(kind.bits - kind.precision)).astype(kind.float)
@@ -119,7 +65,7 @@ def normals(kind: Precision, words: Array) -> Array:
     square = y * y
     sine, cosine = y * polynomial(kind, square, kind.sine), polynomial(kind, square, kind.cosine)
     is_swapped = of_angle & kind.unsigned(1) != 0
-    return interleaved(radius * np.where(is_swapped, sine, cosine), radius * np.where(is_swapped, cosine, sine))
+    return radius * np.where(is_swapped, sine, cosine), radius * np.where(is_swapped, cosine, sine)
 
 
 def below(words: Array, size: Array) -> Array:
@@ -149,11 +95,12 @@ def below_large(words: Array, size: Array) -> Array:
 
 
 class Transform(NamedTuple):
-    """``function(words, *parameters)`` makes ``numbers`` of each ``words`` random words."""
+    """``function(words, *parameters)`` makes ``numbers`` of each ``words`` random words, of the type ``result``."""
 
     function: Callable[..., Array]
     words: int
     numbers: int
+    result: type = np.float64
 
     def words_for(self, count: Any) -> Any:
         """How many words that many numbers take."""
@@ -163,7 +110,7 @@ class Transform(NamedTuple):
 def _standard(function: Callable[..., Array], words: int, numbers: int) -> dict[type, Transform]:
     """By the type of floats. A word makes one number of f64 unless something else is said, and two of f32."""
     double, single = (lambda random, kind=kind: function(kind, random) for kind in (DOUBLE, SINGLE))
-    return {np.float64: Transform(double, words, numbers), np.float32: Transform(single, 1, 2)}
+    return {np.float64: Transform(double, words, numbers), np.float32: Transform(single, 1, 2, np.float32)}
 
 
 def _scaled(standard: Transform) -> Transform:
@@ -173,10 +120,10 @@ def _scaled(standard: Transform) -> Transform:
 def _integers(dtype: type, is_large: bool) -> Transform:
     """Integers from ``first`` on, ``size`` different ones: those that `below` or `below_large` gives."""
     function = below_large if is_large else below
-    return Transform(lambda random, first, size: (function(random, size) + first).astype(dtype), 1 + is_large, 1)
+    return Transform(lambda random, first, size: (function(random, size) + first).astype(dtype), 1 + is_large, 1, dtype)
 
 
-BITS = Transform(lambda random: random, 1, 1)
+BITS = Transform(lambda random: random, 1, 1, np.uint64)
 FRACTIONS, EXPONENTIALS, NORMALS = _standard(fractions, 1, 1), _standard(exponentials, 1, 1), _standard(normals, 2, 2)
 UNIFORM, EXPONENTIAL, NORMAL = (_scaled(one[np.float64]) for one in (FRACTIONS, EXPONENTIALS, NORMALS))
 INTEGER_TYPES = (

@@ -6,6 +6,7 @@ import enum
 import functools
 import itertools
 import operator
+import random
 import sys
 import types
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from ...calls.again import is_repeating, once
 from ...calls.library_effects import require_no_effect
 from ...calls.outside_state import look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
-from ...calls.random_generators import name_of_method
+from ...calls.random_generators import LIBRARY, method_of_generator, name_of_method
 from ...outside.ownership import belongs_to_the_user, is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
@@ -103,12 +104,14 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if name_of_method(at_run_time) == "shuffle" and args and isinstance(args[0], list):
             require_own(args[0])
             places.note(places.Contents(args[0]))
+            if is_open_list(args[0]):
+                return LIBRARY["shuffled"](method_of_generator(at_run_time)[0], *args, **kwargs)
             return at_run_time(*args, **kwargs)  # the list itself
-        if (method := name_of_method(at_run_time)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
-            raise NotImplementedError(
-                f"{method} of a generator, of a list whose length the program decides or differs from call to call, "
-                "is not implemented. Fix: give it an array"
-            )
+        if (found := method_of_generator(at_run_time)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
+            if isinstance(found[0], random.Random):
+                return _drawn_by_python(*found, args, kwargs)
+            args = tuple(map(_as_numpy_takes_it, args))
+            kwargs = {name: _as_numpy_takes_it(value) for name, value in kwargs.items()}
         return at_run_time(*without_maybes(args), **kwargs)
     if kind is types.MethodWrapperType and (slot := getattr(function.__objclass__, function.__name__)) in MEANINGS:
         return call(slot, function.__self__, *args, **kwargs)
@@ -400,6 +403,21 @@ def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def _drawn_by_python(generator: Any, method: str, args: tuple, kwargs: dict) -> Any:
+    """What a method of one of Python's generators gives of lists whose length the program decides."""
+    if method != "choice":
+        raise NotImplementedError(
+            f"{method} of a generator, of a list whose length the program decides or differs from call to call, "
+            "is not implemented. Fix: choose from it, or shuffle it"
+        )
+    return LIBRARY["element"](generator, *args, **kwargs)
+
+
+def _as_numpy_takes_it(value: Any) -> Any:
+    """An array in the place of a list whose length the program decides."""
+    return call(np.array, value) if is_open_list(value) else value
 
 
 def _called_again(function: Any, args: tuple, kwargs: dict) -> Any:
