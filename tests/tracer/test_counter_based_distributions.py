@@ -8,6 +8,7 @@ import pytest
 from phlox import jit
 from phlox.random import Generator
 from phlox.tracer.random import elementary, rejection
+from thinning import left_to_ci, one_in, one_in_all
 
 N = 20 * 1024  # made by twenty calls of one compiled function
 
@@ -51,7 +52,7 @@ CONTINUOUS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", CONTINUOUS)
+@pytest.mark.parametrize("name", one_in(5, CONTINUOUS))
 def test_continuous_distributions(name):
     """Of arrays of parameters all columns are put together: their places in their distributions are uniform."""
     stats = pytest.importorskip("scipy.stats")
@@ -77,8 +78,9 @@ COUNTS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name, args, exact", [(name, *case) for name, cases in COUNTS.items() for case in cases])
-def test_counts(name, args, exact):
+@pytest.mark.parametrize("case", one_in(5, [(name, *case) for name, cases in COUNTS.items() for case in cases]), ids=str)
+def test_counts(case):
+    name, args, exact = case
     stats = pytest.importorskip("scipy.stats")
     distribution = getattr(stats, exact[0])(*exact[1:])
     found = getattr(Generator(7), name)(*args, size=N)
@@ -93,6 +95,7 @@ def test_counts(name, args, exact):
     assert stats.chisquare(observed, expected * (observed.sum() / expected.sum())).pvalue > 1e-3
 
 
+@left_to_ci
 def test_large_rates_and_many_trials():
     rates = np.array([1e4, 1e8, 1e12, 1e15])
     found = (Generator(7).poisson(rates, (4096, 4)) - rates) / np.sqrt(rates)
@@ -104,6 +107,7 @@ def test_large_rates_and_many_trials():
     np.testing.assert_allclose(found.var(0), 1, atol=5 * np.sqrt(2) / 64)
 
 
+@left_to_ci
 def test_vectors():
     rng, alpha = Generator(7), np.array([0.01, 0.5, 3.0])
     rows, total = rng.dirichlet(alpha, N), alpha.sum()
@@ -168,8 +172,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found, expected, strict=isinstance(expected, np.ndarray))
 
 
-@pytest.mark.parametrize("backend", ["cpu", "reference"])
-@pytest.mark.parametrize("name", CALLS)
+@pytest.mark.parametrize("name, backend", one_in_all(7, CALLS, ["cpu", "reference"]))
 def test_in_and_out_of_jit(name, backend):
     inside, outside = Generator(11), Generator(11)
     assert_same(jit(CALLS[name], backend=backend)(inside), CALLS[name](outside))
@@ -195,6 +198,7 @@ def of_traced_parameters(rng, x):
     return *drawn, total
 
 
+@left_to_ci
 def test_parameters_and_sizes_that_the_program_computes():
     inside, outside, x = Generator(3), Generator(3), np.linspace(0.1, 1.0, 20)
     assert_same(jit(of_traced_parameters)(inside, x), of_traced_parameters(outside, x))
@@ -285,6 +289,7 @@ def test_rates_beyond_integers_end():
     assert (Generator(5).negative_binomial(0.5, 1e-18, 1000) >= 0).all()
 
 
+@left_to_ci
 def test_parameters_that_are_not_numbers_end():
     rng = Generator(5)
     assert np.isnan(rng.gamma(np.nan)) and np.isnan(rng.gamma(2.0, np.nan)) and np.isnan(rng.standard_t(3.0) * np.nan)
