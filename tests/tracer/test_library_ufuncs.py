@@ -112,6 +112,15 @@ def test_broadcasting_and_numbers():
     check(lambda y: (special.kv(1, 2.5), special.kv(y[0], y[1])), y)
 
 
+def test_methods_of_ufuncs():
+    x = np.linspace(0.5, 2, 6).reshape(2, 3)
+    check(lambda x: special.rel_entr.reduce(x), x)  # from the identity on, which is 0
+    check(lambda x: (special.rel_entr.reduce(x, axis=1, initial=2), special.owens_t.reduce(x, axis=1)), x)
+    check(lambda x: (special.rel_entr.accumulate(x, axis=1), special.betaln.outer(x, x[0])), x)
+    with pytest.raises(NotImplementedError, match="custom-call in a computation that is applied to each element"):
+        jit(lambda x, i: special.j0.at(x, i))(x, np.array([0, 1]))
+
+
 def test_results_are_written_where_they_are_wanted():
     def program(x, out, pair):
         special.gamma(x, out=out)
@@ -178,6 +187,14 @@ def test_exceptions_of_loops_are_raised():
 def test_what_is_told_of_errors_is_not_lost():
     with special.errstate(all="raise"), pytest.raises(NotImplementedError, match="scipy.special.seterr"):
         jit(lambda x: special.gamma(x))(np.zeros(2))
+
+
+def test_errors_in_floating_point_are_not_told():
+    """SciPy's loops clear the processor's flags."""
+    x = np.array([-1.0, 0, 1e308, 2])
+    with np.errstate(all="raise"):
+        check(lambda x: (special.i0(x), special.gamma(x), special.ndtri(x)), x)
+        np.testing.assert_allclose(jit(lambda x: special.logit(x))(x), special.logit(x))
 
 
 def test_other_threads_run_meanwhile():

@@ -178,10 +178,11 @@ def _as_array(value: Any, dtype: Any, order: str | None, copied: bool | None, nd
 
 def whether_copied(copy: Any) -> Any:
     """``copy`` as True, False or None, where it is a member of NumPy's own enumeration of these."""
-    return _COPIES[copy] if isinstance(copy, np._CopyMode) else copy
+    return _COPIES[copy] if isinstance(copy, _CopyMode) else copy
 
 
-_COPIES = {np._CopyMode.ALWAYS: True, np._CopyMode.NEVER: False, np._CopyMode.IF_NEEDED: None}
+_CopyMode = vars(np)["_CopyMode"]
+_COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: None}
 
 
 def _converted(value: Any, dtype: Any) -> TracedArray:

@@ -33,13 +33,13 @@ def kernel_of(ufunc: np.ufunc) -> Kernel | None:
             return own.emit(*operands)
         return _call_of_loop(ufunc, name, operands)
 
-    return Kernel(emit)
+    return Kernel(emit, clears_flags=name.partition(".")[0] == "scipy")
 
 
 FIND_KERNELS.append(kernel_of)
 
 
-def _call_of_loop(ufunc: np.ufunc, module: str, operands: tuple[Instruction, ...]) -> tuple[Instruction, ...]:
+def _call_of_loop(ufunc: np.ufunc, module: str, operands: tuple[Instruction, ...]) -> Any:
     """The results of the ufunc's first loop of these types."""
     if module.partition(".")[0] == "scipy":
         _require_no_errors()
@@ -58,8 +58,13 @@ def _call_of_loop(ufunc: np.ufunc, module: str, operands: tuple[Instruction, ...
     made = hlo.custom_call(
         *operands, shape=hlo.TupleShape(shapes) if len(shapes) > 1 else shapes[0], custom_call_target=call.target
     )
-    results = [made] if len(shapes) == 1 else [hlo.get_tuple_element(made, number) for number in range(len(shapes))]
-    return tuple([result if own == dimensions else hlo.broadcast_in_dim(result, dimensions, ()) for result in results])
+    if len(shapes) == 1:
+        return _of_dimensions(made, dimensions)
+    return tuple([_of_dimensions(hlo.get_tuple_element(made, number), dimensions) for number in range(len(shapes))])
+
+
+def _of_dimensions(result: Instruction, dimensions: tuple[int, ...]) -> Instruction:
+    return result if result.shape.dimensions == dimensions else hlo.broadcast_in_dim(result, dimensions, ())
 
 
 def _scalar_or_array(operand: Instruction) -> Instruction:

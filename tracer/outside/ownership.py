@@ -36,8 +36,8 @@ _FOLLOWED = (
 # other functions are made for numbers that are known.
 _SPECIAL = os.path.join(os.sep, "scipy", "special", "")
 _FUNCTIONS_OF_SPECIAL = frozenset({
-    "comb", "factorial", "h1vp", "h2vp", "ivp", "jvp", "kvp", "lambertw", "log_softmax", "logsumexp", "multigammaln", "perm",
-    "polygamma", "softmax", "softplus", "spherical_in", "spherical_jn", "spherical_kn", "spherical_kn_reflection",
+    "comb", "diric", "factorial", "h1vp", "h2vp", "ivp", "jvp", "kvp", "lambertw", "log_softmax", "logsumexp", "multigammaln",
+    "perm", "polygamma", "softmax", "softplus", "spherical_in", "spherical_jn", "spherical_kn", "spherical_kn_reflection",
     "spherical_yn", "yvp", "zeta",
 })  # fmt: skip
 _NAMESPACES = tuple([os.path.join(os.sep, "scipy", "_lib", name) for name in ("_array_api", "array_api_")])

@@ -19,11 +19,13 @@ import numpy as np
 class Kernel(NamedTuple):
     """How a ufunc is written in HLO: ``emit(builder, *operands)`` on operands of equal dimensions, in the ufunc's loop types.
 
-    ``identity(dtype)`` is the value that a reduction starts from; None where the ufunc is not associative.
+    ``identity(dtype)`` is the value that a reduction starts from; None where the ufunc is not associative. ``clears_flags``:
+    whether the ufunc leaves nothing of errors in floating point for NumPy to find.
     """
 
     emit: Callable[..., Any]
     identity: Callable[[np.dtype], Any] | None = None
+    clears_flags: bool = False
 
 
 UFUNCS: dict[np.ufunc, Kernel] = {}
