@@ -110,8 +110,9 @@ def _find(name: str) -> Target | None:
         raise NotImplementedError(f"custom-call to {call.target!r}: where this build of NumPy keeps loops is not known")
     if part == FUNCTION:
         return NativeTarget(name, function, ufunc)
-    slot = memory.data if memory.data else ctypes.pointer(_NO_DATA)
-    return NativeTarget(name, ctypes.addressof(slot.contents) + ctypes.sizeof(_NO_DATA) * (number if memory.data else 0), ufunc)
+    if not memory.data:
+        return NativeTarget(name, ctypes.addressof(_NO_DATA))
+    return NativeTarget(name, ctypes.addressof(memory.data.contents) + number * ctypes.sizeof(ctypes.c_void_p), ufunc)
 
 
 register_family(PREFIX, _find)

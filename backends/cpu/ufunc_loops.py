@@ -10,9 +10,9 @@ from ...hlo.shape import leaves
 from ...runtime.ufunc_loops import DATA, FUNCTION
 from ..llvm.interruption import interruption_of
 from ..llvm.loops import carried_loop
-from ..llvm.memory import element_address, stack_memory
+from ..llvm.memory import element_address, pointer_table, stack_memory
 from ..llvm.module import declaration
-from ..llvm.types import I32, I64, POINTER
+from ..llvm.types import I8, I32, I64, POINTER
 from .call.python_calls import LOOK_FOR_EXCEPTION
 from .frame import Frame, Leaf, Values
 
@@ -26,33 +26,23 @@ def emit_ufunc_call(frame: Frame, instruction: Instruction, values: Values, call
     """The loop, called for all elements, a block at a time."""
     b, outputs = frame.builder, frame.outputs(instruction)
     operands = [frame.in_memory(values[operand][0], operand.shape) for operand in instruction.operands]
-    (count, *_) = [shape.size for shape in leaves(instruction.shape)]
-    widths = [kind.byte_size for kind in (*call.takes, *call.gives)]
-    arrays = [*operands, *outputs]
+    arrays, count = [*operands, *outputs], leaves(instruction.shape)[0].size
     # A scalar is taken for each element.
-    strides = [width if array.shape.rank or count == 1 else 0 for width, array in zip(widths, arrays)]
+    strides = [array.shape.element_type.byte_size if array.shape.rank else 0 for array in arrays]
     function = frame.module.native_function(f"{call.target}{FUNCTION}", ir.FunctionType(ir.VoidType(), [POINTER] * 4))
-    slot = frame.module.native_function(f"{call.target}{DATA}", ir.FunctionType(ir.VoidType(), []))
+    data_at = frame.module.native_function(f"{call.target}{DATA}", ir.FunctionType(ir.VoidType(), []))
+    look_for_exception = declaration(b.module, LOOK_FOR_EXCEPTION, I32, [])
     with b.goto_entry_block():
-        table = stack_memory(b, 8 * (2 * len(arrays) + 1), 8)
-        size_at, strides_at, *_ = [element_address(b, table, I64(k), I64) for k in (0, 1)]
-        pointers_at = element_address(b, table, I64(1 + len(arrays)), I64)
+        size_at, strides_at = stack_memory(b, 8, 8), stack_memory(b, 8 * len(arrays), 8)
+        for number, stride in enumerate(strides):
+            b.store(I64(stride), element_address(b, strides_at, I64(number), I64))
 
     def run(start: ir.Value, _: list) -> tuple:
-        if count > _BLOCK:
-            left = b.sub(I64(count), start)
-            b.store(b.select(b.icmp_signed("<", left, I64(_BLOCK)), left, I64(_BLOCK)), size_at)
-        else:
-            b.store(I64(count), size_at)
-        for number, (array, stride) in enumerate(zip(arrays, strides)):
-            b.store(I64(stride), element_address(b, strides_at, I64(number), I64))
-            address = (
-                element_address(b, array.pointer, b.mul(start, I64(stride)), ir.IntType(8)) if count > _BLOCK else array.pointer
-            )
-            b.store(address, element_address(b, pointers_at, I64(number), I64))
-        b.call(function, [pointers_at, size_at, strides_at, b.load(slot, typ=POINTER)])
-        look = declaration(b.module, LOOK_FOR_EXCEPTION, I32, [])
-        code = b.call(look, [])
+        left = b.sub(I64(count), start)
+        b.store(b.select(b.icmp_signed("<", left, I64(_BLOCK)), left, I64(_BLOCK)), size_at)
+        places = [element_address(b, array.pointer, b.mul(start, I64(stride)), I8) for array, stride in zip(arrays, strides)]
+        b.call(function, [pointer_table(b, places), size_at, strides_at, b.load(data_at, typ=POINTER)])
+        code = b.call(look_for_exception, [])
         with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
             frame.return_code(code)
         if (interruption := interruption_of(b)) is not None:
