@@ -5,8 +5,8 @@ with as many matrices as the first size says, and then the sizes of the letters 
 strides, in bytes, are those from one matrix to the next for each array, then those within each. A loop that finds an error
 fills its results with NaN, and leaves the processor's flag for invalid operations set, and else as it was.
 
-Where loops are found stands in ``numpy/ufuncobject.h``, and is tried on the ufuncs. Where it is not so, or the number of the
-flag is not known, `loop_of` has none, and programs call ``numpy.linalg`` in Python.
+Where loops are found is not known (`phlox.runtime.ufunc_loops`), or the number of the flag is not, `loop_of` has none, and
+programs call ``numpy.linalg`` in Python.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import numpy as np
 from numpy.linalg import _umath_linalg
 
 from .custom_calls import NativeTarget, register_family
+from .ufunc_loops import loops_can_be_called, memory_of
 
 # The prefix of the names under which programs call loops (``<ufunc>.<types>``), and functions of the C library for the flag.
 LOOPS = "numpy.linalg.c."
@@ -36,16 +37,6 @@ class Loop(NamedTuple):
     name: str
     parts: tuple[tuple[str, ...], ...]
     dtypes: tuple[np.dtype, ...]
-
-
-class _UFunc(ctypes.Structure):
-    """The beginning of a PyUFuncObject, behind what every object has."""
-
-    _fields_ = (
-        ("nin", ctypes.c_int), ("nout", ctypes.c_int), ("nargs", ctypes.c_int), ("identity", ctypes.c_int),
-        ("functions", ctypes.POINTER(ctypes.c_void_p)), ("data", ctypes.POINTER(ctypes.c_void_p)),
-        ("ntypes", ctypes.c_int), ("reserved", ctypes.c_int), ("name", ctypes.c_char_p),
-    )  # fmt: skip
 
 
 def loop_of(ufunc: str, first: np.dtype) -> Loop | None:
@@ -67,15 +58,7 @@ def loop_of(ufunc: str, first: np.dtype) -> Loop | None:
 def _ufunc(name: str) -> np.ufunc | None:
     found = getattr(_umath_linalg, name, None)
     is_known = isinstance(found, np.ufunc) and None not in map(_of_library, (CLEAR_FLAG, TEST_FLAG))
-    return found if is_known and _memory_of(found) is not None else None
-
-
-def _memory_of(ufunc: np.ufunc) -> _UFunc | None:
-    memory = _UFunc.from_address(id(ufunc) + object.__basicsize__)
-    known = ufunc.nin, ufunc.nout, ufunc.nargs, ufunc.ntypes
-    if (memory.nin, memory.nout, memory.nargs, memory.ntypes) != known or memory.name != ufunc.__name__.encode():
-        return None
-    return memory
+    return found if is_known and loops_can_be_called() and memory_of(found) is not None else None
 
 
 @cache
@@ -94,7 +77,7 @@ def _find(name: str) -> NativeTarget:
         ufunc, _, types = name.removeprefix(LOOPS).partition(".")
         found = _ufunc(ufunc)
         known = found is not None and types in found.types
-        address = _memory_of(found).functions[found.types.index(types)] if known else None
+        address = memory_of(found).functions[found.types.index(types)] if known else None
     if address is None:
         raise NotImplementedError(f"{name!r}, which a program calls, is not found in this process")
     return NativeTarget(name, address)

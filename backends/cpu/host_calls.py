@@ -9,6 +9,7 @@ from llvmlite import ir
 from ...hlo import TOKEN, Instruction
 from ...hlo.ops.known_calls import ALLOCATE, COMPRESS
 from ...hlo.ops.random_calls import draw_of
+from ...hlo.ops.ufunc_calls import ufunc_call_of
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
 from ...runtime.clocks import clock_number
@@ -25,6 +26,7 @@ from .linear_algebra import emit_loop_call, is_empty, loop_call, scratch_bytes
 from .random_draws import draw_bytes, emit_draw
 from .regions.compaction import compaction
 from .regions.small_solve import is_small, rows_bytes, small_solve
+from .ufunc_loops import emit_ufunc_call
 
 
 def _scratch_bytes(instruction: Instruction) -> int:
@@ -44,6 +46,8 @@ def emit_host_call(frame: Frame, instruction: Instruction, values: Values) -> li
             return [emit_now(frame.builder, clock)]
         if (draw := draw_of(target)) is not None:
             return emit_draw(frame, instruction, values, draw)
+        if (ufunc_call := ufunc_call_of(target)) is not None:
+            return emit_ufunc_call(frame, instruction, values, ufunc_call)
         if isinstance(find_target(target), NativeTarget):
             return _emit_native_call(frame, instruction, values, target)
     outputs = frame.outputs(instruction)

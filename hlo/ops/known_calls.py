@@ -12,6 +12,7 @@ from ..element_type import C64, C128, F32, F64, ElementType
 from ..errors import require
 from ..shape import AnyShape, Shape, compatible
 from .random_calls import draw_of, require_draw
+from .ufunc_calls import require_ufunc_call, ufunc_call_of
 
 # Targets that only say where a value is to lie, or that it is not to be optimized across; the value stays as it is.
 IDENTITY_TARGETS = frozenset({
@@ -76,6 +77,8 @@ def require_known_call(target: str, operands: Sequence[AnyShape], result: AnySha
         _require_lapack(target, match[1], _LAPACK[match[2]], operands, result)
     elif (draw := draw_of(target)) is not None:
         require_draw(draw, target, operands, result)
+    elif (call := ufunc_call_of(target)) is not None:
+        require_ufunc_call(call, operands, result)
 
 
 def _require_top_k(target: str, operands: Sequence[AnyShape], result: AnyShape) -> None:

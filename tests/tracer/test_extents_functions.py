@@ -267,3 +267,24 @@ def test_shapes_that_broadcast_together():
         assert [type(size) for size in jit(shape)(x, other)] == [int, int]
     with pytest.raises(ValueError, match="cannot be broadcast to a single shape"):
         jit(shape)(some, three)
+
+
+@pytest.mark.parametrize("x", [np.array(2.5), np.arange(4.0), np.arange(6.0).reshape(2, 3), -np.arange(4.0), np.zeros((0, 2))])
+def test_values_in_any_number_are_placed(x):
+    def program(x, y):
+        out, again = np.zeros_like(x), x[x > -9]
+        np.place(out, x > 1, y[y > 0])
+        np.place(again, again > 1, y[y > 0])
+        return out, again
+
+    check(program, x, np.array([-1.0, 3, 4]), again=[(x, np.array([-1.0]))])
+
+
+def test_an_array_without_dimensions_is_set_where_a_mask_says():
+    def program(x, y):
+        out, lines = np.zeros_like(x), np.zeros((2, 3))
+        out[x > 1] = y[y > 0]
+        lines[x > 1] = y[y > 0].sum()
+        return out, lines
+
+    check(program, np.array(2.5), np.array([-1.0, 3]), again=[(np.array(0.5), np.array([-1.0]))])

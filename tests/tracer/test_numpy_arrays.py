@@ -218,6 +218,7 @@ def test_joining_and_splitting(function, array):
         np.array([[x[0, 0, 0], 1], [2, 3]], like=x),
         np.asarray(3, like=x),
     ),
+    whether_copied=lambda x: [np.array(x, copy=copy, like=x) for copy in np._CopyMode],
     conversions=lambda x: (np.copy(x), x.astype(np.complex64), x.astype(bool), np.array(x, ndmin=5, like=x)),
     vander=lambda x: (np.vander(x[0, 0]), np.vander(x[0, 0], 3, True)),
     inhomogeneous=lambda x: np.array([x, x[0]], like=x),

@@ -14,6 +14,7 @@ import numpy as np
 
 from ... import hlo
 from ..functions.array_attributes import Flat
+from ..functions.creation import whether_copied
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import FUNCTIONS
@@ -88,6 +89,8 @@ def _conversion(function: Callable) -> Callable:
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
+        if "copy" in kwargs:
+            kwargs["copy"] = whether_copied(kwargs["copy"])
         if isinstance(value, CodedArray):
             if len(args) != 1 or kwargs:
                 raise NotImplementedError(

@@ -166,10 +166,16 @@ def putmask(a, mask, values):
 
 @implements_dynamic(np.place)
 def place(arr, mask, vals):
-    """Of an array of one dimension."""
-    mask = as_array(mask) != 0
-    numbers = np.cumsum(mask) - 1 if arr.ndim == 1 else None
-    arr[...] = np.where(mask, _repeated(as_array(prepare(vals)), numbers).astype(arr.dtype), arr)
+    """The values may be of any number; an array of several dimensions has a known size."""
+    if isinstance(arr, DynamicArray) and arr.ndim != 1:
+        raise NotImplementedError("np.place in an array of several dimensions whose sizes are known at run time only")
+    mask, values = as_array(mask) != 0, np.ravel(as_array(prepare(vals)))
+    count = values.shape[0]
+    require((count > 0) | ~np.any(mask), ValueError, "Cannot insert from an empty array!")
+    numbers = np.cumsum(mask) - 1
+    numbers = numbers if arr.ndim == 1 else numbers.reshape(arr.shape)
+    values = np.concatenate([values, np.zeros(1, values.dtype)])  # so that there is one
+    arr[...] = np.where(mask, values[np.maximum(numbers, 0) % np.maximum(count, 1)].astype(arr.dtype), arr)
 
 
 def _repeated(values: TracedArray, numbers: TracedArray | None) -> TracedArray:

@@ -19,6 +19,7 @@ from . import (  # noqa: F401
     indexed_access,
     integers,
     joining,
+    library_ufuncs,
     linear_algebra,
     numerical,
     order_statistics,

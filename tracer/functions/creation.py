@@ -163,7 +163,7 @@ def _as_array(value: Any, dtype: Any, order: str | None, copied: bool | None, nd
     A copy too where ``copied`` is true; where it is false, and one is needed, ValueError. What is captured is not copied, but
     cannot be written.
     """
-    order = order_named(order)
+    order, copied = order_named(order), whether_copied(copied)
     made = _converted(value, dtype)
     captured = isinstance(value, np.ndarray) and value.dtype == made.dtype
     same = (made is value or captured) and not made.is_scalar
@@ -174,6 +174,15 @@ def _as_array(value: Any, dtype: Any, order: str | None, copied: bool | None, nd
     elif captured:
         made = TracedArray.view_of(made, made.shape, lambda trace, base: base, None, made.element_strides)
     return made[(None,) * (ndmin - made.ndim)] if made.ndim < ndmin else made
+
+
+def whether_copied(copy: Any) -> Any:
+    """``copy`` as True, False or None, where it is a member of NumPy's own enumeration of these."""
+    return _COPIES[copy] if isinstance(copy, _CopyMode) else copy
+
+
+_CopyMode = vars(np)["_CopyMode"]
+_COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: None}
 
 
 def _converted(value: Any, dtype: Any) -> TracedArray:

@@ -79,7 +79,8 @@ def reduce_ufunc(
             raise NotImplementedError(
                 f"np.{ufunc.__name__}.reduce with where= is not implemented: the ufunc is not associative"
             )
-        start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
+        initial = ufunc.identity if initial is _NO_VALUE else initial
+        start = None if initial is None else instruction_of(trace, initial, wide)
         return finish(trace, reduced_in_order(ufunc, operand, axes, start), sizes, axes, keepdims, out)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)

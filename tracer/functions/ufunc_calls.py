@@ -128,7 +128,7 @@ def _record(
         _require_nonnegative_exponent(trace, inputs[1], operands[1])
     operands = [broadcast(operand, shape) for operand in operands]
     emitted = _as_tuple(kernel.emit(*operands))
-    if handling(trace):
+    if handling(trace) and not kernel.clears_flags:
         mask = None if where is True else broadcast(instruction_of(trace, where, hlo.PRED), shape)
         flag_errors(trace, ufunc, operands, emitted, mask, all(map(_is_scalar, inputs)))
     return tuple(

@@ -19,11 +19,13 @@ import numpy as np
 class Kernel(NamedTuple):
     """How a ufunc is written in HLO: ``emit(builder, *operands)`` on operands of equal dimensions, in the ufunc's loop types.
 
-    ``identity(dtype)`` is the value that a reduction starts from; None where the ufunc is not associative.
+    ``identity(dtype)`` is the value that a reduction starts from; None where the ufunc is not associative. ``clears_flags``:
+    whether the ufunc leaves nothing of errors in floating point for NumPy to find.
     """
 
     emit: Callable[..., Any]
     identity: Callable[[np.dtype], Any] | None = None
+    clears_flags: bool = False
 
 
 UFUNCS: dict[np.ufunc, Kernel] = {}
@@ -38,6 +40,8 @@ SCALAR_OPERATORS: dict[np.ufunc, Callable] = {}  # on NumPy's scalars, where the
 SEQUENCES: dict[type, Callable[[Any], Any]] = {}  # what makes an array of a value of this class, which is no list
 # What makes an array of a list with an element of this class, which stands for others; in the dtype, if one is given.
 ARRAYS_OF_LISTS: dict[type, Callable[[Any, Any], Any]] = {}
+# What finds the kernels of ufuncs that are not NumPy's.
+FIND_KERNELS: list[Callable[[np.ufunc], Kernel | None]] = []
 CHOICES: list[Callable] = []  # what makes one of several values of its number and these: `Choice`, which stands above
 
 
@@ -95,8 +99,29 @@ def name_of(function: Callable) -> str:
         return f"{owner.__name__}.{function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
-        module = "scipy.special"
+        module = module_of(function)
+        if module is None:
+            return function.__name__
     return f"{module.replace('numpy', 'np', 1)}.{function.__name__}"
+
+
+def module_of(ufunc: np.ufunc) -> str | None:
+    """The module that has the ufunc under its own name, the outermost public one if there are several; None for none.
+
+    >>> module_of(np.sin), module_of(np.frompyfunc(len, 1, 1))
+    ('numpy', None)
+    """
+    if ufunc not in _MODULES:
+        own = ufunc.__name__
+        names = [name for name, module in list(sys.modules.items()) if getattr(module, "__dict__", {}).get(own) is ufunc]
+        names = [name for name in names if name != "__main__"]
+        if not names:
+            return None
+        _MODULES[ufunc] = min(names, key=lambda name: ("._" in name, name.count("."), name))
+    return _MODULES[ufunc]
+
+
+_MODULES: dict[np.ufunc, str] = {}
 
 
 def implementation(function: Callable) -> Callable:
@@ -114,9 +139,14 @@ def call_ufunc_method(ufunc: np.ufunc, name: str, *inputs: Any, **arguments: Any
 
 def ufunc_kernel(ufunc: np.ufunc) -> Kernel:
     """The kernel of a ufunc; raises NotImplementedError naming it if there is none."""
-    found = UFUNCS.get(ufunc) or _special_kernel(ufunc)
+    found = UFUNCS.get(ufunc)
     if found is not None:
         return found
+    for find in FIND_KERNELS:
+        kernel = find(ufunc)
+        if kernel is not None:
+            UFUNCS[ufunc] = kernel
+            return kernel
     raise not_implemented(ufunc)
 
 
@@ -132,18 +162,8 @@ def not_implemented(function: Callable) -> NotImplementedError:
 SPECIAL_KERNELS: dict[str, Kernel] = {}
 
 
-def _special_kernel(ufunc: np.ufunc) -> Kernel | None:
-    """Kernels of ``scipy.special``, found by name when they are first used: SciPy may be missing, or not yet imported."""
-    special = sys.modules.get("scipy.special")
-    found = SPECIAL_KERNELS.get(ufunc.__name__)
-    if special is None or found is None or getattr(special, ufunc.__name__, None) is not ufunc:
-        return None
-    UFUNCS[ufunc] = found
-    return found
-
-
 def special(name: str) -> Callable[[Callable], Callable]:
-    """Decorator: the function emits the ufunc ``scipy.special.<name>``."""
+    """Decorator: the function emits the ufunc ``scipy.special.<name>`` of real numbers."""
 
     def declare(emit: Callable) -> Callable:
         SPECIAL_KERNELS[name] = Kernel(emit)

@@ -69,8 +69,11 @@ def add_note(error: Exception) -> None:
 def is_library(code: CodeType) -> bool:
     """Whether code is the standard library's or an installed package's, other than NumPy's."""
     file = code.co_filename
-    if file.startswith(_NUMPY) or belongs_to_a_library(file):
-        return False
+    return not file.startswith(_NUMPY) and not belongs_to_a_library(file) and is_installed(file)
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file is the standard library's or an installed package's."""
     return file.startswith((_STANDARD, *_INSTALLED)) or "site-packages" in file
 
 

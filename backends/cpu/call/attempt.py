@@ -200,9 +200,10 @@ run_with_gil:
 run_without_gil:
   %save = load ptr, ptr @PyEval_SaveThread
   %thread = call ptr %save()
-  %status_without_gil = call i32 %kernel(ptr %data, ptr %memory)
+  %status_of_kernel = call i32 %kernel(ptr %data, ptr %memory)
   %restore = load ptr, ptr @PyEval_RestoreThread
   call void %restore(ptr %thread)
+  %status_without_gil = call i32 @code_behind(i32 %status_of_kernel)
   br label %ran
 ran:
   %status = phi i32 [ %status_with_gil, %run_with_gil ], [ %status_without_gil, %run_without_gil ]

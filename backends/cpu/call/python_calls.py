@@ -25,6 +25,7 @@ _INTERVAL = 50_000_000
 FUNCTIONS = (
     "PyCapsule_GetPointer",
     "PyErr_CheckSignals",
+    "PyGILState_Check",
     "PyGILState_Ensure",
     "PyGILState_Release",
     "PyLong_FromVoidPtr",
@@ -35,12 +36,12 @@ FUNCTIONS = (
 VARIABLES = ("timespec_get", "checked_key", "go_on")
 
 CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL = "phlox.call_python", "phlox.check_interrupts", "phlox.run_kernel"
-DROP_HIDDEN = "phlox.drop_hidden"
+DROP_HIDDEN, LOOK_FOR_EXCEPTION = "phlox.drop_hidden", "phlox.look_for_exception"
 
 # What a call does with results, besides dropping them: the function stores them; or it returns a value of this type.
 CALL_PASSES_TABLE, CALL_STORES_TRUTH, CALL_STORES_FLOAT, CALL_STORES_INTEGER, CALL_STORES_ARRAY = range(1, 6)
 STORES = {bool: CALL_STORES_TRUTH, float: CALL_STORES_FLOAT, int: CALL_STORES_INTEGER, np.ndarray: CALL_STORES_ARRAY}
-NAMES = (CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL, DROP_HIDDEN)
+NAMES = (CALL_PYTHON, CHECK_INTERRUPTS, RUN_KERNEL, DROP_HIDDEN, LOOK_FOR_EXCEPTION)
 
 ASSEMBLY = f"""
 ; Calls a Python function with objects made of operands; returns 0, or CALL_FAILED with the exception set. table: the addresses
@@ -206,6 +207,11 @@ check:
   %not_set = call i32 %set(ptr %key, ptr %new_value)
   %ensure = load ptr, ptr @PyGILState_Ensure
   %state = call i32 %ensure()
+  %look = load ptr, ptr @PyErr_Occurred
+  %exception = call ptr %look()
+  %is_set = icmp ne ptr %exception, null
+  br i1 %is_set, label %checked, label %look_for_signals
+look_for_signals:
   %check_signals = load ptr, ptr @PyErr_CheckSignals
   %raised = call i32 %check_signals()
   %is_clear = icmp eq i32 %raised, 0
@@ -219,7 +225,7 @@ enter_python:
   %entered = sext i1 %failed to i32
   br label %checked
 checked:
-  %found = phi i32 [ %raised, %check ], [ %entered, %enter_python ]
+  %found = phi i32 [ 1, %check ], [ %raised, %look_for_signals ], [ %entered, %enter_python ]
   %release = load ptr, ptr @PyGILState_Release
   call void %release(i32 %state)
   %goes_on = icmp eq i32 %found, 0
@@ -237,7 +243,33 @@ define i32 @{RUN_KERNEL}(ptr %kernel, ptr %arguments, ptr %results) noinline opt
   %status = call i32 %kernel(ptr %arguments, ptr %results)
   %restore = load ptr, ptr @PyEval_RestoreThread
   call void %restore(ptr %thread)
-  ret i32 %status
+  %code = call i32 @code_behind(i32 %status)
+  ret i32 %code
+}}
+
+; The status of a kernel, or CALL_FAILED where a function that it has called without the lock has set an exception.
+define i32 @code_behind(i32 %status) {{
+  %look = load ptr, ptr @PyErr_Occurred
+  %exception = call ptr %look()
+  %is_set = icmp ne ptr %exception, null
+  %is_other = icmp ne i32 %status, {INTERRUPTED}
+  %has_failed = and i1 %is_set, %is_other
+  %code = select i1 %has_failed, i32 {CALL_FAILED}, i32 %status
+  ret i32 %code
+}}
+
+; Whether a function that is not Python's has set an exception: 0 or CALL_FAILED. Without the lock nobody looks until the kernel
+; has ended, since to wait for the lock takes as long as other threads do.
+define i32 @{LOOK_FOR_EXCEPTION}() noinline optnone {{
+  %has_lock = load ptr, ptr @PyGILState_Check
+  %locked = call i32 %has_lock()
+  %is_locked = icmp ne i32 %locked, 0
+  br i1 %is_locked, label %look, label %fine
+look:
+  %code = call i32 @code_behind(i32 0)
+  ret i32 %code
+fine:
+  ret i32 0
 }}
 
 ; The destructor of a capsule that holds a Python object.

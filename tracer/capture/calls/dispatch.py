@@ -19,7 +19,7 @@ from ...calls.library_effects import require_no_effect
 from ...calls.outside_state import look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import LIBRARY, method_of_generator, name_of_method
-from ...outside.ownership import belongs_to_the_user, is_of_the_user
+from ...outside.ownership import belongs_to_the_user, is_followed_of_traced, is_of_the_user, makes_arrays
 from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
@@ -143,6 +143,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return each_within(lambda given: call(function, *given, **kwargs), args)
             elif meaning is not None:
                 inner = meaning
+            elif _is_followed(inner, args, kwargs):
+                inner = captured(inner)
             elif inner.__code__ is _DISPATCHING_METHODS:
                 raise _not_followed(functools.singledispatchmethod)
             elif places.may_be_put_back() and not leaves_no_traces(function):
@@ -346,6 +348,11 @@ def _is_written_anew(function: Any) -> bool:
 def _is_users(function: Any) -> bool:
     """Whether this is a function of the user's own."""
     return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
+
+
+def _is_followed(function: types.FunctionType, args: tuple, kwargs: dict) -> bool:
+    """Whether a function of a library is followed as those of the user are."""
+    return makes_arrays(function) or is_followed_of_traced(function) and not kwargs.get("exact") and has_traced((args, kwargs))
 
 
 _DISPATCHING = functools.singledispatch(len).__code__
