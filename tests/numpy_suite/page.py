@@ -21,8 +21,8 @@ writes this page; {cases}
 
 Tests that make no such call, and those that fail undecorated, too, do not count; nor do those that are about objects, texts,
 dates and structures, files, warnings, or NumPy's own making. A call that is about these within another test is NumPy's. Where
-NumPy returns a view of an argument, a jitted function returns a copy (see [outside.md](outside.md)): once this has been
-compared, the test goes on with NumPy's view, so that what is asked of its memory is not counted.
+NumPy returns a view of an argument, a jitted function returns a copy of some (see [outside.md](outside.md)): once this has
+been compared, the test goes on with NumPy's view, so that what is asked of its memory is not counted.
 
 {passed} of {counted} tests that count pass: {percent:.1f} %.
 """

@@ -114,7 +114,7 @@ def _names_left_out_dtype(text: str) -> bool:
         return False
 
 
-# What gives views. A jitted function returns copies of these, as docs/outside.md says under "Limits"; what a test then does
+# What gives views. A jitted function returns copies of some, as docs/outside.md says under "Limits"; what a test then does
 # with them, and asks of their memory, it does with NumPy's, where these hold the same.
 _MAKE_VIEWS = frozenset(
     "array asarray asanyarray ascontiguousarray asfortranarray require astype atleast_1d atleast_2d atleast_3d broadcast_to"
@@ -136,7 +136,7 @@ def _view_or_copy(found: Any, theirs: Any, arguments: tuple) -> Any:
     if not isinstance(found, np.ndarray) or type(theirs) is not np.ndarray:
         return found
     given = [one for one in _leaves(arguments) if isinstance(one, np.ndarray)]
-    is_view = any(np.may_share_memory(theirs, one) for one in given)
+    is_view = any(np.may_share_memory(theirs, one) and not np.may_share_memory(found, one) for one in given)
     are_alike = found.dtype == theirs.dtype and np.array_equal(found, theirs, equal_nan=found.dtype.kind in "fc")
     return theirs if is_view and are_alike else found
 

@@ -248,6 +248,8 @@ class _Steps:
                 yield self.step("call", 1, np.ndarray.copy)
         else:
             raise NotNative
+        for step in output.steps:
+            yield self.step("call", 1, step)
 
     def _effect(self, effect: Effect) -> Iterator[Any]:
         outputs = iter(self.recording.outputs[effect.outputs])

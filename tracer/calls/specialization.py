@@ -187,10 +187,11 @@ class Specialization:
             return results[output.index].item()
         if output.kind == "0-d array":
             return np.asarray(results[output.index])
-        if output.kind == "argument":
-            return values[output.index]
-        if output.kind == "outside":
-            return output.value.read(objects)
+        if output.kind in ("argument", "outside"):
+            found = values[output.index] if output.kind == "argument" else output.value.read(objects)
+            for step in output.steps:
+                found = step(found)
+            return found
         return output.known_value
 
     def error(self, code: int) -> BaseException:

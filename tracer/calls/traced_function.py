@@ -40,6 +40,7 @@ from ..recording.program import Capture, ErrorMessage
 from ..recording.trace import Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, Leaf, PackedLeaf, StaticLeaf, TracedLeaf, is_static
 from .random_generators import is_traced_generator
+from .returned_views import Steps, root_of, steps_of_view
 from .settled_captures import settled_captures, without_unused_captures
 from .shared_memory import Place, view
 
@@ -104,7 +105,7 @@ class CallForm:
 @dataclass(frozen=True, slots=True)
 class Output:
     """One leaf of what the function returns, or sets outside: a result of the module, an argument itself, what stands at the
-    path ``value`` outside, or a value known already.
+    path ``value`` outside, the view of either that the functions ``steps`` make, or a value known already.
 
     ``index`` numbers the results or the arguments. Of results without dimensions NumPy's rules make a "python scalar" or a
     "0-d array" of some. What NumPy has in column-major ``order`` is transposed as a result of the module.
@@ -114,6 +115,7 @@ class Output:
     index: int = 0
     value: Any = None
     order: str = "C"
+    steps: Steps = ()
 
     @property
     def known_value(self) -> Any:
@@ -417,6 +419,8 @@ class _Outputs:
 
     def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:
         self.trace, self.arguments, self.roots = trace, arguments, roots
+        captures = [one for one in trace.program.captures.values() if type(one.array) is np.ndarray and one.path is not None]
+        self.captured = {one.storage: one.path for one in captures}
         self.outputs: list[Output] = []
         self._numbers: dict[tuple[int, str], tuple[int, Any]] = {}
 
@@ -445,8 +449,14 @@ class _Outputs:
         self.outputs.append(found)
 
     def _array(self, leaf: TracedArray) -> Output:
-        if leaf.storage in self.arguments:
-            return Output("argument", self.arguments[leaf.storage])
+        root = root_of(leaf)
+        is_argument = root.storage in self.arguments
+        if is_argument or root.storage in self.captured and not root.is_scalar:
+            steps = () if root is leaf else steps_of_view(self.trace, leaf, root)
+            if steps is not None and is_argument:
+                return Output("argument", self.arguments[root.storage], steps=steps)
+            if steps is not None:
+                return Output("outside", value=self.captured[root.storage], steps=steps)
         identity = leaf if leaf.storage is None else leaf.storage
         order = "F" if _is_column_major(leaf) else "C"
         key = id(identity), order
@@ -460,7 +470,6 @@ class _Outputs:
 def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
     """What is set outside; its leaves become further outputs. Arguments, and arrays from outside, are set themselves."""
     outputs = collected.outputs
-    captured = {capture.storage: capture.path for capture in trace.program.captures.values() if capture.path is not None}
     found = []
     for how, path, value in changes:
         if value is MISSING:
@@ -478,10 +487,7 @@ def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, A
         leaves, structure = pytree.flatten(made, collected.is_leaf)
         begin = len(outputs)
         for leaf in leaves:
-            if isinstance(leaf, TracedArray) and leaf.storage in captured and not leaf.is_scalar:
-                outputs.append(Output("outside", value=captured[leaf.storage]))
-            else:
-                collected.add(leaf, f"what the function sets as {path.text}", takes_objects=True)
+            collected.add(leaf, f"what the function sets as {path.text}", takes_objects=True)
         found.append(Effect(how, path, structure, slice(begin, len(outputs))))
     return found
 

@@ -1,0 +1,109 @@
+"""Views of arrays of the caller's that a function returns: they share the memory of these, as NumPy's do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from operator import itemgetter, methodcaller
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from ... import hlo
+from ..recording.array import TracedArray
+from ..recording.trace import Trace
+
+Steps = tuple[Callable[[np.ndarray], np.ndarray], ...]
+
+
+def root_of(array: TracedArray) -> TracedArray:
+    """The array that it is a view of, which is a view of no other; itself if it is none."""
+    while array.base is not None:
+        array = array.base
+    return array
+
+
+def steps_of_view(trace: Trace, view: TracedArray, root: TracedArray) -> Steps | None:
+    """What makes the view of an array that lies as its root does; None for what is no such view of NumPy's.
+
+    Nor is one of another dtype, or without elements or dimensions, or at places that the program computes.
+    """
+    if root.has_other_order or type(root) is not TracedArray or root.storage is None or root.is_dynamic or view.is_dynamic:
+        return None
+    if not view.ndim or not view.size or view.element_type is not root.element_type:
+        return None
+    steps = _steps_between(_read(trace, view), root.recorded(trace))
+    return None if steps is None else _as_it_lies(steps, root, view)
+
+
+def _read(trace: Trace, view: TracedArray) -> hlo.Instruction:
+    """What a view reads of the array that it is a view of, whatever was written to it."""
+    if view.base is None or view.view_reader is None:
+        return view.recorded(trace)
+    whole = _read(trace, view.base)
+    as_then = whole if view.base_shape in (None, whole.shape.dimensions) else hlo.reshape(whole, view.base_shape)
+    return view.view_reader(trace, as_then)
+
+
+def _steps_between(instruction: hlo.Instruction, whole: hlo.Instruction) -> Steps | None:
+    """What NumPy does in the place of the instructions from the whole on; None where one does not just move elements."""
+    steps: list[Callable[[np.ndarray], np.ndarray]] = []
+    while instruction is not whole:
+        if instruction.opcode not in _STEPS:
+            return None
+        steps.append(_STEPS[instruction.opcode](instruction))
+        instruction = instruction.operands[0]
+    return tuple(steps[::-1]) or (methodcaller("view"),)
+
+
+def _as_it_lies(steps: Steps, root: TracedArray, view: TracedArray) -> Steps | None:
+    """The steps, if they make views of an array that lies as the root does, and one that lies as this one at last."""
+    item = root.dtype.itemsize
+    memory = np.empty(1, root.dtype)  # of which no element is read
+    found = as_strided(memory, root.shape, [step * item for step in root.element_strides])
+    for step in steps:
+        made = step(found)
+        if made.base is None or made.base is not found.base and made.base is not found:
+            return None  # reshaped, it is a copy
+        found = made
+    strides = [step * item for step in view.element_strides]
+    lies_so = all([size == 1 or one == other for size, one, other in zip(view.shape, found.strides, strides)])
+    if found.shape != view.shape or not lies_so or view.is_writeable and not found.flags.writeable:
+        return None
+    return (*steps, _read_only) if found.flags.writeable and root.is_writeable and not view.is_writeable else steps
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    array.flags.writeable = False
+    return array
+
+
+def _sliced(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
+    return itemgetter(tuple([slice(*one) for one in instruction.attributes["slice"]]))
+
+
+def _transposed(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
+    return methodcaller("transpose", *instruction.attributes["dimensions"])
+
+
+def _reshaped(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
+    return methodcaller("reshape", instruction.shape.dimensions)
+
+
+def _reversed(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
+    turned = instruction.attributes["dimensions"]
+    return itemgetter(tuple([slice(None, None, -1 if d in turned else None) for d in range(instruction.shape.rank)]))
+
+
+def _broadcast(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
+    sizes, kept = instruction.shape.dimensions, instruction.attributes["dimensions"]
+    if list(kept) != sorted(kept):
+        return np.copy  # which is no view
+    return partial(_broadcast_to, tuple([slice(None) if d in kept else None for d in range(len(sizes))]), sizes)
+
+
+def _broadcast_to(index: tuple, sizes: tuple[int, ...], array: np.ndarray) -> np.ndarray:
+    return np.broadcast_to(array[index], sizes)
+
+
+_STEPS = {"slice": _sliced, "transpose": _transposed, "reshape": _reshaped, "reverse": _reversed, "broadcast": _broadcast}
