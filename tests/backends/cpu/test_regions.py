@@ -175,14 +175,16 @@ def test_elements_at_small_distances(dtype, step):
         np.testing.assert_array_equal(take(table), table[:, ::step], strict=True)
 
 
-@pytest.mark.parametrize("size", [2047, 2048, 2049, 30011])
+@pytest.mark.parametrize("size", [65, 130, 300, 2047, 2048, 2049, 30011])
 def test_truth_values_that_decide_early_or_late(size):
     def found(x, axis=None):
         return x.any(axis), x.all(axis), x.argmax(axis), x.argmin(axis)
 
     functions = [jit(found), jit(lambda x: found(x[:, 1:])), jit(lambda x: found(x, 0)), jit(lambda x: found(x, 1))]
     for value in (False, True):
-        for place in (None, 0, 255, 256, 1023, 1024, 2046, size - 1):
+        for place in (None, 0, 63, 64, 255, 256, 1023, 1024, 2046, size - 1):
+            if place is not None and place >= size:
+                continue
             x = np.full((3, size), value)
             if place is not None:
                 x[1, place] = x[1, place:][-1] = not value
