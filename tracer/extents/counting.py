@@ -48,7 +48,7 @@ def repeat(a, repeats, axis=None):
     fail_if(trace, np.any(counts < 0).instruction(trace), "repeats may not contain negative values.")
     ends = np.cumsum(np.maximum(counts, 0))
     bound, size = bounded(trace, ends[-1].instruction(trace), max(64, 4 * padded.shape[axis]))
-    # Where each one begins its number is written, one that has no repetitions where the next one writes over it; a running maximum
+    # Where each one begins its number is written, one without repetitions where the next one writes over it; a running maximum
     # fills what follows. The narrower, the more of them in a vector.
     narrow = hlo.S32 if max(bound, padded.shape[axis]) < 2**31 else hlo.S64
     starts = np.minimum(ends - counts, bound).astype(narrow.dtype)
