@@ -377,6 +377,20 @@ def check_results(results, x, rows, counts):
         np.testing.assert_array_equal(one, other, strict=True)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+@pytest.mark.parametrize("place", [0, 100, 199])
+def test_negative_numbers_are_not_counted(dtype, place):
+    counts, repeated = jit(lambda x: np.bincount(x)), jit(lambda x: np.repeat(x, x))
+    x = (np.arange(200) % 7).astype(dtype)
+    np.testing.assert_array_equal(counts(x), np.bincount(x), strict=True)
+    for least in (-1, np.iinfo(dtype).min):
+        x[place] = least
+        with pytest.raises(ValueError, match="must have no negative elements"):
+            counts(x)
+        with pytest.raises(ValueError, match="repeats may not contain negative values"):
+            repeated(x)
+
+
 def test_bounds_that_are_guessed_grow():
     @jit
     def counted(x):

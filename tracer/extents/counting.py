@@ -99,8 +99,10 @@ def bincount(x, /, weights=None, minlength=0):
     if not numbers.shape[0]:
         return zeros(minlength, np.int64) if isinstance(minlength, TracedArray) else FUNCTIONS[np.zeros](minlength, np.int64)
     whole = dynamic(trace, numbers, x.sizes(trace)) if isinstance(x, DynamicArray) else numbers
-    fail_if(trace, np.any(whole < 0).instruction(trace), "'list' argument must have no negative elements")
-    largest = np.max(whole, initial=0)
+    # Read without a sign, negative numbers are the largest ones: one pass finds these, and how many counts there are.
+    largest = np.max(whole.astype(np.uint64), initial=0)
+    fail_if(trace, (largest > np.uint64(2**63 - 1)).instruction(trace), "'list' argument must have no negative elements")
+    largest = largest.astype(np.int64)
     length = np.maximum(np.where(x.size > 0, largest + 1, 0), minlength)[()]
     most = {8: 256, 16: 65536}.get(x.element_type.bits)
     least = 0 if isinstance(minlength, TracedArray) else minlength
