@@ -9,7 +9,7 @@ from phlox import fori_loop, jit
 from phlox.backends.cpu.program_loader import LoadedProgram
 from phlox.backends.llvm.collapse import collapse_dimensions
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C64, F32, F64, PRED, S16, S32, U8, Shape, evaluate, scalar_computation
+from phlox.hlo import BF16, C64, C128, F32, F64, PRED, S16, S32, U8, Shape, evaluate, scalar_computation
 from phlox.xla_builder import XlaBuilder
 
 
@@ -94,7 +94,7 @@ def test_nothing_is_written_outside_of_the_result():
 # --- turned tiles ---
 
 
-@pytest.mark.parametrize("element_type", [F32, F64, U8, S16, BF16, PRED, C64], ids=str)
+@pytest.mark.parametrize("element_type", [F32, F64, U8, S16, BF16, PRED, C64, C128], ids=str)
 def test_transposes(element_type):
     rng = np.random.default_rng(2)
     cases = [
@@ -108,6 +108,7 @@ def test_transposes(element_type):
         b = XlaBuilder("f")
         module = b.build_module(b.Transpose(b.parameter(Shape(element_type, dimensions)), dimensions=permutation))
         array = rng.integers(0, 100, dimensions).astype(element_type.dtype)
+        array = array + (1j * rng.integers(0, 100, dimensions)).astype(array.dtype) if element_type.is_complex else array
         (found,) = compile_and_run(module, array)
         assert found.tobytes() == np.ascontiguousarray(array.transpose(permutation)).tobytes()
 
