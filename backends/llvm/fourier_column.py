@@ -14,10 +14,13 @@ from llvmlite import ir
 
 from ...hlo import ElementType
 from .arithmetic import constant, fma
-from .fourier_plan import radices
-from .index import Base, i64
+from .fourier_plan import LARGEST_UNROLLED, radices
+from .index import Base, i64, least
 from .loops import carried_loop, counted_loop
 from .types import I8, I64, ComplexValue, broadcast_lanes, memory_type, vector_of
+
+# Of a large radix the values at so many frequencies, and their opposites, are summed up at once: they stay in registers.
+FREQUENCIES = 4
 
 
 def complex_product(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
@@ -76,6 +79,10 @@ class FourierColumn:
         remaining = b.udiv(rest, I64(radix))
         distance = b.mul(done, remaining)
 
+        if radix > LARGEST_UNROLLED:
+            self._long_steps(radix, source, target, roots, remaining, done)
+            return [target, source, self._behind(roots, radix, remaining), remaining, b.mul(done, I64(radix))]
+
         def one(p: ir.Value, nothing: list) -> list:
             turns = [self._turn(roots, p, radix, j) for j in range(1, radix)]
             first, place = b.mul(done, p), b.mul(done, b.mul(p, I64(radix)))
@@ -94,13 +101,102 @@ class FourierColumn:
             return nothing
 
         carried_loop(b, I64(0), remaining, 1, [], one, "turn", most=1)
-        used = b.mul(remaining, I64(2 * (radix - 1)))
-        following = b.gep(roots, [used], source_etype=self.scalar)
-        return [target, source, following, remaining, b.mul(done, I64(radix))]
+        return [target, source, self._behind(roots, radix, remaining), remaining, b.mul(done, I64(radix))]
 
-    def _turn(self, roots: ir.Value, p: ir.Value, radix: int, j: int) -> ComplexValue:
+    def _behind(self, roots: ir.Value, radix: int, remaining: ir.Value) -> ir.Value:
+        """Where the next step's roots lie."""
         b = self.builder
-        place = b.add(b.mul(p, I64(2 * (radix - 1))), I64(2 * (j - 1)))
+        used = b.add(b.mul(remaining, I64(2 * (radix - 1))), I64(2 * radix if radix > LARGEST_UNROLLED else 0))
+        return b.gep(roots, [used], source_etype=self.scalar)
+
+    def _long_steps(
+        self, radix: int, source: ir.Value, target: ir.Value, roots: ir.Value, remaining: ir.Value, done: ir.Value
+    ) -> None:
+        """As a step of a small radix, in loops over the elements and the frequencies instead of code for each of them.
+
+        The sums and the differences of the elements k and -k take the places of these, which nothing reads any more.
+        """
+        b, half = self.builder, radix // 2
+        distance = b.mul(done, remaining)
+        factors = b.gep(roots, [b.mul(remaining, I64(2 * (radix - 1)))], source_etype=self.scalar)
+
+        def one(p: ir.Value, nothing: list) -> list:
+            first, place = b.mul(done, p), b.mul(done, b.mul(p, I64(radix)))
+
+            def butterfly(q: ir.Value, nothing: list) -> list:
+                start, into = b.add(q, first), b.add(q, place)
+
+                def at(number: ir.Value) -> ir.Value:
+                    return b.add(start, b.mul(distance, number))
+
+                def pair(k: ir.Value, carried: list) -> list:
+                    near, far = at(k), at(b.sub(I64(radix), k))
+                    x, y = self._read(source, near), self._read(source, far)
+                    total = _sum(b, x, y)
+                    self._write(source, near, total)
+                    self._write(source, far, _difference(b, x, y))
+                    return list(_sum(b, ComplexValue(*carried), total))
+
+                zeroth = self._read(source, start)
+                total = carried_loop(b, 1, half + 1, 1, list(zeroth), pair, "pairs")
+                self._write(target, into, ComplexValue(*total))
+                with counted_loop(b, -(-half // FREQUENCIES), "frequencies") as number:
+                    # The last ones overlap those before them.
+                    lowest = least(b, b.add(b.mul(i64(number), I64(FREQUENCIES)), I64(1)), half + 1 - FREQUENCIES)
+                    js = [b.add(lowest, I64(offset)) for offset in range(FREQUENCIES)]
+                    for j, value, opposite in zip(js, *self._frequencies(radix, source, at, factors, zeroth, js)):
+                        for frequency, one in ((j, value), (b.sub(I64(radix), j), opposite)):
+                            turned = complex_product(b, one, self._turn(roots, p, radix, frequency))
+                            self._write(target, b.add(into, b.mul(done, frequency)), turned)
+                return nothing
+
+            carried_loop(b, I64(0), done, 1, [], butterfly, "butterfly", most=max(1, self.length // radix))
+            return nothing
+
+        carried_loop(b, I64(0), remaining, 1, [], one, "turn", most=1)
+
+    def _frequencies(
+        self,
+        radix: int,
+        source: ir.Value,
+        at: Callable[[ir.Value], ir.Value],
+        factors: ir.Value,
+        zeroth: ComplexValue,
+        js: list[ir.Value],
+    ) -> tuple[list[ComplexValue], list[ComplexValue]]:
+        """The values at frequencies j and -j, of the sums and the differences of pairs; ``factors`` are the radix's roots."""
+        b, count = self.builder, len(js)
+        zero = constant(self.vector, 0.0)
+
+        def add(k: ir.Value, carried: list) -> list:
+            exponents, sums = carried[:count], carried[count:]
+            both = self._read(source, at(k)), self._read(source, at(b.sub(I64(radix), k)))
+            found, following = [], []
+            for number, (j, exponent) in enumerate(zip(js, exponents)):
+                cosine, sine = self._root(factors, exponent)
+                parts = [(both[0], cosine, part) for part in (0, 1)] + [(both[1], sine, part) for part in (0, 1)]
+                found += [fma(b, one[part], factor, sums[4 * number + n]) for n, (one, factor, part) in enumerate(parts)]
+                raised = b.add(exponent, j)
+                over = b.icmp_unsigned(">=", raised, I64(radix))
+                following.append(b.select(over, b.sub(raised, I64(radix)), raised))
+            return [*following, *found]
+
+        begin = [*js, *[value for _ in js for value in (*zeroth, zero, zero)]]
+        sums = carried_loop(b, 1, radix // 2 + 1, 1, begin, add, "frequency")[count:]
+        cosines = [ComplexValue(*sums[4 * n : 4 * n + 2]) for n in range(count)]
+        sines = [self._quarter_turned(ComplexValue(*sums[4 * n + 2 : 4 * n + 4])) for n in range(count)]
+        pairs = list(zip(cosines, sines))
+        return [_sum(b, *pair) for pair in pairs], [_difference(b, *pair) for pair in pairs]
+
+    def _root(self, factors: ir.Value, exponent: ir.Value) -> list[ir.Value]:
+        """The cosine and the sine of an angle, in all lanes."""
+        b, place = self.builder, self.builder.mul(exponent, I64(2))
+        parts = [b.load(b.gep(factors, [b.add(place, I64(k))], source_etype=self.scalar), typ=self.scalar) for k in (0, 1)]
+        return [broadcast_lanes(b, part, self.lanes) for part in parts]
+
+    def _turn(self, roots: ir.Value, p: ir.Value, radix: int, j: Base) -> ComplexValue:
+        b = self.builder
+        place = b.add(b.mul(p, I64(2 * (radix - 1))), b.mul(b.sub(i64(j), I64(1)), I64(2)))
         parts = (b.load(b.gep(roots, [b.add(place, I64(k))], source_etype=self.scalar), typ=self.scalar) for k in (0, 1))
         return ComplexValue(*(broadcast_lanes(b, part, self.lanes) for part in parts))
 

@@ -9,11 +9,12 @@ import numpy as np
 
 from ...compile.expansion.fourier_tables import prime_factors, roots_of_unity
 
-LARGEST_RADIX = 13
+# Steps of a larger radix are loops; of a still larger one they take longer than a convolution does.
+LARGEST_UNROLLED, LARGEST_RADIX = 13, 127
 
 
-def has_small_factors(length: int) -> bool:
-    return length == 1 or prime_factors(length)[-1] <= LARGEST_RADIX
+def has_small_factors(length: int, largest: int = LARGEST_RADIX) -> bool:
+    return length == 1 or prime_factors(length)[-1] <= largest
 
 
 @lru_cache(maxsize=256)
@@ -32,13 +33,16 @@ def radices(length: int) -> tuple[int, ...]:
 def step_roots(length: int, inverse: bool, dtype: np.dtype) -> np.ndarray:
     """For each step, and each p below the length m of what remains: w^(j p) for j from 1 to radix - 1, real and imaginary.
 
-    With n the length before the step, w is the n-th root of unity. A flat array of real numbers.
+    With n the length before the step, w is the n-th root of unity. Behind those of a step that is not unrolled stand cosines
+    and sines of all multiples of the radix's part of the circle. A flat array of real numbers.
     """
     parts, rest = [np.zeros(1)], length
     for radix in radices(length):
         remaining = rest // radix
         exponents = np.outer(np.arange(remaining), np.arange(1, radix))
         parts.append(roots_of_unity(rest, exponents, inverse).view(np.float64).ravel())
+        if radix > LARGEST_UNROLLED:
+            parts.append(roots_of_unity(radix, np.arange(radix), True).view(np.float64))
         rest = remaining
     return np.concatenate(parts[1:] or parts).astype(dtype)
 

@@ -198,3 +198,25 @@ def test_small_cases(dtype):
         assert jit(np.log10)(dtype(complex(1000, -0.0))) == pytest.approx(3)
         assert np.signbit(jit(np.log10)(dtype(complex(1000, -0.0))).imag)
         assert jit(np.power)(dtype(1j), dtype(complex(0, np.finfo(dtype).max))) == 0
+
+
+@pytest.mark.parametrize("dtype", [np.complex128, np.complex64])
+@pytest.mark.parametrize("size", [63, 64, 300])
+def test_many_complex_numbers_whose_real_parts_do_or_do_not_decide(dtype, size):
+    random = np.random.default_rng(size)
+    positions, ordered = jit(lambda x: np.argsort(x, kind="stable")), jit(lambda x: np.sort(x))
+
+    def check(x):
+        np.testing.assert_array_equal(positions(x), np.argsort(x, kind="stable"))
+        np.testing.assert_array_equal(ordered(x), np.sort(x))
+
+    x = (random.permutation(size) + 1j * random.normal(size=size)).astype(dtype)
+    for one in (x, x.conj(), np.floor(x.real / 3) + 1j * x.imag, x.real % 2 + 1j * np.floor(x.imag), np.sort(x), x * 0):
+        check(one.astype(dtype))
+    for special in (complex(np.nan, 1), complex(1, np.nan), complex(np.nan, np.nan), complex(x.real[5], -np.inf), -0.0 + 0j):
+        for places in ([3], [3, size - 1]):
+            y = x.copy()
+            y[places] = special
+            check(y)
+            y[places[-1]] = complex(0, np.nan)
+            check(y)

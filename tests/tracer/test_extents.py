@@ -359,6 +359,38 @@ def test_functions_that_are_called_take_and_return_them():
     check(lambda x: inner(x[x > 0]), *FIRST, again=OTHERS)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.uint8, np.complex128, np.bool_])
+def test_repetitions_of_many_elements(dtype):
+    """Where the first, the last, none or all have no repetitions, and where there are as many as the guess, and more."""
+    rng = np.random.default_rng(3)
+    x, counts = rng.integers(0, 9, 500).astype(dtype), rng.integers(0, 4, 500)
+    rows = np.stack([x, x + x])
+    repeated = jit(lambda x, rows, counts: (np.repeat(x, counts), np.repeat(rows, counts, axis=1)))
+    for counts[:20], counts[-20:] in ((0, 0), (0, 3), (2, 0), (1, 1)):
+        check_results(repeated(x, rows, counts), x, rows, counts)
+    for one in (np.zeros(500, int), np.full(500, 4), np.full(500, 5), np.where(np.arange(500) == 7, 2000, 0)):
+        check_results(repeated(x, rows, one), x, rows, one)
+
+
+def check_results(results, x, rows, counts):
+    for one, other in zip(results, (np.repeat(x, counts), np.repeat(rows, counts, axis=1)), strict=True):
+        np.testing.assert_array_equal(one, other, strict=True)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64])
+@pytest.mark.parametrize("place", [0, 100, 199])
+def test_negative_numbers_are_not_counted(dtype, place):
+    counts, repeated = jit(lambda x: np.bincount(x)), jit(lambda x: np.repeat(x, x))
+    x = (np.arange(200) % 7).astype(dtype)
+    np.testing.assert_array_equal(counts(x), np.bincount(x), strict=True)
+    for least in (-1, np.iinfo(dtype).min):
+        x[place] = least
+        with pytest.raises(ValueError, match="must have no negative elements"):
+            counts(x)
+        with pytest.raises(ValueError, match="repeats may not contain negative values"):
+            repeated(x)
+
+
 def test_bounds_that_are_guessed_grow():
     @jit
     def counted(x):

@@ -7,6 +7,7 @@ import operator
 import numpy as np
 
 from ... import hlo
+from ..indexing.index_arrays import second, selection_along, taken
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements, implements_dynamic
@@ -47,17 +48,18 @@ def repeat(a, repeats, axis=None):
     fail_if(trace, np.any(counts < 0).instruction(trace), "repeats may not contain negative values.")
     ends = np.cumsum(np.maximum(counts, 0))
     bound, size = bounded(trace, ends[-1].instruction(trace), max(64, 4 * padded.shape[axis]))
-    # Where each one that has any begins, its number is written; a running maximum fills what follows.
-    starts = np.where(counts > 0, ends - counts, bound)
-    numbers = FUNCTIONS[np.zeros]((bound,), np.int64)
+    # Where each one begins its number is written, one without repetitions where the next one writes over it; a running maximum
+    # fills what follows. The narrower, the more of them in a vector.
+    narrow = hlo.S32 if max(bound, padded.shape[axis]) < 2**31 else hlo.S64
+    starts = np.minimum(ends - counts, bound).astype(narrow.dtype)
     scattered = hlo.scatter(
-        numbers.instruction(trace), starts.instruction(trace), hlo.iota(hlo.Shape(hlo.S64, (padded.shape[axis],)), 0),
-        update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,), index_vector_dim=1,
-        to_apply=hlo.scalar_computation("maximum", hlo.S64),
+        hlo.full(hlo.Shape(narrow, (bound,)), 0), starts.instruction(trace),
+        hlo.iota(hlo.Shape(narrow, (padded.shape[axis],)), 0), update_window_dims=(), inserted_window_dims=(0,),
+        scatter_dims_to_operand_dims=(0,), index_vector_dim=1, to_apply=second(narrow),
     )  # fmt: skip
-    numbers = np.maximum.accumulate(TracedArray.from_instruction(trace, scattered, is_scalar=False))
+    numbers = np.maximum.accumulate(TracedArray.from_instruction(trace, scattered, is_scalar=False)).instruction(trace)
     others = {d: one for d, one in (a.sizes(trace) if isinstance(a, DynamicArray) else {}).items() if d != axis}
-    return dynamic(trace, np.take(padded, numbers, axis), {**others, axis: size})
+    return dynamic(trace, taken(trace, selection_along(padded, axis, numbers)), {**others, axis: size})
 
 
 def _repeat_equally(a: DynamicArray, count: int, axis: int) -> TracedArray:
@@ -97,8 +99,10 @@ def bincount(x, /, weights=None, minlength=0):
     if not numbers.shape[0]:
         return zeros(minlength, np.int64) if isinstance(minlength, TracedArray) else FUNCTIONS[np.zeros](minlength, np.int64)
     whole = dynamic(trace, numbers, x.sizes(trace)) if isinstance(x, DynamicArray) else numbers
-    fail_if(trace, np.any(whole < 0).instruction(trace), "'list' argument must have no negative elements")
-    largest = np.max(whole, initial=0)
+    # Read without a sign, negative numbers are the largest ones: one pass finds these, and how many counts there are.
+    largest = np.max(whole.astype(np.uint64), initial=0)
+    fail_if(trace, (largest > np.uint64(2**63 - 1)).instruction(trace), "'list' argument must have no negative elements")
+    largest = largest.astype(np.int64)
     length = np.maximum(np.where(x.size > 0, largest + 1, 0), minlength)[()]
     most = {8: 256, 16: 65536}.get(x.element_type.bits)
     least = 0 if isinstance(minlength, TracedArray) else minlength

@@ -92,6 +92,8 @@ def sorting_positions(trace: Trace, keys: Sequence[Instruction], axis: int, desc
     """The s64 positions of the elements in sorted order, the first key counting most."""
     shape = keys[0].shape.without_layout()
     if shape.rank == 1 and shape.size >= _LEAST_SORTED_BY_EACH and not shape.has_dynamic_dimensions:
+        if len(keys) == 1 and shape.element_type.is_complex:
+            return _complex_positions(trace, keys[0], descending)
         keys = [part for key in keys for part in _plain_keys(key, descending)]
         if len(keys) > 1:
             return _sorted_by_each(trace, keys, descending)
@@ -113,6 +115,29 @@ def _plain_keys(key: Instruction, descending: bool) -> list[Instruction]:
     imag_is_nan, real_is_nan = (hlo.convert(is_nan(part), hlo.U8) for part in reversed(parts))
     kind = hlo.add(hlo.multiply(real_is_nan, 2), imag_is_nan)
     return [hlo.subtract(3, kind) if descending else kind, *parts]
+
+
+def _complex_positions(trace: Trace, key: Instruction, descending: bool) -> Instruction:
+    """As `sorting_positions` of a line of complex numbers: by their real parts alone, where these turn out to decide."""
+    (size,), builder = key.shape.dimensions, hlo.current_builder()
+    positions = sorting_positions(trace, [hlo.real(key)], 0, descending)
+    real = elements_at(hlo.real(key), positions)
+    is_before = precedes(hlo.slice(real, (0,), (size - 1,)), hlo.slice(real, (1,), (size,)), descending)
+    undecided = hlo.or_(_any(hlo.not_(is_before)), _any(is_nan(hlo.imag(key))))
+    both = hlo.tuple(key, positions)
+
+    def by_each(both: Instruction) -> Instruction:
+        return _sorted_by_each(trace, _plain_keys(hlo.get_tuple_element(both, 0), descending), descending)
+
+    def as_found(both: Instruction) -> Instruction:
+        return hlo.get_tuple_element(both, 1)
+
+    branches = (hlo.computation(f"sort_{one.__name__}", [both.shape], one, builder.where) for one in (by_each, as_found))
+    return hlo.conditional(undecided, both, both, **dict(zip(("true_computation", "false_computation"), branches)))
+
+
+def _any(line: Instruction) -> Instruction:
+    return hlo.reduce(line, hlo.constant(False), dimensions=(0,), to_apply=hlo.scalar_computation("or", hlo.PRED))
 
 
 def _sorted_by_each(trace: Trace, keys: Sequence[Instruction], descending: bool) -> Instruction:
@@ -337,9 +362,7 @@ def _positions(line: Instruction, wanted: Instruction, side: str) -> Instruction
     if wanted.shape.rank != 1 or count < _LEAST_WALKED or not 0 < size <= _LONGEST_WALK * count:
         return _search(line, wanted, side)
     following, first = hlo.slice(wanted, (1,), (count,)), hlo.slice(wanted, (0,), (count - 1,))
-    falls = hlo.reduce(
-        precedes(following, first), hlo.constant(False), dimensions=(0,), to_apply=hlo.scalar_computation("or", hlo.PRED)
-    )
+    falls = _any(precedes(following, first))
     both = hlo.tuple(line, wanted)
     where = hlo.current_builder().where
 

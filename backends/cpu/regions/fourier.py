@@ -20,7 +20,7 @@ from ....hlo import C64, C128, Instruction, Shape, component_type
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
 from ...llvm.fourier_column import FourierColumn, complex_product
-from ...llvm.fourier_plan import has_small_factors, rows_and_columns, step_roots, table_roots
+from ...llvm.fourier_plan import LARGEST_UNROLLED, has_small_factors, rows_and_columns, step_roots, table_roots
 from ...llvm.index import Affine, Base, Component, least, multiply_base
 from ...llvm.loops import counted_loop
 from ...llvm.types import I8, I64, ComplexValue, register_bytes
@@ -34,6 +34,8 @@ from ..vectors import whole_lanes
 LONGEST_COLUMN = 128
 # Single signals up to this long are transformed without vectors.
 _SHORT = 32
+# Of fewer signals, of a prime length, a convolution is quicker from smaller primes on.
+_FEW, _LARGEST_OF_FEW = 4, 61
 
 
 def is_native(fft: Instruction) -> bool:
@@ -41,7 +43,10 @@ def is_native(fft: Instruction) -> bool:
     shape, (*others, length) = fft.shape, fft.attributes["fft_length"]
     if fft.attributes["fft_type"] not in ("FFT", "IFFT") or others or not (shape.size and 0 < length <= LONGEST):
         return False
-    return shape.element_type in (C64, C128) and has_small_factors(length)
+    if shape.element_type not in (C64, C128) or not has_small_factors(length):
+        return False
+    layout = layout_of(fft)
+    return layout.rows > 1 or layout.signals >= _FEW or length <= _LARGEST_OF_FEW or has_small_factors(length, LARGEST_UNROLLED)
 
 
 class Layout(NamedTuple):
@@ -96,6 +101,15 @@ def _column_bytes(layout: Layout) -> int:
     """
     x = c64[3,286] parameter(0)
     ROOT y = c64[3,286] fft(x), fft_type=IFFT, fft_length={286}
+    """,
+    # Radices whose steps are loops.
+    """
+    x = c64[13,34] parameter(0)
+    ROOT y = c64[13,34] fft(x), fft_type=IFFT, fft_length={34}
+    """,
+    """
+    x = c64[437] parameter(0)
+    ROOT y = c64[437] fft(x), fft_type=FFT, fft_length={437}
     """,
     """
     x = c64[7] parameter(0)

@@ -7,6 +7,7 @@ from llvmlite import ir
 from ....hlo import PRED, Instruction
 from ....hlo.ops.elementwise import AND, MINIMUM, OR
 from ...llvm import index as indices
+from ...llvm.branches import replaced_if
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
 from ...llvm.loops import Body, carried_loop, loop_nest, while_loop
@@ -205,24 +206,30 @@ def _vector_row(
             return [combine(state[0], value)]
         return add_with_error(builder, *state, value)
 
+    group = PARTIAL_VECTORS * lanes
+
     def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
-        group = PARTIAL_VECTORS * lanes
-        steps = BLOCK_STEPS if compensated else max(1, size // group)
+        if not decidable or size <= group:
+            return rest_of_row(index, state, 0)
+        state = accumulate(state, block(index, 0, 1))
+        return replaced_if(builder, _are_all(builder, state[0], neutral), state, lambda: rest_of_row(index, state, group))
+
+    def rest_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
+        steps = BLOCK_STEPS if compensated else max(1, (size - done) // group)
         if decidable:
             steps = max(1, min(steps, DECIDED_AFTER // (group * element_type.byte_size)))
-        done = 0
-        blocks = size // (steps * group)
+        blocks = (size - done) // (steps * group)
         if blocks:
 
             def whole(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
                 return accumulate(carried, block(index, number, steps))
 
-            most = blocks * steps * group
+            end = done + blocks * steps * group
             if decidable and blocks > 1:
-                state = _until_decided(builder, neutral, up_to(most), steps * group, state, whole, blocks)
+                state = _until_decided(builder, neutral, done, up_to(end), steps * group, state, whole, blocks)
             else:
-                state = carried_loop(builder, 0, up_to(most), steps * group, state, whole, "block", most)
-            done = blocks * steps * group
+                state = carried_loop(builder, done, up_to(end), steps * group, state, whole, "block", end)
+            done = end
         groups = (size - done) // group
         if groups:
             state = accumulate(state, block(index, done, groups))
@@ -251,14 +258,15 @@ def _vector_row(
 def _until_decided(
     builder: ir.IRBuilder,
     neutral: ir.Constant,
+    begin: int,
     stop: indices.Base,
     step: int,
     initial: list[RegisterValue],
     body: Body,
     most: int,
 ) -> list[RegisterValue]:
-    """`carried_loop` from 0, left as soon as a lane is not neutral."""
-    with while_loop(builder, [I64(0), *initial], "block", most) as loop:
+    """`carried_loop`, left as soon as a lane is not neutral."""
+    with while_loop(builder, [I64(begin), *initial], "block", most) as loop:
         start, *state = loop.values
         loop.leave_unless(builder.icmp_signed("<", start, indices.i64(stop)))
         loop.leave_unless(_are_all(builder, state[0], neutral))

@@ -10,11 +10,11 @@ from llvmlite import ir
 from ....hlo import Computation
 from ....hlo.shape import element_strides
 from ...llvm import index as indices
-from ...llvm.arrays import Array
+from ...llvm.arrays import Array, part_size
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import counted_loop, loop_nest
-from ...llvm.types import I32, ComplexValue, RegisterValue
+from ...llvm.types import I32, ComplexValue, RegisterValue, memory_type
 from ..nest_samples import samples
 from ..target import Target
 
@@ -61,6 +61,10 @@ class _Tiles:
         self.builder, self.source, self.permutation, self.output = builder, source, permutation, output
         self.across, self.tile = across, tile
         self.last = output.shape.rank - 1
+        # As they lie in memory: complex elements as two parts each.
+        part = memory_type(output.shape.element_type)
+        self.align = part_size(part)
+        self.vector = ir.VectorType(part, tile * output.shape.element_type.byte_size // self.align)
 
     @samples(
         """
@@ -96,13 +100,14 @@ class _Tiles:
         b = self.builder
         lines = []
         for k in range(self.tile):
-            index = self._index(fixed, Affine(row, 1), Affine(indices.add_base(b, column, k)))
+            index = self._index(fixed, Affine(row), Affine(indices.add_base(b, column, k)))
             of_source: list = [None] * len(index)
             for position, dimension in enumerate(self.permutation):
                 of_source[dimension] = index[position]
-            lines.append(self.source.load(b, tuple(of_source), self.tile))
-        for k, line in enumerate(turned(b, lines)):
-            self.output.store(b, self._index(fixed, Affine(indices.add_base(b, row, k)), Affine(column, 1)), line, self.tile)
+            lines.append(b.load(self.source.address(b, tuple(of_source)), typ=self.vector, align=self.align))
+        for k, line in enumerate(transpose_registers(b, lines, self.vector.count // self.tile)):
+            index = self._index(fixed, Affine(indices.add_base(b, row, k)), Affine(column))
+            b.store(line, self.output.address(b, index), align=self.align)
 
     def _index(self, fixed: dict[int, Affine], across: Affine, last: Affine) -> Index:
         every = {**fixed, self.across: across, self.last: last}
@@ -116,15 +121,16 @@ def turned(builder: ir.IRBuilder, lines: list[RegisterValue]) -> list[RegisterVa
     return [ComplexValue(*parts) for parts in zip(*(transpose_registers(builder, list(part)) for part in zip(*lines)))]
 
 
-def transpose_registers(builder: ir.IRBuilder, lines: list[ir.Value]) -> list[ir.Value]:
-    """The transpose of a square matrix of registers; the size is a power of two.
+def transpose_registers(builder: ir.IRBuilder, lines: list[ir.Value], parts: int = 1) -> list[ir.Value]:
+    """The transpose of a square matrix of registers; the size is a power of two. An element may take several lanes, its parts.
 
     Each stage interleaves line i with line i + n/2; after log2(n) stages every bit of the row number has changed places
     with one of the lane number.
     """
     count = len(lines)
     low = [lane // 2 + (lane % 2) * count for lane in range(count)]
-    masks = [ir.Constant(ir.VectorType(I32, count), [I32(m + half) for m in low]) for half in (0, count // 2)]
+    of_parts = [[parts * (m + half) + part for m in low for part in range(parts)] for half in (0, count // 2)]
+    masks = [ir.Constant(ir.VectorType(I32, parts * count), list(map(I32, mask))) for mask in of_parts]
     stages = count.bit_length() - 1
     for _ in range(stages):
         pairs = zip(lines[: count // 2], lines[count // 2 :])

@@ -53,6 +53,11 @@ class VectorSort:
         return 1 + self.has_positions_beside
 
     @property
+    def has_positions(self) -> bool:
+        """Whether positions go with the keys."""
+        return bool(self.position_bits) or self.has_positions_beside
+
+    @property
     def array_bytes(self) -> int:
         """Memory for the integers; a vector may be read behind the last of them."""
         return (-(-self.size * self.bits // 8 // WIDEST_VECTOR_BYTES) + 1) * WIDEST_VECTOR_BYTES
@@ -122,9 +127,21 @@ def emit_vector_sort(
     memory = [b.gep(scratch, [I64(number * plan.array_bytes)], source_etype=I8) for number in range(2 * plan.arrays)]
     arrays, others = memory[: plan.arrays], memory[plan.arrays :]
     if plan.only_divided or compresses_lanes(target) and plan.size >= _LEAST_DIVIDED_VECTORS * line.lanes:
-        line.load(operands[plan.key.operand], at, arrays, in_runs=False)
-        emit_quick_sort(b, target, plan.bits, arrays, others, line.count_without_greatest(arrays[0]))
-        line.store(operands, outputs, at, arrays)
+        key = operands[plan.key.operand]
+
+        def divide() -> None:
+            line.load(key, at, arrays, in_runs=False)
+            emit_quick_sort(b, target, plan.bits, arrays, others, line.count_without_greatest(arrays[0]))
+            line.store(operands, outputs, at, arrays)
+
+        if not plan.has_positions:
+            divide()
+            return
+        with b.if_else(line.is_in_order(key, at)) as (as_it_is, otherwise):
+            with as_it_is:
+                line.copy(operands, outputs, at)
+            with otherwise:
+                divide()
     else:
         line.load(operands[plan.key.operand], at, arrays, in_runs=True)
         keys, _ = line.merge(arrays[0], others[0])
@@ -146,9 +163,8 @@ class _Line:
         elements = _bits_of(operand)
 
         def load(start: int | ir.Value, mask: ir.Value | None) -> None:
-            position = Affine(start, 1)
-            order = order_bits if plan.position_bits or plan.has_positions_beside else order_of_values
-            values = order(b, plan.key, elements.load(b, at(position), lanes, mask))
+            order = order_bits if plan.has_positions else order_of_values
+            values = order(b, plan.key, elements.load(b, at(Affine(start, 1)), lanes, mask))
             if values.type != self.vector:
                 values = b.zext(values, self.vector)
             numbers = b.add(self._splat(start), lane_numbers(self.scalar, lanes))
@@ -203,6 +219,37 @@ class _Line:
             loop.carry([before])
         return least(b, count, self.count)
 
+    def is_in_order(self, operand: Array, at: Callable) -> ir.Value:
+        """Whether no key of the operand is less than the one in front of it; looks no further than the first that is."""
+        b, plan, elements = self.builder, self.plan, _bits_of(operand)
+        pairs, place = b.sub(i64(self.count), I64(1)), I64(0)
+
+        def are_in_order(place: ir.Value, lanes: int) -> ir.Value:
+            positions = (Affine(one, int(lanes > 1)) for one in (place, b.add(place, I64(1))))
+            first, second = (order_bits(b, plan.key, elements.load(b, at(one), lanes)) for one in positions)
+            found, flags = b.icmp_unsigned("<=", first, second), ir.IntType(lanes)
+            return found if lanes == 1 else b.icmp_unsigned("==", b.bitcast(found, flags), flags(-1))
+
+        for lanes in (self.lanes, 1):  # the last ones of a line, and those around the first that is less, one by one
+            with while_loop(b, [place], "in.order", most=-(-plan.size // lanes)) as loop:
+                (place,) = loop.values
+                following = b.add(place, I64(lanes))
+                loop.leave_unless(b.icmp_signed("<=", following, pairs))
+                loop.leave_unless(are_in_order(place, lanes))
+                loop.carry([following])
+            (place,) = loop.values
+        return b.icmp_signed(">=", place, pairs)
+
+    def copy(self, operands: list[Array], outputs: list[Array], at: Callable) -> None:
+        """Store the operands as they are."""
+        b, stop = self.builder, None if isinstance(self.count, int) else self.count
+
+        def copy(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            for operand, output in zip(operands, outputs):
+                output.store(b, at(component), operand.load(b, at(component), lanes, mask), lanes, mask)
+
+        VectorLoop(b, self.lanes, in_place=False).emit(self.plan.size, copy, stop)
+
     def store(self, operands: list[Array], outputs: list[Array], at: Callable, arrays: list[ir.Value]) -> None:
         b, plan = self.builder, self.plan
         last = Array(arrays[-1], Shape(ELEMENT_TYPES[f"u{plan.bits}"], (plan.size,)))
@@ -210,7 +257,7 @@ class _Line:
 
         def store(component: Component, lanes: int, mask: ir.Value | None) -> None:
             values = last.load(b, (component,), lanes, mask)
-            if not plan.position_bits and not plan.has_positions_beside:
+            if not plan.has_positions:
                 _bits_of(outputs[0]).store(b, at(component), value_of_order(b, plan.key, values), lanes, mask)
                 return
             positions = values

@@ -22,7 +22,7 @@ from ..arithmetic import (
     widen,
 )
 from .double_double import fast_two_sum
-from .logarithm import log_of_normal, log_plus_one_of_sum, wide_log_plus_one
+from .logarithm import log_of_normal, log_plus_one_of_sum
 from .table import elementary
 
 # Beyond this, asinh(x) and acosh(x) are log(2 x) in f64.
@@ -38,6 +38,11 @@ def _log_plus_one_of_sum(builder, z, z_low, x):
     return log_plus_one_of_sum(builder, z, z_low, select(builder, asymptotic, constant(x.type, 1.0), 0.0))
 
 
+def _of_small(builder, x, result):
+    """Return x where it is small, else the result: in f64 a sum with 1 leaves enough of all other numbers of f32."""
+    return select(builder, compare(builder, "<", x, 2.0**-18), x, result)
+
+
 @elementary
 def asinh(builder, x):
     """Return the inverse hyperbolic sine of x."""
@@ -45,10 +50,9 @@ def asinh(builder, x):
     argument = widen(builder, x) if single else x
     magnitude = absolute(builder, argument)
     if single:
-        # In f64 the sum with 1 leaves enough of all but the smallest numbers, which are their own result.
         root = square_root(builder, fma(builder, magnitude, magnitude, 1.0))
         result = log_of_normal(builder, add(builder, magnitude, root), wide=True)
-        result = select(builder, compare(builder, "<", magnitude, 2.0**-18), magnitude, result)
+        result = _of_small(builder, magnitude, result)
     else:
         square = multiply(builder, magnitude, magnitude)
         root = square_root(builder, add(builder, square, 1.0))
@@ -66,12 +70,13 @@ def acosh(builder, x):
     """Return the inverse hyperbolic cosine of x, NaN for x < 1."""
     single = is_single(x)
     argument = widen(builder, x) if single else x
-    t = subtract(builder, argument, 1.0)
-    root = square_root(builder, fma(builder, t, t, add(builder, t, t)))
-    z, z_low = fast_two_sum(builder, root, t)
     if single:
-        result = wide_log_plus_one(builder, z)
+        root = square_root(builder, fma(builder, argument, argument, -1.0))
+        result = log_of_normal(builder, add(builder, argument, root), wide=True)
     else:
+        t = subtract(builder, argument, 1.0)
+        root = square_root(builder, fma(builder, t, t, add(builder, t, t)))
+        z, z_low = fast_two_sum(builder, root, t)
         result = _log_plus_one_of_sum(builder, z, z_low, argument)
     result = select(builder, compare(builder, "<", argument, INFINITY), result, argument)
     result = select(builder, compare(builder, "<", argument, 1.0), float("nan"), result)
@@ -84,18 +89,19 @@ def atanh(builder, x):
     single = is_single(x)
     argument = widen(builder, x) if single else x
     magnitude = absolute(builder, argument)
-    doubled = add(builder, magnitude, magnitude)
     if single:
-        z = divide(builder, doubled, subtract(builder, 1.0, magnitude))
-        logarithm = wide_log_plus_one(builder, z)
+        ratio = divide(builder, add(builder, magnitude, 1.0), subtract(builder, 1.0, magnitude))
+        half = multiply(builder, log_of_normal(builder, ratio, wide=True), 0.5)
+        result = _of_small(builder, magnitude, half)
     else:
+        doubled = add(builder, magnitude, magnitude)
         denominator, denominator_low = fast_two_sum(builder, constant(x.type, 1.0), negate(builder, magnitude))
         reciprocal = divide(builder, 1.0, denominator)
         z = multiply(builder, doubled, reciprocal)
         remainder = fma(builder, negate(builder, z), denominator, doubled)
         z_low = multiply(builder, fma(builder, negate(builder, z), denominator_low, remainder), reciprocal)
-        logarithm = log_plus_one_of_sum(builder, z, z_low, 0.0)
-    result = set_sign_of(builder, multiply(builder, logarithm, 0.5), argument)
+        result = multiply(builder, log_plus_one_of_sum(builder, z, z_low, 0.0), 0.5)
+    result = set_sign_of(builder, result, argument)
     at_pole = compare(builder, "==", magnitude, 1.0)
     result = builder.select(at_pole, multiply(builder, argument, INFINITY), result)
     result = select(builder, compare(builder, "<=", magnitude, 1.0), result, float("nan"))

@@ -174,12 +174,6 @@ def log_plus_one_of_sum(builder, x, x_low, k_offset):
     return combine_double(builder, add(builder, k, k_offset), add(builder, shift, scaled), f_low)
 
 
-def wide_log_plus_one(builder, x):
-    """Return log(1 + x) to f32 accuracy for f64 lanes x >= 0."""
-    k, shift, scaled, _ = split_successor(builder, x)
-    return combine_wide(builder, k, add(builder, shift, scaled))
-
-
 @elementary
 def log_plus_one(builder, x):
     """Return log(1 + x) without cancellation for small x."""

@@ -9,7 +9,7 @@ from phlox import fori_loop, jit
 from phlox.backends.cpu.program_loader import LoadedProgram
 from phlox.backends.llvm.collapse import collapse_dimensions
 from phlox.backends.registry import get_backend
-from phlox.hlo import BF16, C64, F32, F64, PRED, S16, S32, U8, Shape, evaluate, scalar_computation
+from phlox.hlo import BF16, C64, C128, F32, F64, PRED, S16, S32, U8, Shape, evaluate, scalar_computation
 from phlox.xla_builder import XlaBuilder
 
 
@@ -94,7 +94,7 @@ def test_nothing_is_written_outside_of_the_result():
 # --- turned tiles ---
 
 
-@pytest.mark.parametrize("element_type", [F32, F64, U8, S16, BF16, PRED, C64], ids=str)
+@pytest.mark.parametrize("element_type", [F32, F64, U8, S16, BF16, PRED, C64, C128], ids=str)
 def test_transposes(element_type):
     rng = np.random.default_rng(2)
     cases = [
@@ -108,6 +108,7 @@ def test_transposes(element_type):
         b = XlaBuilder("f")
         module = b.build_module(b.Transpose(b.parameter(Shape(element_type, dimensions)), dimensions=permutation))
         array = rng.integers(0, 100, dimensions).astype(element_type.dtype)
+        array = array + (1j * rng.integers(0, 100, dimensions)).astype(array.dtype) if element_type.is_complex else array
         (found,) = compile_and_run(module, array)
         assert found.tobytes() == np.ascontiguousarray(array.transpose(permutation)).tobytes()
 
@@ -175,14 +176,16 @@ def test_elements_at_small_distances(dtype, step):
         np.testing.assert_array_equal(take(table), table[:, ::step], strict=True)
 
 
-@pytest.mark.parametrize("size", [2047, 2048, 2049, 30011])
+@pytest.mark.parametrize("size", [65, 130, 300, 2047, 2048, 2049, 30011])
 def test_truth_values_that_decide_early_or_late(size):
     def found(x, axis=None):
         return x.any(axis), x.all(axis), x.argmax(axis), x.argmin(axis)
 
     functions = [jit(found), jit(lambda x: found(x[:, 1:])), jit(lambda x: found(x, 0)), jit(lambda x: found(x, 1))]
     for value in (False, True):
-        for place in (None, 0, 255, 256, 1023, 1024, 2046, size - 1):
+        for place in (None, 0, 63, 64, 255, 256, 1023, 1024, 2046, size - 1):
+            if place is not None and place >= size:
+                continue
             x = np.full((3, size), value)
             if place is not None:
                 x[1, place] = x[1, place:][-1] = not value

@@ -78,3 +78,27 @@ def test_processors_that_cannot_divide(dtype, size, monkeypatch):
     random, compiled = np.random.default_rng(0), functions()
     for order in ORDERS:
         assert_sorts(compiled, numbers(dtype, size, order, random), random)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i2", "u1", "b1"])
+@pytest.mark.parametrize("size", [40, 77, 300])
+def test_lines_that_are_in_order_but_for_one_element(dtype, size):
+    """Wherever it stands, along rows and columns, with zeros of both signs and NaN, and of the first elements alone."""
+    line = np.sort(np.random.default_rng(size).integers(0, 2 if dtype == "b1" else 40, size)).astype(dtype)
+    if line.dtype.kind == "f":
+        line[:4], line[-2:] = [0.0, -0.0, 0.0, -0.0], np.nan
+    places = [None, *range(0, size, 7), size - 1]
+    rows = np.stack([line] * len(places))
+    for row, place in zip(rows, places):
+        if place is not None:
+            row[place] = line[(place + size // 2) % size]
+    by_rows, by_columns = jit(lambda x: np.argsort(x, 1)), jit(lambda x: np.argsort(x, 0))
+    expected = np.argsort(rows, 1, kind="stable")
+    np.testing.assert_array_equal(by_rows(rows), expected)
+    np.testing.assert_array_equal(by_columns(np.ascontiguousarray(rows.T)), expected.T)
+    stable, selected = jit(lambda x: np.sort(x, kind="stable")), jit(lambda x, m: np.argsort(x[m]))
+    for row in rows[:: len(rows) // 4]:
+        assert stable(row).tobytes() == np.sort(row, kind="stable").tobytes()  # which zero comes first shows
+        for count in (0, 1, size // 2, size):
+            mask = np.arange(size) < count
+            np.testing.assert_array_equal(selected(row, mask), np.argsort(row[mask], kind="stable"))

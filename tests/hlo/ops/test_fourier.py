@@ -17,7 +17,7 @@ from thinning import one_in_all
 BACKENDS = ["reference", "cpu"]
 PI = np.longdouble("3.14159265358979323846264338327950288")
 # Single butterflies; steps of each radix; tables; lengths with a large prime factor, odd and even.
-LENGTHS = [1, 2, 3, 13, 16, 61, 72, 134, 135, 507, 509, 3 * 5 * 7 * 11 * 13, 2**16]
+LENGTHS = [1, 2, 3, 13, 16, 17, 61, 72, 127, 131, 134, 323, 135, 507, 509, 3 * 5 * 7 * 11 * 13, 2**16]
 
 
 def direct(x, sign=-1):
@@ -154,11 +154,11 @@ def test_factors():
         assert rows * columns == length and rows <= columns
         if has_small_factors(length):
             assert math.prod(radices(length)) == length
-            count = sum(remaining * (radix - 1) for radix, remaining in steps(length))
+            count = sum(remaining * (radix - 1) + (radix if radix > 13 else 0) for radix, remaining in steps(length))
             assert step_roots(length, False, np.dtype(np.float32)).size == max(1, 2 * count)
         else:
             padded = filter_length(length)
-            assert max(primes) > 13 and padded >= 2 * length - 1 and has_small_factors(padded)
+            assert max(primes) > 127 and padded >= 2 * length - 1 and has_small_factors(padded)
 
 
 def steps(length):
