@@ -2,7 +2,8 @@
 
 A program that applies the same layer a hundred times holds one function for it and a hundred calls; and LLVM, some of whose
 passes take more than linear time, sees many small functions instead of a huge one. What does little work stays inline,
-where a call would cost more than it does, unless there is much of it.
+where a call would cost more than it does, unless there is much of it. What does much work is handed to the pool of threads in
+pieces (`thread_pool`), where its nest says of a loop that its iterations are independent.
 """
 
 from __future__ import annotations
@@ -15,11 +16,15 @@ from llvmlite import ir
 from ...compile.common_subexpression_elimination import ComputationKeys
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
-from ..llvm.interruption import InterruptibleFunction, call_interruptible
-from ..llvm.module import align_stack
-from ..llvm.types import I32, flatten, unflatten
+from ..llvm.interruption import InterruptibleFunction, call_interruptible, call_repeatedly
+from ..llvm.memory import stack_memory
+from ..llvm.module import align_stack, declaration
+from ..llvm.pieces import PieceFunction
+from ..llvm.types import I8, I32, I64, POINTER, flatten, unflatten
 from .call.python_calls import INTERRUPTED
 from .target import Target
+from .thread_pool import RUN_PIECES
+from .work_estimate import nanoseconds
 
 # Elements that a region must touch to become a function of its own.
 _OUTLINED_ELEMENTS = 256
@@ -27,6 +32,12 @@ _OUTLINED_ELEMENTS = 256
 # as a call.
 _INLINE_WEIGHT = 200
 _FEW_ELEMENTS, _LEAST_WEIGHT = 16, 8
+# What takes less time than this is not divided; a piece takes at least half of it, and there are no more of them than keep many
+# threads busy to the end.
+_LEAST_NANOSECONDS = 16_000
+_MOST_PIECES = 256
+_SLOT_BYTES = 16  # of a register in memory: as large as any
+
 
 EmitRegion = Callable[[ir.IRBuilder, list[Binding]], None]
 
@@ -40,11 +51,14 @@ class RegionFunctions:
         self._keys = ComputationKeys()
         self._inline_weight = 0
 
-    def emit(self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion, weight: int) -> None:
+    def emit(
+        self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion, weight: int, divides: bool = False
+    ) -> None:
         """Emit a region; ``emit(builder, values)`` does so inside of the function that it may become.
 
         The key is its kind, its computation, and what else its code depends on besides the shapes of the values. For each
-        instruction of the computation its code is about as long as that of ``weight`` instructions in a loop.
+        instruction of the computation its code is about as long as that of ``weight`` instructions in a loop. With ``divides``,
+        all that it does is in independent loops, or may be done in each piece, or is in `in_one_piece`.
         """
         kind, computation, *rest = key
         if self._stays_inline(weight * len(computation.instructions), values):
@@ -52,12 +66,17 @@ class RegionFunctions:
             return
         shapes = tuple(value.shape if isinstance(value, Array) else None for value in values)
         full_key = (kind, self._keys.number(computation), *rest, shapes)
+        work = nanoseconds(computation) if divides else 0
         function = self._functions.get(full_key)
         if function is None:
-            function = self._functions[full_key] = self._define(
-                self.module.get_unique_name(f"{kind}.{len(self._functions)}"), values, emit
-            )
-        call_interruptible(builder, function, _registers(values))
+            name = self.module.get_unique_name(f"{kind}.{len(self._functions)}")
+            wanted = min(_MOST_PIECES, 2 * work // _LEAST_NANOSECONDS)
+            function = self._define_pieces(name, values, emit, wanted) if wanted > 1 else self._define(name, values, emit)
+            self._functions[full_key] = function
+        if isinstance(function, PieceFunction):
+            self._call_pieces(builder, function, values, work)
+        else:
+            call_interruptible(builder, function, _registers(values))
 
     def _stays_inline(self, weight: int, values: list[Binding]) -> bool:
         elements = max(value.shape.size for value in values if isinstance(value, Array))
@@ -74,13 +93,51 @@ class RegionFunctions:
         function.linkage = "internal"
         align_stack(function, self.target.vector_bytes)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
-        like = [value.pointer if isinstance(value, Array) else value for value in values]
-        bound = unflatten(function.args, like)
+        bound = unflatten(function.args, _like(values))
         emit(builder, [Array(b, value.shape) if isinstance(value, Array) else b for value, b in zip(values, bound)])
         builder.ret(I32(0))
         return function
 
+    def _define_pieces(self, name: str, values: list[Binding], emit: EmitRegion, wanted: int) -> PieceFunction:
+        function = PieceFunction(self.module, name, wanted, lambda builder: builder.ret(I32(INTERRUPTED)))
+        function.linkage = "internal"
+        align_stack(function, self.target.vector_bytes)
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        registers = [
+            builder.load(_slot(builder, function.args[0], number), typ=register.type)
+            for number, register in enumerate(_registers(values))
+        ]
+        bound = unflatten(registers, _like(values))
+        emit(builder, [Array(b, value.shape) if isinstance(value, Array) else b for value, b in zip(values, bound)])
+        builder.ret(I32(0))
+        return function
+
+    def _call_pieces(self, builder: ir.IRBuilder, function: PieceFunction, values: list[Binding], work: int) -> None:
+        registers = _registers(values)
+        with builder.goto_entry_block():
+            context = stack_memory(builder, _SLOT_BYTES * len(registers), _SLOT_BYTES)
+        for number, register in enumerate(registers):
+            builder.store(register, _slot(builder, context, number))
+        if function.count <= 1:
+            call_interruptible(builder, function, [context, I64(0)])
+            return
+        run = declaration(self.module, RUN_PIECES, I32, [POINTER, POINTER, I64, I64, I64])
+        call_repeatedly(
+            builder,
+            function,
+            function.count,
+            lambda checks: builder.call(run, [function, context, I64(function.count), I64(work), I64(int(checks))]),
+        )
+
+
+def _slot(builder: ir.IRBuilder, memory: ir.Value, number: int) -> ir.Value:
+    return builder.gep(memory, [I64(_SLOT_BYTES * number)], source_etype=I8)
+
+
+def _like(values: list[Binding]) -> list[Any]:
+    return [value.pointer if isinstance(value, Array) else value for value in values]
+
 
 def _registers(values: list[Binding]) -> list[ir.Value]:
     """The pointers of arrays and the registers of scalars."""
-    return flatten([value.pointer if isinstance(value, Array) else value for value in values])
+    return flatten(_like(values))

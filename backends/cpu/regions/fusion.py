@@ -143,7 +143,7 @@ def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region
         emit_loop(builder, functions.target, region.computation, arguments, outputs, region.in_place, ends, region.kept)
 
     key = ("loop", region.computation, region.in_place, region.kept, tuple(stops))
-    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=1)
+    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=1, divides=True)
 
 
 def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:

@@ -1,0 +1,368 @@
+"""Programs whose work the pool of threads does, in pieces."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import phlox
+import pytest
+from phlox import jit
+from phlox.backends.cpu import thread_pool
+from phlox.runtime import thread_count
+from signals import interrupt
+
+pooled = pytest.mark.skipif(thread_pool.unsupported_reason() is not None, reason="there is no pool here")
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+THREADS = (1, 2, 3, 8)
+
+
+def arrays(*shapes, dtype=np.float64):
+    random = np.random.default_rng(0)
+    return [(random.random(shape) + 0.5).astype(dtype) for shape in shapes]
+
+
+@jit
+def chain(x, y):
+    return np.exp(-x * x) * np.sin(y) + np.tanh(x * y) + np.log1p(x)
+
+
+def several_results(x, y):
+    return np.exp(x) * y, np.sqrt(x) - y, x > y
+
+
+def rows_of_other_lengths(x, y):
+    return np.exp(x) * y[:, :1], np.sin(x) + y[0]
+
+
+DIVIDED = {
+    "chain": (chain, [(50_001,), (50_001,)]),
+    "several results": (several_results, [(40_003,), (40_003,)]),
+    "rows": (rows_of_other_lengths, [(301, 203), (301, 203)]),
+    "concatenate": (lambda x, y: np.concatenate([np.sin(x), np.cos(y)]), [(30_001,), (70_003,)]),
+    "read across": (lambda x, y: np.exp(x.T) + y, [(301, 203), (203, 301)]),
+}
+
+
+def in_bits(result):
+    return [np.asarray(leaf).tobytes() for leaf in (result if isinstance(result, tuple) else (result,))]
+
+
+def divides(function, *arguments):
+    return function.compile(*arguments).executable.program.divides
+
+
+@pooled
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", DIVIDED)
+def test_results_do_not_depend_on_the_number_of_threads(name, dtype):
+    function, shapes = DIVIDED[name]
+    function, arguments = jit(function), arrays(*shapes, dtype=dtype)
+    assert divides(function, *arguments)
+    expected = None
+    for number in THREADS * 3:
+        with phlox.config(num_threads=number):
+            found = in_bits(function(*arguments))
+        assert expected is None or found == expected
+        expected = found
+    assert thread_pool.worker_count() >= max(THREADS) - 1
+
+
+def test_values_of_what_is_divided():
+    x, y = arrays((60_007,), (60_007,))
+    np.testing.assert_allclose(chain(x, y), np.exp(-x * x) * np.sin(y) + np.tanh(x * y) + np.log1p(x), rtol=1e-13)
+    z = x.copy()
+
+    @jit
+    def in_place(z):
+        z[:] = np.sin(z) * 3
+        z[:100] = 0
+
+    in_place(z)
+    np.testing.assert_allclose(z, np.where(np.arange(z.size) < 100, 0, np.sin(x) * 3), rtol=1e-13)
+
+
+def test_small_programs_are_not_divided():
+    assert not divides(jit(lambda x, y: x + y), *arrays((1000,), (1000,)))
+    assert not divides(chain, *arrays((500,), (500,)))
+
+
+# The pool
+
+
+def run_python(source, **environment):
+    completed = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(PROGRAM) + textwrap.dedent(source)],
+        env=os.environ | environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert completed.returncode == 0, completed.stderr
+    return completed.stdout.split()
+
+
+PROGRAM = """
+    import os, sys, threading, time
+    import numpy as np
+    import phlox
+    from phlox import jit
+    from phlox.backends.cpu import thread_pool
+
+    @jit
+    def f(x):
+        return np.sin(x) * np.exp(x) + np.tanh(x)
+
+    x = np.linspace(0, 1, 200_001)
+    expected = np.sin(x) * np.exp(x) + np.tanh(x)
+"""
+
+
+@pooled
+def test_environment_variable():
+    assert run_python("f(x); print(phlox.config().num_threads, thread_pool.worker_count())", PHLOX_NUM_THREADS="1") == [
+        "1",
+        "0",
+    ]
+    assert run_python("f(x); print(phlox.config().num_threads, thread_pool.worker_count())", PHLOX_NUM_THREADS="3") == [
+        "3",
+        "2",
+    ]
+    source = """
+        try:
+            f(x)
+        except ValueError as error:
+            print(error)
+    """
+    for wrong in ("0", "many", "-1"):
+        found = " ".join(run_python(source, PHLOX_NUM_THREADS=wrong))
+        assert found == f"PHLOX_NUM_THREADS requires a number of threads, 1 or more; given {wrong!r}"
+
+
+@pooled
+def test_threads_are_started_when_they_are_needed():
+    source = """
+        print(thread_pool.worker_count())
+        f(x[:10])
+        print(thread_pool.worker_count())
+        f(x)
+        print(thread_pool.worker_count())
+    """
+    assert run_python(source, PHLOX_NUM_THREADS="4") == ["0", "0", "3"]
+
+
+@pooled
+@pytest.mark.parametrize(
+    "end", ["", "sys.exit(0)", "threading.Thread(target=lambda: [f(x) for _ in range(10**9)], daemon=True).start()"]
+)
+def test_end_of_the_interpreter(end):
+    """Threads of the pool are asleep, or at work for a thread that never ends."""
+    assert run_python(f"f(x); print('done', flush=True); {end}", PHLOX_NUM_THREADS="4") == ["done"]
+
+
+@forks
+@pooled
+def test_forks():
+    source = """
+        f(x)
+        for _ in range(20):
+            before = thread_pool.worker_count()
+            child = os.fork()
+            if child == 0:
+                none = thread_pool.worker_count()
+                found = f(x)
+                child = os.fork()
+                if child == 0:
+                    os._exit(not np.allclose(f(x), expected))
+                status = os.waitpid(child, 0)[1]
+                os._exit(not (status == 0 and none == 0 and np.allclose(found, expected)))
+            assert np.allclose(f(x), expected)
+            assert os.waitpid(child, 0)[1] == 0
+        print(before, thread_pool.worker_count())
+    """
+    assert run_python(source, PHLOX_NUM_THREADS="3") == ["2", "2"]
+
+
+@forks
+@pooled
+def test_forks_while_other_threads_compute():
+    source = """
+        f(x)
+        ended, wrong = threading.Event(), []
+        def work():
+            while not ended.is_set():
+                if not np.allclose(f(x), expected):
+                    wrong.append(0)
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for _ in range(20):
+            child = os.fork()
+            if child == 0:
+                os._exit(not np.allclose(f(x), expected))
+            assert os.waitpid(child, 0)[1] == 0
+        ended.set()
+        for thread in threads:
+            thread.join()
+        print(len(wrong))
+    """
+    assert run_python(source, PHLOX_NUM_THREADS="2") == ["0"]
+
+
+@forks
+@pooled
+def test_fork_in_the_middle_of_a_divided_loop():
+    """By a signal's handler: both processes go on with the pieces that are left."""
+    source = """
+        import signal
+        children = []
+        def handler(number, frame):
+            children.append(os.fork())
+        signal.signal(signal.SIGALRM, handler)
+        x = np.linspace(0, 1, 30_000_001)
+        expected = x + 0
+        @jit
+        def g(x):
+            return np.sin(np.cos(np.sin(np.cos(np.sin(x) * np.exp(x) + np.tanh(x)))))
+        g(x[:7])
+        g.compile(x)
+        signal.setitimer(signal.ITIMER_REAL, 0.06)
+        found = g(x)
+        while not children:
+            signal.pause()
+        expected = np.sin(np.cos(np.sin(np.cos(np.sin(x) * np.exp(x) + np.tanh(x)))))
+        is_right = np.allclose(found, expected, rtol=1e-12)
+        if children[0] == 0:
+            os._exit(0 if is_right and np.allclose(g(x), expected, rtol=1e-12) else 1)
+        print(is_right, os.waitpid(children[0], 0)[1])
+    """
+    assert run_python(source, PHLOX_NUM_THREADS="2") == ["True", "0"]
+
+
+@pooled
+def test_calls_from_eight_threads_at_once():
+    inputs = [arrays((20_000 + 1000 * number,), (20_000 + 1000 * number,)) for number in range(8)]
+    expected = [in_bits(chain(*pair)) for pair in inputs]
+    barrier, wrong = threading.Barrier(8), []
+
+    def work(number):
+        barrier.wait(30)
+        for _ in range(100):
+            if in_bits(chain(*inputs[number])) != expected[number]:
+                wrong.append(number)
+
+    with phlox.config(num_threads=3):
+        threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            assert not thread.is_alive()
+    assert not wrong
+
+
+@pooled
+def test_the_pool_sleeps():
+    """A thread that spins would take these 100 ms of processor time."""
+    with phlox.config(num_threads=4):
+        chain(*arrays((50_001,), (50_001,)))
+        time.sleep(0.01)
+        before = time.process_time()
+        time.sleep(0.1)
+        assert time.process_time() - before < 0.05
+
+
+@pooled
+@pytest.mark.skipif(not hasattr(__import__("signal"), "setitimer"), reason="this system has no timers")
+def test_interrupt_in_a_divided_loop():
+    x = np.linspace(0, 1, 60_000_001)
+
+    @jit
+    def long(x):
+        for _ in range(50):
+            x = np.sin(np.cos(x)) + np.tanh(x)
+        return x
+
+    compiled = long.compile(x)
+    assert compiled.executable.program.divides
+    with phlox.config(num_threads=3):
+        interrupt(0.1, long, x)
+        y = x[:50_001]
+        np.testing.assert_array_equal(chain(y, y), chain(y, y))
+
+
+@pooled
+def test_workers_round_as_the_caller_does():
+    """Here: numbers that are too small for their exponent are taken for 0, as some libraries want it."""
+    source = """
+        import ctypes
+        from phlox.backends.cpu.machine_code import LoadedCode, compile_object
+        from phlox.backends.cpu.target import host_target
+        if "x86_64" not in host_target().triple:
+            print("True")
+            sys.exit()
+        text = '''
+        define void @set(i32 %modes) {
+          %place = alloca i32
+          store i32 %modes, ptr %place
+          call void @llvm.x86.sse.ldmxcsr(ptr %place)
+          ret void
+        }
+        declare void @llvm.x86.sse.ldmxcsr(ptr)
+        '''
+        code = LoadedCode(compile_object(text, host_target()), host_target(), {})
+        g = jit(lambda x, y: x * y + x * y * y)
+        tiny, half = np.full(400_000, 2e-308), np.full(400_000, 0.5)
+        g(tiny, half)
+        g(tiny, half)
+        ctypes.CFUNCTYPE(None, ctypes.c_int32)(code.address("set"))(0x9FC0)
+        print(*sorted({bool((g(tiny, half) == 0).all()) for _ in range(100)}))
+    """
+    assert run_python(source, PHLOX_NUM_THREADS="3") == ["True"]
+
+
+# How many threads there are
+
+
+def test_config():
+    before = phlox.config().num_threads
+    with phlox.config(num_threads=5) as config:
+        assert config.num_threads == phlox.config().num_threads == 5
+        with phlox.config(num_threads=np.int32(2)):
+            assert repr(phlox.config()) == "config(num_threads=2)"
+        assert phlox.config().num_threads == 5
+    assert phlox.config().num_threads == before
+    with pytest.raises(ValueError, match="1 or more; given 0"):
+        phlox.config(num_threads=0)
+    with pytest.raises(TypeError, match="requires an integer, float given"):
+        phlox.config(num_threads=1.5)
+    assert phlox.config().num_threads == before
+
+
+@pytest.mark.parametrize(
+    "files, quotas",
+    [
+        ({"a/b/cpu.max": "150000 100000\n", "a/cpu.max": "max 100000\n", "membership": "0::/a/b\n"}, [2]),
+        ({"a/b/cpu.max": "max 100000\n", "a/cpu.max": "400000 100000\n", "membership": "0::/a/b\n"}, [4]),
+        ({"cpu.max": "50000 100000\n", "membership": "0::/\n"}, [1]),
+        (
+            {
+                "cpu/x/cpu.cfs_quota_us": "300000\n", "cpu/x/cpu.cfs_period_us": "100000\n",
+                "membership": "3:memory:/y\n2:cpu,cpuacct:/x\n",
+            },
+            [3],
+        ),
+        ({"cpu/cpu.cfs_quota_us": "-1\n", "cpu/cpu.cfs_period_us": "100000\n", "membership": "2:cpu:/\n"}, []),
+        ({"membership": ""}, []),
+    ],
+)  # fmt: skip
+def test_quotas_of_control_groups(files, quotas, tmp_path):
+    for name, text in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert list(thread_count._quotas(tmp_path / "membership", tmp_path)) == quotas
+
+
+def test_available_cores():
+    assert 1 <= thread_count.available_cores() <= os.cpu_count()
