@@ -14,6 +14,7 @@ from typing import Any
 from llvmlite import ir
 
 from ...compile.common_subexpression_elimination import ComputationKeys
+from ...hlo import Computation
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.interruption import InterruptibleFunction, call_interruptible, call_repeatedly
@@ -24,7 +25,6 @@ from ..llvm.types import I8, I32, I64, POINTER, flatten, unflatten
 from .call.python_calls import INTERRUPTED
 from .target import Target
 from .thread_pool import RUN_PIECES
-from .work_estimate import nanoseconds
 
 # Elements that a region must touch to become a function of its own.
 _OUTLINED_ELEMENTS = 256
@@ -52,31 +52,50 @@ class RegionFunctions:
         self._inline_weight = 0
 
     def emit(
-        self, builder: ir.IRBuilder, key: tuple, values: list[Binding], emit: EmitRegion, weight: int, divides: bool = False
-    ) -> None:
+        self,
+        builder: ir.IRBuilder,
+        key: tuple,
+        values: list[Binding],
+        emit: EmitRegion,
+        weight: int,
+        work: int = 0,
+        most: int = _MOST_PIECES,
+    ) -> int:
         """Emit a region; ``emit(builder, values)`` does so inside of the function that it may become.
 
         The key is its kind, its computation, and what else its code depends on besides the shapes of the values. For each
-        instruction of the computation its code is about as long as that of ``weight`` instructions in a loop. With ``divides``,
-        all that it does is in independent loops, or may be done in each piece, or is in `in_one_piece`.
+        instruction of the computation its code is about as long as that of ``weight`` instructions in a loop. ``work``
+        estimates the nanoseconds that it takes, where it can be divided: all that it does is in independent loops or in
+        `in_one_piece`, or may as well be done in each piece. There are at most
+        ``most`` pieces; returns how many.
         """
         kind, computation, *rest = key
         if self._stays_inline(weight * len(computation.instructions), values):
             emit(builder, values)
-            return
+            return 1
         shapes = tuple(value.shape if isinstance(value, Array) else None for value in values)
-        full_key = (kind, self._keys.number(computation), *rest, shapes)
-        work = nanoseconds(computation) if divides else 0
+        full_key = (kind, self.number(computation), *rest, shapes)
         function = self._functions.get(full_key)
         if function is None:
             name = self.module.get_unique_name(f"{kind}.{len(self._functions)}")
-            wanted = min(_MOST_PIECES, 2 * work // _LEAST_NANOSECONDS)
-            function = self._define_pieces(name, values, emit, wanted) if wanted > 1 else self._define(name, values, emit)
+            wanted = min(most, 2 * work // _LEAST_NANOSECONDS)
+            divides = self.is_divided(work)
+            function = self._define_pieces(name, values, emit, wanted) if divides else self._define(name, values, emit)
             self._functions[full_key] = function
         if isinstance(function, PieceFunction):
             self._call_pieces(builder, function, values, work)
-        else:
-            call_interruptible(builder, function, _registers(values))
+            return max(1, function.count)
+        call_interruptible(builder, function, _registers(values))
+        return 1
+
+    @staticmethod
+    def is_divided(work: int) -> bool:
+        """Whether so much work, in nanoseconds, is divided, where that is possible."""
+        return work >= _LEAST_NANOSECONDS
+
+    def number(self, computation: Computation) -> int:
+        """The same number for computations that do the same."""
+        return self._keys.number(computation)
 
     def _stays_inline(self, weight: int, values: list[Binding]) -> bool:
         elements = max(value.shape.size for value in values if isinstance(value, Array))

@@ -94,16 +94,18 @@ def vector_strips(
     unroll: int,
     body: Callable[[Component, int, ir.Value | None], None],
     stop: ir.Value | None = None,
+    independent: bool = False,
 ) -> None:
-    """Cover a dimension by blocks of several vectors, then by single vectors; ``stop`` as of `VectorLoop`."""
+    """Cover a dimension by blocks of several vectors, then by single ones; ``stop`` and ``independent`` as of `VectorLoop`."""
     block = unroll * lanes
     blocks = size // block if unroll > 1 else 0
     if blocks:
-        with counted_loop(builder, blocks, stop=blocks_up_to(builder, stop, block, blocks)) as number:
+        loop = independent_loop if independent else counted_loop
+        with loop(builder, blocks, stop=blocks_up_to(builder, stop, block, blocks)) as number:
             body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
     done = blocks * block
     if done < size:
-        VectorLoop(builder, lanes, in_place=False).emit(
+        VectorLoop(builder, lanes, False, independent).emit(
             size - done,
             lambda component, _, mask: body(indices.add(builder, component, done), 1, mask),
             elements_behind(builder, stop, done),

@@ -13,11 +13,12 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from . import index as indices
+from .branches import replaced_if
 from .index import Affine, Base, Index
 from .interruption import InterruptibleFunction
 from .loops import counted_loop
 from .module import Module
-from .types import I64, POINTER
+from .types import I64, POINTER, RegisterValue
 
 
 class PieceFunction(InterruptibleFunction):
@@ -30,6 +31,7 @@ class PieceFunction(InterruptibleFunction):
         super().__init__(module, name, [POINTER, I64], leave)
         self.wanted, self.count = wanted, 0
         self.is_open = False
+        self.bounds: dict[int, tuple[Base, Base, int]] = {}
 
     def claim(self, builder: ir.IRBuilder, size: int) -> tuple[Base, Base, int]:
         """The iterations of the piece of a loop of ``size``: the first, the end, and how many there are at most."""
@@ -63,6 +65,33 @@ def independent_loop(builder: ir.IRBuilder, size: int, name: str = "loop", stop:
     with counted_loop(builder, most, name, indices.i64(end), start) as index:
         yield index
     function.is_open = False
+
+
+def piece_bounds(builder: ir.IRBuilder, size: int) -> tuple[Base, Base, int]:
+    """The part of ``size`` iterations that belongs to the piece: the first, the end, and how many there are at most."""
+    function = _dividing(builder)
+    if function is None:
+        return 0, size, size
+    if size not in function.bounds:
+        with builder.goto_entry_block():
+            function.bounds[size] = function.claim(builder, size)
+    return function.bounds[size]
+
+
+def piece_number(builder: ir.IRBuilder) -> Base:
+    """The number of the piece that is being computed."""
+    function = builder.function
+    return function.args[1] if isinstance(function, PieceFunction) else 0
+
+
+def in_last_piece(
+    builder: ir.IRBuilder, values: list[RegisterValue], emit: Callable[[], Sequence[RegisterValue]]
+) -> Sequence[RegisterValue]:
+    """What ``emit()`` computes, in the last piece of those there are so far; the values in others."""
+    function = builder.function
+    if not isinstance(function, PieceFunction) or not function.count:
+        return emit()
+    return replaced_if(builder, builder.icmp_signed("==", function.args[1], I64(function.count - 1)), values, emit)
 
 
 @contextmanager

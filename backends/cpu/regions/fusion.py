@@ -15,8 +15,10 @@ from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
 from ..region_functions import RegionFunctions
 from ..row_groups import Region
+from ..work_estimate import nanoseconds
 from .dynamic_update_slice import fused_update
 from .loop import emit_loop
+from .parts import emit_in_parts, has_parts
 from .reduction import emit_reduction
 from .scan import fused_scan
 
@@ -143,7 +145,8 @@ def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region
         emit_loop(builder, functions.target, region.computation, arguments, outputs, region.in_place, ends, region.kept)
 
     key = ("loop", region.computation, region.in_place, region.kept, tuple(stops))
-    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=1, divides=True)
+    work = nanoseconds(region.computation)
+    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, 1, work)
 
 
 def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
@@ -152,6 +155,8 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
     count = len(reduce.operands) // 2
     reduced_values = producers(computation, reduce.operands[:count])
     dimensions = tuple(sorted(reduce.attributes["dimensions"]))
+    work = nanoseconds(computation)
+    in_parts = not region.stops and functions.is_divided(work) and has_parts(reduced_values, dimensions, reduce)
 
     first, last, stops = len(region.arguments), len(region.arguments) + count, region.stops
 
@@ -161,9 +166,13 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
         scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
         init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
         reduction = Reduction(reduced_values, arguments, init_values, dimensions, reduce.attributes["to_apply"], ends)
+        if in_parts:
+            emit_in_parts(builder, functions, computation, reduction, outputs, work)
+            return
         arrays = [output for output in outputs if output.shape.rank]
         for slot, value in zip(outputs, emit_reduction(builder, functions.target, reduction, arrays)):
             slot.store(builder, (), value, 1)
 
     key = ("reduce", computation, tuple(stops))
-    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=10)
+    values = [*region.arguments, *region.outputs, *stops.values()]
+    functions.emit(builder, key, values, emit, 10, 0 if in_parts else work)

@@ -7,7 +7,8 @@ from llvmlite import ir
 from ...llvm import index as indices
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
-from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.loops import carried_loop
+from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import (
     Reduction,
     Store,
@@ -15,6 +16,7 @@ from ...llvm.reductions import (
     extremum_of_floats,
     finish_compensation,
     identity_of,
+    is_divided,
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
@@ -63,7 +65,7 @@ BLOCK_STEPS = 32
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
     dimensions, kept = reduction.dimensions, reduction.kept
     identity = identity_of(reduction)
-    with loop_nest(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
+    with independent_loops(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
         fixed = dict(zip(kept, outer))
         init = reduction.init_values
         if not reduction.reduced:
@@ -106,20 +108,37 @@ def _row_of_elements(
             return [value for partial, elements in partials for value in append(partial, elements)]
 
         done = size // group * group
-        first = [value for elements in load_group(0) for value in elements]
-        partials = _in_groups(carried_loop(builder, group, done, group, first, whole, "row"), reduction.count)
+        start, stop, most = 0, done, done
+        if is_divided(reduction, last):
+            start, stop, most = (indices.multiply_base(builder, base, group) for base in piece_bounds(builder, size // group))
+        first = [value for elements in load_group(start) for value in elements]
+        second = indices.add_base(builder, start, group)
+        partials = _in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
         while len(partials) > 1:
             pairs = zip(partials[::2], partials[1::2])
             partials = [*[combine(one, other) for one, other in pairs], *partials[len(partials) // 2 * 2 :]]
         (partial,) = partials
-        partial = carried_loop(
-            builder, done, size // lanes * lanes, lanes, partial, lambda base, partial: append(partial, load(base)), "vector"
-        )
-        if size % lanes:
+
+        def rest() -> list[RegisterValue]:
+            through = carried_loop(
+                builder,
+                done,
+                size // lanes * lanes,
+                lanes,
+                partial,
+                lambda base, partial: append(partial, load(base)),
+                "vector",
+            )
+            if size % lanes == 0:
+                return through
             mask = tail_mask(lanes, size % lanes)
-            others = combine(partial, load(size // lanes * lanes, mask))
-            partial = [_select(builder, mask, new, old) for new, old in zip(others, partial)]
-        return combine(totals, combined_lanes(builder, partial, lanes, combine), 1)
+            others = combine(through, load(size // lanes * lanes, mask))
+            return [_select(builder, mask, new, old) for new, old in zip(others, through)]
+
+        if done < size:
+            partial = in_last_piece(builder, partial, rest) if is_divided(reduction, last) else rest()
+        partial = combined_lanes(builder, partial, lanes, combine)
+        return partial if reduction.divided else combine(totals, partial, 1)
 
     return reduce_loops(builder, reduction, list(reduction.reduced[:-1]), fixed, init, row)
 
@@ -199,7 +218,8 @@ def _vector_row(
 
     def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
         group = PARTIAL_VECTORS * lanes
-        steps = BLOCK_STEPS if compensated else max(1, size // group)
+        divides = is_divided(reduction, last)
+        steps = BLOCK_STEPS if compensated or divides else max(1, size // group)
         done = 0
         blocks = size // (steps * group)
         if blocks:
@@ -208,8 +228,18 @@ def _vector_row(
                 return accumulate(carried, block(index, number, steps))
 
             most = blocks * steps * group
-            state = carried_loop(builder, 0, up_to(most), steps * group, state, whole, "block", most)
+            start, end = 0, up_to(most)
+            if divides:
+                start, end, most = (indices.multiply_base(builder, b, steps * group) for b in piece_bounds(builder, blocks))
+            state = carried_loop(builder, start, end, steps * group, state, whole, "block", most)
             done = blocks * steps * group
+        if not divides:
+            return rest(index, state, done)
+        return list(in_last_piece(builder, state, lambda: rest(index, state, done))) if done < size else state
+
+    def rest(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
+        """What is left of the row behind the blocks."""
+        group = PARTIAL_VECTORS * lanes
         groups = (size - done) // group
         if groups:
             state = accumulate(state, block(index, done, groups))
@@ -232,7 +262,7 @@ def _vector_row(
     state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
     total = finish_compensation(builder, *state) if compensated else state[0]
     total = combined_lanes(builder, [total], lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
-    return reduction.combine(builder, init, total, 1)
+    return total if reduction.divided else reduction.combine(builder, init, total, 1)
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:

@@ -34,6 +34,11 @@ def several_results(x, y):
     return np.exp(x) * y, np.sqrt(x) - y, x > y
 
 
+def softmax(x):
+    exponentials = np.exp(x - np.max(x, axis=-1, keepdims=True))
+    return exponentials / np.sum(exponentials, axis=-1, keepdims=True)
+
+
 def rows_of_other_lengths(x, y):
     return np.exp(x) * y[:, :1], np.sin(x) + y[0]
 
@@ -44,6 +49,18 @@ DIVIDED = {
     "rows": (rows_of_other_lengths, [(301, 203), (301, 203)]),
     "concatenate": (lambda x, y: np.concatenate([np.sin(x), np.cos(y)]), [(30_001,), (70_003,)]),
     "read across": (lambda x, y: np.exp(x.T) + y, [(301, 203), (203, 301)]),
+    "transpose": (lambda x: x.T.copy(), [(503, 701)]),
+    "sum": (lambda x: np.sum(x), [(200_003,)]),
+    "sum of a product with rows": (lambda x, y: np.sum(x * y), [(301, 1003), (1003,)]),
+    "mean and variance": (lambda x: (np.mean(x), np.var(x)), [(501, 403)]),
+    "max": (lambda x: np.max(x), [(400_003,)]),
+    "argmax": (lambda x: np.argmax(x), [(300_007,)]),
+    "sums of rows": (lambda x: np.sum(x, axis=1), [(500, 403)]),
+    "sums of short columns": (lambda x: np.sum(x, axis=0), [(70_003, 5)]),
+    "sums of columns": (lambda x: np.sum(x, axis=0), [(503, 701)]),
+    "least of columns": (lambda x: np.min(x, axis=0), [(1003, 701)]),
+    "sums of long rows": (lambda x: np.sum(x, axis=0), [(11, 40_003)]),
+    "softmax": (softmax, [(397, 503)]),
 }
 
 
@@ -71,7 +88,16 @@ def test_results_do_not_depend_on_the_number_of_threads(name, dtype):
     assert thread_pool.worker_count() >= max(THREADS) - 1
 
 
-def test_values_of_what_is_divided():
+@pytest.mark.parametrize("name", DIVIDED)
+def test_values_of_what_is_divided(name):
+    function, shapes = DIVIDED[name]
+    arguments = arrays(*shapes)
+    found, expected = jit(function)(*arguments), function(*arguments)
+    for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, expected)], strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_values_that_are_changed_in_place():
     x, y = arrays((60_007,), (60_007,))
     np.testing.assert_allclose(chain(x, y), np.exp(-x * x) * np.sin(y) + np.tanh(x * y) + np.log1p(x), rtol=1e-13)
     z = x.copy()
