@@ -9,6 +9,7 @@ pieces (`thread_pool`), where its nest says of a loop that its iterations are in
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from llvmlite import ir
@@ -39,6 +40,22 @@ _MOST_PIECES = 256
 _SLOT_BYTES = 16  # of a register in memory: as large as any
 
 
+@dataclass(frozen=True)
+class Division:
+    """That a region may be divided: all that it does is in independent loops or in one piece, or may be done in each of them.
+
+    ``work`` estimates the nanoseconds that it takes; there are ``most`` pieces at most. ``scratch``, one of the region's
+    values, is memory of so many bytes that each thread needs for itself.
+    """
+
+    work: int
+    most: int = _MOST_PIECES
+    scratch: ir.Value | None = None
+    scratch_bytes: int = 0
+
+
+UNDIVIDED = Division(0)
+
 EmitRegion = Callable[[ir.IRBuilder, list[Binding]], None]
 
 
@@ -58,16 +75,13 @@ class RegionFunctions:
         values: list[Binding],
         emit: EmitRegion,
         weight: int,
-        work: int = 0,
-        most: int = _MOST_PIECES,
+        division: Division = UNDIVIDED,
     ) -> int:
         """Emit a region; ``emit(builder, values)`` does so inside of the function that it may become.
 
         The key is its kind, its computation, and what else its code depends on besides the shapes of the values. For each
-        instruction of the computation its code is about as long as that of ``weight`` instructions in a loop. ``work``
-        estimates the nanoseconds that it takes, where it can be divided: all that it does is in independent loops or in
-        `in_one_piece`, or may as well be done in each piece. There are at most
-        ``most`` pieces; returns how many.
+        instruction of the computation its code is about as long as that of ``weight`` instructions in a loop. Returns how
+        many pieces there are.
         """
         kind, computation, *rest = key
         if self._stays_inline(weight * len(computation.instructions), values):
@@ -78,12 +92,13 @@ class RegionFunctions:
         function = self._functions.get(full_key)
         if function is None:
             name = self.module.get_unique_name(f"{kind}.{len(self._functions)}")
-            wanted = min(most, 2 * work // _LEAST_NANOSECONDS)
-            divides = self.is_divided(work)
-            function = self._define_pieces(name, values, emit, wanted) if divides else self._define(name, values, emit)
+            if self.is_divided(division.work):
+                function = self._define_pieces(name, values, emit, division)
+            else:
+                function = self._define(name, values, emit)
             self._functions[full_key] = function
         if isinstance(function, PieceFunction):
-            self._call_pieces(builder, function, values, work)
+            self._call_pieces(builder, function, values, division)
             return max(1, function.count)
         call_interruptible(builder, function, _registers(values))
         return 1
@@ -117,13 +132,15 @@ class RegionFunctions:
         builder.ret(I32(0))
         return function
 
-    def _define_pieces(self, name: str, values: list[Binding], emit: EmitRegion, wanted: int) -> PieceFunction:
+    def _define_pieces(self, name: str, values: list[Binding], emit: EmitRegion, division: Division) -> PieceFunction:
+        wanted = min(division.most, 2 * division.work // _LEAST_NANOSECONDS)
         function = PieceFunction(self.module, name, wanted, lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
         align_stack(function, self.target.vector_bytes)
         builder = ir.IRBuilder(function.append_basic_block("entry"))
+        context, _, scratch = function.args
         registers = [
-            builder.load(_slot(builder, function.args[0], number), typ=register.type)
+            scratch if register is division.scratch else builder.load(_slot(builder, context, number), typ=register.type)
             for number, register in enumerate(_registers(values))
         ]
         bound = unflatten(registers, _like(values))
@@ -131,21 +148,24 @@ class RegionFunctions:
         builder.ret(I32(0))
         return function
 
-    def _call_pieces(self, builder: ir.IRBuilder, function: PieceFunction, values: list[Binding], work: int) -> None:
+    def _call_pieces(self, builder: ir.IRBuilder, function: PieceFunction, values: list[Binding], division: Division) -> None:
         registers = _registers(values)
         with builder.goto_entry_block():
             context = stack_memory(builder, _SLOT_BYTES * len(registers), _SLOT_BYTES)
         for number, register in enumerate(registers):
             builder.store(register, _slot(builder, context, number))
+        scratch = ir.Constant(POINTER, None) if division.scratch is None else division.scratch
         if function.count <= 1:
-            call_interruptible(builder, function, [context, I64(0)])
+            call_interruptible(builder, function, [context, I64(0), scratch])
             return
-        run = declaration(self.module, RUN_PIECES, I32, [POINTER, POINTER, I64, I64, I64])
+        run = declaration(self.module, RUN_PIECES, I32, [POINTER, POINTER, I64, I64, I64, POINTER, I64])
+        sizes = (I64(function.count), I64(division.work))
+        memory = (scratch, I64(division.scratch_bytes))
         call_repeatedly(
             builder,
             function,
             function.count,
-            lambda checks: builder.call(run, [function, context, I64(function.count), I64(work), I64(int(checks))]),
+            lambda checks: builder.call(run, [function, context, *sizes, I64(int(checks)), *memory]),
         )
 
 

@@ -25,7 +25,7 @@ from ..llvm.elemental import Binding
 from ..llvm.index import Affine
 from ..llvm.pieces import independent_loop
 from .line_clock import LineClock
-from .region_functions import RegionFunctions
+from .region_functions import Division, RegionFunctions
 from .work_estimate import nanoseconds
 
 # Arrays smaller than this stay in the second-level cache by themselves; a block of rows is to stay in a part of it.
@@ -127,7 +127,7 @@ class RowGroups:
         work = sum(nanoseconds(member.region.computation) for member in members)
         if self.regions.is_divided(work):
             numbers = tuple(self.regions.number(member.region.computation) for member in members)
-            self.regions.emit(builder, ("rows", members[0].region.computation, numbers, count), values, emit, 1, work)
+            self.regions.emit(builder, ("rows", members[0].region.computation, numbers, count), values, emit, 1, Division(work))
         else:
             emit(builder, values)
 

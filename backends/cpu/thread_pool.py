@@ -1,9 +1,10 @@
 """The pool of threads that kernels hand pieces of their work to.
 
-``i32 phlox.run_pieces(ptr function, ptr context, i64 count, i64 work, i64 checks)`` calls ``i32 function(ptr context, i64
-number)`` once for each number below the count, and returns when all these calls have; in which order they come, and in which
-threads, is not said. ``work`` estimates what there is to do, in nanoseconds; with ``checks`` the caller looks for interrupts
-between its pieces. It returns 0, or else what the check or a piece of the caller's did; no piece begins after that.
+``i32 phlox.run_pieces(ptr function, ptr context, i64 count, i64 work, i64 checks, ptr scratch, i64 bytes)`` calls ``i32
+function(ptr context, i64 number, ptr scratch)`` once for each number below the count, and returns when all these calls have;
+in which order they come, and in which threads, is not said. ``work`` estimates what there is to do, in nanoseconds; with
+``checks`` the caller looks for interrupts between its pieces. Each thread has so many ``bytes`` of scratch memory, the caller
+those that it gives. It returns 0, or else what the check or a piece of the caller's did; no piece begins after that.
 
 The caller and the workers take numbers from one counter, ``next``. One region at a time has the workers: whoever finds the pool
 busy, another thread or a piece that has pieces itself, runs its own alone, so that nothing ever waits for the pool. A worker
@@ -11,9 +12,9 @@ joins a region as long as there are pieces left, by one atomic step on ``state``
 and not for those that are just waking up. ``state`` holds the number of workers that may still join, in 16 bits; of those that
 have joined, in 16 bits; and a bit that says that there is a region. What describes it is written while only this bit is set.
 
-Workers are started when a region first needs them. They spin for a short time after the last piece, and then sleep. They block
-all signals and run no Python; where a piece asks whether to go on, a worker finds the answer in ``cancelled`` (`python_calls`).
-They compute with the caller's modes of rounding.
+Workers are started when a region first needs them. They spin for a short time after the last piece, and then give their memory
+back and sleep. They block all signals and run no Python; where a piece asks whether to go on, a worker finds the answer in
+``cancelled`` (`python_calls`). They compute with the caller's modes of rounding.
 
 A fork waits until no worker runs a piece. The child has no workers, and starts its own.
 """
@@ -27,6 +28,7 @@ import platform
 import signal
 
 from ...runtime.thread_count import thread_limit
+from .arena import ALIGNMENT
 from .call import assembly, python_calls
 from .call.native_functions import load_for_good, python_call_addresses
 from .call.object_layout import function_address
@@ -52,6 +54,7 @@ _NAMES = {
     "NO_PIECES": 1 << 62,
     "SPINNING_NANOSECONDS": _SPINNING_NANOSECONDS,
     "MISSED_NANOSECONDS": _MISSED_NANOSECONDS,
+    "SCRATCH_ALIGNMENT": ALIGNMENT,
     "LOOKS_A_READING": 64,  # looks at the state from one reading of the clock to the next
     "LOOKS_A_YIELD": 4096,
     "STACK_BYTES": _STACK_BYTES,
@@ -63,7 +66,7 @@ _NAMES = {
 _POINTERS = ("timespec_get", "PyThread_tss_set", "checked_key", "check_interrupts", "thread_limit")
 
 _ALONE = """
-define internal i32 @run_alone(ptr %function, ptr %context, i64 %count, i64 %checks) {
+define internal i32 @run_alone(ptr %function, ptr %context, i64 %count, i64 %checks, ptr %scratch) {
 start:
   br label %next_piece
 next_piece:
@@ -72,7 +75,7 @@ next_piece:
   br i1 %is_left, label %piece, label %done
 piece:
   %following = add i64 %number, 1
-  %status = call i32 @piece_and_check(ptr %function, ptr %context, i64 %number, i64 %checks)
+  %status = call i32 @piece_and_check(ptr %function, ptr %context, i64 %number, i64 %checks, ptr %scratch)
   %goes_on = icmp eq i32 %status, 0
   br i1 %goes_on, label %next_piece, label %done
 done:
@@ -80,8 +83,8 @@ done:
   ret i32 %result
 }
 
-define internal i32 @piece_and_check(ptr %function, ptr %context, i64 %number, i64 %checks) {
-  %status = call i32 %function(ptr %context, i64 %number)
+define internal i32 @piece_and_check(ptr %function, ptr %context, i64 %number, i64 %checks, ptr %scratch) {
+  %status = call i32 %function(ptr %context, i64 %number, ptr %scratch)
   %is_fine = icmp eq i32 %status, 0
   %wants_check = icmp ne i64 %checks, 0
   %is_checked = and i1 %is_fine, %wants_check
@@ -102,6 +105,7 @@ _POOL = """
 @function = internal global ptr null, align 128
 @context = internal global ptr null
 @count = internal global i64 0
+@scratch_bytes = internal global i64 0
 @modes = internal global i64 0
 @cancelled = internal global i32 0, align 128
 @paused = internal global i32 0
@@ -113,7 +117,8 @@ _POOL = """
 @mutex = internal global [128 x i8] zeroinitializer, align 16
 @condition = internal global [128 x i8] zeroinitializer, align 16
 
-define i32 @"phlox.run_pieces"(ptr %function, ptr %context, i64 %count, i64 %work, i64 %checks) noinline {
+define i32 @"phlox.run_pieces"(ptr %function, ptr %context, i64 %count, i64 %work, i64 %checks, ptr %scratch,
+                                   i64 %bytes) noinline {
   %limit_at = load ptr, ptr @thread_limit
   %limit = load atomic i64, ptr %limit_at monotonic, align 8
   %is_serial = icmp sle i64 %limit, 1
@@ -145,6 +150,7 @@ describe:
   store ptr %function, ptr @function
   store ptr %context, ptr @context
   store i64 %count, ptr @count
+  store i64 %bytes, ptr @scratch_bytes
   store i64 0, ptr @next
   store i64 0, ptr @left
   store i32 0, ptr @cancelled
@@ -174,7 +180,7 @@ wake:
   %unlocked = call i32 @pthread_mutex_unlock(ptr @mutex)
   br label %run
 run:
-  %status = call i32 @run_own(ptr %function, ptr %context, i64 %count, i64 %checks)
+  %status = call i32 @run_own(ptr %function, ptr %context, i64 %count, i64 %checks, ptr %scratch)
   %state_before = atomicrmw and ptr @state, i64 NO_TICKETS seq_cst
   %shifted = lshr i64 %state_before, JOINED_SHIFT
   %joined = and i64 %shifted, JOINED_MASK
@@ -183,12 +189,12 @@ run:
   store atomic i64 0, ptr @state release, align 8
   ret i32 %status
 alone:
-  %status_alone = call i32 @run_alone(ptr %function, ptr %context, i64 %count, i64 %checks)
+  %status_alone = call i32 @run_alone(ptr %function, ptr %context, i64 %count, i64 %checks, ptr %scratch)
   ret i32 %status_alone
 }
 
 ; The caller's pieces.
-define internal i32 @run_own(ptr %function, ptr %context, i64 %count, i64 %checks) {
+define internal i32 @run_own(ptr %function, ptr %context, i64 %count, i64 %checks, ptr %scratch) {
 start:
   br label %next_piece
 next_piece:
@@ -196,7 +202,7 @@ next_piece:
   %is_left = icmp slt i64 %number, %count
   br i1 %is_left, label %piece, label %done
 piece:
-  %status = call i32 @piece_and_check(ptr %function, ptr %context, i64 %number, i64 %checks)
+  %status = call i32 @piece_and_check(ptr %function, ptr %context, i64 %number, i64 %checks, ptr %scratch)
   %goes_on = icmp eq i32 %status, 0
   br i1 %goes_on, label %next_piece, label %cancel
 cancel:
@@ -235,6 +241,10 @@ done:
 ; A thread of the pool.
 define internal ptr @worker(ptr %nothing) {
 start:
+  %scratch_at = alloca ptr, align 8
+  store ptr null, ptr %scratch_at
+  %capacity_at = alloca i64, align 8
+  store i64 0, ptr %capacity_at
   ; What check_interrupts finds in a worker.
   %key = load ptr, ptr @checked_key
   %cancelled_at = ptrtoint ptr @cancelled to i64
@@ -267,6 +277,10 @@ read_clock:
 again:
   br label %look
 sleep:
+  %scratch_no_longer = load ptr, ptr %scratch_at
+  call void @free(ptr %scratch_no_longer)
+  store ptr null, ptr %scratch_at
+  store i64 0, ptr %capacity_at
   call void @sleep_until_woken()
   %woken_at = call i64 @now()
   br label %awake
@@ -283,17 +297,33 @@ joined:
   %function = load ptr, ptr @function
   %context = load ptr, ptr @context
   %count = load i64, ptr @count
+  %scratch_before = load ptr, ptr %scratch_at
+  %capacity = load i64, ptr %capacity_at
+  %bytes = load i64, ptr @scratch_bytes
+  %has_enough = icmp uge i64 %capacity, %bytes
+  br i1 %has_enough, label %ready, label %allocate
+allocate:
+  call void @free(ptr %scratch_before)
+  %fresh = call ptr @aligned_alloc(i64 SCRATCH_ALIGNMENT, i64 %bytes)
+  %is_refused = icmp eq ptr %fresh, null
+  %new_capacity = select i1 %is_refused, i64 0, i64 %bytes
+  store ptr %fresh, ptr %scratch_at
+  store i64 %new_capacity, ptr %capacity_at
+  ; Others run the pieces.
+  br i1 %is_refused, label %leave, label %ready
+ready:
+  %scratch = load ptr, ptr %scratch_at
   br label %next_piece
 next_piece:
   %paused = load atomic i32, ptr @paused seq_cst, align 4
   %is_paused = icmp ne i32 %paused, 0
-  br i1 %is_paused, label %leave, label %take
-take:
+  br i1 %is_paused, label %leave, label %take_number
+take_number:
   %number = atomicrmw add ptr @next, i64 1 acq_rel
   %is_left = icmp slt i64 %number, %count
   br i1 %is_left, label %piece, label %close
 piece:
-  %status = call i32 %function(ptr %context, i64 %number)
+  %status = call i32 %function(ptr %context, i64 %number, ptr %scratch)
   %goes_on = icmp eq i32 %status, 0
   br i1 %goes_on, label %next_piece, label %close
 close:
@@ -462,12 +492,15 @@ declare i32 @pthread_cond_init(ptr, ptr)
 declare i32 @pthread_cond_wait(ptr, ptr)
 declare i32 @pthread_cond_signal(ptr)
 declare i32 @sched_yield()
+declare ptr @aligned_alloc(i64, i64)
+declare void @free(ptr)
 """
 
 # Where there are no POSIX threads.
 _NO_POOL = """
-define i32 @"phlox.run_pieces"(ptr %function, ptr %context, i64 %count, i64 %work, i64 %checks) noinline {
-  %status = call i32 @run_alone(ptr %function, ptr %context, i64 %count, i64 %checks)
+define i32 @"phlox.run_pieces"(ptr %function, ptr %context, i64 %count, i64 %work, i64 %checks, ptr %scratch,
+                                   i64 %bytes) noinline {
+  %status = call i32 @run_alone(ptr %function, ptr %context, i64 %count, i64 %checks, ptr %scratch)
   ret i32 %status
 }
 """

@@ -17,54 +17,100 @@ from .branches import replaced_if
 from .index import Affine, Base, Index
 from .interruption import InterruptibleFunction
 from .loops import counted_loop
+from .memory import add_to_constant
 from .module import Module
 from .types import I64, POINTER, RegisterValue
 
 
 class PieceFunction(InterruptibleFunction):
-    """``i32 (ptr context, i64 number)`` computes the piece with this number.
+    """``i32 (ptr context, i64 number, ptr scratch)`` computes the piece with this number; the memory is its own meanwhile.
 
-    Of each loop, of those that come one after the other, there are ``wanted`` pieces at most; ``count`` is how many there are.
+    While it is emitted, ``number`` is that of the piece among those of the loops that stand where the builder is; there are
+    ``count`` of these so far, and ``wanted`` in all, or fewer. ``is_open`` says that loops that follow are not divided.
     """
 
     def __init__(self, module: Module, name: str, wanted: int, leave: Callable[[ir.IRBuilder], None]) -> None:
-        super().__init__(module, name, [POINTER, I64], leave)
-        self.wanted, self.count = wanted, 0
+        super().__init__(module, name, [POINTER, I64, POINTER], leave)
+        self.number, self.wanted, self.count = self.args[1], wanted, 0
         self.is_open = False
         self.bounds: dict[int, tuple[Base, Base, int]] = {}
 
-    def claim(self, builder: ir.IRBuilder, size: int) -> tuple[Base, Base, int]:
+    def claim(self, builder: ir.IRBuilder, size: int, least: int = 1) -> tuple[Base, Base, int]:
         """The iterations of the piece of a loop of ``size``: the first, the end, and how many there are at most."""
-        most = -(-size // self.wanted)
+        most = min(size, max(least, -(-size // self.wanted)))
         first = self.count
         self.count += -(-size // most)
-        number = indices.add_base(builder, self.args[1], -first)
+        number = indices.add_base(builder, self.number, -first)
         start = indices.clamp_base(builder, indices.multiply_base(builder, number, most), 0, size)
         end = indices.multiply_base(builder, indices.add_base(builder, number, 1), most)
         return start, indices.clamp_base(builder, end, 0, size), most
 
+    @contextmanager
+    def each_divided(self, builder: ir.IRBuilder, size: int) -> Iterator[tuple[ir.Value, ir.Value]]:
+        """The iteration of a loop of ``size``, and the end, where loops inside of it are divided, too."""
+        outer = self.number, self.wanted, self.count
+        inner_count, all_pieces = I64(1), I64(size)
+        number = builder.sub(self.number, I64(self.count))
+        is_inside = builder.icmp_unsigned("<", number, all_pieces)
+        start = builder.select(is_inside, builder.udiv(number, inner_count), I64(size))
+        end = builder.select(is_inside, builder.add(start, I64(1)), I64(size))
+        self.number, self.wanted, self.count = builder.urem(number, inner_count), self.wanted // size, 0
+        yield start, end
+        count = max(1, self.count)
+        add_to_constant(inner_count, count - 1)
+        add_to_constant(all_pieces, size * (count - 1))
+        self.number, self.wanted, self.count = outer
+        self.count += size * count
+
 
 def _dividing(builder: ir.IRBuilder) -> PieceFunction | None:
-    """The function that is being emitted, if it computes pieces, and is not inside of a loop that is divided."""
+    """The function that is being emitted, if it computes pieces, and the loops that follow may be divided."""
     function = builder.function
     return function if isinstance(function, PieceFunction) and not function.is_open else None
 
 
 @contextmanager
-def independent_loop(builder: ir.IRBuilder, size: int, name: str = "loop", stop: ir.Value | None = None) -> Iterator[Base]:
-    """As `counted_loop`, around iterations that may run in any order, and at once."""
+def independent_loop(
+    builder: ir.IRBuilder,
+    size: int,
+    name: str = "loop",
+    stop: ir.Value | None = None,
+    *,
+    least: int = 1,
+    divides_inner: bool = False,
+) -> Iterator[Base]:
+    """As `counted_loop`, around iterations that may run in any order, and at once.
+
+    least: as many iterations are in a piece, at least. divides_inner: where there are few iterations, independent loops inside
+        are divided, too; what else is inside is done by each of their pieces.
+    """
     function = _dividing(builder)
     if function is None or size == 1:
         with counted_loop(builder, size, name, stop) as index:
             yield index
         return
-    start, end, most = function.claim(builder, size)
-    if stop is not None:
-        end = indices.least(builder, end, stop)
+    if divides_inner and 2 * size <= function.wanted:
+        with function.each_divided(builder, size) as (start, end):
+            end = end if stop is None else indices.least(builder, end, stop)
+            with counted_loop(builder, 1, name, end, start) as index:
+                yield index
+        return
+    start, end, most = function.claim(builder, size, least)
+    end = indices.i64(end) if stop is None else indices.least(builder, end, stop)
     function.is_open = True
-    with counted_loop(builder, most, name, indices.i64(end), start) as index:
+    with counted_loop(builder, most, name, end, start) as index:
         yield index
     function.is_open = False
+
+
+@contextmanager
+def independent_loops(
+    builder: ir.IRBuilder, sizes: Sequence[int], stops: Mapping[int, ir.Value] = MappingProxyType({})
+) -> Iterator[Index]:
+    """As `loop_nest`, around iterations that may run in any order, and at once; the same holds for independent loops inside."""
+    with ExitStack() as nest:
+        loops = [independent_loop(builder, size, stop=stops.get(d), divides_inner=True) for d, size in enumerate(sizes)]
+        yield tuple([Affine(nest.enter_context(loop)) for loop in loops])
 
 
 def piece_bounds(builder: ir.IRBuilder, size: int) -> tuple[Base, Base, int]:
@@ -81,37 +127,29 @@ def piece_bounds(builder: ir.IRBuilder, size: int) -> tuple[Base, Base, int]:
 def piece_number(builder: ir.IRBuilder) -> Base:
     """The number of the piece that is being computed."""
     function = builder.function
-    return function.args[1] if isinstance(function, PieceFunction) else 0
+    return function.number if isinstance(function, PieceFunction) else 0
 
 
 def in_last_piece(
     builder: ir.IRBuilder, values: list[RegisterValue], emit: Callable[[], Sequence[RegisterValue]]
 ) -> Sequence[RegisterValue]:
     """What ``emit()`` computes, in the last piece of those there are so far; the values in others."""
-    function = builder.function
-    if not isinstance(function, PieceFunction) or not function.count:
+    function = _dividing(builder)
+    if function is None or not function.count:
         return emit()
-    return replaced_if(builder, builder.icmp_signed("==", function.args[1], I64(function.count - 1)), values, emit)
+    return replaced_if(builder, builder.icmp_signed("==", function.number, I64(function.count - 1)), values, emit)
 
 
 @contextmanager
-def in_one_piece(builder: ir.IRBuilder) -> Iterator[None]:
-    """Around code that is to run once, beside loops that are divided."""
+def in_one_piece(builder: ir.IRBuilder, apart: bool = False) -> Iterator[None]:
+    """Around code that is to run once, beside loops that are divided: in the last piece so far, or ``apart`` in its own."""
     function = _dividing(builder)
     if function is None:
         yield
         return
-    number = function.count
-    function.count += 1
-    with builder.if_then(builder.icmp_signed("==", function.args[1], I64(number))):
+    if apart or not function.count:
+        function.count += 1
+    function.is_open = True
+    with builder.if_then(builder.icmp_signed("==", function.number, I64(function.count - 1))):
         yield
-
-
-@contextmanager
-def independent_loops(
-    builder: ir.IRBuilder, sizes: Sequence[int], stops: Mapping[int, ir.Value] = MappingProxyType({})
-) -> Iterator[Index]:
-    """As `loop_nest`, around iterations that may run in any order, and at once."""
-    with ExitStack() as nest:
-        loops = [independent_loop(builder, size, stop=stops.get(d)) for d, size in enumerate(sizes)]
-        yield tuple([Affine(nest.enter_context(loop)) for loop in loops])
+    function.is_open = False

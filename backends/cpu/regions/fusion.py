@@ -13,7 +13,7 @@ from ...llvm.reductions import Reduction
 from ..emitter_table import emits, emits_elements
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
-from ..region_functions import RegionFunctions
+from ..region_functions import UNDIVIDED, Division, RegionFunctions
 from ..row_groups import Region
 from ..work_estimate import nanoseconds
 from .dynamic_update_slice import fused_update
@@ -146,7 +146,7 @@ def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region
 
     key = ("loop", region.computation, region.in_place, region.kept, tuple(stops))
     work = nanoseconds(region.computation)
-    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, 1, work)
+    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, 1, Division(work))
 
 
 def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
@@ -175,4 +175,4 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
 
     key = ("reduce", computation, tuple(stops))
     values = [*region.arguments, *region.outputs, *stops.values()]
-    functions.emit(builder, key, values, emit, 10, 0 if in_parts else work)
+    functions.emit(builder, key, values, emit, 10, UNDIVIDED if in_parts else Division(work))

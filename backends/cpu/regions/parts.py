@@ -25,7 +25,7 @@ from ...llvm.reductions import (
 )
 from ...llvm.types import RegisterValue
 from ..nest_samples import combining, samples
-from ..region_functions import RegionFunctions
+from ..region_functions import Division, RegionFunctions
 from .reduction import emit_reduction
 
 # As many parts at most, and as many bytes of what each of them gives.
@@ -116,7 +116,7 @@ def emit_in_parts(
         for part, value in zip(own, emit_reduction(builder, functions.target, here, own if kept else [])):
             part.store(builder, (), value, 1)
 
-    pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, work, most)
+    pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, Division(work, most))
     with loop_nest(builder, kept) as index:
         for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces)):
             output.store(builder, index, value, 1)

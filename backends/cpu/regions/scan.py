@@ -17,6 +17,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.pieces import independent_loops
 from ...llvm.scans import Mask, Scan
 from ...llvm.types import RegisterValue
 from ..emitter_table import emits
@@ -71,7 +72,7 @@ def fused_scan(frame: Frame, instruction: Instruction, computation: Computation,
         emit_scan(nest.builder, nest.target, computation, nest.operands, nest.outputs, stop)
 
     stops = frame.stops(instruction, values)
-    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), stops=stops)
+    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), stops=stops, divides=True)
 
 
 def emit_scan(
@@ -102,7 +103,7 @@ def emit_scan(
 
 def _hand_on(scan: Scan) -> None:
     """The first carries are the last ones, where there are no slices."""
-    with loop_nest(scan.builder, scan.slice_sizes) as place:
+    with independent_loops(scan.builder, scan.slice_sizes) as place:
         scan.store_carries(place, scan.first_carries(place, 1), 1)
 
 
@@ -118,7 +119,7 @@ def _emit_strips(scan: Scan, lanes: int) -> None:
     """A few vectors of each slice, whose carries stay in registers."""
     b, count = scan.builder, len(scan.inits)
     vectors = max(1, _VECTORS // max(1, count))
-    with loop_nest(b, scan.slice_sizes[:-1]) as outer:
+    with independent_loops(b, scan.slice_sizes[:-1]) as outer:
 
         def strip(start: Component, vectors: int, mask: Mask) -> None:
             places = [(*outer, indices.add(b, start, number * lanes)) for number in range(vectors)]
@@ -139,7 +140,7 @@ def _emit_strips(scan: Scan, lanes: int) -> None:
             for nth, place in enumerate(places):
                 scan.store_carries(place, last[nth * count : (nth + 1) * count], lanes, mask)
 
-        vector_strips(b, scan.slice_sizes[-1], lanes, vectors, strip)
+        vector_strips(b, scan.slice_sizes[-1], lanes, vectors, strip, independent=True)
 
 
 def _arrays_of_carries(scan: Scan) -> list[Array] | None:
@@ -175,7 +176,7 @@ def _emit_slices(scan: Scan, lanes: int, arrays: list[Array]) -> None:
     def held(place: Index, number: Base, lanes: int, mask: Mask) -> list[RegisterValue]:
         return [array.load(b, scan.at(place, Affine(scan.position(number))), lanes, mask) for array in arrays]
 
-    with loop_nest(b, scan.slice_sizes[:along]) as before:
+    with independent_loops(b, scan.slice_sizes[:along]) as before:
         slice_(before, 0, first=True)
         if scan.steps > 1:
             needed = None if scan.stop is None else indices.add_base(b, scan.stop, -1)

@@ -103,12 +103,12 @@ def in_pieces(monkeypatch):
     monkeypatch.setattr(region_functions, "_OUTLINED_ELEMENTS", 2)
 
 
-RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3)
+RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p, ctypes.c_int64)
 
 
-def run_backwards(function, context, count, work, checks):
-    piece = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64)(function)
-    return next(filter(None, [piece(context, number) for number in reversed(range(count))]), 0)
+def run_backwards(function, context, count, work, checks, scratch, scratch_bytes):
+    piece = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(function)
+    return next(filter(None, [piece(context, number, scratch) for number in reversed(range(count))]), 0)
 
 
 def in_bytes(results):
