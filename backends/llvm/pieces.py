@@ -41,9 +41,11 @@ class PieceFunction(InterruptibleFunction):
         first = self.count
         self.count += -(-size // most)
         number = indices.add_base(builder, self.number, -first)
-        start = indices.clamp_base(builder, indices.multiply_base(builder, number, most), 0, size)
-        end = indices.multiply_base(builder, indices.add_base(builder, number, 1), most)
-        return start, indices.clamp_base(builder, end, 0, size), most
+        start = indices.multiply_base(builder, number, most)
+        end = indices.least(builder, indices.add_base(builder, start, most), size)
+        if first:  # of pieces before these the end is not above 0
+            start = builder.select(builder.icmp_signed("<", start, I64(0)), I64(0), start)
+        return start, end, most
 
     @contextmanager
     def each_divided(self, builder: ir.IRBuilder, size: int) -> Iterator[tuple[ir.Value, ir.Value]]:
@@ -113,14 +115,14 @@ def independent_loops(
         yield tuple([Affine(nest.enter_context(loop)) for loop in loops])
 
 
-def piece_bounds(builder: ir.IRBuilder, size: int) -> tuple[Base, Base, int]:
+def piece_bounds(builder: ir.IRBuilder, size: int, least: int = 1) -> tuple[Base, Base, int]:
     """The part of ``size`` iterations that belongs to the piece: the first, the end, and how many there are at most."""
     function = _dividing(builder)
     if function is None:
         return 0, size, size
     if size not in function.bounds:
         with builder.goto_entry_block():
-            function.bounds[size] = function.claim(builder, size)
+            function.bounds[size] = function.claim(builder, size, least)
     return function.bounds[size]
 
 

@@ -35,6 +35,8 @@ from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vecto
 # Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
 _PIECE_BYTES = 1 << 14
+# As many blocks of rows are in a piece, at least, since each piece writes its own results.
+_LEAST_BLOCKS = 4
 # So many rows are added up before their sum is added to the total.
 _RUN = 64
 
@@ -124,8 +126,8 @@ def _sum_of_runs(
 
         start, stop, most = 0, indices.least(builder, reduction.stops.get(innermost, size), size), size
         if is_divided(reduction, innermost):
-            bounds = piece_bounds(builder, -(-size // _RUN))
-            start, stop, most = (indices.multiply_base(builder, base, _RUN) for base in bounds)
+            start, stop, most = piece_bounds(builder, -(-size // _RUN))
+            start, stop = (indices.multiply_base(builder, base, _RUN) for base in (start, stop))
         return carried_loop(builder, start, stop, _RUN, state, run, "runs", most)
 
     state = reduce_loops(builder, reduction, outer_reduced, fixed, [neutral] * count + [zero] * count, runs)
@@ -218,7 +220,7 @@ class _Piece:
         """A loop over blocks of a dimension, or over those that belong to a piece."""
         if not is_divided(self.reduction, dimension):
             return counted_loop(self.builder, size, name, stop)
-        start, end, most = piece_bounds(self.builder, size)
+        start, end, most = piece_bounds(self.builder, size, _LEAST_BLOCKS)
         return counted_loop(self.builder, most, name, indices.i64(end), start)
 
     def _at_the_end(self, dimension: int, emit: Callable[[], None]) -> None:

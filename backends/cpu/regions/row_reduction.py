@@ -110,7 +110,8 @@ def _row_of_elements(
         done = size // group * group
         start, stop, most = 0, done, done
         if is_divided(reduction, last):
-            start, stop, most = (indices.multiply_base(builder, base, group) for base in piece_bounds(builder, size // group))
+            start, stop, most = piece_bounds(builder, size // group)
+            start, stop = (indices.multiply_base(builder, base, group) for base in (start, stop))
         first = [value for elements in load_group(start) for value in elements]
         second = indices.add_base(builder, start, group)
         partials = _in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
@@ -230,7 +231,8 @@ def _vector_row(
             most = blocks * steps * group
             start, end = 0, up_to(most)
             if divides:
-                start, end, most = (indices.multiply_base(builder, b, steps * group) for b in piece_bounds(builder, blocks))
+                start, end, most = piece_bounds(builder, blocks)
+                start, end = (indices.multiply_base(builder, base, steps * group) for base in (start, end))
             state = carried_loop(builder, start, end, steps * group, state, whole, "block", most)
             done = blocks * steps * group
         if not divides:
