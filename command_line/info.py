@@ -20,6 +20,7 @@ from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call
 SETTINGS = {
     "PHLOX_BACKEND": f"the backend, where none is named ({DEFAULT_BACKEND})",
     "PHLOX_REFERENCE_TRACE": "1: the reference backend prints each instruction with its value",
+    "PHLOX_NUM_THREADS": "how many threads compiled code uses, the calling one included",
     "PHLOX_RESULT_POOL_BYTES": "how many bytes of results' memory the cpu backend keeps for the next results",
     "PHLOX_DUMP": "a folder: every pass writes the module there if it changed it",
     "PHLOX_CHECK": "1: verify the module after every pass",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...compile.trip_count import known_trip_count
-from ...hlo import Computation, Instruction, leaves
+from ...hlo import Computation, Instruction, Shape, leaves
 from ...hlo.operation import CONTROL_FLOW, GIVEN
 
 # Of a cheap vector instruction, and of bytes that come from a cache, on one core.
@@ -18,6 +18,11 @@ def nanoseconds(computation: Computation) -> int:
     written = sum(shape.byte_size for shape in leaves(computation.root.shape))
     traffic = (written + _bytes_read(computation)) * _NANOSECONDS_OF_BYTE
     return int(_steps(computation, {}) * _NANOSECONDS_OF_INSTRUCTION + traffic)
+
+
+def copying(shape: Shape) -> int:
+    """For a copy of an array."""
+    return int(2 * shape.byte_size * _NANOSECONDS_OF_BYTE)
 
 
 def _bytes_read(computation: Computation) -> int:

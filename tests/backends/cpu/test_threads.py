@@ -120,8 +120,13 @@ def test_small_programs_are_not_divided():
 
 
 def run_python(source, **environment):
+    """What the program prints behind `PROGRAM`."""
+    return run_alone(textwrap.dedent(PROGRAM) + textwrap.dedent(source), **environment)
+
+
+def run_alone(source, **environment):
     completed = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(PROGRAM) + textwrap.dedent(source)],
+        [sys.executable, "-c", textwrap.dedent(source)],
         env=os.environ | environment, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert completed.returncode == 0, completed.stderr
@@ -358,6 +363,24 @@ def test_config():
     with pytest.raises(TypeError, match="requires an integer, float given"):
         phlox.config(num_threads=1.5)
     assert phlox.config().num_threads == before
+
+
+@pytest.mark.parametrize("first", ["phlox", "threadpoolctl"])
+def test_threadpoolctl(first):
+    """Whichever is imported first."""
+    pytest.importorskip("threadpoolctl", minversion="3.2")
+    program = f"""
+        import {first}
+        import phlox, threadpoolctl
+        import numpy as np
+        phlox.jit(lambda x: x + 1)(np.ones(3))  # loads the library that the threads are listed with
+        (found,) = [one for one in threadpoolctl.threadpool_info() if one["user_api"] == "phlox"]
+        with threadpoolctl.threadpool_limits(1):
+            limited = phlox.config().num_threads
+        with threadpoolctl.threadpool_limits(2, user_api="blas"):
+            print(found["num_threads"], limited, phlox.config().num_threads)
+    """
+    assert run_alone(program, PHLOX_NUM_THREADS="5") == ["5", "1", "5"]
 
 
 @pytest.mark.parametrize(
