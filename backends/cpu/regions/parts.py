@@ -49,8 +49,7 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
     if operation is not None and operation.identity(shape.element_type) is not None:
         return True
     collapsed = collapse_dimensions(producers)
-    rank = shape.rank if collapsed is None else len(collapsed.groups)
-    return rank == 1 == len(reduced) or rank == 1 and len(reduced) == shape.rank
+    return len(reduced) == shape.rank and (shape.rank == 1 or collapsed is not None and len(collapsed.groups) == 1)
 
 
 @samples(
@@ -82,6 +81,11 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
     x = s32[300001] parameter(0)
     init = s32[] parameter(1)
     ROOT largest = s32[] reduce(x, init), dimensions={0}, to_apply=larger_of_all
+    """,
+    """
+    x = s32[601,503] parameter(0)
+    init = s32[] parameter(1)
+    ROOT largest = s32[] reduce(x, init), dimensions={0,1}, to_apply=larger_of_all
     """,
     calls=combining("add", "f32[]")
     + combining("add", "f64[]")
