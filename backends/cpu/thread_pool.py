@@ -595,7 +595,9 @@ def _pool() -> dict[str, int]:
     pointers = {name: address for name, address in python_calls.variables().items() if name in _POINTERS}
     pointers["PyThread_tss_set"] = function_address("PyThread_tss_set")
     pointers["check_interrupts"] = python_call_addresses()[python_calls.CHECK_INTERRUPTS]
-    pointers["thread_limit"] = ctypes.addressof(thread_limit())
+    limit = thread_limit()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(limit))  # threads may read it while the interpreter ends
+    pointers["thread_limit"] = ctypes.addressof(limit)
     is_there = unsupported_reason() is None
     names = (RUN_PIECES, *(("initialize", "worker_count", *_FORK_HOOKS) if is_there else ()))
     addresses = load_for_good(compile_object(module_assembly(), host_target()), pointers, names)

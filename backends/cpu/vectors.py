@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from contextlib import nullcontext
+from contextlib import AbstractContextManager, nullcontext
 
 from llvmlite import ir
 
@@ -49,16 +49,22 @@ def whole_lanes(lanes: int, size: int) -> int:
     return min(lanes, 1 << (size.bit_length() - 1))
 
 
+Loop = Callable[..., AbstractContextManager[Base]]
+
+
 class VectorLoop:
     """A loop over one dimension, ``lanes`` indices at a time.
 
     What remains at the end is done by a last full vector that overlaps the one before; where elements must not be computed
-    twice, by a masked vector. With ``independent``, vectors may be computed in any order, and at once.
+    twice, by a masked vector. With ``independent``, vectors may be computed in any order, and at once; another ``loop`` may
+    take its place.
     """
 
-    def __init__(self, builder: ir.IRBuilder, lanes: int, in_place: bool, independent: bool = False) -> None:
+    def __init__(
+        self, builder: ir.IRBuilder, lanes: int, in_place: bool, independent: bool = False, loop: Loop = counted_loop
+    ) -> None:
         self.builder, self.lanes, self.in_place = builder, lanes, in_place
-        self._loop = independent_loop if independent else counted_loop
+        self._loop = independent_loop if independent else loop
         self._alone = in_one_piece if independent else nullcontext
 
     def emit(self, size: int, body: Callable[[Affine, int, ir.Value | None], None], stop: ir.Value | None = None) -> None:

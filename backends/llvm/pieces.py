@@ -7,7 +7,7 @@ that ends; elsewhere it is an ordinary loop. Pieces depend on sizes, never on wh
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from types import MappingProxyType
 
 from llvmlite import ir
@@ -116,14 +116,27 @@ def independent_loops(
 
 
 def piece_bounds(builder: ir.IRBuilder, size: int, least: int = 1) -> tuple[Base, Base, int]:
-    """The part of ``size`` iterations that belongs to the piece: the first, the end, and how many there are at most."""
+    """The part of ``size`` iterations that belongs to the piece: the first, the end, and how many there are at most.
+
+    All loops of this size in the function have the same parts. Within loops that are divided it is all of them.
+    """
     function = _dividing(builder)
-    if function is None:
+    if function is None or function.number is not function.args[1]:
         return 0, size, size
     if size not in function.bounds:
         with builder.goto_entry_block():
             function.bounds[size] = function.claim(builder, size, least)
     return function.bounds[size]
+
+
+def loop_of_piece(
+    builder: ir.IRBuilder, size: int, name: str = "loop", stop: ir.Value | None = None, least: int = 1
+) -> AbstractContextManager[Base]:
+    """As `counted_loop`, over the part that belongs to the piece, of at least so many iterations."""
+    start, end, most = piece_bounds(builder, size, least)
+    if isinstance(end, int):
+        return counted_loop(builder, size, name, stop)
+    return counted_loop(builder, most, name, end if stop is None else indices.least(builder, end, stop), start)
 
 
 def piece_number(builder: ir.IRBuilder) -> Base:

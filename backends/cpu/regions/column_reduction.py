@@ -15,7 +15,7 @@ from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, piece_bounds
+from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, loop_of_piece, piece_bounds
 from ...llvm.reductions import (
     Reduction,
     Store,
@@ -220,8 +220,7 @@ class _Piece:
         """A loop over blocks of a dimension, or over those that belong to a piece."""
         if not is_divided(self.reduction, dimension):
             return counted_loop(self.builder, size, name, stop)
-        start, end, most = piece_bounds(self.builder, size, _LEAST_BLOCKS)
-        return counted_loop(self.builder, most, name, indices.i64(end), start)
+        return loop_of_piece(self.builder, size, name, stop, _LEAST_BLOCKS)
 
     def _at_the_end(self, dimension: int, emit: Callable[[], None]) -> None:
         """Emit what follows these loops, for the last piece."""

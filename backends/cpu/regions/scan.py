@@ -6,6 +6,7 @@ Lanes are neighbours within a slice; a few vectors of it are carried in register
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
@@ -17,7 +18,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.pieces import independent_loops
+from ...llvm.pieces import independent_loops, loop_of_piece
 from ...llvm.scans import Mask, Scan
 from ...llvm.types import RegisterValue
 from ..emitter_table import emits
@@ -31,6 +32,8 @@ from .scan_tiles import emit_tiles, plan_tiles
 
 # As many vectors of a slice are carried in registers.
 _VECTORS = 8
+# As many vectors of each slice are in a piece, at least.
+_LEAST_VECTORS = 16
 
 
 def is_native(scan: Instruction) -> bool:
@@ -152,12 +155,15 @@ def _arrays_of_carries(scan: Scan) -> list[Array] | None:
 
 
 def _emit_slices(scan: Scan, lanes: int, arrays: list[Array]) -> None:
-    """Whole slices; the carries are read back from the results for the slice before, which is still in the cache."""
+    """Whole slices; the carries are read back from the results for the slice before, which is still in the cache.
+
+    A piece has some vectors of all slices.
+    """
     b, along = scan.builder, scan.along
 
     def vectors(before: Index, body: Callable[[Index, int, Mask], None]) -> None:
         with loop_nest(b, scan.slice_sizes[along:-1]) as middle:
-            VectorLoop(b, lanes, in_place=False).emit(
+            VectorLoop(b, lanes, in_place=False, loop=partial(loop_of_piece, least=_LEAST_VECTORS)).emit(
                 scan.slice_sizes[-1], lambda component, lanes, mask: body((*before, *middle, component), lanes, mask)
             )
 
