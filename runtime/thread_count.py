@@ -17,8 +17,9 @@ _CGROUPS = Path("/sys/fs/cgroup")
 class config:
     """Settings of the process, until they are set again, or to the end of a ``with`` statement.
 
-    num_threads: how many threads compiled code may use, the calling one included; at first what the environment variable
-        ``PHLOX_NUM_THREADS`` says, or as many as there are cores that this process may use. Results do not depend on it.
+    num_threads: how many threads compiled code may use, the calling one included; at first what the environment variables
+        ``PHLOX_NUM_THREADS`` or ``OMP_NUM_THREADS`` say, or as many as there are cores that this process may use. Results do
+        not depend on it.
 
     ``config()`` changes nothing; its ``num_threads`` is the present number. Raises TypeError for what is no integer, ValueError
     for numbers below 1.
@@ -61,10 +62,15 @@ def set_num_threads(number: SupportsIndex) -> None:
 
 @functools.cache
 def thread_limit() -> ctypes.c_int64:
-    """The number of threads, in memory that native code reads. Raises ValueError if the environment variable has no number."""
+    """The number of threads, in memory that native code reads. Raises ValueError if the environment variable has no number.
+
+    Where there is none it is that of ``OMP_NUM_THREADS``, which those set that start several processes (joblib does), and
+    NumPy's libraries go by.
+    """
     text = os.environ.get(_VARIABLE)
     if text is None:
-        return ctypes.c_int64(available_cores())
+        usual = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0].strip()
+        return ctypes.c_int64(int(usual) if usual.isdecimal() and int(usual) else available_cores())
     if not text.strip().isdecimal() or not int(text):
         raise ValueError(f"{_VARIABLE} requires a number of threads, 1 or more; given {text!r}")
     return ctypes.c_int64(int(text))

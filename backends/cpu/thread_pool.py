@@ -39,8 +39,9 @@ RUN_PIECES = "phlox.run_pieces"
 
 # How long a worker looks for the next region before it sleeps.
 _SPINNING_NANOSECONDS = 100_000
-# Waking a worker takes the caller some microseconds: it does so when sleeping workers have missed so much work.
-_MISSED_NANOSECONDS = 40_000
+# Waking a worker takes the caller some microseconds, and the worker some tens: it is done for a region with so much work, or
+# when sleeping workers have missed so much of smaller ones.
+_WAKING_NANOSECONDS, _MISSED_NANOSECONDS = 50_000, 300_000
 _STACK_BYTES = 4 << 20
 
 _NAMES = {
@@ -53,6 +54,7 @@ _NAMES = {
     "MOST_WORKERS": (1 << 16) - 2,
     "NO_PIECES": 1 << 62,
     "SPINNING_NANOSECONDS": _SPINNING_NANOSECONDS,
+    "WAKING_NANOSECONDS": _WAKING_NANOSECONDS,
     "MISSED_NANOSECONDS": _MISSED_NANOSECONDS,
     "SCRATCH_ALIGNMENT": ALIGNMENT,
     "LOOKS_A_READING": 64,  # looks at the state from one reading of the clock to the next
@@ -170,7 +172,9 @@ describe:
 consider_waking:
   %missed_before = load i64, ptr @missed
   %missed = add i64 %missed_before, %work
-  %is_worth_it = icmp sge i64 %missed, MISSED_NANOSECONDS
+  %is_large = icmp sge i64 %work, WAKING_NANOSECONDS
+  %are_many = icmp sge i64 %missed, MISSED_NANOSECONDS
+  %is_worth_it = or i1 %is_large, %are_many
   %still_missed = select i1 %is_worth_it, i64 0, i64 %missed
   store i64 %still_missed, ptr @missed
   br i1 %is_worth_it, label %wake, label %run

@@ -178,6 +178,15 @@ def test_environment_variable(number):
     assert run_python(source, PHLOX_NUM_THREADS=str(number)) == [str(number), str(number - 1)]
 
 
+@pytest.mark.parametrize("usual, expected", [("3", 3), ("2,4", 2), ("", None), ("dynamic", None)])
+def test_usual_environment_variable(usual, expected, monkeypatch):
+    monkeypatch.delenv("PHLOX_NUM_THREADS", raising=False)
+    monkeypatch.setenv("OMP_NUM_THREADS", usual)
+    assert thread_count.thread_limit.__wrapped__().value == (expected or thread_count.available_cores())
+    monkeypatch.setenv("PHLOX_NUM_THREADS", "5")
+    assert thread_count.thread_limit.__wrapped__().value == 5
+
+
 @pytest.mark.parametrize("wrong", ["0", "many"])
 def test_environment_variable_without_a_number(wrong, monkeypatch):
     monkeypatch.setenv("PHLOX_NUM_THREADS", wrong)
