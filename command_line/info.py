@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call_unavailable
+from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call_unavailable, threads_unavailable
+from ..runtime.thread_count import config
 
 SETTINGS = {
     "PHLOX_BACKEND": f"the backend, where none is named ({DEFAULT_BACKEND})",
@@ -88,9 +89,11 @@ def processor() -> dict[str, str]:
 
 
 def backends() -> dict[str, str]:
-    """Each backend: available, or why not; and whether jitted functions are called natively."""
+    """Each backend: available, or why not; whether jitted functions are called natively; and the threads of compiled code."""
     reasons = {**available_backends(), "native call": native_call_unavailable()}
-    return {name: "available" if reason is None else f"not available: {reason}" for name, reason in reasons.items()}
+    rows = {name: "available" if reason is None else f"not available: {reason}" for name, reason in reasons.items()}
+    reason = threads_unavailable()
+    return rows | {"threads": f"{config().num_threads} for compiled code" if reason is None else f"1: {reason}"}
 
 
 def settings() -> dict[str, str]:
