@@ -560,14 +560,20 @@ declare void @llvm.aarch64.set.fpcr(i64)
 }
 
 
+_FORK_HOOKS = {"pause_workers": "before", "resume_workers": "after_in_parent", "forget_workers": "after_in_child"}
+
+
 def unsupported_reason() -> str | None:
     """Why there is no pool, so that kernels run all pieces in the thread that calls them; None where there is one."""
-    architecture = host_target().triple.partition("-")[0]
     if os.name != "posix":
         return "this system has no POSIX threads"
-    if architecture.replace("arm64", "aarch64") not in _OF_PROCESSOR:
-        return f"the pool has no code for this processor, {architecture}"
+    if _architecture() not in _OF_PROCESSOR:
+        return f"the pool has no code for this processor, {_architecture()}"
     return None
+
+
+def _architecture() -> str:
+    return host_target().triple.partition("-")[0].replace("arm64", "aarch64")
 
 
 def run_pieces_address() -> int:
@@ -582,15 +588,10 @@ def worker_count() -> int:
     return ctypes.CFUNCTYPE(ctypes.c_int64)(_pool()["worker_count"])()
 
 
-def module_assembly() -> str:
-    """The LLVM assembly of the pool."""
-    text = assembly.pointers(_POINTERS) + _ALONE
-    if unsupported_reason() is None:
-        architecture = host_target().triple.partition("-")[0].replace("arm64", "aarch64")
-        text += _POOL + _OF_PROCESSOR[architecture]
-    else:
-        text += _NO_POOL
-    return assembly.substitute(text, _NAMES)
+def module_assembly(architecture: str | None) -> str:
+    """The LLVM assembly of the pool for a processor, by LLVM's name, or of what stands for it where there is none."""
+    pool = _NO_POOL if architecture is None else _POOL + _OF_PROCESSOR[architecture]
+    return assembly.substitute(assembly.pointers(_POINTERS) + _ALONE + pool, _NAMES)
 
 
 @functools.cache
@@ -604,12 +605,10 @@ def _pool() -> dict[str, int]:
     pointers["thread_limit"] = ctypes.addressof(limit)
     is_there = unsupported_reason() is None
     names = (RUN_PIECES, *(("initialize", "worker_count", *_FORK_HOOKS) if is_there else ()))
-    addresses = load_for_good(compile_object(module_assembly(), host_target()), pointers, names)
+    code = compile_object(module_assembly(_architecture() if is_there else None), host_target())
+    addresses = load_for_good(code, pointers, names)
     if is_there:
         ctypes.CFUNCTYPE(None)(addresses["initialize"])()
         hooks = {when: ctypes.CFUNCTYPE(None)(addresses[name]) for name, when in _FORK_HOOKS.items()}
         os.register_at_fork(**hooks)
     return addresses
-
-
-_FORK_HOOKS = {"pause_workers": "before", "resume_workers": "after_in_parent", "forget_workers": "after_in_child"}

@@ -1,5 +1,6 @@
 """Programs whose work the pool of threads does, in pieces."""
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -10,8 +11,11 @@ import time
 import numpy as np
 import phlox
 import pytest
+from llvmlite import binding
 from phlox import jit
 from phlox.backends.cpu import thread_pool
+from phlox.backends.cpu.machine_code import LoadedCode, compile_object
+from phlox.backends.cpu.target import host_target
 from phlox.runtime import thread_count
 from signals import interrupt
 
@@ -372,6 +376,29 @@ def test_workers_round_as_the_caller_does():
         print(*sorted({bool((g(tiny, half) == 0).all()) for _ in range(100)}))
     """
     assert run_python(source, PHLOX_NUM_THREADS="3") == ["True"]
+
+
+def test_code_for_another_processor():
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    for architecture, wait in (("aarch64", "yield"), ("x86_64", "pause")):
+        machine = binding.Target.from_triple(f"{architecture}-unknown-linux-gnu").create_target_machine()
+        with binding.parse_assembly(thread_pool.module_assembly(architecture), binding.create_context()) as module:
+            module.verify()
+            assert wait in machine.emit_assembly(module)
+
+
+def test_pieces_where_there_is_no_pool():
+    code = LoadedCode(compile_object(thread_pool.module_assembly(None), host_target()), host_target(), {})
+    piece_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
+    run = ctypes.CFUNCTYPE(ctypes.c_int32, piece_type, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p, ctypes.c_int64)(
+        code.address(thread_pool.RUN_PIECES)
+    )
+    seen = []
+    assert run(piece_type(lambda context, number, scratch: seen.append((context, number, scratch)) or 0), 1, 3, 9, 0, 2, 8) == 0
+    assert seen == [(1, number, 2) for number in range(3)]
+    assert run(piece_type(lambda context, number, scratch: seen.append(number) or 5), 1, 3, 9, 0, 2, 8) == 5
+    assert seen[3:] == [0]
 
 
 # How many threads there are
