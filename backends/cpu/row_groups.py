@@ -126,8 +126,9 @@ class RowGroups:
         values = [value for block in blocks for value in (*block.arguments, *block.outputs)]
         work = sum(nanoseconds(member.region.computation) for member in members)
         if self.regions.is_divided(work):
-            numbers = tuple(self.regions.number(member.region.computation) for member in members)
-            self.regions.emit(builder, ("rows", members[0].region.computation, numbers, count), values, emit, 1, Division(work))
+            regions = [member.region for member in members]
+            forms = tuple((self.regions.number(one.computation), one.in_place, one.kept, one.nest) for one in regions)
+            self.regions.emit(builder, ("rows", regions[0].computation, forms, count), values, emit, 1, Division(work))
         else:
             emit(builder, values)
 

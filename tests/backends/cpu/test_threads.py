@@ -16,6 +16,7 @@ from phlox import jit
 from phlox.backends.cpu import thread_pool
 from phlox.backends.cpu.machine_code import LoadedCode, compile_object
 from phlox.backends.cpu.target import host_target
+from phlox.backends.cpu.thread_pool_code import module_assembly
 from phlox.runtime import thread_count
 from signals import interrupt
 
@@ -355,6 +356,7 @@ def test_workers_round_as_the_caller_does():
         import ctypes
         from phlox.backends.cpu.machine_code import LoadedCode, compile_object
         from phlox.backends.cpu.target import host_target
+from phlox.backends.cpu.thread_pool_code import module_assembly
         if "x86_64" not in host_target().triple:
             print("True")
             sys.exit()
@@ -383,13 +385,13 @@ def test_code_for_another_processor():
     binding.initialize_all_asmprinters()
     for architecture, wait in (("aarch64", "yield"), ("x86_64", "pause")):
         machine = binding.Target.from_triple(f"{architecture}-unknown-linux-gnu").create_target_machine()
-        with binding.parse_assembly(thread_pool.module_assembly(architecture), binding.create_context()) as module:
+        with binding.parse_assembly(module_assembly(architecture), binding.create_context()) as module:
             module.verify()
             assert wait in machine.emit_assembly(module)
 
 
 def test_pieces_where_there_is_no_pool():
-    code = LoadedCode(compile_object(thread_pool.module_assembly(None), host_target()), host_target(), {})
+    code = LoadedCode(compile_object(module_assembly(None), host_target()), host_target(), {})
     piece_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, piece_type, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p, ctypes.c_int64)(
         code.address(thread_pool.RUN_PIECES)
