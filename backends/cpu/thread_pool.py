@@ -6,8 +6,8 @@ in which order they come, and in which threads, is not said. ``work`` estimates 
 ``checks`` the caller looks for interrupts between its pieces. Each thread has so many ``bytes`` of scratch memory, the caller
 those that it gives. It returns 0, or else what the check or a piece of the caller's did; no piece begins after that.
 
-One region at a time has the workers: whoever finds the pool busy, another thread or a piece that has pieces itself, runs its own
-alone, so that nothing ever waits for the pool.
+One region at a time has the workers: whoever finds the pool busy, another thread or a piece that has pieces itself, runs its
+own alone, so that nothing ever waits for the pool.
 
 Workers are started when a region first needs them. They spin for a short time after the last piece, and then give their memory
 back and sleep. They block all signals and run no Python; where a piece asks whether to go on, a worker finds the answer in

@@ -356,7 +356,6 @@ def test_workers_round_as_the_caller_does():
         import ctypes
         from phlox.backends.cpu.machine_code import LoadedCode, compile_object
         from phlox.backends.cpu.target import host_target
-from phlox.backends.cpu.thread_pool_code import module_assembly
         if "x86_64" not in host_target().triple:
             print("True")
             sys.exit()
