@@ -18,7 +18,7 @@ from ..llvm.elemental import Binding
 from ..llvm.types import I8, I64
 from .emitter_table import emits, scratch_bytes
 from .frame import Frame, Leaf, Values
-from .region_functions import UNDIVIDED, Division
+from .region_functions import UNDIVIDED, Division, RegionFunctions
 from .target import Target
 from .work_estimate import nanoseconds
 
@@ -29,7 +29,8 @@ class Nest:
 
     ``operands`` are arrays and scalars in registers; ``outputs`` arrays for the leaves of the result, scalars too; ``scratch``
     is the memory that the instruction asked for, without what each thread has for itself, which is ``own``; ``tables`` are the
-    addresses of constants; ``stops`` says where some of the dimensions that the nest goes over end, if they do so earlier.
+    addresses of constants; ``stops`` says where some of the dimensions that the nest goes over end, if they do so earlier;
+    ``work`` is an estimate in nanoseconds, and ``regions`` takes functions that the nest may call.
     """
 
     builder: ir.IRBuilder
@@ -41,12 +42,19 @@ class Nest:
     own: ir.Value | None
     tables: list[ir.Value]
     stops: Mapping[int, ir.Value]
+    work: int
+    regions: RegionFunctions
 
 
 EmitNest = Callable[[Nest], None]
 
 # The weight (see `RegionFunctions.emit`) of a nest that says nothing else.
 LONG_NEST = 60
+
+
+def always(instruction: Instruction) -> bool:
+    """That an operation is divided wherever it does enough work."""
+    return True
 
 
 def emits_nest(
@@ -56,7 +64,7 @@ def emits_nest(
     scalars: Callable[[Instruction], int] = lambda instruction: 0,
     is_native: Callable[[Instruction], bool] | None = None,
     weight: int = LONG_NEST,
-    divides: bool = False,
+    divides: Callable[[Instruction], bool] = lambda instruction: False,
     own: Callable[[Instruction], int] = lambda instruction: 0,
     before: Callable[[Instruction], EmitNest | None] = lambda instruction: None,
 ) -> Callable[[EmitNest], EmitNest]:
@@ -79,8 +87,8 @@ def emits_nest(
             addresses = [frame.module.constant_pointer(table) for table in tables(instruction)]
             stops = frame.stops(instruction, values)
             outputs, own_bytes = frame.outputs(instruction), own(instruction)
-            first = before(instruction)
-            return emit_nest(frame, instruction, emit, operands, outputs, addresses, weight, stops, divides, own_bytes, first)
+            given = (operands, outputs, addresses, weight, stops, divides(instruction), own_bytes, before(instruction))
+            return emit_nest(frame, instruction, emit, *given)
 
         emits(opcode, scratch, is_native)(run)
         return emit
@@ -114,10 +122,12 @@ def emit_nest(
         arrays, results, pointers, addresses, registers = (bindings[start:end] for start, end in pairwise(ends))
         of_thread = pointers.pop() if own is not None else None
         of_all = pointers.pop() if pointers else None
-        nest_stops = dict(zip(stops, registers))
-        emit(Nest(builder, frame.target, instruction, arrays, results, of_all, of_thread, addresses, nest_stops))
+        ends_of = dict(zip(stops, registers))
+        given = (instruction, arrays, results, of_all, of_thread, addresses, ends_of, work, frame.regions)
+        emit(Nest(builder, frame.target, *given))
 
-    division = Division(nanoseconds(computation), scratch=own, scratch_bytes=own_bytes) if divides else UNDIVIDED
+    work = nanoseconds(computation)
+    division = Division(work, scratch=own, scratch_bytes=own_bytes) if divides else UNDIVIDED
     values = [*operands, *outputs, *memory, *tables, *stops.values()]
     for name, part in ((f"{instruction.opcode}.before", before), (instruction.opcode, emit)):
         if part is not None:

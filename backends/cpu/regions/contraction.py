@@ -19,6 +19,7 @@ from ....compile.contraction import (
     reads_columns_contiguously,
     reads_terms_contiguously,
 )
+from ....compile.fused_computations import as_computation
 from ....hlo import F32, F64, Instruction, scalar_computation
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
@@ -30,6 +31,7 @@ from ..arena import ALIGNMENT
 from ..nest_samples import samples
 from ..nests import EmitNest, Nest, emits_nest
 from .contraction_blocks import Blocks, panel_bytes
+from .parts import emit_in_parts, has_few_results
 from .reduction import emit_reduction
 from .transpose import emit_transpose
 
@@ -48,6 +50,17 @@ def scratch_bytes(dot: Instruction) -> int:
 def own_bytes(dot: Instruction) -> int:
     """The part of it that is for the panel."""
     return panel_bytes(contraction_of(dot))
+
+
+def divides(dot: Instruction) -> bool:
+    """Whether it is the results that are divided, and not the terms of a few."""
+    contraction = contraction_of(dot)
+    side = _side_of_matrix(contraction)
+    if side is None or not dot.shape.size:
+        return True
+    return not has_few_results(
+        (contraction.lhs, contraction.rhs)[side], tuple(sorted(pair[side] for pair in contraction.terms))
+    )
 
 
 def transposition_before(dot: Instruction) -> EmitNest | None:
@@ -108,7 +121,12 @@ def _aligned(size: int) -> int:
     y = f64[20,30,64] parameter(1)
     ROOT dot = f64[9,64] dot(x, y), lhs_contracting_dims={0,1}, rhs_contracting_dims={1,0}
     """,
-    # Products with a vector: of rows, and of columns.
+    # Products with a vector: of rows, and of columns, these also in parts.
+    """
+    x = f32[1003] parameter(0)
+    y = f32[1003,130] parameter(1)
+    ROOT dot = f32[130] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+    """,
     """
     x = f32[40,130] parameter(0)
     y = f32[130] parameter(1)
@@ -125,7 +143,7 @@ def _aligned(size: int) -> int:
     ROOT dot = s32[3,4,5,6] dot(x, y), lhs_contracting_dims={2}, rhs_contracting_dims={0}
     """,
 )
-@emits_nest("dot", scratch=scratch_bytes, weight=10, divides=True, own=own_bytes, before=transposition_before)
+@emits_nest("dot", scratch=scratch_bytes, weight=10, divides=divides, own=own_bytes, before=transposition_before)
 def emit_contraction(nest: Nest) -> None:
     """Compute a dot into a row-major output."""
     builder, target, dot = nest.builder, nest.target, nest.instruction
@@ -136,6 +154,10 @@ def emit_contraction(nest: Nest) -> None:
     reduction = _as_reduction(contraction, lhs, rhs, nest.stops)
     if reduction is not None:
         rows = output.shape.with_dimensions(tuple(reduction.dimensions[d] for d in reduction.kept))
+        if not divides(dot) and not nest.stops and nest.regions.is_divided(nest.work):
+            result = [Array(output.pointer, rows)]
+            emit_in_parts(builder, nest.regions, as_computation(dot), reduction, result, nest.work)
+            return
         results = emit_reduction(builder, target, reduction, [Array(output.pointer, rows)] if rows.rank else [])
         if results:
             output.store(builder, (Affine(0),) * output.shape.rank, results[0], 1)

@@ -26,7 +26,7 @@ from ...llvm.loops import counted_loop
 from ...llvm.pieces import independent_loop
 from ...llvm.types import I8, I64, ComplexValue, register_bytes
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 from ..target import WIDEST_VECTOR_BYTES
 from ..vectors import whole_lanes
 
@@ -111,7 +111,7 @@ def _column_bytes(layout: Layout) -> int:
     """,
     tolerance=1e-14,
 )
-@emits_nest("fft", scratch=scratch_bytes, own=scratch_bytes, tables=tables, is_native=is_native, divides=True)
+@emits_nest("fft", scratch=scratch_bytes, own=scratch_bytes, tables=tables, is_native=is_native, divides=always)
 def emit_fourier(nest: Nest) -> None:
     """Transform the operand into the output."""
     builder, target, fft, scratch, roots = nest.builder, nest.target, nest.instruction, nest.own, nest.tables

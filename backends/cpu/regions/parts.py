@@ -7,7 +7,7 @@ from math import prod
 
 from llvmlite import ir
 
-from ....hlo import Computation, Instruction
+from ....hlo import Computation, Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding
@@ -35,6 +35,12 @@ _MOST_KEPT_BYTES = 8 << 10
 _ALIGNMENT = 64
 
 
+def has_few_results(shape: Shape, reduced: tuple[int, ...]) -> bool:
+    """Whether the leading dimensions of arrays of this shape are reduced, to a short row at most."""
+    kept_bytes = prod(shape.dimensions[len(reduced) :]) * shape.element_type.byte_size
+    return bool(reduced and shape.size) and reduced == tuple(range(len(reduced))) and kept_bytes <= _MOST_KEPT_BYTES
+
+
 def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruction) -> bool:
     """Whether the first dimension of those that are reduced is better divided than the results, which are few.
 
@@ -42,8 +48,7 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
     """
     operand = producers.root if not producers.root.shape.is_tuple else producers.root.operands[0]
     shape, to_apply = operand.shape, reduce.attributes["to_apply"]
-    kept_bytes = prod(shape.dimensions[len(reduced) :]) * shape.element_type.byte_size
-    if not reduced or reduced != tuple(range(len(reduced))) or kept_bytes > _MOST_KEPT_BYTES or shape.size == 0:
+    if not has_few_results(shape, reduced):
         return False
     operation = to_apply.combining_operation
     if operation is not None and operation.identity(shape.element_type) is not None:

@@ -24,7 +24,7 @@ from ...llvm.sort_key import SortKey, sort_key
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
 from ..frame import KEEPS_REST
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop, compresses_lanes
 from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
@@ -117,7 +117,7 @@ def _radix_key(instruction: Instruction) -> SortKey | None:
       ROOT z = pred[] compare(m, n), direction=LT
     }""",
 )
-@emits_nest("sort", scratch=scratch_bytes, own=scratch_bytes, divides=True)
+@emits_nest("sort", scratch=scratch_bytes, own=scratch_bytes, divides=always)
 def emit_sort(nest: Nest) -> None:
     """Sort the operands into the outputs."""
     builder, target, instruction, scratch = nest.builder, nest.target, nest.instruction, nest.own

@@ -17,7 +17,7 @@ from ...llvm.pieces import independent_loops
 from ...llvm.sort_key import SortKey, order_bits
 from ...llvm.types import I32, I64, broadcast_lanes, vector_of
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 
 # As many are kept in a list by insertion; and of no fewer than this many times as many elements.
 _FEW = 64
@@ -40,7 +40,7 @@ def is_native(topk: Instruction) -> bool:
     ROOT y = (s16[10], s32[10]) topk(x), k=10, largest=false
     """,
 )
-@emits_nest("topk", is_native=is_native, divides=True)
+@emits_nest("topk", is_native=is_native, divides=always)
 def emit_top_k(nest: Nest) -> None:
     """The k best elements of each line of a row-major operand, and their positions; k is at least 1."""
     builder, target, topk = nest.builder, nest.target, nest.instruction

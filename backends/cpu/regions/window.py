@@ -21,7 +21,7 @@ from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I64, RegisterValue, broadcast_lanes, register_bytes
 from ...llvm.windows import interior, select_all, visit_window
 from ..nest_samples import combining, samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 
@@ -64,7 +64,7 @@ class ReduceWindow:
     """,
     calls=combining("maximum", "f32[]"),
 )
-@emits_nest("reduce-window", scalars=lambda instruction: len(instruction.operands) // 2, divides=True)
+@emits_nest("reduce-window", scalars=lambda instruction: len(instruction.operands) // 2, divides=always)
 def emit_reduce_window(nest: Nest) -> None:
     """Reduce the elements at each place of the window into the outputs."""
     builder, target, outputs, count = nest.builder, nest.target, nest.outputs, len(nest.outputs)
