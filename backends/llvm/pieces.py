@@ -87,7 +87,7 @@ def independent_loop(
         are divided, too; what else is inside is done by each of their pieces.
     """
     function = _dividing(builder)
-    if function is None or size == 1:
+    if function is None:
         with counted_loop(builder, size, name, stop) as index:
             yield index
         return

@@ -176,7 +176,10 @@ class _Nest:
         """
         b, sizes = self.builder, roots[0].shape.dimensions
         outer_sizes = [1 if dimension == across else size for dimension, size in enumerate(sizes[:-1])]
-        with independent_loops(b, outer_sizes) as outer, independent_loop(b, -(-sizes[across] // _BLOCK), "block") as block:
+        with (
+            independent_loops(b, outer_sizes) as outer,
+            independent_loop(b, -(-sizes[across] // _BLOCK), "block", divides_inner=True) as block,
+        ):
             start = b.mul(i64(block), I64(_BLOCK))
             stop = indices.least(b, b.add(start, I64(_BLOCK)), sizes[across])
 
