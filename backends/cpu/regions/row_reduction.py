@@ -33,6 +33,8 @@ from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
 PARTIAL_VECTORS = 4
 # A sum is carried with compensation beyond this many additions a lane: the error of the lanes' sums stays that of one block.
 BLOCK_STEPS = 32
+# A row that is divided among threads has as many blocks.
+_DIVIDED_BLOCKS = 64
 
 
 @samples(
@@ -220,7 +222,8 @@ def _vector_row(
     def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
         group = PARTIAL_VECTORS * lanes
         divides = is_divided(reduction, last)
-        steps = BLOCK_STEPS if compensated or divides else max(1, size // group)
+        blocks_wanted = _DIVIDED_BLOCKS if divides else 1
+        steps = BLOCK_STEPS if compensated else max(1, size // (group * blocks_wanted))
         done = 0
         blocks = size // (steps * group)
         if blocks:
