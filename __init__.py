@@ -18,6 +18,7 @@ from . import client, debug
 from .backends.loading import load_hlo
 from .backends.registry import available_backends
 from .runtime import load_custom_calls, register_custom_call
+from .runtime.thread_count import config
 from .tracer import (
     CarryTypeError,
     ConcretizationError,
@@ -59,6 +60,7 @@ __all__ = [
     "available_backends",
     "client",
     "cond",
+    "config",
     "custom_call",
     "debug",
     "fori_loop",

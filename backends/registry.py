@@ -161,6 +161,15 @@ def native_call_unavailable() -> str | None:
     return unsupported_reason()
 
 
+def threads_unavailable() -> str | None:
+    """Why compiled code runs in the thread that calls it alone, on this system; None where others help."""
+    try:
+        from .cpu.thread_pool import unsupported_reason  # which imports llvmlite, and that may be missing
+    except ImportError as error:
+        return str(error)
+    return unsupported_reason()
+
+
 def call_signature_types() -> ModuleType | None:
     """The module with CallSignature and the guards that it is made of; None where calls cannot be native."""
     if native_call_unavailable() is not None:

@@ -15,11 +15,13 @@ from pathlib import Path
 import numpy as np
 
 from .. import __version__
-from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call_unavailable
+from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call_unavailable, threads_unavailable
+from ..runtime.thread_count import config
 
 SETTINGS = {
     "PHLOX_BACKEND": f"the backend, where none is named ({DEFAULT_BACKEND})",
     "PHLOX_REFERENCE_TRACE": "1: the reference backend prints each instruction with its value",
+    "PHLOX_NUM_THREADS": "how many threads compiled code uses, the calling one included",
     "PHLOX_RESULT_POOL_BYTES": "how many bytes of results' memory the cpu backend keeps for the next results",
     "PHLOX_CACHE": "0: no code is kept on disk for later processes",
     "PHLOX_CACHE_DIR": "the folder where code is kept (python -m phlox cache shows it)",
@@ -90,9 +92,11 @@ def processor() -> dict[str, str]:
 
 
 def backends() -> dict[str, str]:
-    """Each backend: available, or why not; and whether jitted functions are called natively."""
+    """Each backend: available, or why not; whether jitted functions are called natively; and the threads of compiled code."""
     reasons = {**available_backends(), "native call": native_call_unavailable()}
-    return {name: "available" if reason is None else f"not available: {reason}" for name, reason in reasons.items()}
+    rows = {name: "available" if reason is None else f"not available: {reason}" for name, reason in reasons.items()}
+    reason = threads_unavailable()
+    return rows | {"threads": f"{config().num_threads} for compiled code" if reason is None else f"1: {reason}"}
 
 
 def settings() -> dict[str, str]:

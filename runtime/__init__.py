@@ -7,6 +7,9 @@ from .custom_calls import find_target, load_custom_calls, register_custom_call, 
 from .environment import Environment, current_environment
 from .queues import HostQueue, QueueClosedError
 from .replicas import run_on_devices
+from .threadpoolctl_controller import register_when_imported
+
+register_when_imported()
 
 __all__ = [
     "Channels",

@@ -42,6 +42,7 @@ from .pipeline import PIPELINE
 from .shared_functions import shared_code
 from .support import support
 from .target import Target, host_target
+from .thread_pool import RUN_PIECES
 
 
 class _Written(NamedTuple):
@@ -148,6 +149,7 @@ class CpuBackend:
             over_arguments=tuple(assignment.over_arguments.items()),
             may_take_long=interruption.can_leave or interruption.cost > _MANY_INSTRUCTIONS,
             draws=emitted.draws,
+            divides=RUN_PIECES in emitted.llvm.globals,
             constants=tuple((symbol, _bytes_of(literal)) for symbol, literal in emitted.constants.items()),
             host_calls=tuple(emitted.host_calls.values()),
             host_instructions=instructions_text(emitted.host_calls) if emitted.host_calls else "",

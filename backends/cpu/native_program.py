@@ -14,7 +14,7 @@ from .target import Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
 # bytes. A change of any of these makes it another number.
-VERSION = 2
+VERSION = 3
 
 _MAGIC = b"phlox native program\n"
 
@@ -52,7 +52,7 @@ class NativeProgram:
     ``parameters``, each with a name for messages, and of ``results``. It returns 0, or a code that stands for an error. Its
     temporaries are ``temporary_bytes``; ``keeps_block`` says that it leaves their memory in a variable from call to call.
     ``may_take_long`` says that a call may run many instructions; ``draws``, that it changes the states of generators of random
-    numbers, which it does under the interpreter's lock.
+    numbers, which it does under the interpreter's lock; ``divides``, that it hands pieces to the pool of threads.
 
     The code's symbols: ``constants`` are arrays in memory; ``host_calls`` are Python objects that evaluate the instructions of
     ``host_instructions`` (HLO text, see `host_instructions`), in its order; ``native_calls`` are functions of custom-call
@@ -70,6 +70,7 @@ class NativeProgram:
     keeps_block: bool
     may_take_long: bool
     draws: bool = False
+    divides: bool = False
     over_arguments: tuple[tuple[int, int], ...] = ()
     constants: tuple[tuple[str, memoryview], ...] = ()
     host_calls: tuple[str, ...] = ()
@@ -91,6 +92,7 @@ class NativeProgram:
             "keeps_block": self.keeps_block,
             "may_take_long": self.may_take_long,
             "draws": self.draws,
+            "divides": self.divides,
             "over_arguments": self.over_arguments,
             "constants": [name for name, _ in self.constants],
             "host_calls": self.host_calls,
@@ -125,6 +127,7 @@ class NativeProgram:
             keeps_block=header["keeps_block"],
             may_take_long=header["may_take_long"],
             draws=header["draws"],
+            divides=header["divides"],
             over_arguments=_pairs(header["over_arguments"]),
             constants=tuple((name, next(blobs)) for name in header["constants"]),
             host_calls=tuple(header["host_calls"]),

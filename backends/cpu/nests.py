@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import accumulate, pairwise
 from types import MappingProxyType
 
@@ -14,9 +15,12 @@ from ...compile.fused_computations import as_computation
 from ...hlo import Instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
-from .emitter_table import emits
+from ..llvm.types import I8, I64
+from .emitter_table import emits, scratch_bytes
 from .frame import Frame, Leaf, Values
+from .region_functions import UNDIVIDED, Division, RegionFunctions
 from .target import Target
+from .work_estimate import nanoseconds
 
 
 @dataclass(frozen=True)
@@ -24,8 +28,9 @@ class Nest:
     """What a nest is emitted from, inside of the function that it may become.
 
     ``operands`` are arrays and scalars in registers; ``outputs`` arrays for the leaves of the result, scalars too; ``scratch``
-    is the memory that the instruction asked for, ``tables`` the addresses of constants; ``stops`` says where
-    some of the dimensions that the nest goes over end, if they do so earlier.
+    is the memory that the instruction asked for, without what each thread has for itself, which is ``own``; ``tables`` are the
+    addresses of constants; ``stops`` says where some of the dimensions that the nest goes over end, if they do so earlier;
+    ``work`` is an estimate in nanoseconds, and ``regions`` takes functions that the nest may call.
     """
 
     builder: ir.IRBuilder
@@ -34,14 +39,22 @@ class Nest:
     operands: list[Binding]
     outputs: list[Array]
     scratch: ir.Value | None
+    own: ir.Value | None
     tables: list[ir.Value]
     stops: Mapping[int, ir.Value]
+    work: int
+    regions: RegionFunctions
 
 
 EmitNest = Callable[[Nest], None]
 
 # The weight (see `RegionFunctions.emit`) of a nest that says nothing else.
 LONG_NEST = 60
+
+
+def always(instruction: Instruction) -> bool:
+    """That an operation is divided wherever it does enough work."""
+    return True
 
 
 def emits_nest(
@@ -51,12 +64,17 @@ def emits_nest(
     scalars: Callable[[Instruction], int] = lambda instruction: 0,
     is_native: Callable[[Instruction], bool] | None = None,
     weight: int = LONG_NEST,
+    divides: Callable[[Instruction], bool] = lambda instruction: False,
+    own: Callable[[Instruction], int] = lambda instruction: 0,
+    before: Callable[[Instruction], EmitNest | None] = lambda instruction: None,
 ) -> Callable[[EmitNest], EmitNest]:
     """Decorator: the function emits the loop nest of this operation, inline or as a function of the module.
 
-    ``scratch`` says how many bytes of memory it needs, ``tables`` which constants it reads, ``scalars`` how many of the last
-    operands it takes in registers (all others are arrays, if need be on the stack), ``is_native`` which instructions it is for,
-    ``weight`` how long its code is (see `RegionFunctions.emit`).
+    It may be divided among threads if it ``divides`` (see `region_functions.Division`), and what ``before`` gives emits what
+    has to be complete before. ``scratch`` says how many bytes of memory it needs, ``own`` how many of these each thread needs
+    for itself, ``tables`` which constants it reads, ``scalars`` how many of the last operands it takes in registers (all
+    others are arrays, if need be on the stack), ``is_native`` which instructions it is for, ``weight`` how long its code is
+    (see `RegionFunctions.emit`).
     """
 
     def register(emit: EmitNest) -> EmitNest:
@@ -68,7 +86,9 @@ def emits_nest(
             operands += [values[operand][0] for operand in instruction.operands[split:]]
             addresses = [frame.module.constant_pointer(table) for table in tables(instruction)]
             stops = frame.stops(instruction, values)
-            return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), addresses, weight, stops)
+            outputs, own_bytes = frame.outputs(instruction), own(instruction)
+            given = (operands, outputs, addresses, weight, stops, divides(instruction), own_bytes, before(instruction))
+            return emit_nest(frame, instruction, emit, *given)
 
         emits(opcode, scratch, is_native)(run)
         return emit
@@ -85,17 +105,32 @@ def emit_nest(
     tables: Sequence[ir.Value] = (),
     weight: int = LONG_NEST,
     stops: Mapping[int, ir.Value] = MappingProxyType({}),
+    divides: bool = False,
+    own_bytes: int = 0,
+    before: EmitNest | None = None,
 ) -> list[Leaf]:
     """Emit the nest of an instruction; the leaves of its result."""
-    scratch = frame.scratch(instruction)
-    memory = [] if scratch is None else [scratch]
+    computation, shared, own = as_computation(instruction), frame.scratch(instruction), None
+    if own_bytes:
+        start = scratch_bytes(instruction) - own_bytes
+        own = frame.builder.gep(shared, [I64(start)], source_etype=I8)
+        shared = shared if start else None
+    memory = [pointer for pointer in (shared, own) if pointer is not None]
 
-    def inside(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+    def inside(emit: EmitNest, builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         ends = [0, *accumulate(map(len, (operands, outputs, memory, tables, stops)))]
-        given = [bindings[start:end] for start, end in pairwise(ends)]
-        own = given[2][0] if memory else None
-        emit(Nest(builder, frame.target, instruction, given[0], given[1], own, given[3], dict(zip(stops, given[4]))))
+        arrays, results, pointers, addresses, registers = (bindings[start:end] for start, end in pairwise(ends))
+        of_thread = pointers.pop() if own is not None else None
+        of_all = pointers.pop() if pointers else None
+        ends_of = dict(zip(stops, registers))
+        given = (instruction, arrays, results, of_all, of_thread, addresses, ends_of, work, frame.regions)
+        emit(Nest(builder, frame.target, *given))
 
-    key = (instruction.opcode, as_computation(instruction), tuple(stops))
-    frame.regions.emit(frame.builder, key, [*operands, *outputs, *memory, *tables, *stops.values()], inside, weight)
+    work = nanoseconds(computation)
+    division = Division(work, scratch=own, scratch_bytes=own_bytes) if divides else UNDIVIDED
+    values = [*operands, *outputs, *memory, *tables, *stops.values()]
+    for name, part in ((f"{instruction.opcode}.before", before), (instruction.opcode, emit)):
+        if part is not None:
+            key = (name, computation, tuple(stops))
+            frame.regions.emit(frame.builder, key, values, partial(inside, part), weight, division)
     return frame.loaded(outputs)

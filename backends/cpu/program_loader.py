@@ -17,6 +17,7 @@ from .machine_code import LoadedCode
 from .native_program import NativeProgram, ProgramError
 from .shared_functions import load_shared
 from .target import Target, host_target
+from .thread_pool import RUN_PIECES, run_pieces_address
 
 _ALIGNMENT = 16  # of the largest element, c128, and of what NumPy allocates
 
@@ -41,6 +42,8 @@ class LoadedProgram:
         constants = {symbol: _aligned(data) for symbol, data in program.constants}
         with compilation_lock:
             symbols = dict(python_call_addresses())
+            if program.divides:
+                symbols[RUN_PIECES] = run_pieces_address()
             symbols |= load_shared(program.shared, program.target)
             symbols |= {symbol: constant.ctypes.data for symbol, constant in constants.items()}
             symbols |= {symbol: function.address for symbol, function in {**evaluations, **natives}.items()}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import islice
 
 from llvmlite import ir
 
@@ -22,9 +23,10 @@ from ..llvm import index as indices
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.index import Affine
-from ..llvm.loops import counted_loop
+from ..llvm.pieces import independent_loop
 from .line_clock import LineClock
-from .region_functions import RegionFunctions
+from .region_functions import Division, RegionFunctions
+from .work_estimate import nanoseconds
 
 # Arrays smaller than this stay in the second-level cache by themselves; a block of rows is to stay in a part of it.
 _SMALLEST_ARRAY_BYTES = 512 << 10
@@ -104,11 +106,31 @@ class RowGroups:
             for member in pending:
                 member.region.emit(builder, self.regions)
             return
-        blocks = [_of_rows(member, count) for member in pending]
-        with counted_loop(builder, self.rows // count, "rows") as number:
-            first = indices.multiply_base(builder, number, count)
-            for member, block in zip(pending, blocks):
-                _moved(builder, member, block, first).emit(builder, self.regions)
+        self._emit_blocks(builder, pending, count)
+
+    def _emit_blocks(self, builder: ir.IRBuilder, members: list[_Member], count: int) -> None:
+        blocks = [_of_rows(member, count) for member in members]
+
+        def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+            remaining = iter(bindings)
+            with independent_loop(builder, self.rows // count, "rows") as number:
+                first = indices.multiply_base(builder, number, count)
+                for member, block in zip(members, blocks):
+                    bound = replace(
+                        block,
+                        arguments=list(islice(remaining, len(block.arguments))),
+                        outputs=list(islice(remaining, len(block.outputs))),
+                    )
+                    _moved(builder, member, bound, first).emit(builder, self.regions)
+
+        values = [value for block in blocks for value in (*block.arguments, *block.outputs)]
+        work = sum(nanoseconds(member.region.computation) for member in members)
+        if self.regions.is_divided(work):
+            regions = [member.region for member in members]
+            forms = tuple((self.regions.number(one.computation), one.in_place, one.kept, one.nest) for one in regions)
+            self.regions.emit(builder, ("rows", regions[0].computation, forms, count), values, emit, 1, Division(work))
+        else:
+            emit(builder, values)
 
 
 def _row_positions(region: Region, rows: int) -> dict[Instruction, int] | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 from llvmlite import ir
 
@@ -11,6 +12,7 @@ from ..llvm import index as indices
 from ..llvm.index import Affine, Base, Component
 from ..llvm.loops import counted_loop
 from ..llvm.module import declaration
+from ..llvm.pieces import in_one_piece, independent_loop
 from ..llvm.reductions import Reduction
 from ..llvm.scalar_control_flow import has_control_flow, runs_alone
 from ..llvm.scans import Scan
@@ -47,15 +49,23 @@ def whole_lanes(lanes: int, size: int) -> int:
     return min(lanes, 1 << (size.bit_length() - 1))
 
 
+Loop = Callable[..., AbstractContextManager[Base]]
+
+
 class VectorLoop:
     """A loop over one dimension, ``lanes`` indices at a time.
 
     What remains at the end is done by a last full vector that overlaps the one before; where elements must not be computed
-    twice, by a masked vector.
+    twice, by a masked vector. With ``independent``, vectors may be computed in any order, and at once; another ``loop`` may
+    take its place.
     """
 
-    def __init__(self, builder: ir.IRBuilder, lanes: int, in_place: bool) -> None:
+    def __init__(
+        self, builder: ir.IRBuilder, lanes: int, in_place: bool, independent: bool = False, loop: Loop = counted_loop
+    ) -> None:
         self.builder, self.lanes, self.in_place = builder, lanes, in_place
+        self._loop = independent_loop if independent else loop
+        self._alone = in_one_piece if independent else nullcontext
 
     def emit(self, size: int, body: Callable[[Affine, int, ir.Value | None], None], stop: ir.Value | None = None) -> None:
         """``body(component, lanes, mask)`` emits the work at the indices that the component stands for.
@@ -64,7 +74,7 @@ class VectorLoop:
         """
         b, lanes = self.builder, self.lanes
         if lanes == 1:
-            with counted_loop(b, size, stop=stop) as index:
+            with self._loop(b, size, stop=stop) as index:
                 body(Affine(index), 1, None)
             return
         whole, remainder = divmod(size, lanes)
@@ -73,13 +83,14 @@ class VectorLoop:
             return
         overlap = remainder and not self.in_place
         count = whole + bool(overlap)
-        with counted_loop(b, count, stop=blocks_up_to(b, stop, lanes, count)) as number:
+        with self._loop(b, count, stop=blocks_up_to(b, stop, lanes, count)) as number:
             start = indices.multiply_base(b, number, lanes)
             if overlap:
                 start = indices.least(b, start, size - lanes)
             body(Affine(start, 1), lanes, None)
         if remainder and not overlap:
-            body(Affine(whole * lanes, 1), lanes, tail_mask(lanes, remainder))
+            with self._alone(b):
+                body(Affine(whole * lanes, 1), lanes, tail_mask(lanes, remainder))
 
 
 def vector_strips(
@@ -89,16 +100,18 @@ def vector_strips(
     unroll: int,
     body: Callable[[Component, int, ir.Value | None], None],
     stop: ir.Value | None = None,
+    independent: bool = False,
 ) -> None:
-    """Cover a dimension by blocks of several vectors, then by single vectors; ``stop`` as of `VectorLoop`."""
+    """Cover a dimension by blocks of several vectors, then by single ones; ``stop`` and ``independent`` as of `VectorLoop`."""
     block = unroll * lanes
     blocks = size // block if unroll > 1 else 0
     if blocks:
-        with counted_loop(builder, blocks, stop=blocks_up_to(builder, stop, block, blocks)) as number:
+        loop = independent_loop if independent else counted_loop
+        with loop(builder, blocks, stop=blocks_up_to(builder, stop, block, blocks)) as number:
             body(Affine(indices.multiply_base(builder, number, block), int(lanes > 1)), unroll, None)
     done = blocks * block
     if done < size:
-        VectorLoop(builder, lanes, in_place=False).emit(
+        VectorLoop(builder, lanes, False, independent).emit(
             size - done,
             lambda component, _, mask: body(indices.add(builder, component, done), 1, mask),
             elements_behind(builder, stop, done),

@@ -103,6 +103,22 @@ def call_interruptible(builder: ir.IRBuilder, function: InterruptibleFunction, a
         caller.called(builder, function)
 
 
+def call_repeatedly(
+    builder: ir.IRBuilder, function: InterruptibleFunction, times: int, call: Callable[[bool], ir.Value]
+) -> None:
+    """Call a function so many times, by ``call(checks)``, which looks for interrupts in between if that is asked for.
+
+    Where there was one, leave the caller, too, if that can be left.
+    """
+    cost, caller = times * function.interruption.cost, interruption_of(builder)
+    checks = caller is not None and cost > _UNINTERRUPTED
+    status = call(checks)
+    if caller is not None:
+        if checks or function.interruption.can_leave:
+            caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
+        caller.add(cost)
+
+
 def interruption_of(builder: ir.IRBuilder) -> Interruption | None:
     function = builder.function
     return function.interruption if isinstance(function, InterruptibleFunction) else None

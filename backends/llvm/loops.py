@@ -73,23 +73,25 @@ def carried_loop(
 
 
 @contextmanager
-def counted_loop(builder: ir.IRBuilder, size: int, name: str = "loop", stop: ir.Value | None = None) -> Iterator[Base]:
+def counted_loop(
+    builder: ir.IRBuilder, size: int, name: str = "loop", stop: ir.Value | None = None, start: Base = 0
+) -> Iterator[Base]:
     """A loop over 0 to size - 1 around the body of the with statement; size must not be 0. A single iteration needs no loop.
 
-    stop: how many iterations there are, if that is known when the code runs; ``size`` at most.
+    stop, start: where it ends and begins, if that is known when the code runs; there are ``size`` iterations at most.
     """
-    if size == 1:
-        yield 0
+    if size == 1 and isinstance(start, int):
+        yield start
         return
     entry = builder.block
     head, done = builder.append_basic_block(name), builder.append_basic_block(f"{name}.done")
     if stop is None:
         builder.branch(head)
     else:
-        builder.cbranch(builder.icmp_signed("<", I64(0), stop), head, done)
+        builder.cbranch(builder.icmp_signed("<", i64(start), stop), head, done)
     builder.position_at_end(head)
     index = builder.phi(I64)
-    index.add_incoming(I64(0), entry)
+    index.add_incoming(i64(start), entry)
     loop = OpenLoop(builder, entry)
     yield index
     following = builder.add(index, I64(1), flags=["nsw", "nuw"])

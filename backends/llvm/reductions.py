@@ -18,6 +18,7 @@ from .elemental import Binding, ElementalEmitter
 from .elementary.double_double import two_sum
 from .index import Affine, Base, Component, Index
 from .loops import carried_loop
+from .pieces import piece_bounds
 from .scalar_computations import emit_scalar_computation
 from .types import ComplexValue, RegisterValue, integer_constant, scalar_register_type
 
@@ -28,7 +29,8 @@ class Reduction:
 
     ``producers`` computes the operands (its root, or the elements of its root tuple) from ``arguments``; ``init_values``
     are scalar registers; ``reduced`` are the reduced dimensions, in order. ``stops`` says of some dimensions behind which size
-    nothing is needed, or changes the result.
+    nothing is needed, or changes the result. ``divided`` says that each piece (`pieces`) is to reduce its part of the first of
+    the reduced dimensions, without the init values.
     """
 
     producers: Computation
@@ -37,6 +39,7 @@ class Reduction:
     reduced: tuple[int, ...]
     to_apply: Computation
     stops: Mapping[int, ir.Value] = field(default_factory=dict)
+    divided: bool = False
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -95,7 +98,14 @@ def reduce_loops(
 
     size = reduction.dimensions[dimension]
     start, stop = bounds or (0, reduction.stops.get(dimension, size))
+    if is_divided(reduction, dimension) and bounds is None:
+        start, stop, size = piece_bounds(builder, size)
     return carried_loop(builder, start, stop, 1, values, iteration, "reduce", None if bounds else size)
+
+
+def is_divided(reduction: Reduction, dimension: int) -> bool:
+    """Whether each piece reduces a part of this dimension."""
+    return reduction.divided and dimension == reduction.reduced[0]
 
 
 def stops_of_kept(reduction: Reduction, dimensions: Sequence[int] | None = None) -> dict[int, ir.Value]:

@@ -21,6 +21,10 @@ CALL_FAILED, INTERRUPTED = 2, 3
 # A thread looks for interrupts this often, in nanoseconds, wherever it is asked to.
 _INTERVAL = 50_000_000
 
+# A thread keeps the time of its last look; a worker of the pool, marked by this bit, the address of a word that is not 0 once
+# its work is in vain.
+WORKER_MARK = -(1 << 63)
+
 # In the form of `entry_code`'s: functions, and what else is filled at load.
 FUNCTIONS = (
     "PyCapsule_GetPointer",
@@ -183,9 +187,23 @@ done:
 }}
 
 ; Lets the interpreter do what waits for this thread, unless it has done so shortly before: handlers of signals, exceptions that
-; other threads raise in it, and other threads' turns. Returns 0, or INTERRUPTED with the exception set.
+; other threads raise in it, and other threads' turns. Returns 0, or INTERRUPTED with the exception set. A worker of the pool
+; only finds out whether the thread that it works for has been interrupted.
 define i32 @{CHECK_INTERRUPTS}() noinline optnone {{
   %time = alloca {{ i64, i64 }}, align 8
+  %key = load ptr, ptr @checked_key
+  %get = load ptr, ptr @PyThread_tss_get
+  %value = call ptr %get(ptr %key)
+  %last = ptrtoint ptr %value to i64
+  %is_worker = icmp slt i64 %last, 0
+  br i1 %is_worker, label %look_at_region, label %look_at_clock
+look_at_region:
+  %cancelled_place = xor i64 %last, {WORKER_MARK}
+  %cancelled_at = inttoptr i64 %cancelled_place to ptr
+  %cancelled = load atomic i32, ptr %cancelled_at monotonic, align 4
+  %is_wanted = icmp eq i32 %cancelled, 0
+  br i1 %is_wanted, label %fine, label %interrupted
+look_at_clock:
   %read_clock = load ptr, ptr @timespec_get
   %base = call i32 %read_clock(ptr %time, i32 1)
   %seconds = load i64, ptr %time
@@ -193,10 +211,6 @@ define i32 @{CHECK_INTERRUPTS}() noinline optnone {{
   %nanoseconds = load i64, ptr %nanoseconds_at
   %scaled = mul i64 %seconds, 1000000000
   %now = add i64 %scaled, %nanoseconds
-  %key = load ptr, ptr @checked_key
-  %get = load ptr, ptr @PyThread_tss_get
-  %value = call ptr %get(ptr %key)
-  %last = ptrtoint ptr %value to i64
   %passed = sub i64 %now, %last
   ; Unsigned: a clock that was set back counts as one that has run far.
   %is_early = icmp ult i64 %passed, {_INTERVAL}

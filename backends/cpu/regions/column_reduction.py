@@ -6,6 +6,7 @@ A long sum of floats is made of the sums of short runs, which are added with the
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from llvmlite import ir
 
@@ -14,11 +15,13 @@ from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, loop_of_piece, piece_bounds
 from ...llvm.reductions import (
     Reduction,
     Store,
     add_with_error,
     finish_compensation,
+    is_divided,
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
@@ -32,6 +35,8 @@ from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vecto
 # Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
 _PIECE_BYTES = 1 << 14
+# As many blocks of rows are in a piece, at least, since each piece writes its own results.
+_LEAST_BLOCKS = 4
 # So many rows are added up before their sum is added to the total.
 _RUN = 64
 
@@ -70,7 +75,8 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
     lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
     simple = len(reduction.producers.instructions) <= 12 and not calls_on_vectors(builder.module, reduction.producers)
     unroll = 1 if not simple or reduction.count > 1 else max(1, min(8, size // lanes))
-    with loop_nest(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
+    loops = loop_nest if reduction.divided else independent_loops
+    with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
 
         def column(start: Component, vectors: int, mask: ir.Value | None) -> None:
             starts = [indices.add(builder, start, number * lanes) for number in range(vectors)]
@@ -93,7 +99,8 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
                 group = totals[number * reduction.count : (number + 1) * reduction.count]
                 store((*outer, component), group, lanes, mask)
 
-        vector_strips(builder, size, lanes, unroll, column, reduction.stops.get(len(dimensions) - 1))
+        stop = reduction.stops.get(len(dimensions) - 1)
+        vector_strips(builder, size, lanes, unroll, column, stop, independent=not reduction.divided)
 
 
 def _sum_of_runs(
@@ -117,8 +124,11 @@ def _sum_of_runs(
             sums = [add_with_error(builder, *pair, value) for *pair, value in zip(state[:count], state[count:], values)]
             return [total for total, _ in sums] + [error for _, error in sums]
 
-        stop = indices.least(builder, reduction.stops.get(innermost, size), size)
-        return carried_loop(builder, 0, stop, _RUN, state, run, "runs", size)
+        start, stop, most = 0, indices.least(builder, reduction.stops.get(innermost, size), size), size
+        if is_divided(reduction, innermost):
+            start, stop, most = piece_bounds(builder, -(-size // _RUN))
+            start, stop = (indices.multiply_base(builder, base, _RUN) for base in (start, stop))
+        return carried_loop(builder, start, stop, _RUN, state, run, "runs", most)
 
     state = reduce_loops(builder, reduction, outer_reduced, fixed, [neutral] * count + [zero] * count, runs)
     totals = [finish_compensation(builder, *pair) for pair in zip(state[:count], state[count:])]
@@ -140,15 +150,18 @@ def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reducti
     by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > _RUN
     piece_bytes = _PIECE_BYTES // 2 if by_runs else _PIECE_BYTES
     piece = min(size, piece_bytes // outputs[0].shape.element_type.byte_size)
-    with loop_nest(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
+    loops = loop_nest if reduction.divided else independent_loops
+    with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
         fixed = dict(zip(kept[:-1], outer))
         whole, rest = divmod(size, piece)
         stop = reduction.stops.get(len(dimensions) - 1)
-        with counted_loop(builder, whole, "piece", blocks_up_to(builder, stop, piece, whole)) as number:
+        loop = counted_loop if reduction.divided else independent_loop
+        with loop(builder, whole, "piece", blocks_up_to(builder, stop, piece, whole)) as number:
             first = indices.multiply_base(builder, number, piece)
             _Piece(builder, target, reduction, outputs, outer, first, piece).emit(fixed, by_runs)
         if rest:
-            _Piece(builder, target, reduction, outputs, outer, whole * piece, rest).emit(fixed, by_runs)
+            with nullcontext() if reduction.divided else in_one_piece(builder):
+                _Piece(builder, target, reduction, outputs, outer, whole * piece, rest).emit(fixed, by_runs)
 
 
 class _Piece:
@@ -179,7 +192,7 @@ class _Piece:
         size = reduction.dimensions[innermost]
         if not by_runs:
             self._fill(reduction.init_values)
-            reduce_loops(b, reduction, outer_reduced, fixed, [], lambda index, none: self._rows(index, innermost, 0, size))
+            reduce_loops(b, reduction, outer_reduced, fixed, [], lambda index, none: self._all_rows(index, innermost))
             return
         totals = self._sums_in_memory()
 
@@ -187,10 +200,10 @@ class _Piece:
             whole, rest = divmod(size, _RUN)
             if whole:
                 stop = blocks_up_to(b, reduction.stops.get(innermost), _RUN, whole)
-                with counted_loop(b, whole, "runs", stop) as number:
+                with self._loop_over(innermost, whole, "runs", stop) as number:
                     self._run(index, innermost, indices.multiply_base(b, number, _RUN), _RUN, totals)
             if rest:
-                self._run(index, innermost, whole * _RUN, rest, totals)
+                self._at_the_end(innermost, lambda: self._run(index, innermost, whole * _RUN, rest, totals))
             return nothing
 
         reduce_loops(b, reduction, outer_reduced, fixed, [], runs)
@@ -202,6 +215,19 @@ class _Piece:
             self.outputs[0].store(b, self._place(component), value, lanes, mask)
 
         self._over_columns(finish)
+
+    def _loop_over(self, dimension: int, size: int, name: str, stop: ir.Value | None) -> AbstractContextManager[Base]:
+        """A loop over blocks of a dimension, or over those that belong to a piece."""
+        if not is_divided(self.reduction, dimension):
+            return counted_loop(self.builder, size, name, stop)
+        return loop_of_piece(self.builder, size, name, stop, _LEAST_BLOCKS)
+
+    def _at_the_end(self, dimension: int, emit: Callable[[], None]) -> None:
+        """Emit what follows these loops, for the last piece."""
+        if is_divided(self.reduction, dimension):
+            in_last_piece(self.builder, [], lambda: emit() or [])
+        else:
+            emit()
 
     def _run(self, index: dict[int, Component], dimension: int, start: Base, count: int, totals: list[Array]) -> None:
         """Add the sum of a few rows, made in the output, to the totals."""
@@ -238,23 +264,34 @@ class _Piece:
 
         self._over_columns(store)
 
-    def _rows(self, index: dict[int, Component], dimension: int, start: Base, count: int) -> list[RegisterValue]:
-        """Combine rows with the output, several at a time."""
+    def _all_rows(self, index: dict[int, Component], dimension: int) -> list[RegisterValue]:
+        """Combine all rows with the output, several at a time."""
+        whole, rest = divmod(self.reduction.dimensions[dimension], self.rows_at_once)
+        if whole:
+            stop = blocks_up_to(self.builder, self.reduction.stops.get(dimension), self.rows_at_once, whole)
+            with self._loop_over(dimension, whole, "rows", stop) as number:
+                first = indices.multiply_base(self.builder, number, self.rows_at_once)
+                self._rows_at_once(index, dimension, first, self.rows_at_once)
+        if rest:
+            start = whole * self.rows_at_once
+            self._at_the_end(dimension, lambda: self._rows_at_once(index, dimension, start, rest))
+        return []
+
+    def _rows(self, index: dict[int, Component], dimension: int, start: Base, count: int) -> None:
+        """Combine so many rows with the output, several at a time."""
         b = self.builder
         whole, rest = divmod(count, self.rows_at_once)
         stop = elements_behind(b, self.reduction.stops.get(dimension), start)
-
-        def rows(first: Base, count: int) -> None:
-            first = indices.add_base(b, start, first)
-            positions = [Affine(indices.add_base(b, first, k)) for k in range(count)]
-            self._over_columns(lambda *place: self._combine([{**index, dimension: p} for p in positions], *place))
-
         if whole:
             with counted_loop(b, whole, "rows", blocks_up_to(b, stop, self.rows_at_once, whole)) as number:
-                rows(indices.multiply_base(b, number, self.rows_at_once), self.rows_at_once)
+                first = indices.add_base(b, start, indices.multiply_base(b, number, self.rows_at_once))
+                self._rows_at_once(index, dimension, first, self.rows_at_once)
         if rest:
-            rows(whole * self.rows_at_once, rest)
-        return []
+            self._rows_at_once(index, dimension, indices.add_base(b, start, whole * self.rows_at_once), rest)
+
+    def _rows_at_once(self, index: dict[int, Component], dimension: int, first: Base, count: int) -> None:
+        positions = [Affine(indices.add_base(self.builder, first, k)) for k in range(count)]
+        self._over_columns(lambda *place: self._combine([{**index, dimension: p} for p in positions], *place))
 
     def _combine(self, rows: list[dict[int, Component]], component: Component, lanes: int, mask: ir.Value | None) -> None:
         b, rank = self.builder, len(self.reduction.dimensions)

@@ -7,9 +7,8 @@ where these do not lie contiguously the operand is transposed into scratch memor
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import prod
 
 from llvmlite import ir
 
@@ -20,18 +19,19 @@ from ....compile.contraction import (
     reads_columns_contiguously,
     reads_terms_contiguously,
 )
+from ....compile.fused_computations import as_computation
 from ....hlo import F32, F64, Instruction, scalar_computation
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
 from ...llvm.index import Affine
-from ...llvm.loops import loop_nest
+from ...llvm.pieces import independent_loops
 from ...llvm.reductions import Reduction
 from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
-from ..target import Target
+from ..nests import EmitNest, Nest, emits_nest
 from .contraction_blocks import Blocks, panel_bytes
+from .parts import emit_in_parts, has_few_results
 from .reduction import emit_reduction
 from .transpose import emit_transpose
 
@@ -45,6 +45,29 @@ def scratch_bytes(dot: Instruction) -> int:
     """Memory for transposed operands and for a packed panel of the right one, where they are needed."""
     contraction = contraction_of(dot)
     return sum(_transposed_bytes(contraction)) + panel_bytes(contraction)
+
+
+def own_bytes(dot: Instruction) -> int:
+    """The part of it that is for the panel."""
+    return panel_bytes(contraction_of(dot))
+
+
+def divides(dot: Instruction) -> bool:
+    """Whether it is the results that are divided, and not the terms of a few."""
+    contraction = contraction_of(dot)
+    side = _side_of_matrix(contraction)
+    if side is None or not dot.shape.size:
+        return True
+    return not has_few_results(
+        (contraction.lhs, contraction.rhs)[side], tuple(sorted(pair[side] for pair in contraction.terms))
+    )
+
+
+def transposition_before(dot: Instruction) -> EmitNest | None:
+    """What transposes operands, where that is needed."""
+    contraction = contraction_of(dot)
+    is_needed = dot.shape.size and any(_transposed_bytes(contraction)) and _side_of_matrix(contraction) is None
+    return _emit_transposition if is_needed else None
 
 
 def _transposed_bytes(contraction: Contraction) -> tuple[int, int]:
@@ -98,7 +121,12 @@ def _aligned(size: int) -> int:
     y = f64[20,30,64] parameter(1)
     ROOT dot = f64[9,64] dot(x, y), lhs_contracting_dims={0,1}, rhs_contracting_dims={1,0}
     """,
-    # Products with a vector: of rows, and of columns.
+    # Products with a vector: of rows, and of columns, these also in parts.
+    """
+    x = f32[1003] parameter(0)
+    y = f32[1003,130] parameter(1)
+    ROOT dot = f32[130] dot(x, y), lhs_contracting_dims={0}, rhs_contracting_dims={0}
+    """,
     """
     x = f32[40,130] parameter(0)
     y = f32[130] parameter(1)
@@ -115,10 +143,10 @@ def _aligned(size: int) -> int:
     ROOT dot = s32[3,4,5,6] dot(x, y), lhs_contracting_dims={2}, rhs_contracting_dims={0}
     """,
 )
-@emits_nest("dot", scratch=scratch_bytes, weight=10)
+@emits_nest("dot", scratch=scratch_bytes, weight=10, divides=divides, own=own_bytes, before=transposition_before)
 def emit_contraction(nest: Nest) -> None:
     """Compute a dot into a row-major output."""
-    builder, target, dot, scratch = nest.builder, nest.target, nest.instruction, nest.scratch
+    builder, target, dot = nest.builder, nest.target, nest.instruction
     (lhs, rhs), (output,) = nest.operands, nest.outputs
     if dot.shape.size == 0:
         return
@@ -126,19 +154,18 @@ def emit_contraction(nest: Nest) -> None:
     reduction = _as_reduction(contraction, lhs, rhs, nest.stops)
     if reduction is not None:
         rows = output.shape.with_dimensions(tuple(reduction.dimensions[d] for d in reduction.kept))
+        if not divides(dot) and not nest.stops and nest.regions.is_divided(nest.work):
+            result = [Array(output.pointer, rows)]
+            emit_in_parts(builder, nest.regions, as_computation(dot), reduction, result, nest.work)
+            return
         results = emit_reduction(builder, target, reduction, [Array(output.pointer, rows)] if rows.rank else [])
         if results:
             output.store(builder, (Affine(0),) * output.shape.rank, results[0], 1)
         return
-    of_left, of_right = _transposed_bytes(contraction)
-    if of_left:
-        contraction, lhs = _transposed(builder, target, contraction, lhs, scratch, 0)
-    if of_right:
-        memory = builder.gep(scratch, [I64(of_left)], source_etype=I8)
-        contraction, rhs = _transposed(builder, target, contraction, rhs, memory, 1)
-    panel = None
-    if panel_bytes(contraction):
-        panel = builder.gep(scratch, [I64(of_left + of_right)], source_etype=I8)
+    for side, memory in _transposed_memory(nest, contraction):
+        contraction, moved, _ = _transposed(contraction, (lhs, rhs)[side], memory, side)
+        lhs, rhs = (lhs, moved) if side else (moved, rhs)
+    panel = nest.own if panel_bytes(contraction) else None
     Blocks(builder, target, contraction, lhs, rhs, output, panel, nest.stops).emit()
 
 
@@ -147,20 +174,14 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array, stops: Mappi
 
     Both kinds of reduction, of rows and of columns, read the matrix as it lies in memory.
     """
+    side = _side_of_matrix(contraction)
+    if side is None:
+        return None
     c, element_type = contraction, contraction.dot.shape.element_type
-    if any(t is not element_type for t in (lhs.shape.element_type, rhs.shape.element_type)) or element_type not in (F32, F64):
-        return None
-    if c.column_count == 1:
-        matrix, vector, side, free = lhs, rhs, 0, c.rows
-    elif prod(lhs.shape.dimensions[d] for d in c.rows) == 1:
-        matrix, vector, side, free = rhs, lhs, 1, c.columns
-    else:
-        return None
+    matrix, vector, free = (rhs, lhs, c.columns) if side else (lhs, rhs, c.rows)
     kept = [pair[side] for pair in c.batch] + list(free)
     of_result = [*range(len(c.batch)), *range(len(c.batch) + side * len(c.rows), c.dot.shape.rank)]
     stops = {d: stops[number] for number, d in zip(of_result, kept) if number in stops}
-    if kept != sorted(kept) or not c.terms:
-        return None
     of_matrix = {pair[1 - side]: pair[side] for pair in (*c.batch, *c.terms)}
     used = sorted(of_matrix)
     vector = Array(vector.pointer, vector.shape.with_dimensions(tuple(vector.shape.dimensions[d] for d in used)))
@@ -176,22 +197,50 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array, stops: Mappi
     return Reduction(product, [matrix, vector], [zero], reduced, add, stops)
 
 
-def _transposed(
-    builder: ir.IRBuilder, target: Target, contraction: Contraction, operand: Array, memory: ir.Value, side: int
-) -> tuple[Contraction, Array]:
+def _side_of_matrix(contraction: Contraction) -> int | None:
+    """Which operand is the matrix of a product with a vector that can be a reduction: the left one (0) or the right one (1)."""
+    c, element_type = contraction, contraction.dot.shape.element_type
+    if any(t is not element_type for t in (c.lhs.element_type, c.rhs.element_type)) or element_type not in (F32, F64):
+        return None
+    if c.column_count != 1 and c.row_count != 1:
+        return None
+    side, free = (0, c.rows) if c.column_count == 1 else (1, c.columns)
+    kept = [pair[side] for pair in c.batch] + list(free)
+    return side if c.terms and kept == sorted(kept) else None
+
+
+def _transposed_memory(nest: Nest, contraction: Contraction) -> Iterator[tuple[int, ir.Value]]:
+    """Which operands are transposed, the left one (0) or the right one (1), and where they lie then."""
+    offset = 0
+    for side, size in enumerate(_transposed_bytes(contraction)):
+        if size:
+            yield side, nest.builder.gep(nest.scratch, [I64(offset)], source_etype=I8)
+        offset += size
+
+
+def _emit_transposition(nest: Nest) -> None:
+    builder, contraction = nest.builder, contraction_of(nest.instruction)
+    for side, memory in _transposed_memory(nest, contraction):
+        operand = nest.operands[side]
+        _, moved, order = _transposed(contraction, operand, memory, side)
+        if not emit_transpose(builder, nest.target, operand, tuple(order), moved):
+            place = {dimension: position for position, dimension in enumerate(order)}
+            with independent_loops(builder, moved.shape.dimensions) as index:
+                source = tuple(index[place[d]] for d in range(len(order)))
+                moved.store(builder, index, operand.load(builder, source, 1), 1)
+
+
+def _transposed(contraction: Contraction, operand: Array, memory: ir.Value, side: int) -> tuple[Contraction, Array, list[int]]:
     """The left operand with its dimensions in the order batch, rows, terms; or the right one: batch, terms, columns."""
     batch, terms = ([pair[side] for pair in pairs] for pairs in (contraction.batch, contraction.terms))
     order = [*batch, *terms, *contraction.columns] if side else [*batch, *contraction.rows, *terms]
     moved = Array(memory, operand.shape.with_dimensions(tuple(operand.shape.dimensions[d] for d in order)))
     place = {dimension: position for position, dimension in enumerate(order)}
-    if not emit_transpose(builder, target, operand, tuple(order), moved):
-        with loop_nest(builder, moved.shape.dimensions) as index:
-            source = tuple(index[place[d]] for d in range(len(order)))
-            moved.store(builder, index, operand.load(builder, source, 1), 1)
 
     def renamed(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
         return tuple((left, place[right]) if side else (place[left], right) for left, right in pairs)
 
     free = tuple(place[d] for d in (contraction.columns if side else contraction.rows))
     changed = replace(contraction, batch=renamed(contraction.batch), terms=renamed(contraction.terms))
-    return replace(changed, rhs=moved.shape, columns=free) if side else replace(changed, lhs=moved.shape, rows=free), moved
+    changed = replace(changed, rhs=moved.shape, columns=free) if side else replace(changed, lhs=moved.shape, rows=free)
+    return changed, moved, order

@@ -8,8 +8,10 @@ block of rows finds it there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from types import MappingProxyType
 
@@ -24,6 +26,7 @@ from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index, least
 from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
 from ...llvm.memory import stack_memory
+from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
 from ...llvm.types import (
     I64,
     ComplexValue,
@@ -43,6 +46,8 @@ from ..vectors import blocks_up_to, tail_mask
 _PACKED_BYTES = 24 << 10
 _PACKED_ROWS = 16
 _WIDEST_BLOCK = 4  # vectors
+# So many strips are divided among threads, and as many blocks of rows make a piece.
+_DIVIDED_STRIPS, _LEAST_BLOCKS = 2, 16
 # So many floating-point terms are added one after the other, then so many of their sums, of the sums of these, and so on: the
 # error is that of summation by pairs, and does not grow with the number of terms.
 _RUN = 64
@@ -121,19 +126,19 @@ class Blocks:
     def emit(self) -> None:
         b, c, lanes = self.builder, self.contraction, self.lanes
         stop = blocks_up_to(b, self._stop_of_columns(), lanes, c.column_count)
-        with loop_nest(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch:
-            for strip, count in _strips(b, c.column_count // lanes, self.block_vectors, stop):
-
-                def columns(first: Base, count: int = count) -> None:
+        # Many strips are divided among threads; where there are few, the rows of each.
+        divides_strips = c.column_count >= _DIVIDED_STRIPS * self.block_vectors * lanes
+        with independent_loops(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch:
+            for loop, count in _strips(b, c.column_count // lanes, self.block_vectors, stop, int(divides_strips)):
+                with loop as first:
                     base = indices.multiply_base(b, first, lanes)
                     positions = [Affine(indices.add_base(b, base, k * lanes), int(lanes > 1)) for k in range(count)]
                     self._rows(batch, self._columns(batch, positions))
-
-                strip(columns)
             rest = c.column_count % lanes
             if rest:
                 position = Affine(c.column_count - rest, 1)
-                self._rows(batch, self._direct(batch, [position], tail_mask(lanes, rest)))
+                with in_one_piece(b, apart=True) if divides_strips else nullcontext():
+                    self._rows(batch, self._direct(batch, [position], tail_mask(lanes, rest)))
 
     def _rows(self, batch: Index, columns: Columns) -> None:
         b, c = self.builder, self.contraction
@@ -142,13 +147,10 @@ class Blocks:
             return
         *outer_rows, last = c.rows
         stops = {d - len(c.batch): stop for d, stop in self.stops.items()}
-        with loop_nest(b, [c.lhs.dimensions[d] for d in outer_rows], stops) as outer:
-            for strip, count in _strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows))):
-
-                def rows(first: Base, count: int = count) -> None:
+        with independent_loops(b, [c.lhs.dimensions[d] for d in outer_rows], stops) as outer:
+            for loop, count in _strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows)), _LEAST_BLOCKS):
+                with loop as first:
                     self._block(batch, [(*outer, Affine(indices.add_base(b, first, k))) for k in range(count)], columns)
-
-                strip(rows)
 
     def _stop_of_columns(self) -> ir.Value | None:
         c = self.contraction
@@ -338,17 +340,28 @@ def _zero(element_type, lanes: int) -> RegisterValue:
     return constant(type_, 0.0) if element_type.is_float else integer_constant(type_, 0)
 
 
-def _strips(builder: ir.IRBuilder, size: int, block: int, stop: ir.Value | None = None):
-    """(runner, count) pairs that cover [0, size), or up to the stop: full blocks in a loop, then one smaller block."""
+def _strips(
+    builder: ir.IRBuilder, size: int, block: int, stop: ir.Value | None, least: int
+) -> Iterator[tuple[AbstractContextManager[Base], int]]:
+    """Loops that cover [0, size), or up to the stop, and how many they take at once: full blocks, then one smaller block.
+
+    They are divided if ``least``, the number of blocks that a piece has at least, is not 0.
+    """
     whole, rest = divmod(size, block)
-    strips = []
     if whole:
-
-        def full(body: Callable[[Base], None]) -> None:
-            with counted_loop(builder, whole, stop=blocks_up_to(builder, stop, block, whole)) as number:
-                body(indices.multiply_base(builder, number, block))
-
-        strips.append((full, block))
+        yield _blocks(builder, whole, block, blocks_up_to(builder, stop, block, whole), least), block
     if rest:
-        strips.append((lambda body: body(whole * block), rest))
-    return strips
+        yield _last_block(builder, whole * block, least), rest
+
+
+@contextmanager
+def _blocks(builder: ir.IRBuilder, count: int, block: int, stop: ir.Value | None, least: int) -> Iterator[Base]:
+    loop = partial(independent_loop, least=least, divides_inner=True) if least else counted_loop
+    with loop(builder, count, stop=stop) as number:
+        yield indices.multiply_base(builder, number, block)
+
+
+@contextmanager
+def _last_block(builder: ir.IRBuilder, first: int, least: int) -> Iterator[Base]:
+    with in_one_piece(builder, apart=least == 1) if least else nullcontext():
+        yield first

@@ -13,7 +13,7 @@ from ....hlo import PRED, Instruction
 from ....hlo.window import WindowDimension
 from ...llvm.arrays import Array, View
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 from .contraction_blocks import Blocks, panel_bytes
 
 # A depthwise convolution by a kernel of so many positions at most is better an expression with that many terms.
@@ -59,7 +59,7 @@ def scratch_bytes(convolution: Instruction) -> int:
     ROOT y = f32[1,37,70] convolution(x, k), window={size=4}, dim_labels=b0f_0io->b0f
     """,
 )
-@emits_nest("convolution", scratch=scratch_bytes, is_native=is_native)
+@emits_nest("convolution", scratch=scratch_bytes, is_native=is_native, divides=always, own=scratch_bytes)
 def emit_convolution(nest: Nest) -> None:
     """Compute a convolution into the output."""
     (base, kernel), (output,) = nest.operands, nest.outputs
@@ -67,7 +67,7 @@ def emit_convolution(nest: Nest) -> None:
         return
     views = convolution_views(nest.instruction)
     left, right = (base, kernel) if views.base_is_left else (kernel, base)
-    panel = nest.scratch if panel_bytes(views.contraction) else None
+    panel = nest.own if panel_bytes(views.contraction) else None
     arrays = [_seen(array, as_) for array, as_ in ((left, views.left), (right, views.right), (output, views.output))]
     _ConvolutionBlocks(nest.builder, nest.target, views.contraction, *arrays, panel).emit()
 

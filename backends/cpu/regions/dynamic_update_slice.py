@@ -5,19 +5,21 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ....compile.aliasing import Value
-from ....compile.fused_computations import producers
+from ....compile.fused_computations import as_computation, producers
 from ....compile.in_place import updated_operand
 from ....compile.update_fusion import is_one_run
 from ....hlo import Computation, Instruction
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding, ElementalEmitter, clamped_starts
-from ...llvm.index import Affine, add_base
-from ...llvm.loops import loop_nest
+from ...llvm.index import Affine, add_base, i64
 from ...llvm.memory import copy_memory
+from ...llvm.pieces import independent_loops
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import samples
+from ..region_functions import Division
 from ..target import Target
+from ..work_estimate import copying, nanoseconds
 from .loop import emit_loop, emit_loop_at
 
 
@@ -51,7 +53,18 @@ def dynamic_update_slice(frame: Frame, instruction: Instruction, values: Values)
     bindings = {start: values[start][0] for start in starts}
     emitter = ElementalEmitter(frame.builder, 1, bindings)
     bases = clamped_starts(emitter, tuple(starts), operand.shape.dimensions, update.shape.dimensions)
-    _copy_block(frame.builder, output, bases, values[update][0])
+    work = copying(update.shape)
+    if frame.regions.is_divided(work):
+        frame.regions.emit(
+            frame.builder,
+            (instruction.opcode, as_computation(instruction)),
+            [output, values[update][0], *map(i64, bases)],
+            lambda builder, bindings: _copy_block(builder, bindings[0], bindings[2:], bindings[1]),
+            1,
+            Division(work),
+        )
+    else:
+        _copy_block(frame.builder, output, bases, values[update][0])
     return [output]
 
 
@@ -92,7 +105,8 @@ def fused_update(frame: Frame, instruction: Instruction, computation: Computatio
         ("update", computation, in_place),
         [*arguments, output],
         lambda builder, bindings: _emit_update(builder, frame.target, computation, bindings[:-1], bindings[-1], in_place),
-        weight=1,
+        1,
+        Division(nanoseconds(producers(computation, (update.operands[1],)))),
     )
     return [output]
 
@@ -123,7 +137,7 @@ def _copy_block(b: ir.IRBuilder, output: Array, bases: list, update: Array) -> N
     run_bytes = output.shape.element_type.byte_size
     for size in sizes[run:]:
         run_bytes *= size
-    with loop_nest(b, sizes[:run]) as index:
+    with independent_loops(b, sizes[:run]) as index:
         inner = (Affine(0),) * (len(sizes) - run)
         source = update.address(b, (*index, *inner))
         target = tuple(Affine(add_base(b, base, i.base)) for base, i in zip(bases, (*index, *inner)))

@@ -23,9 +23,10 @@ from ...llvm.fourier_column import FourierColumn, complex_product
 from ...llvm.fourier_plan import LARGEST_UNROLLED, has_small_factors, rows_and_columns, step_roots, table_roots
 from ...llvm.index import Affine, Base, Component, least, multiply_base
 from ...llvm.loops import counted_loop
+from ...llvm.pieces import independent_loop
 from ...llvm.types import I8, I64, ComplexValue, register_bytes
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 from ..target import WIDEST_VECTOR_BYTES
 from ..vectors import whole_lanes
 
@@ -124,10 +125,10 @@ def _column_bytes(layout: Layout) -> int:
     """,
     tolerance=1e-14,
 )
-@emits_nest("fft", scratch=scratch_bytes, tables=tables, is_native=is_native)
+@emits_nest("fft", scratch=scratch_bytes, own=scratch_bytes, tables=tables, is_native=is_native, divides=always)
 def emit_fourier(nest: Nest) -> None:
     """Transform the operand into the output."""
-    builder, target, fft, scratch, roots = nest.builder, nest.target, nest.instruction, nest.scratch, nest.tables
+    builder, target, fft, scratch, roots = nest.builder, nest.target, nest.instruction, nest.own, nest.tables
     (operand,), (output,) = nest.operands, nest.outputs
     b, layout, inverse = builder, layout_of(fft), fft.attributes["fft_type"] == "IFFT"
     real = component_type(fft.shape.element_type)
@@ -140,7 +141,7 @@ def emit_fourier(nest: Nest) -> None:
     if layout.rows == 1:
         sizes = (layout.signals, layout.length)
         source, result = _viewed(operand, sizes), _viewed(output, sizes)
-        with _lane_groups(b, layout.signals, widest) as (first, lanes):
+        with _lane_groups(b, layout.signals, widest, independent_loop) as (first, lanes):
             column = FourierColumn(b, real, lanes, layout.length, inverse, halves(layout.length), roots[0])
             signal = _lanes_from(first, lanes)
             column.transform(
@@ -153,7 +154,7 @@ def emit_fourier(nest: Nest) -> None:
     memory = b.gep(scratch, [I64(_column_bytes(layout))], source_etype=I8)
     table = Array(memory, Shape(real, (2, rows, columns)))
     turns = Array(roots[2], Shape(real, (2, rows, columns)))
-    with counted_loop(b, layout.signals, "signal") as signal:
+    with independent_loop(b, layout.signals, "signal") as signal:
         with _lane_groups(b, columns, widest) as (first, lanes):
             place = _lanes_from(first, lanes)
 
@@ -183,13 +184,13 @@ def _viewed(array: Array, sizes: tuple[int, ...]) -> Array:
 
 
 @contextmanager
-def _lane_groups(builder: ir.IRBuilder, size: int, widest: int) -> Iterator[tuple[Base, int]]:
+def _lane_groups(builder: ir.IRBuilder, size: int, widest: int, loop=counted_loop) -> Iterator[tuple[Base, int]]:
     """A loop over groups of lanes that cover a dimension: the first index and the number of lanes.
 
     The last group overlaps the one before it where the size is no multiple.
     """
     lanes = whole_lanes(widest, size)
-    with counted_loop(builder, -(-size // lanes), "lanes") as number:
+    with loop(builder, -(-size // lanes), "lanes") as number:
         start = multiply_base(builder, number, lanes)
         yield (start if size % lanes == 0 else least(builder, start, size - lanes)), lanes
 

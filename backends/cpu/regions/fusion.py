@@ -14,10 +14,12 @@ from ...llvm.reductions import Reduction
 from ..emitter_table import emits, emits_elements
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
-from ..region_functions import RegionFunctions
+from ..region_functions import UNDIVIDED, Division, RegionFunctions
 from ..row_groups import Region
+from ..work_estimate import nanoseconds
 from .dynamic_update_slice import fused_update
 from .loop import emit_loop
+from .parts import emit_in_parts, has_parts
 from .reduction import emit_reduction
 from .scan import fused_scan
 from .spread_update import emit_spread_update, may_emit_spread_update
@@ -152,7 +154,8 @@ def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region
         emit_loop(builder, functions.target, region.computation, arguments, outputs, region.in_place, ends, region.kept)
 
     key = ("loop", region.computation, region.in_place, region.kept, tuple(stops))
-    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=1)
+    work = nanoseconds(region.computation)
+    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, 1, Division(work))
 
 
 def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: Region) -> None:
@@ -161,6 +164,8 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
     count = len(reduce.operands) // 2
     reduced_values = producers(computation, reduce.operands[:count])
     dimensions = tuple(sorted(reduce.attributes["dimensions"]))
+    work = nanoseconds(computation)
+    in_parts = not region.stops and functions.is_divided(work) and has_parts(reduced_values, dimensions, reduce)
 
     first, last, stops = len(region.arguments), len(region.arguments) + count, region.stops
 
@@ -170,9 +175,13 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
         scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
         init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
         reduction = Reduction(reduced_values, arguments, init_values, dimensions, reduce.attributes["to_apply"], ends)
+        if in_parts:
+            emit_in_parts(builder, functions, computation, reduction, outputs, work)
+            return
         arrays = [output for output in outputs if output.shape.rank]
         for slot, value in zip(outputs, emit_reduction(builder, functions.target, reduction, arrays)):
             slot.store(builder, (), value, 1)
 
     key = ("reduce", computation, tuple(stops))
-    functions.emit(builder, key, [*region.arguments, *region.outputs, *stops.values()], emit, weight=10)
+    values = [*region.arguments, *region.outputs, *stops.values()]
+    functions.emit(builder, key, values, emit, 10, UNDIVIDED if in_parts else Division(work))

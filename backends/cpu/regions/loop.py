@@ -18,7 +18,8 @@ from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors, wide_lanes
 from ...llvm.index import Affine, Index, i64
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.loops import carried_loop
+from ...llvm.pieces import independent_loop, independent_loops
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I64, register_bytes
 from ..nest_samples import samples
@@ -155,7 +156,7 @@ class _Nest:
         def store(outer: Index, inner: Affine, lanes: int, mask: ir.Value | None) -> None:
             self._store(roots, (*outer, inner), lanes, mask, origin)
 
-        with loop_nest(self.builder, outer_sizes, stops) as outer:
+        with independent_loops(self.builder, outer_sizes, stops) as outer:
             self._vectors(roots).emit(size, partial(store, outer), stops.get(len(outer_sizes)))
 
     def emit_concatenate(self, root: Instruction) -> None:
@@ -175,7 +176,10 @@ class _Nest:
         """
         b, sizes = self.builder, roots[0].shape.dimensions
         outer_sizes = [1 if dimension == across else size for dimension, size in enumerate(sizes[:-1])]
-        with loop_nest(b, outer_sizes) as outer, counted_loop(b, -(-sizes[across] // _BLOCK), "block") as block:
+        with (
+            independent_loops(b, outer_sizes) as outer,
+            independent_loop(b, -(-sizes[across] // _BLOCK), "block", divides_inner=True) as block,
+        ):
             start = b.mul(i64(block), I64(_BLOCK))
             stop = indices.least(b, b.add(start, I64(_BLOCK)), sizes[across])
 
@@ -192,7 +196,7 @@ class _Nest:
         dimensions = roots[0].shape.dimensions
         lanes = _lanes_for(self.target, self._widest_element, dimensions)
         lanes = wide_lanes(lanes, dimensions[-1]) if self._calls_on_vectors else lanes
-        return VectorLoop(self.builder, lanes, self.in_place)
+        return VectorLoop(self.builder, lanes, self.in_place, independent=True)
 
     @cached_property
     def _calls_on_vectors(self) -> bool:

@@ -31,7 +31,20 @@ from .row_reduction import emit_rows
     init = s32[] parameter(1)
     ROOT sum = s32[5] reduce(x, init), dimensions={1}, to_apply=add_s32
     """,
-    calls=combining("add", "s32[]"),
+    # No identity is known.
+    """
+    x = s32[40,5] parameter(0)
+    init = s32[] parameter(1)
+    ROOT largest = s32[5] reduce(x, init), dimensions={0}, to_apply=larger_of_columns
+    """,
+    calls=combining("add", "s32[]")
+    + """larger_of_columns {
+      x = s32[] parameter(0)
+      y = s32[] parameter(1)
+      m = s32[] abs(x)
+      n = s32[] abs(y)
+      ROOT z = s32[] maximum(m, n)
+    }""",
 )
 def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> list[RegisterValue]:
     """Reduce into the outputs, row-major arrays; where everything is reduced, the results are returned instead."""

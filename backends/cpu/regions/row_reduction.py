@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ....hlo import PRED, Instruction
+from ....hlo import PRED, Computation, Instruction
 from ....hlo.ops.elementwise import AND, MINIMUM, OR
 from ...llvm import index as indices
 from ...llvm.branches import replaced_if
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
-from ...llvm.loops import Body, carried_loop, loop_nest, while_loop
+from ...llvm.loops import Body, carried_loop, while_loop
+from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import (
     Reduction,
     Store,
@@ -18,6 +19,7 @@ from ...llvm.reductions import (
     extremum_of_floats,
     finish_compensation,
     identity_of,
+    is_divided,
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
@@ -36,6 +38,8 @@ PARTIAL_VECTORS = 4
 DECIDED_AFTER = 1024
 # A sum is carried with compensation beyond this many additions a lane: the error of the lanes' sums stays that of one block.
 BLOCK_STEPS = 32
+# A row that is divided among threads has as many blocks.
+_DIVIDED_BLOCKS = 64
 
 
 @samples(
@@ -68,7 +72,7 @@ BLOCK_STEPS = 32
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
     dimensions, kept = reduction.dimensions, reduction.kept
     identity = identity_of(reduction)
-    with loop_nest(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
+    with independent_loops(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
         fixed = dict(zip(kept, outer))
         init = reduction.init_values
         if not reduction.reduced:
@@ -111,20 +115,38 @@ def _row_of_elements(
             return [value for partial, elements in partials for value in append(partial, elements)]
 
         done = size // group * group
-        first = [value for elements in load_group(0) for value in elements]
-        partials = _in_groups(carried_loop(builder, group, done, group, first, whole, "row"), reduction.count)
+        start, stop, most = 0, done, done
+        if is_divided(reduction, last):
+            start, stop, most = piece_bounds(builder, size // group)
+            start, stop = (indices.multiply_base(builder, base, group) for base in (start, stop))
+        first = [value for elements in load_group(start) for value in elements]
+        second = indices.add_base(builder, start, group)
+        partials = _in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
         while len(partials) > 1:
             pairs = zip(partials[::2], partials[1::2])
             partials = [*[combine(one, other) for one, other in pairs], *partials[len(partials) // 2 * 2 :]]
         (partial,) = partials
-        partial = carried_loop(
-            builder, done, size // lanes * lanes, lanes, partial, lambda base, partial: append(partial, load(base)), "vector"
-        )
-        if size % lanes:
+
+        def rest() -> list[RegisterValue]:
+            through = carried_loop(
+                builder,
+                done,
+                size // lanes * lanes,
+                lanes,
+                partial,
+                lambda base, partial: append(partial, load(base)),
+                "vector",
+            )
+            if size % lanes == 0:
+                return through
             mask = tail_mask(lanes, size % lanes)
-            others = combine(partial, load(size // lanes * lanes, mask))
-            partial = [_select(builder, mask, new, old) for new, old in zip(others, partial)]
-        return combine(totals, combined_lanes(builder, partial, lanes, combine), 1)
+            others = combine(through, load(size // lanes * lanes, mask))
+            return [_select(builder, mask, new, old) for new, old in zip(others, through)]
+
+        if done < size:
+            partial = in_last_piece(builder, partial, rest) if is_divided(reduction, last) else rest()
+        partial = combined_lanes(builder, partial, lanes, combine)
+        return partial if reduction.divided else combine(totals, partial, 1)
 
     return reduce_loops(builder, reduction, list(reduction.reduced[:-1]), fixed, init, row)
 
@@ -150,9 +172,7 @@ def _vector_row(
     outer_reduced = [d for d in reduction.reduced if d != last]
     compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
     # An element that is not the identity leaves no other result.
-    decidable = (
-        reduction.to_apply.combining_operation in (AND, OR) if element_type is PRED else _finds_first(reduction, identity)
-    )
+    decidable = is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
 
     def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
         return reduction.combine(builder, [first], [second], lanes)[0]
@@ -206,17 +226,18 @@ def _vector_row(
             return [combine(state[0], value)]
         return add_with_error(builder, *state, value)
 
-    group = PARTIAL_VECTORS * lanes
+    group, divides = PARTIAL_VECTORS * lanes, is_divided(reduction, last)
 
     def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
-        if not decidable or size <= group:
+        if not decidable or divides or size <= group:
             return rest_of_row(index, state, 0)
         state = accumulate(state, block(index, 0, 1))
         return replaced_if(builder, _are_all(builder, state[0], neutral), state, lambda: rest_of_row(index, state, group))
 
     def rest_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
-        steps = BLOCK_STEPS if compensated else max(1, (size - done) // group)
-        if decidable:
+        blocks_wanted = _DIVIDED_BLOCKS if divides else 1
+        steps = BLOCK_STEPS if compensated else max(1, (size - done) // (group * blocks_wanted))
+        if decidable and not divides:
             steps = max(1, min(steps, DECIDED_AFTER // (group * element_type.byte_size)))
         blocks = (size - done) // (steps * group)
         if blocks:
@@ -225,11 +246,21 @@ def _vector_row(
                 return accumulate(carried, block(index, number, steps))
 
             end = done + blocks * steps * group
-            if decidable and blocks > 1:
+            if divides:
+                first, past, most = piece_bounds(builder, blocks)
+                first, past = (indices.multiply_base(builder, base, steps * group) for base in (first, past))
+                state = carried_loop(builder, first, past, steps * group, state, whole, "block", most)
+            elif decidable and blocks > 1:
                 state = _until_decided(builder, neutral, done, up_to(end), steps * group, state, whole, blocks)
             else:
                 state = carried_loop(builder, done, up_to(end), steps * group, state, whole, "block", end)
             done = end
+        if not divides:
+            return last_of_row(index, state, done)
+        return list(in_last_piece(builder, state, lambda: last_of_row(index, state, done))) if done < size else state
+
+    def last_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
+        """What is left of the row behind the blocks."""
         groups = (size - done) // group
         if groups:
             state = accumulate(state, block(index, done, groups))
@@ -252,7 +283,7 @@ def _vector_row(
     state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
     total = finish_compensation(builder, *state) if compensated else state[0]
     total = combined_lanes(builder, [total], lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
-    return reduction.combine(builder, init, total, 1)
+    return total if reduction.divided else reduction.combine(builder, init, total, 1)
 
 
 def _until_decided(
@@ -283,10 +314,18 @@ def _are_all(builder: ir.IRBuilder, value: ir.Value, neutral: ir.Constant) -> ir
     return builder.icmp_unsigned("==", builder.bitcast(is_neutral, bits), bits(-1))
 
 
-def _finds_first(reduction: Reduction, identity: float | complex) -> bool:
-    """Whether the least is looked for among numbers that count along the row, and the identity in the place of some of them."""
-    last = len(reduction.dimensions) - 1
-    if reduction.to_apply.combining_operation is not MINIMUM or reduction.reduced != (last,):
+def is_decided_early(
+    to_apply: Computation, operand: Instruction, reduced: tuple[int, ...], identity: float | complex | None
+) -> bool:
+    """Whether an element that is not the identity leaves no other result.
+
+    So it is with truth values, and where the least is looked for among numbers that count along the row, and the identity in
+    the place of some of them.
+    """
+    last = operand.shape.rank - 1
+    if operand.shape.element_type is PRED:
+        return to_apply.combining_operation in (AND, OR)
+    if to_apply.combining_operation is not MINIMUM or reduced != (last,):
         return False
 
     def is_identity(instruction: Instruction) -> bool:
@@ -298,7 +337,6 @@ def _finds_first(reduction: Reduction, identity: float | complex) -> bool:
             and instruction.attributes["literal"] == identity
         )
 
-    (operand,) = reduction.operands
     while operand.opcode == "select":
         _, *sides = operand.operands
         chosen = [side for side in sides if not is_identity(side)]

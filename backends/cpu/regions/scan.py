@@ -6,6 +6,7 @@ Lanes are neighbours within a slice; a few vectors of it are carried in register
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
@@ -17,6 +18,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.pieces import independent_loops, loop_of_piece
 from ...llvm.scans import Mask, Scan
 from ...llvm.types import RegisterValue
 from ..emitter_table import emits
@@ -30,6 +32,8 @@ from .scan_tiles import emit_tiles, plan_tiles
 
 # As many vectors of a slice are carried in registers.
 _VECTORS = 8
+# As many vectors of each slice are in a piece, at least.
+_LEAST_VECTORS = 16
 
 
 def is_native(scan: Instruction) -> bool:
@@ -71,7 +75,7 @@ def fused_scan(frame: Frame, instruction: Instruction, computation: Computation,
         emit_scan(nest.builder, nest.target, computation, nest.operands, nest.outputs, stop)
 
     stops = frame.stops(instruction, values)
-    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), stops=stops)
+    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), stops=stops, divides=True)
 
 
 def emit_scan(
@@ -102,7 +106,7 @@ def emit_scan(
 
 def _hand_on(scan: Scan) -> None:
     """The first carries are the last ones, where there are no slices."""
-    with loop_nest(scan.builder, scan.slice_sizes) as place:
+    with independent_loops(scan.builder, scan.slice_sizes) as place:
         scan.store_carries(place, scan.first_carries(place, 1), 1)
 
 
@@ -118,7 +122,7 @@ def _emit_strips(scan: Scan, lanes: int) -> None:
     """A few vectors of each slice, whose carries stay in registers."""
     b, count = scan.builder, len(scan.inits)
     vectors = max(1, _VECTORS // max(1, count))
-    with loop_nest(b, scan.slice_sizes[:-1]) as outer:
+    with independent_loops(b, scan.slice_sizes[:-1]) as outer:
 
         def strip(start: Component, vectors: int, mask: Mask) -> None:
             places = [(*outer, indices.add(b, start, number * lanes)) for number in range(vectors)]
@@ -139,7 +143,7 @@ def _emit_strips(scan: Scan, lanes: int) -> None:
             for nth, place in enumerate(places):
                 scan.store_carries(place, last[nth * count : (nth + 1) * count], lanes, mask)
 
-        vector_strips(b, scan.slice_sizes[-1], lanes, vectors, strip)
+        vector_strips(b, scan.slice_sizes[-1], lanes, vectors, strip, independent=True)
 
 
 def _arrays_of_carries(scan: Scan) -> list[Array] | None:
@@ -151,12 +155,15 @@ def _arrays_of_carries(scan: Scan) -> list[Array] | None:
 
 
 def _emit_slices(scan: Scan, lanes: int, arrays: list[Array]) -> None:
-    """Whole slices; the carries are read back from the results for the slice before, which is still in the cache."""
+    """Whole slices; the carries are read back from the results for the slice before, which is still in the cache.
+
+    A piece has some vectors of all slices.
+    """
     b, along = scan.builder, scan.along
 
     def vectors(before: Index, body: Callable[[Index, int, Mask], None]) -> None:
         with loop_nest(b, scan.slice_sizes[along:-1]) as middle:
-            VectorLoop(b, lanes, in_place=False).emit(
+            VectorLoop(b, lanes, in_place=False, loop=partial(loop_of_piece, least=_LEAST_VECTORS)).emit(
                 scan.slice_sizes[-1], lambda component, lanes, mask: body((*before, *middle, component), lanes, mask)
             )
 
@@ -175,7 +182,7 @@ def _emit_slices(scan: Scan, lanes: int, arrays: list[Array]) -> None:
     def held(place: Index, number: Base, lanes: int, mask: Mask) -> list[RegisterValue]:
         return [array.load(b, scan.at(place, Affine(scan.position(number))), lanes, mask) for array in arrays]
 
-    with loop_nest(b, scan.slice_sizes[:along]) as before:
+    with independent_loops(b, scan.slice_sizes[:along]) as before:
         slice_(before, 0, first=True)
         if scan.steps > 1:
             needed = None if scan.stop is None else indices.add_base(b, scan.stop, -1)

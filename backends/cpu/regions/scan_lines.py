@@ -14,7 +14,8 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.loops import carried_loop
+from ...llvm.pieces import independent_loops
 from ...llvm.scans import Scan
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
 from ..nest_samples import running_sum, samples
@@ -51,7 +52,7 @@ _BLOCK = 256
 )
 def emit_lines(scan: Scan, target: Target) -> None:
     """Each line on its own."""
-    with loop_nest(scan.builder, scan.slice_sizes) as place:
+    with independent_loops(scan.builder, scan.slice_sizes) as place:
         lanes = lanes_of_scan(target, scan, scan.steps)
         emit = _vectors if _is_exact(scan) and 1 < lanes <= scan.steps else _blocks
         carries = emit(scan, place, scan.first_carries(place, 1), lanes)

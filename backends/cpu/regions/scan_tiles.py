@@ -12,7 +12,8 @@ from ....hlo import Shape
 from ...llvm import index as indices
 from ...llvm.arrays import stack_array
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.pieces import independent_loop, independent_loops
 from ...llvm.scans import Scan
 from ...llvm.types import RegisterValue
 from ..nest_samples import running_sum, samples
@@ -70,7 +71,7 @@ def emit_tiles(scan: Scan, tiles: Tiles) -> None:
     others = [d for d in range(scan.rank) if d not in (tiles.rows, scan.along)]
     abreast = _ABREAST if tiles.turns_inputs != tiles.turns_outputs else 1
     groups = -(-sizes[tiles.rows] // size)
-    with loop_nest(b, [sizes[d] for d in others]) as outer, counted_loop(b, -(-groups // abreast), "rows") as block:
+    with independent_loops(b, [sizes[d] for d in others]) as outer, independent_loop(b, -(-groups // abreast), "rows") as block:
         first = indices.multiply_base(b, block, abreast)
         stop = indices.clamp_base(b, indices.add_base(b, first, abreast), 0, groups)
         _Block(scan, tiles, dict(zip(others, outer)), first, stop, abreast).emit()

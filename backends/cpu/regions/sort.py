@@ -16,14 +16,15 @@ from ....hlo import Computation, Instruction, Shape, leaves
 from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Component, Index, i64, least, merge_levels
-from ...llvm.loops import carried_loop, counted_loop, loop_nest, while_loop
+from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.memory import copy_memory
+from ...llvm.pieces import independent_loops
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.sort_key import SortKey, sort_key
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
 from ..frame import KEEPS_REST
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop, compresses_lanes
 from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
@@ -116,10 +117,10 @@ def _radix_key(instruction: Instruction) -> SortKey | None:
       ROOT z = pred[] compare(m, n), direction=LT
     }""",
 )
-@emits_nest("sort", scratch=scratch_bytes)
+@emits_nest("sort", scratch=scratch_bytes, own=scratch_bytes, divides=always)
 def emit_sort(nest: Nest) -> None:
     """Sort the operands into the outputs."""
-    builder, target, instruction, scratch = nest.builder, nest.target, nest.instruction, nest.scratch
+    builder, target, instruction, scratch = nest.builder, nest.target, nest.instruction, nest.own
     operands, outputs = nest.operands, nest.outputs
     if outputs[0].shape.size == 0:
         return
@@ -130,7 +131,7 @@ def emit_sort(nest: Nest) -> None:
     stop = nest.stops.get(dimension)
     count: Base = size if stop is None else stop
     if plan is not None and (compresses_lanes(target) or not plan.only_divided):
-        with loop_nest(b, sizes) as index:
+        with independent_loops(b, sizes) as index:
             at = partial(_on_line, index, dimension)
             emit_vector_sort(b, target, plan, operands, outputs, at, scratch, count)
             if KEEPS_REST in nest.stops:
@@ -141,7 +142,7 @@ def emit_sort(nest: Nest) -> None:
     contiguous = _is_contiguous(instruction)
     own = None if contiguous else _line_at(b, scratch, _line_bytes(instruction), operands, size)
     histograms = _line_bytes(instruction) * (1 if contiguous else 2)
-    with loop_nest(b, sizes) as index:
+    with independent_loops(b, sizes) as index:
         if own is None:
             line = Line(tuple(_row(output.seen_from(b, index), size) for output in outputs))
         else:

@@ -11,12 +11,13 @@ from llvmlite import ir
 from ....hlo import Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Index, i64
-from ...llvm.loops import counted_loop, loop_nest, while_loop
+from ...llvm.loops import counted_loop, while_loop
 from ...llvm.memory import stack_memory
+from ...llvm.pieces import independent_loops
 from ...llvm.sort_key import SortKey, order_bits
 from ...llvm.types import I32, I64, broadcast_lanes, vector_of
 from ..nest_samples import samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 
 # As many are kept in a list by insertion; and of no fewer than this many times as many elements.
 _FEW = 64
@@ -39,7 +40,7 @@ def is_native(topk: Instruction) -> bool:
     ROOT y = (s16[10], s32[10]) topk(x), k=10, largest=false
     """,
 )
-@emits_nest("topk", is_native=is_native)
+@emits_nest("topk", is_native=is_native, divides=always)
 def emit_top_k(nest: Nest) -> None:
     """The k best elements of each line of a row-major operand, and their positions; k is at least 1."""
     builder, target, topk = nest.builder, nest.target, nest.instruction
@@ -51,7 +52,7 @@ def emit_top_k(nest: Nest) -> None:
     integer = ir.IntType(max(8, key.element_type.bits))
     with b.goto_entry_block():
         best = stack_memory(b, k * integer.width // 8, 8)
-    with loop_nest(b, outer) as index:
+    with independent_loops(b, outer) as index:
         row, chosen, places = (_row(b, array, index) for array in (operand, elements, positions))
         line = _Line(b, key, integer, row, places, best)
         with counted_loop(b, k, "first") as position:

@@ -13,7 +13,8 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array, part_size
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
-from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.loops import counted_loop
+from ...llvm.pieces import independent_loop, independent_loops
 from ...llvm.types import I32, ComplexValue, RegisterValue, memory_type
 from ..nest_samples import samples
 from ..target import Target
@@ -83,9 +84,9 @@ class _Tiles:
     def emit(self) -> None:
         b, sizes, tile = self.builder, self.output.shape.dimensions, self.tile
         others = [d for d in range(self.last) if d != self.across]
-        with loop_nest(b, [sizes[d] for d in others]) as outer:
+        with independent_loops(b, [sizes[d] for d in others]) as outer:
             fixed = dict(zip(others, outer))
-            with counted_loop(b, -(-sizes[self.across] // tile)) as first:
+            with independent_loop(b, -(-sizes[self.across] // tile)) as first:
                 row = self._start(first, sizes[self.across])
                 with counted_loop(b, -(-sizes[self.last] // tile)) as second:
                     self._turn(fixed, row, self._start(second, sizes[self.last]))

@@ -15,12 +15,13 @@ from ....hlo.window import WindowDimension
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Component, Index, add_base, i64
-from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.loops import loop_nest
+from ...llvm.pieces import independent_loop, independent_loops
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I64, RegisterValue, broadcast_lanes, register_bytes
 from ...llvm.windows import interior, select_all, visit_window
 from ..nest_samples import combining, samples
-from ..nests import Nest, emits_nest
+from ..nests import Nest, always, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 
@@ -63,7 +64,7 @@ class ReduceWindow:
     """,
     calls=combining("maximum", "f32[]"),
 )
-@emits_nest("reduce-window", scalars=lambda instruction: len(instruction.operands) // 2)
+@emits_nest("reduce-window", scalars=lambda instruction: len(instruction.operands) // 2, divides=always)
 def emit_reduce_window(nest: Nest) -> None:
     """Reduce the elements at each place of the window into the outputs."""
     builder, target, outputs, count = nest.builder, nest.target, nest.outputs, len(nest.outputs)
@@ -75,11 +76,11 @@ def emit_reduce_window(nest: Nest) -> None:
     if not places:
         _emit_place(builder, reduction, outputs, (), 1, None)
         return
-    with loop_nest(builder, places[:-1]) as outer:
+    with independent_loops(builder, places[:-1]) as outer:
         start, stop = interior(reduction.window[-1], reduction.dimensions[-1], places[-1])
         for first, last in ((0, start), (stop, places[-1])):
             if first < last:
-                with counted_loop(builder, last - first) as number:
+                with independent_loop(builder, last - first) as number:
                     index = (*outer, Affine(add_base(builder, number, first)))
                     _emit_place(builder, reduction, outputs, index, 1, None)
         if start < stop:
@@ -89,7 +90,7 @@ def emit_reduce_window(nest: Nest) -> None:
                 index = (*outer, indices.add(builder, component, start))
                 _emit_place(builder, reduction, outputs, index, lanes, mask, inside=True)
 
-            VectorLoop(builder, lanes, in_place=False).emit(stop - start, vector)
+            VectorLoop(builder, lanes, in_place=False, independent=True).emit(stop - start, vector)
 
 
 def _lanes(target: Target, reduction: ReduceWindow, size: int) -> int:

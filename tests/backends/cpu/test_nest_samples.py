@@ -1,12 +1,23 @@
 """Every nest of the CPU backend on the programs that stand in its file."""
 
+import ctypes
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from llvmlite import ir
-from phlox.backends.cpu import control_flow, emitter_table, frame, functions, operations, regions
+from phlox import config
+from phlox.backends.cpu import (
+    control_flow,
+    emitter_table,
+    frame,
+    functions,
+    operations,
+    program_loader,
+    region_functions,
+    regions,
+)
 from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.regions.sort import emit_sort
 from phlox.backends.llvm.types import I64, POINTER
@@ -83,6 +94,40 @@ def test_nest(sample, monkeypatch):
     for one, other in zip(found, expected, strict=True):
         assert_close(np.asarray(one), np.asarray(other), sample.tolerance)
     scratch.assert_untouched_outside()
+
+
+@pytest.fixture
+def in_pieces(monkeypatch):
+    """Programs are divided however little they do."""
+    monkeypatch.setattr(region_functions, "_LEAST_NANOSECONDS", 1)
+    monkeypatch.setattr(region_functions, "_OUTLINED_ELEMENTS", 2)
+
+
+RUN = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p, ctypes.c_int64)
+
+
+def run_backwards(function, context, count, work, checks, scratch, scratch_bytes):
+    piece = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)(function)
+    return next(filter(None, [piece(context, number, scratch) for number in reversed(range(count))]), 0)
+
+
+def in_bytes(results):
+    return [np.asarray(result).tobytes() for result in results]
+
+
+@pytest.mark.parametrize("sample", NESTS)
+def test_pieces_of_nests_in_any_order(sample, in_pieces, monkeypatch):
+    """Each nest in as many pieces as there can be, the last one first, and by threads."""
+    random, module = np.random.default_rng(0), sample.module
+    arguments = [values(parameter.shape, random) for parameter in module.entry.parameters]
+    backwards = RUN(run_backwards)
+    with monkeypatch.context() as patched:
+        patched.setattr(program_loader, "run_pieces_address", lambda: ctypes.cast(backwards, ctypes.c_void_p).value)
+        expected = in_bytes(get_backend("cpu").compile(module)(*arguments))
+    executable = get_backend("cpu").compile(module)
+    for number in (1, 3):
+        with config(num_threads=number):
+            assert in_bytes(executable(*arguments)) == expected
 
 
 def test_every_file_of_nests_has_samples():
