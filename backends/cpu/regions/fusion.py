@@ -10,6 +10,7 @@ from ....compile.in_place import update_of
 from ....compile.spread_update import spread_update_of
 from ....hlo import Computation, Instruction
 from ...llvm.elemental import Binding, ElementalEmitter
+from ...llvm.memory import copy_memory
 from ...llvm.reductions import Reduction
 from ..emitter_table import emits, emits_elements
 from ..frame import Frame, Leaf, Values
@@ -143,6 +144,9 @@ def _emit_loop(builder: ir.IRBuilder, functions: RegionFunctions, region: Region
     update = None if stops else spread_update_of(region.computation)
     may_spread = update is not None and may_emit_spread_update(update)
     may_spread = may_spread and (not region.in_place or region.kept == update.array.attributes["number"])
+    if may_spread and region.kept is None:
+        array, copy = region.arguments[update.array.attributes["number"]], region.outputs[0]
+        copy_memory(builder, copy.pointer, array.pointer, copy.shape.byte_size)
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         arguments, outputs = bindings[:first], bindings[first:last]

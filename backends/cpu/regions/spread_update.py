@@ -13,7 +13,6 @@ from ....hlo import Computation, Instruction
 from ...llvm.arrays import Array, View
 from ...llvm.elemental import Binding
 from ...llvm.index import ZERO, Affine
-from ...llvm.memory import copy_memory
 from ..nest_samples import samples
 from ..target import Target
 from .loop import emit_loop_at
@@ -65,9 +64,7 @@ def emit_spread_update(
     output: Array,
     is_held: bool,
 ) -> None:
-    """Write the values into the output, which holds the array already, or becomes a copy of it first."""
-    if not is_held:
-        copy_memory(b, output.pointer, arguments[update.array.attributes["number"]].pointer, output.shape.byte_size)
+    """Write the values into the output, which ``is_held`` by the array, or holds a copy of it."""
     if not update.value.shape.size:
         return
     first = output.address(b, tuple(map(Affine, update.starts)))
