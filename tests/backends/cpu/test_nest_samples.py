@@ -22,6 +22,7 @@ from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.regions.sort import emit_sort
 from phlox.backends.llvm.types import I64, POINTER
 from phlox.backends.registry import get_backend
+from thinning import one_in
 
 ALIGNMENT = 64
 GUARD, UNTOUCHED = 4096, 0xA5
@@ -115,7 +116,7 @@ def in_bytes(results):
     return [np.asarray(result).tobytes() for result in results]
 
 
-@pytest.mark.parametrize("sample", NESTS)
+@pytest.mark.parametrize("sample", one_in(4, NESTS))
 def test_pieces_of_nests_in_any_order(sample, in_pieces, monkeypatch):
     """Each nest in as many pieces as there can be, the last one first, and by threads."""
     random, module = np.random.default_rng(0), sample.module

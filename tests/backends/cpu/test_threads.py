@@ -19,6 +19,7 @@ from phlox.backends.cpu.target import host_target
 from phlox.backends.cpu.thread_pool_code import module_assembly
 from phlox.runtime import thread_count
 from signals import interrupt
+from thinning import one_in, one_in_all
 
 pooled = pytest.mark.skipif(thread_pool.unsupported_reason() is not None, reason="there is no pool here")
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
@@ -98,8 +99,7 @@ def divides(function, *arguments):
 
 
 @pooled
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-@pytest.mark.parametrize("name", DIVIDED)
+@pytest.mark.parametrize("name, dtype", one_in_all(5, DIVIDED, [np.float32, np.float64]))
 def test_results_do_not_depend_on_the_number_of_threads(name, dtype):
     function, shapes = DIVIDED[name]
     function, arguments = jit(function), arrays(*shapes, dtype=dtype)
@@ -113,7 +113,7 @@ def test_results_do_not_depend_on_the_number_of_threads(name, dtype):
     assert thread_pool.worker_count() >= max(THREADS) - 1
 
 
-@pytest.mark.parametrize("name", DIVIDED)
+@pytest.mark.parametrize("name", one_in(4, DIVIDED))
 def test_values_of_what_is_divided(name):
     function, shapes = DIVIDED[name]
     arguments = arrays(*shapes)
