@@ -116,7 +116,7 @@ def in_bytes(results):
     return [np.asarray(result).tobytes() for result in results]
 
 
-@pytest.mark.parametrize("sample", one_in(4, NESTS))
+@pytest.mark.parametrize("sample", one_in(4, SAMPLES), ids=lambda sample: sample.nest.__qualname__)
 def test_pieces_of_nests_in_any_order(sample, in_pieces, monkeypatch):
     """Each nest in as many pieces as there can be, the last one first, and by threads."""
     random, module = np.random.default_rng(0), sample.module
