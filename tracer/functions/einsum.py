@@ -40,6 +40,7 @@ class Term(NamedTuple):
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
     """Products of two operands at a time, the cheapest pair first; ``optimize`` and ``order`` change nothing."""
     order_named(order)
+    np.can_cast(np.bool_, np.bool_, casting)  # raises, as for every call, where there is no such rule
     subscripts, arrays = arguments_of(operands)
     arrays = [prepare(one) for one in arrays]
     trace = require_trace(*arrays)
@@ -103,7 +104,7 @@ def arguments_of(operands: tuple) -> tuple[str, list]:
         return operands[0].replace(" ", ""), list(operands[1:])
     arrays, lists = list(operands[: len(operands) // 2 * 2 : 2]), list(operands[1::2])
     last = operands[-1] if len(operands) % 2 else None
-    letters = string.ascii_letters
+    letters = string.ascii_uppercase + string.ascii_lowercase  # in the order in which they are sorted
 
     def spelled(items: Any) -> str:
         outside = [item for item in items if item is not Ellipsis and not 0 <= operator.index(item) < len(letters)]
