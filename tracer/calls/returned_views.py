@@ -51,6 +51,10 @@ def _steps_between(instruction: hlo.Instruction, whole: hlo.Instruction) -> Step
     while instruction is not whole:
         if instruction.opcode not in _STEPS:
             return None
+        if (index := _index_of(instruction, whole)) is not None:
+            steps.append(itemgetter(index))
+            instruction = instruction.operands[0].operands[0]
+            continue
         steps.append(_STEPS[instruction.opcode](instruction))
         instruction = instruction.operands[0]
     return tuple(steps[::-1]) or (methodcaller("view"),)
@@ -76,6 +80,23 @@ def _as_it_lies(steps: Steps, root: TracedArray, view: TracedArray) -> Steps | N
 def _read_only(array: np.ndarray) -> np.ndarray:
     array.flags.writeable = False
     return array
+
+
+def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> tuple[int | slice, ...] | None:
+    """The index in the place of a slice and a reshape that leaves out dimensions of size 1, as of ``x[2]``."""
+    if instruction.opcode != "reshape" or instruction.operands[0] is whole or instruction.operands[0].opcode != "slice":
+        return None
+    (part,) = instruction.operands
+    left, index = list(instruction.shape.dimensions), []
+    for size, bounds in zip(part.shape.dimensions, part.attributes["slice"]):
+        if left and left[0] == size:
+            left.pop(0)
+            index.append(slice(*bounds))
+        elif size == 1:
+            index.append(bounds[0])
+        else:
+            return None
+    return None if left else tuple(index)
 
 
 def _sliced(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
