@@ -221,3 +221,15 @@ def test_truth_values_of_numpys_that_say_what_is_done(function):
                 jitted(x, flag)
         else:
             assert_same(jitted(x, flag), expected)
+
+
+@pytest.mark.parametrize("coefficients", [[1], np.ones(1), [1, 2], [1.0, 2, 3]], ids=str)
+def test_companion_matrices(coefficients):
+    function = np.polynomial.polynomial.polycompanion
+    try:
+        expected = function(coefficients)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            jit(lambda c: function(c))(coefficients)
+    else:
+        assert_same(jit(lambda c: function(c))(coefficients), expected)

@@ -19,7 +19,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import DynamicArray, dynamic
 from ...recording.function_tables import DYNAMIC, FUNCTIONS, implements_dynamic
 from ...recording.function_tables import implements as implements_function
-from ...recording.operands import as_traced, has_traced
+from ...recording.operands import as_traced, has_traced, require
 from .dispatch import call
 from .meanings import implements
 from .users_functions import captured
@@ -196,6 +196,7 @@ def polycompanion(c: Any) -> Any:
     """Without views of the diagonals, which a matrix of a size that is known at run time only does not have."""
     [c] = captured(np.polynomial.polyutils.as_series)([c])
     columns = c.shape[0] - 1
+    require(columns > 0, ValueError, "Series must have maximum degree of at least 1.")
     matrix = np.eye(columns, k=-1, dtype=c.dtype) if not isinstance(c, TracedArray) else FUNCTIONS[np.eye](columns, k=-1)
     last = FUNCTIONS[np.arange](columns) == columns - 1
     return np.where(last, matrix - (c[:-1] / c[-1])[:, None], matrix)
