@@ -65,8 +65,9 @@ def _pack(kept: DiskCache, target: Path) -> int:
     count = 0
     with tarfile.open(target, "w:gz") as archive:
         for entry in kept.entries():
-            label, data = kept.label(entry.key), kept.get(entry.key)
-            if label is not None and data is not None:
+            found = kept.read(entry.key)
+            if found is not None:
+                label, data = found
                 member = tarfile.TarInfo(entry.key)
                 member.size, member.mtime, member.pax_headers = len(data), int(entry.used), {_LABEL: label}
                 archive.addfile(member, io.BytesIO(data))

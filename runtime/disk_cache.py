@@ -69,15 +69,16 @@ class DiskCache:
 
     def get(self, key: str) -> bytes | None:
         """The bytes of an entry; None where there is none that can be trusted."""
-        found = self._read(key)
+        found = self.read(key)
         return None if found is None else found[1]
 
     def label(self, key: str) -> str | None:
         """What `put` was told that the entry is; None where there is none that can be trusted."""
-        found = self._read(key)
+        found = self.read(key)
         return None if found is None else found[0]
 
-    def _read(self, key: str) -> tuple[str, bytes] | None:
+    def read(self, key: str) -> tuple[str, bytes] | None:
+        """The label and the bytes of an entry; None where there is none that can be trusted."""
         path = self._path(key)
         try:
             if not self._is_trusted():

@@ -13,10 +13,11 @@ import pytest
 from cpu_passes import CPU_PASSES
 from paths import ROOT
 from phlox.__main__ import main
-from phlox.command_line import info
+from phlox.command_line import cache, info
 from phlox.command_line.errors import CommandError
 from phlox.command_line.run import read_arguments
 from phlox.hlo.text.parser import parse_module
+from phlox.runtime.disk_cache import DiskCache
 
 PACKAGE = Path(phlox.__file__).parent
 
@@ -312,3 +313,34 @@ def test_damaged_files_of_arguments_are_refused(capsys, scale, tmp_path, save):
             read_arguments(str(path), parse_module(SCALE))
     code, _, error = run_command(capsys, "run", scale, "--args", scale)
     assert code == 2 and "an .npz file of arrays is required, a file that begins with b'\\nHloMo' given" in error
+
+
+# --- cache ---
+
+
+def test_the_cache_is_shown_packed_cleared_and_unpacked(monkeypatch, tmp_path, capsys):
+    kept = DiskCache(tmp_path / "kept", limit=1 << 20)
+    monkeypatch.setattr(cache, "disk_cache", lambda: kept)
+    key, packed = "5f" * 32, tmp_path / "packed"
+
+    def printed(*arguments):
+        assert main(["cache", *map(str, arguments)]) == 0
+        return capsys.readouterr().out
+
+    assert "0 entries, 0 bytes of 1.049 MB" in printed()
+    kept.put(key, b"code", "energy(f64[3])")
+    assert key[:12] in (shown := printed("--all")) and "energy(f64[3])" in shown
+    assert printed("--pack", packed).startswith("1 entries of ")
+    assert printed("--clear").startswith("1 entries removed") and kept.get(key) is None
+    assert printed("--unpack", packed).startswith("1 entries of ")
+    assert kept.read(key) == ("energy(f64[3])", b"code")
+
+
+def test_what_is_no_packed_cache_is_refused(monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(cache, "disk_cache", lambda: DiskCache(tmp_path / "kept", limit=1 << 20))
+    (tmp_path / "text").write_text("no archive")
+    assert main(["cache", "--unpack", str(tmp_path / "text")]) == 1
+    assert "not a gzip file" in capsys.readouterr().err
+    monkeypatch.setattr(cache, "disk_cache", lambda: None)
+    assert main(["cache"]) == 2
+    assert "nothing is kept on disk" in capsys.readouterr().err

@@ -16,19 +16,13 @@ from ..recording.trace import Trace
 Steps = tuple[Callable[[np.ndarray], np.ndarray], ...]
 
 
-def root_of(array: TracedArray) -> TracedArray:
-    """The array that it is a view of, which is a view of no other; itself if it is none."""
-    while array.base is not None:
-        array = array.base
-    return array
-
-
-def steps_of_view(trace: Trace, view: TracedArray, root: TracedArray) -> Steps | None:
+def steps_of_view(trace: Trace, view: TracedArray) -> Steps | None:
     """What makes the view of an array that lies as its root does; None for what is no such view of NumPy's.
 
     Nor is one of another dtype, or without elements or dimensions, or at places that the program computes.
     """
-    if root.has_other_order or type(root) is not TracedArray or root.storage is None or root.is_dynamic or view.is_dynamic:
+    root = view.root
+    if root.has_other_order or type(root) is not TracedArray or root.is_dynamic or view.is_dynamic:
         return None
     if not view.ndim or not view.size or view.element_type is not root.element_type:
         return None

@@ -40,7 +40,7 @@ from ..recording.program import Capture, ErrorMessage
 from ..recording.trace import Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, Leaf, PackedLeaf, StaticLeaf, TracedLeaf, is_static
 from .random_generators import is_traced_generator
-from .returned_views import Steps, root_of, steps_of_view
+from .returned_views import Steps, steps_of_view
 from .settled_captures import settled_captures, without_unused_captures
 from .shared_memory import Place, view
 
@@ -449,10 +449,10 @@ class _Outputs:
         self.outputs.append(found)
 
     def _array(self, leaf: TracedArray) -> Output:
-        root = root_of(leaf)
+        root = leaf.root
         is_argument = root.storage in self.arguments
         if is_argument or root.storage in self.captured and not root.is_scalar:
-            steps = () if root is leaf else steps_of_view(self.trace, leaf, root)
+            steps = () if root is leaf else steps_of_view(self.trace, leaf)
             if steps is not None and is_argument:
                 return Output("argument", self.arguments[root.storage], steps=steps)
             if steps is not None:

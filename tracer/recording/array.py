@@ -149,12 +149,17 @@ class TracedArray(ArrayMethods, Operators):
         return None if self._view is None else self._view.base_shape
 
     @property
-    def root_storage(self) -> Storage:
-        """The storage that this array and all its views share."""
+    def root(self) -> TracedArray:
+        """The array that this is a view of, which is a view of no other; the array itself if it is no view."""
         array = self
         while array._view is not None:
             array = array._view.base
-        return array.storage
+        return array
+
+    @property
+    def root_storage(self) -> Storage:
+        """The storage that this array and all its views share."""
+        return self.root.storage
 
     @property
     def has_other_order(self) -> bool:

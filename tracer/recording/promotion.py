@@ -167,6 +167,14 @@ def result_dtype(classes: Iterable[DtypeClass]) -> np.dtype:
     return found[0]
 
 
+def require_casting(casting: str) -> None:
+    """Raise ValueError, as NumPy does whatever is cast, where there is no such rule.
+
+    >>> require_casting("safe")
+    """
+    np.can_cast(np.bool_, np.bool_, casting)
+
+
 def require_cast(source: DtypeClass, target: np.dtype, casting: str = "same_kind", what: str = "array data") -> None:
     """Raise TypeError, as NumPy words it, unless the casting rule allows source to become target."""
     if isinstance(source, type):
