@@ -7,7 +7,8 @@ libraries are missing costs nothing until then.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -121,6 +122,17 @@ def _load(name: str, from_environment: bool = False) -> Backend:
             raise BackendUnavailableError(f"backend {name} cannot be used: {error}") from error
         _loaded[name] = backend
         return backend
+
+
+@contextmanager
+def in_place_of(name: str, backend: Backend) -> Iterator[None]:
+    """Within, another backend stands under a name: for debugging."""
+    replaced = get_backend(name)
+    _loaded[name] = backend
+    try:
+        yield
+    finally:
+        _loaded[name] = replaced
 
 
 def available_backends() -> dict[str, str | None]:

@@ -21,6 +21,7 @@ from ..runtime.thread_count import config
 SETTINGS = {
     "PHLOX_BACKEND": f"the backend, where none is named ({DEFAULT_BACKEND})",
     "PHLOX_REFERENCE_TRACE": "1: the reference backend prints each instruction with its value",
+    "PHLOX_TARGET": "what code is generated for: native, or a level, x86-64 to x86-64-v4, of which any processor runs it",
     "PHLOX_NUM_THREADS": "how many threads compiled code uses, the calling one included",
     "PHLOX_RESULT_POOL_BYTES": "how many bytes of results' memory the cpu backend keeps for the next results",
     "PHLOX_CACHE": "0: no code is kept on disk for later processes",
@@ -28,6 +29,7 @@ SETTINGS = {
     "PHLOX_CACHE_BYTES": "how many bytes of code are kept on disk; the least recently used goes first",
     "PHLOX_DUMP": "a folder: every pass writes the module there if it changed it",
     "PHLOX_CHECK": "1: verify the module after every pass",
+    "PHLOX_PROFILE": "1: print at the end where the time went, by kernel; a file's name: write a trace there, too",
     "PHLOX_TIME": "1: print where compile time goes",
     "PHLOX_PROGRESS": "0: no line about long compilations; 1: not only in terminals and notebooks",
     "PHLOX_FULL_TRACEBACK": "1: tracebacks keep the lines of phlox and NumPy",

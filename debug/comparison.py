@@ -74,7 +74,8 @@ def compare(function: Callable[..., Any], *args: Any, tolerance: float = 4.0, **
     """Call a function as Python, and compiled, and compare its variables between its statements, and its result.
 
     Those within loops, branches and the functions that it calls are not looked at. ``tolerance`` is in units in the last place;
-    integers, truth values and texts have to be equal. The arguments are copied for each call. Raises what the function raises.
+    integers, truth values and texts have to be equal. The arguments are copied for each call. Raises what the function raises, and
+    TypeError for what is no function written in Python.
 
     >>> def shifted(x):
     ...     y = x + 1
@@ -85,7 +86,9 @@ def compare(function: Callable[..., Any], *args: Any, tolerance: float = 4.0, **
     options: dict[str, Any] = {}
     if isinstance(function, JittedFunctionBase):
         options, function = function.options, function.__wrapped__
-    code = function.__code__
+    code = getattr(function, "__code__", None)
+    if not isinstance(code, CodeType):
+        raise TypeError(f"compare requires a function written in Python, {type(function).__name__} given")
     before, expected = _seen(function, code, *copy.deepcopy((args, kwargs)))
     probed = jit(_Probed(function, code), **options)
     found = probed(*copy.deepcopy(args), **copy.deepcopy(kwargs))

@@ -33,7 +33,7 @@ ALLOWED = {
     "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
     "tracer": {"tracer", "hlo"},
-    "debug": {"debug", "tracer", "backends.reference", "hlo"},
+    "debug": {"debug", "tracer", "backends.reference", "backends.registry", "hlo", "runtime"},
     "tracer.recording": {"tracer.recording", "compile", "hlo"},
     "tracer.indexing": {"tracer.indexing", "tracer.recording", "hlo"},
     "tracer.control_flow": {"tracer.control_flow", "tracer.recording", "compile", "hlo"},

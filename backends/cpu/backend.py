@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import time
 import zlib
 from collections.abc import Callable
 from dataclasses import replace
@@ -34,7 +35,7 @@ from .executable import CpuExecutable, Texts
 from .frame import EmittedModule
 from .host_instructions import instructions_text
 from .kept_code import keep_program, kept_program, program_key
-from .line_clock import LineClock
+from .line_clock import KeyOf, LineClock, Moments, kernel_of, lines_of
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, emit_module
 from .native_program import NativeProgram, Padding
@@ -80,6 +81,10 @@ class CpuBackend:
     def timing_lines(self) -> TimingCpuBackend:
         """The backend that times lines: `JittedFunction.profile`."""
         return TimingCpuBackend(self.target)
+
+    def timing_kernels(self, room: int) -> TimingCpuBackend:
+        """A backend whose programs time what they compute in one go; its ``moments`` has room for so many beginnings."""
+        return TimingCpuBackend(self.target, kernel_of, Moments(room))
 
     def compile(self, module: Module) -> CpuExecutable | PaddedExecutable:
         """The module, optimized and compiled.
@@ -170,14 +175,25 @@ class CpuBackend:
 
 
 class TimingCpuBackend(CpuBackend):
-    """Its programs take down the time that they spend at each of the user's lines, in ``clocks``."""
+    """Its programs take down the time that they spend at each of the user's lines, or in each kernel, in ``clocks``.
 
-    def __init__(self, target: Target) -> None:
+    ``compilations`` has their names, and when their compilation began and ended, in nanoseconds of the monotonic clock.
+    """
+
+    def __init__(self, target: Target, key_of: KeyOf = lines_of, moments: Moments | None = None) -> None:
         super().__init__(target)
+        self._key_by, self.moments = key_of, moments
         self.clocks: WeakSet[LineClock] = WeakSet()
+        self.compilations: list[tuple[str, int, int]] = []
+
+    def compile(self, module: Module) -> CpuExecutable | PaddedExecutable:
+        begin = time.monotonic_ns()
+        executable = super().compile(module)
+        self.compilations.append((module.name, begin, time.monotonic_ns()))
+        return executable
 
     def _clock_of(self, program: Module) -> LineClock:
-        clock = LineClock(program)
+        clock = LineClock(program, self._key_by, self.moments)
         self.clocks.add(clock)
         return clock
 

@@ -50,7 +50,9 @@ class EmittedModule:
 
     def __init__(self, module: Module, target: Target) -> None:
         # Functions that the code calls and every module would define alike: whoever loads the code supplies them.
-        self.llvm = LlvmModule(module.name, SharedFunctions(target.vector_bytes, has_many_applications(module)))
+        self.llvm = LlvmModule(
+            module.name, SharedFunctions(target.vector_bytes, target.converts_halves, has_many_applications(module))
+        )
         self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         self.regions = RegionFunctions(self.llvm, target)
         self.constants: dict[str, np.ndarray] = {}

@@ -39,7 +39,7 @@ def emit_module(
     module.llvm.called_computations = CalledComputations(program, module)
     frame = Frame(program, assignment, module, clock, results)
     if clock is not None:
-        clock.define(module.llvm, module.constant_pointer(clock.table))
+        clock.define(module.llvm, module.constant_pointer)
     emit_functions(frame)
     kernel = InterruptibleFunction(
         module.llvm, KERNEL_NAME, [POINTER, POINTER], lambda builder: frame.return_code(I32(INTERRUPTED))

@@ -16,7 +16,7 @@ from .host_instructions import HostCall, host_calls
 from .machine_code import LoadedCode
 from .native_program import NativeProgram, ProgramError
 from .shared_functions import load_shared
-from .target import Target, host_target
+from .target import Target, host_target, native_target, runs_on
 from .thread_pool import RUN_PIECES, run_pieces_address
 
 _ALIGNMENT = 16  # of the largest element, c128, and of what NumPy allocates
@@ -83,13 +83,14 @@ def _native_target(name: str) -> NativeTarget:
 
 def _require_this_machine(target: Target) -> None:
     """Raise ProgramError where the code may hold instructions that this machine has not."""
-    host = host_target()
+    if runs_on(target, native_target()):
+        return
+    host = host_target() if target.cpu == host_target().cpu else native_target()
     for what, wanted, given in (("system", host.triple, target.triple), ("processor", host.cpu, target.cpu)):
         if wanted != given:
             raise ProgramError(f"a program compiled for the {what} {wanted} is required, this one is for {given}")
-    if host.features != target.features:
-        differing = sorted(set(target.features.split(",")) ^ set(host.features.split(",")))
-        raise ProgramError(f"a program compiled for this processor's features is required, this one differs in {differing}")
+    differing = sorted(set(target.features.split(",")) ^ set(host.features.split(",")))
+    raise ProgramError(f"a program compiled for this processor's features is required, this one differs in {differing}")
 
 
 def _free_block(code: LoadedCode, address: int) -> None:

@@ -99,8 +99,7 @@ class RowGroups:
         """Emit what is kept; to be called before code that may depend on it."""
         pending, self.pending = self.pending, []
         if pending and self._clock is not None:
-            regions = [member.region.computation for member in pending]
-            self._clock.enter_region(builder, [one for region in regions for one in region.instructions])
+            self._clock.enter_group(builder, [member.region.computation for member in pending])
         count = _rows_in_a_block(pending, self.rows) if len(pending) > 1 else self.rows
         if count == self.rows:
             for member in pending:

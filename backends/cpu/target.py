@@ -1,9 +1,11 @@
-"""The host: its vector unit, and LLVM's target machine for it."""
+"""What code is generated for: the host or a level of its architecture, and LLVM's target machine for it."""
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 from llvmlite import binding
 
@@ -25,6 +27,13 @@ class Target:
     vector_bytes: int
     vector_registers: int
 
+    @property
+    def converts_halves(self) -> bool:
+        """Whether there are instructions between f16 and f32; where there are none LLVM calls functions that may be missing."""
+        return (
+            not self.triple.startswith("x86_64") or "+f16c" in self.features.split(",") or self.cpu == LEVELS["x86-64-v4"].cpu
+        )
+
     def lanes(self, element_bytes: int, size: int | None = None) -> int:
         """Elements of this many bytes in one vector register, or no more than it takes to hold all ``size`` of a dimension.
 
@@ -35,8 +44,48 @@ class Target:
         return lanes if size is None else min(lanes, 1 << max(0, size - 1).bit_length())
 
 
+class Level(NamedTuple):
+    """A set of processors that run the same code: those of an architecture with these features."""
+
+    architecture: str
+    cpu: str
+    features: str
+    vector_bytes: int
+    vector_registers: int
+
+
+# Those of the x86-64 psABI (3.1.1, "Micro-Architecture Levels"), which LLVM knows as processors; and what every AArch64 has.
+LEVELS = {
+    "x86-64": Level("x86_64", "x86-64", "", 16, 16),
+    "x86-64-v2": Level("x86_64", "x86-64-v2", "+cx16,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3", 16, 16),
+    "x86-64-v3": Level("x86_64", "x86-64-v3", "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe", 32, 16),
+    "x86-64-v4": Level("x86_64", "x86-64-v4", "+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl", 64, 32),
+    "aarch64": Level("aarch64", "generic", "+neon", 16, 32),
+}
+_VARIABLE = "PHLOX_TARGET"
+_NATIVE = "native"
+
+
 @cache
 def host_target() -> Target:
+    """What this process generates code for: the machine that it runs on, or the level that ``PHLOX_TARGET`` names.
+
+    Raises ValueError for a level that there is not, or that the machine has not.
+    """
+    name = os.environ.get(_VARIABLE) or _NATIVE
+    machine = native_target()
+    if name == _NATIVE:
+        return machine
+    if name not in LEVELS:
+        raise ValueError(f"{_VARIABLE} requires {_NATIVE!r} or one of {', '.join(LEVELS)}; given {name!r}")
+    target = level_target(name)
+    if not runs_on(target, machine):
+        raise ValueError(f"{_VARIABLE}: code for {name} does not run on this machine, a {machine.cpu} ({machine.triple})")
+    return target
+
+
+@cache
+def native_target() -> Target:
     """The machine that runs this process."""
     initialize()
     features = binding.get_host_cpu_features()
@@ -46,10 +95,41 @@ def host_target() -> Target:
         width, registers = 32, 16
     else:
         width, registers = 16, 32 if "aarch64" in binding.get_process_triple() else 16
-    triple = binding.get_process_triple()
-    cpu = binding.get_host_cpu_name()
-    machine = binding.Target.from_triple(triple).create_target_machine(cpu=cpu, jit=True)
-    return Target(cpu, features.flatten(), triple, str(machine.target_data), width, registers)
+    return _target(binding.get_host_cpu_name(), features.flatten(), binding.get_process_triple(), width, registers)
+
+
+def level_target(name: str) -> Target:
+    """The target for all processors of a level, by its name in LEVELS.
+
+    For another architecture than the machine's it is one of the same operating system: its code can be read, not run.
+    """
+    level = LEVELS[name]
+    initialize()
+    architecture, _, system = binding.get_process_triple().partition("-")
+    if architecture.replace("arm64", "aarch64") != level.architecture:
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        architecture = level.architecture
+    return _target(level.cpu, level.features, f"{architecture}-{system}", level.vector_bytes, level.vector_registers)
+
+
+def runs_on(target: Target, machine: Target) -> bool:
+    """Whether code for a target is for this machine: for exactly it, or for a level all of whose features it has."""
+    names = [name for name, level in LEVELS.items() if (level.cpu, level.features) == (target.cpu, target.features)]
+    if target == machine or target.triple != machine.triple or not names:
+        return target == machine
+    return set(_features_up_to(names[0])) <= {"", *machine.features.split(",")}
+
+
+def _features_up_to(name: str) -> list[str]:
+    """The features of a level and of those before it in its architecture."""
+    names = [one for one, level in LEVELS.items() if level.architecture == LEVELS[name].architecture]
+    return ",".join(LEVELS[one].features for one in names[: names.index(name) + 1]).split(",")
+
+
+def _target(cpu: str, features: str, triple: str, vector_bytes: int, vector_registers: int) -> Target:
+    machine = binding.Target.from_triple(triple).create_target_machine(cpu=cpu, features=features, jit=True)
+    return Target(cpu, features, triple, str(machine.target_data), vector_bytes, vector_registers)
 
 
 @cache

@@ -139,6 +139,11 @@ def fma(builder, x, y, z):
     return intrinsic(builder, "fma", x, y, z)
 
 
+def multiply_add(builder, x, y, z):
+    """Return x * y + z, rounded once where the machine has an instruction for it, and else twice."""
+    return intrinsic(builder, "fmuladd", x, y, z)
+
+
 def absolute(builder, x):
     """Return |x|."""
     return intrinsic(builder, "fabs", x)

@@ -13,7 +13,7 @@ from math import cos, pi, sin
 from llvmlite import ir
 
 from ...hlo import ElementType
-from .arithmetic import constant, fma
+from .arithmetic import constant, multiply_add
 from .fourier_plan import LARGEST_UNROLLED, radices
 from .index import Base, i64, least
 from .loops import carried_loop, counted_loop
@@ -25,8 +25,8 @@ FREQUENCIES = 4
 
 def complex_product(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
     b = builder
-    real = fma(b, b.fneg(x.imag), y.imag, b.fmul(x.real, y.real))
-    return ComplexValue(real, fma(b, x.imag, y.real, b.fmul(x.real, y.imag)))
+    real = multiply_add(b, b.fneg(x.imag), y.imag, b.fmul(x.real, y.real))
+    return ComplexValue(real, multiply_add(b, x.imag, y.real, b.fmul(x.real, y.imag)))
 
 
 def _sum(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
@@ -175,7 +175,9 @@ class FourierColumn:
             for number, (j, exponent) in enumerate(zip(js, exponents)):
                 cosine, sine = self._root(factors, exponent)
                 parts = [(both[0], cosine, part) for part in (0, 1)] + [(both[1], sine, part) for part in (0, 1)]
-                found += [fma(b, one[part], factor, sums[4 * number + n]) for n, (one, factor, part) in enumerate(parts)]
+                found += [
+                    multiply_add(b, one[part], factor, sums[4 * number + n]) for n, (one, factor, part) in enumerate(parts)
+                ]
                 raised = b.add(exponent, j)
                 over = b.icmp_unsigned(">=", raised, I64(radix))
                 following.append(b.select(over, b.sub(raised, I64(radix)), raised))
@@ -241,7 +243,9 @@ class FourierColumn:
             if total is None:
                 total = ComplexValue(b.fmul(value.real, number), b.fmul(value.imag, number))
             else:
-                total = ComplexValue(fma(b, value.real, number, total.real), fma(b, value.imag, number, total.imag))
+                total = ComplexValue(
+                    multiply_add(b, value.real, number, total.real), multiply_add(b, value.imag, number, total.imag)
+                )
         assert total is not None
         return total
 

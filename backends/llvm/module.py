@@ -30,10 +30,11 @@ class SharedFunctions:
     """What a module's code asks for.
 
     ``calls_elementary`` says that elementary functions are called, too, rather than emitted inline; ``vector_bytes`` is the
-    width of the machine's vector registers.
+    width of the machine's vector registers; ``converts_halves`` says that it has instructions for f16.
     """
 
     vector_bytes: int
+    converts_halves: bool = True
     calls_elementary: bool = False
     requested: dict[str, SharedFunction] = field(default_factory=dict)
 
@@ -65,6 +66,12 @@ def vector_bytes_of(module: ir.Module) -> int | None:
     """The width of the vector registers of the machine that a module is compiled for, where that is known."""
     shared = shared_functions_of(module)
     return None if shared is None else shared.vector_bytes
+
+
+def converts_halves(module: ir.Module) -> bool:
+    """Whether the machine that a module is compiled for has instructions that convert f16."""
+    shared = shared_functions_of(module)
+    return shared is None or shared.converts_halves
 
 
 def declared(module: ir.Module, shared: SharedFunction) -> ir.Function:

@@ -1,4 +1,4 @@
-"""Floats of 4 and 8 bits and integers of 2 and 4 bits: how they are read, written and rounded.
+"""Floats of 4, 8 and 16 bits and integers of 2 and 4 bits: how they are read, written and rounded.
 
 A small float is carried as float, a small integer as i8 with its value extended to all bits; both are rounded, or wrapped, to
 their type after every operation. In memory each element has a byte, as in ``ml_dtypes``; of a type below 8 bits the low bits
@@ -51,6 +51,8 @@ FORMATS = {
     "f8e5m2": Format(8, 2, 15, largest=0x7B, overflow=0x7C, nan=0x7E, has_payloads=True),
     "f8e5m2fnuz": Format(8, 2, 16, largest=0x7F, overflow=0x80, nan=0x80, unsigned_zero=True),
 }
+# For processors without instructions that convert it.
+_HALF = Format(16, 10, 15, largest=0x7BFF, overflow=0x7C00, nan=0x7E00, has_payloads=True)
 # The powers of two from 2**-127 to 2**127, and NaN: no zero, no sign.
 POWERS_OF_TWO = "f8e8m0fnu"
 
@@ -64,14 +66,14 @@ def is_small_integer(element_type: ElementType) -> bool:
 
 
 def decode(builder: ir.IRBuilder, element_type: ElementType, code: ir.Value) -> ir.Value:
-    """The float that a byte in memory stands for."""
+    """The float that a byte in memory stands for; of f16, that two bytes do."""
     b, wide = builder, with_element_type(code.type, ir.IntType(32))
     code, float_type = b.zext(code, wide), with_element_type(code.type, ir.FloatType())
     if element_type.name == POWERS_OF_TWO:
         bits = b.shl(code, constant(wide, _MANTISSA_BITS))
         bits = _replace(b, bits, b.icmp_unsigned("==", code, constant(wide, 0)), 1 << (_MANTISSA_BITS - 1))
         return b.bitcast(_replace(b, bits, b.icmp_unsigned("==", code, constant(wide, 0xFF)), _QUIET_NAN), float_type)
-    f = FORMATS[element_type.name]
+    f = FORMATS.get(element_type.name, _HALF)
     sign_bit = 1 << (f.bits - 1)
     magnitude = b.and_(code, constant(wide, sign_bit - 1))
     sign = b.shl(b.and_(code, constant(wide, sign_bit)), constant(wide, 32 - f.bits))
@@ -96,7 +98,7 @@ def decode(builder: ir.IRBuilder, element_type: ElementType, code: ir.Value) -> 
 
 
 def encode(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) -> ir.Value:
-    """The byte of the number nearest to a float, ties to even (of a power of two, up), with the type's own overflow and NaN."""
+    """The code of the number nearest to a float, ties to even (of a power of two, up), with the type's own overflow and NaN."""
     b, bits = builder, to_bits(builder, value)
     wide = integer_type(value.type)
     if element_type.name == POWERS_OF_TWO:
@@ -105,7 +107,7 @@ def encode(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) ->
         # Zero, negative numbers and NaN: as unsigned numbers less 1, their bits are those from infinity on.
         invalid = b.icmp_unsigned(">=", b.sub(bits, constant(wide, 1)), constant(wide, _INFINITY - 1))
         return b.trunc(_replace(b, code, invalid, 0xFF), with_element_type(wide, I8))
-    f = FORMATS[element_type.name]
+    f = FORMATS.get(element_type.name, _HALF)
     sign_bit = 1 << (f.bits - 1)
     magnitude = b.and_(bits, constant(wide, 0x7FFFFFFF))
     sign = b.and_(b.lshr(bits, constant(wide, 32 - f.bits)), constant(wide, sign_bit))
@@ -136,7 +138,7 @@ def encode(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) ->
         code = b.select(is_nan, nan, b.or_(code, sign))
     else:
         code = b.or_(b.select(is_nan, nan, code), sign)
-    return b.trunc(code, with_element_type(wide, I8))
+    return b.trunc(code, with_element_type(wide, ir.IntType(max(8, f.bits))))
 
 
 def _replace(builder: ir.IRBuilder, value: ir.Value, condition: ir.Value, replacement: int) -> ir.Value:

@@ -15,6 +15,7 @@ from llvmlite import ir
 from ...hlo import BF16, F16, ElementType, component_type
 from . import small_types
 from .arithmetic import constant as splat
+from .module import converts_halves
 from .small_types import is_small_float, is_small_integer
 
 I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
@@ -122,7 +123,9 @@ def from_memory(builder: ir.IRBuilder, element_type: ElementType, value: ir.Valu
     if element_type.kind == "pred":
         return builder.icmp_unsigned("!=", value, splat(value.type, 0))
     if element_type is F16:
-        return builder.fpext(value, vector_of(FLOAT, lanes))
+        if converts_halves(builder.module):
+            return builder.fpext(value, vector_of(FLOAT, lanes))
+        return small_types.decode(builder, element_type, builder.bitcast(value, vector_of(I16, lanes)))
     if element_type is BF16:
         wide = vector_of(I32, lanes)
         shifted = builder.shl(builder.zext(value, wide), splat(wide, 16))
@@ -140,7 +143,10 @@ def to_memory(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value)
     if element_type.kind == "pred":
         return builder.zext(value, vector_of(I8, lanes))
     if element_type is F16:
-        return builder.fptrunc(value, vector_of(HALF, lanes))
+        half = vector_of(HALF, lanes)
+        if converts_halves(builder.module):
+            return builder.fptrunc(value, half)
+        return builder.bitcast(small_types.encode(builder, element_type, value), half)
     if element_type is BF16:
         bits = builder.bitcast(value, vector_of(I32, lanes))
         return builder.trunc(builder.lshr(bits, splat(bits.type, 16)), vector_of(I16, lanes))
@@ -154,8 +160,7 @@ def to_memory(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value)
 def round_to_type(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) -> ir.Value:
     """A register of a narrow type rounded to nearest even, or wrapped, to what the type can hold; others as they are."""
     if element_type is F16:
-        lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
-        return builder.fpext(builder.fptrunc(value, vector_of(HALF, lanes)), value.type)
+        return from_memory(builder, element_type, to_memory(builder, element_type, value))
     if element_type is BF16:
         lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
         bits = builder.bitcast(value, vector_of(I32, lanes))

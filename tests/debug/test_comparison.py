@@ -78,3 +78,11 @@ def test_what_the_function_raises():
 
     with pytest.raises(ValueError, match="large"):
         debug.compare(f, np.ones(2))
+
+
+def test_what_is_no_function_written_in_python():
+    for given in (3, np.sin, len):
+        with pytest.raises(
+            TypeError, match="compare requires a function written in Python, (int|ufunc|builtin_function.*) given"
+        ):
+            debug.compare(given, np.ones(2))

@@ -9,10 +9,10 @@ from operation_checks import module_of, operations_left_out, operations_without_
 from paths import ROOT
 from phlox.backends.llvm.elementary import ELEMENTARY_FUNCTIONS
 from phlox.backends.registry import get_backend
+from phlox.compile.cost import cost_analysis
 from phlox.compile.dynamic_padding.padder import HANDLERS
 from phlox.hlo import ELEMENT_TYPES, F32, OPERATIONS, PRED, Sample, Shape, ShapeError, evaluate_operation, scalar_computation
 from phlox.hlo.operation import ASSOCIATIVE, CALLS, ELEMENTWISE, KEPT, REFUSED, SELECTING, TRANSCENDENTAL, operation
-from phlox.tracer.calls.cost import cost_analysis
 from phlox.xla_builder import XlaBuilder
 
 # --- every operation in every layer ---

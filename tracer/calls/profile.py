@@ -87,7 +87,7 @@ def profile(function: JittedFunctionBase, args: tuple[Any, ...], kwargs: dict[st
         for clock in timing.clocks:
             clock.clear()
         result = timed(*args, **kwargs)
-        rows = _rows(clock.seconds_by_line() for clock in timing.clocks)
+        rows = _rows(clock.seconds() for clock in timing.clocks)
     return Profile(function.__name__, tuple(rows), result)
 
 

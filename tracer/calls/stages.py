@@ -7,12 +7,12 @@ from typing import Any
 
 from ... import hlo
 from ...backends.registry import get_backend
+from ...compile.cost import cost_analysis
 from ...hlo.drawing import module_svg
 from ...hlo.tracebacks import keep_frames_of_users
 from ..recording import pytree
 from ..recording.errors import RaisedBehindChanges
 from .arguments import ArgumentReader
-from .cost import cost_analysis
 from .leaves import Leaf, explain_difference
 from .specialization import Specialization
 from .traced_function import CallForm, Recording, selected
@@ -78,7 +78,7 @@ class Lowered(Stage):
         return Compiled(self.name, self._form, self._recording, self._reader, self._backend, executable)
 
     def cost_analysis(self) -> dict[str, float]:
-        """Estimates of the flops and bytes of one run; see `phlox.tracer.calls.cost.cost_analysis`."""
+        """Estimates of the flops and bytes of one run; see `phlox.compile.cost.cost_analysis`."""
         return cost_analysis(self.module)
 
 
@@ -136,5 +136,5 @@ class Compiled(Stage):
         return self.executable.memory_analysis()
 
     def cost_analysis(self) -> dict[str, float]:
-        """Estimates of the flops and bytes of one run; see `phlox.tracer.calls.cost.cost_analysis`."""
+        """Estimates of the flops and bytes of one run; see `phlox.compile.cost.cost_analysis`."""
         return cost_analysis(self.module)

@@ -19,7 +19,7 @@ from llvmlite import ir
 
 from ....compile.contraction import Contraction
 from ...llvm import index as indices
-from ...llvm.arithmetic import constant, fma
+from ...llvm.arithmetic import constant, multiply_add
 from ...llvm.arrays import Array
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
@@ -297,11 +297,13 @@ class Blocks:
     def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
         b, kind = self.builder, self.result_type.kind
         if kind == "float":
-            return fma(b, left, right, total)
+            return multiply_add(b, left, right, total)
         if kind == "complex":
-            real = fma(b, left.real, right.real, total.real)
-            imag = fma(b, left.real, right.imag, total.imag)
-            return ComplexValue(fma(b, b.fneg(left.imag), right.imag, real), fma(b, left.imag, right.real, imag))
+            real = multiply_add(b, left.real, right.real, total.real)
+            imag = multiply_add(b, left.real, right.imag, total.imag)
+            return ComplexValue(
+                multiply_add(b, b.fneg(left.imag), right.imag, real), multiply_add(b, left.imag, right.real, imag)
+            )
         if kind == "pred":
             return b.or_(total, b.and_(left, right))
         return b.add(total, b.mul(left, right))

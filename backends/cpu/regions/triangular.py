@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from llvmlite import ir
 
 from ....hlo import ElementType, Instruction, scalar_computation
-from ...llvm.arithmetic import constant, fma, square_root
+from ...llvm.arithmetic import constant, multiply_add, square_root
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
@@ -117,10 +117,10 @@ class _Rows:
     def multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
         b = self.builder
         if not isinstance(left, ComplexValue):
-            return fma(b, left, right, total)
-        real = fma(b, left.real, right.real, total.real)
-        imag = fma(b, left.real, right.imag, total.imag)
-        return ComplexValue(fma(b, b.fneg(left.imag), right.imag, real), fma(b, left.imag, right.real, imag))
+            return multiply_add(b, left, right, total)
+        real = multiply_add(b, left.real, right.real, total.real)
+        imag = multiply_add(b, left.real, right.imag, total.imag)
+        return ComplexValue(multiply_add(b, b.fneg(left.imag), right.imag, real), multiply_add(b, left.imag, right.real, imag))
 
     def spread(self, value: float) -> RegisterValue:
         """The real number in every lane."""
@@ -346,7 +346,7 @@ def _pivot(rows: _Rows, batch: Index, row: Affine, matrix: Array, output: Array)
         value = output.load(b, (*batch, Affine(number), row), 1)
         (rest,) = total
         for part in value if isinstance(value, ComplexValue) else (value,):
-            rest = fma(b, b.fneg(part), part, rest)
+            rest = multiply_add(b, b.fneg(part), part, rest)
         return [rest]
 
     diagonal = matrix.load(b, place, 1)

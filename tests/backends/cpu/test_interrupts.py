@@ -249,22 +249,19 @@ def test_loops_of_many_threads_leave_the_interpreter_to_others():
 def test_an_exception_that_another_thread_raises_ends_a_loop():
     f = LOOPS["scalar"][0]
     f(1.0, 3)
-    ended = []
+    started, ended = threading.Event(), []
 
     def work():
         try:
+            started.set()
             f(1.0, 10**12)
         except Interrupt:
             ended.append(True)
 
     thread = threading.Thread(target=work)
     thread.start()
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    while thread.is_alive():
-        raise_in(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupt))
-        thread.join(0.2)
-        if ended:
-            break
+    started.wait()
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupt))
     thread.join()
     assert ended == [True]
 

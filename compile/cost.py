@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from ... import hlo
-from ...compile.trip_count import known_trip_count
-from ...hlo.operation import TRANSCENDENTAL
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .. import hlo
+from ..hlo.operation import CONTROL_FLOW, DATA_MOVEMENT, GIVEN, RENAMES, TRANSCENDENTAL, TUPLING
+from .trip_count import known_trip_count
+
+
+class Cost(NamedTuple):
+    """Floating-point operations, transcendental functions, and bytes read from memory or written to it."""
+
+    flops: int
+    transcendentals: int
+    bytes: int
 
 
 def cost_analysis(module: hlo.Module) -> dict[str, float]:
@@ -22,6 +33,43 @@ def cost_analysis(module: hlo.Module) -> dict[str, float]:
         "transcendentals": float(transcendentals),
         "bytes accessed": float(sum(leaf.byte_size for shape in shapes for leaf in hlo.leaves(shape))),
     }
+
+
+def kernel_cost(instructions: Sequence[hlo.Instruction], results: Sequence[hlo.Instruction]) -> Cost:
+    """What it costs to compute these instructions in one go: what comes from outside is read, the results are written.
+
+    Where only a part of an array is read, as by a slice, or written, as by an update in place, this part counts.
+    """
+    known: dict[hlo.Computation, tuple[int, int]] = {}
+    costs = [_instruction_cost(one, known) for one in instructions if not one.has_trait(CONTROL_FLOW)]
+    inside = {one for one in instructions if not one.has_trait(GIVEN)}
+    read: dict[hlo.Instruction, int] = {}
+    for one in inside:
+        for number, operand in enumerate(one.operands):
+            if operand not in inside and not one.has_trait(TUPLING) and not one.has_trait(RENAMES):
+                read[operand] = min(_size(operand), read.get(operand, 0) + _bytes_read(one, number))
+    moved = sum(read.values()) + sum(map(_bytes_written, results))
+    return Cost(sum(flops for flops, _ in costs), sum(transcendentals for _, transcendentals in costs), moved)
+
+
+def _bytes_read(user: hlo.Instruction, number: int) -> int:
+    if number == user.operation.updated_operand:
+        return 0
+    size = _size(user.operands[number])
+    return min(size, _size(user)) if user.has_trait(DATA_MOVEMENT) else size
+
+
+def _bytes_written(result: hlo.Instruction) -> int:
+    if result.opcode == "tuple":
+        return sum(map(_bytes_written, result.operands))
+    updated = result.operation.updated_operand
+    if updated is None:
+        return _size(result)
+    return max(_size(operand) for number, operand in enumerate(result.operands) if number != updated)
+
+
+def _size(instruction: hlo.Instruction) -> int:
+    return sum(leaf.byte_size for leaf in hlo.leaves(instruction.shape))
 
 
 def _computation_cost(computation: hlo.Computation, known: dict[hlo.Computation, tuple[int, int]]) -> tuple[int, int]:
