@@ -1,4 +1,4 @@
-"""What a row compares: one function, on the same arguments, for phlox, NumPy, SciPy, JAX and Numba; and what is wanted of it."""
+"""What a row compares: one function, on the same arguments, for phlox and its peers; and what is wanted of it."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ LARGE = 10_000_000
 class Target(NamedTuple):
     """What a row has to reach.
 
-    against: a contender, or "best", the fastest of the peers: this many times as fast; "bandwidth", "peak": this part of what the
-        machine can do; "at most": this many seconds, bytes, or whatever the row measures.
+    against: a contender, or "best", the fastest of the peers: this many times as fast; "bandwidth", "peak": this part of what
+        the machine can do; "at most": this many seconds, bytes, or whatever the row measures.
     """
 
     against: str

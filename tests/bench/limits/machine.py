@@ -8,8 +8,8 @@ from __future__ import annotations
 import ctypes
 import threading
 import time
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 from llvmlite import binding
@@ -60,7 +60,7 @@ class Limits:
         return self.bandwidths[size]
 
     def peak(self, unit: str) -> float:
-        """Operations a second, a multiply-add being two; of f32, f64, or int8 and bf16 where there are instructions for them."""
+        """Operations a second, a multiply-add being two; of f32, f64, and where there are instructions for them int8 and bf16."""
         if unit not in self.peaks:
             self.peaks[unit] = _multiply_adds(unit, self.threads)
         return self.peaks[unit]
@@ -92,18 +92,23 @@ def _compiled(text: str, name: str, *types: type) -> tuple[Callable[..., None], 
     return ctypes.CFUNCTYPE(None, *types)(engine.get_function_address(name)), engine
 
 
-def _together(work: Callable[[int], object], threads: int) -> float:
-    """Seconds from when all threads begin to when the last one ends."""
-    barrier = threading.Barrier(threads)
+def _least(calls: Sequence[Callable[[], None]], turns: int) -> float:
+    """The least seconds that the calls take, each in a thread of its own."""
+    return min(_together(calls) for _ in range(turns))
+
+
+def _together(calls: Sequence[Callable[[], None]]) -> float:
+    """Seconds from when all begin to when the last one ends."""
+    barrier = threading.Barrier(len(calls))
     times: list[tuple[float, float]] = []
 
-    def run(number: int) -> None:
+    def run(call: Callable[[], None]) -> None:
         barrier.wait()
         start = time.perf_counter()
-        work(number)
+        call()
         times.append((start, time.perf_counter()))
 
-    workers = [threading.Thread(target=run, args=(number,)) for number in range(threads)]
+    workers = [threading.Thread(target=run, args=(call,)) for call in calls]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -137,10 +142,9 @@ def _triad(footprint: int, threads: int) -> float:
     for store, fence in (("", ""), (", !nontemporal !0", "fence seq_cst")):
         text = _TRIAD.format(name="triad", body=_triad_body(store), fence=fence) + "!0 = !{i32 1}\n"
         function, engine = _compiled(text, "triad", *[ctypes.c_void_p] * 3, ctypes.c_int64, ctypes.c_int64)
-        for _ in range(25):
-            seconds = _together(lambda number: function(*pointers[number], count, passes), threads)
-            best = max(best, 24.0 * count * threads * passes / seconds)
-        del function, engine
+        calls = [partial(function, *those, count, passes) for those in pointers]
+        best = max(best, 24.0 * count * threads * passes / _least(calls, 25))
+        del engine
     return best
 
 
@@ -175,12 +179,9 @@ out:
 """
     function, engine = _compiled(text, "adds", ctypes.c_void_p, ctypes.c_int64)
     data = [np.zeros(64, np.uint8) for _ in range(threads)]
-    best = 0.0
-    for _ in range(60):
-        seconds = _together(lambda number: function(data[number].ctypes.data, rounds), threads)
-        best = max(best, float(work * ACCUMULATORS * rounds * threads) / seconds)
+    seconds = _least([partial(function, one.ctypes.data, rounds) for one in data], 60)
     del engine
-    return best
+    return float(work * ACCUMULATORS * rounds * threads) / seconds
 
 
 def has_unit(unit: str) -> bool:

@@ -21,7 +21,7 @@ class WrongResult(AssertionError):
 
 
 def measured(row: Row, limits: Limits, seconds: float) -> dict[str, Any]:
-    """The record of a row; of one that cannot be measured, with the error. seconds: about how long its turns may take together."""
+    """The record of a row, with the error where it cannot be measured. seconds: how long its turns may take together, about."""
     record: dict[str, Any] = {"row": row.name}
     try:
         case = row.make()
@@ -33,7 +33,7 @@ def measured(row: Row, limits: Limits, seconds: float) -> dict[str, Any]:
 
 
 def prepare(case: Case) -> dict[str, str]:
-    """Compile, and compare what comes out. Peers that fail, or compute something else, leave the row, with the text of the error.
+    """Compile, and compare what comes out. Peers that fail, or compute something else, leave the row, with the error's text.
 
     Raises WrongResult where phlox's results are not those of the first peer, and what phlox raises.
     """

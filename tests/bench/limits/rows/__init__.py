@@ -6,9 +6,26 @@ from collections.abc import Iterator, Sequence
 from types import ModuleType
 
 from ..contenders import Row
-from . import calls, compilation, elementwise, reductions
+from . import (
+    calls,
+    compilation,
+    convolutions,
+    elementwise,
+    movement,
+    normalization,
+    products,
+    random_numbers,
+    reductions,
+    scans,
+    scatters,
+    sorting,
+    transforms,
+)
 
-CHAPTERS = (calls, compilation, elementwise, reductions)
+CHAPTERS = (
+    calls, compilation, elementwise, reductions, normalization, movement, products, convolutions, sorting, scans, scatters,
+    transforms, random_numbers,
+)  # fmt: skip
 
 
 def chosen(words: Sequence[str]) -> Iterator[tuple[ModuleType, list[Row]]]:

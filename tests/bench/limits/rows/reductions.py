@@ -31,7 +31,7 @@ AXES = {"all": None, "first": 0, "last": 1}
 
 
 def reduction(name: str, shape: tuple[int, ...], axis: str) -> Case:
-    """any: of truth values none of which is true, so that all are looked at. Numba adds up f32 in order, which is less exact."""
+    """any: of truth values none of which is true, so that all are looked at. Numba sums f32 in order: less exact."""
     of_axis, of_all = FUNCTIONS[name]
     x = np.zeros(shape, np.bool_) if name == "any" else uniform(*shape)
     return case(of_axis(AXES[axis]), x, numba=of_all if axis == "all" else None, bytes=x.nbytes, tolerance=5e-3)
