@@ -60,7 +60,7 @@ class Limits:
         return self.bandwidths[size]
 
     def peak(self, unit: str) -> float:
-        """Operations a second, a multiply-add being two; of f32, f64, and where there are instructions for them int8 and bf16."""
+        """Operations a second, a multiply-add being two; of f32, f64, and where the machine has instructions, int8 and bf16."""
         if unit not in self.peaks:
             self.peaks[unit] = _multiply_adds(unit, self.threads)
         return self.peaks[unit]

@@ -11,9 +11,13 @@ from . import (
     compilation,
     convolutions,
     elementwise,
+    factorizations,
+    loops,
+    memory,
     movement,
     normalization,
     products,
+    programs,
     random_numbers,
     reductions,
     scans,
@@ -24,7 +28,7 @@ from . import (
 
 CHAPTERS = (
     calls, compilation, elementwise, reductions, normalization, movement, products, convolutions, sorting, scans, scatters,
-    transforms, random_numbers,
+    transforms, random_numbers, loops, programs, factorizations, memory,
 )  # fmt: skip
 
 

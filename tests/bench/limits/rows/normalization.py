@@ -1,4 +1,4 @@
-"""Softmax, layer norm and log-sum-exp of rows, and their gradients; those are written out for NumPy and phlox, JAX derives its own."""
+"""Softmax, layer norm and log-sum-exp of rows, and their gradients, which are written out for NumPy; JAX derives its own."""
 
 from __future__ import annotations
 
