@@ -98,13 +98,13 @@ def mean_text(target: dict[str, Any]) -> str:
 def text_lines(title: str, record: dict[str, Any]) -> Iterator[str]:
     """One line of the terminal's table, and one for each peer that has failed."""
     value, *others, rate, result = cells(record)
-    yield f"{title:52.52} {value:>9} {' '.join(f'{one:>7}' for one in others)}  {rate:22} {result}".rstrip()
+    yield f"{title:58.58} {value:>9} {' '.join(f'{one:>7}' for one in others)}  {rate:22} {result}".rstrip()
     for name, error in record.get("errors", {}).items():
         yield f"    {name} is left out: {error[:110]}"
 
 
 def text_header() -> str:
-    return f"{'':52} {'phlox':>9} {' '.join(f'{name:>7}' for name in PEERS)}  {'rate, of the limit':22} target"
+    return f"{'':58} {'phlox':>9} {' '.join(f'{name:>7}' for name in PEERS)}  {'rate, of the limit':22} target"
 
 
 def summary(chapters: Iterable[dict[str, Any]]) -> str:

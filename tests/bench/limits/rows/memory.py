@@ -68,6 +68,7 @@ def _resident(name: str) -> float:
 def of_chain() -> Case:
     """The first run of what has been compiled without one, so that no memory of a run before is used again."""
     x = uniform(ELEMENTS, dtype=np.float64)
+    jit(chain_of_50)(x[:1_000_000])  # what the first call of a process brings with it is no memory of this one
     compiled = jit(chain_of_50)
     compiled.compile(x)
     found = {"phlox": lambda: growth(lambda: compiled(x)), "NumPy": lambda: growth(lambda: chain_of_50(x))}

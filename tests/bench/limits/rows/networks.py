@@ -1,4 +1,4 @@
-"""The networks among the programs: LeNet, ResNet-18, a transformer block, attention; written once where NumPy and JAX allow it."""
+"""The networks among the programs: LeNet, ResNet-18, a transformer block, attention."""
 
 from __future__ import annotations
 
