@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
+import linecache
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 from phlox import jit
@@ -12,31 +13,51 @@ from ..contenders import Case, Contender, Row, jax, jnp, row, targets, uniform
 
 TITLE = "Cold functions: trace, compile, first run"
 
+# Results stay small in any order of these.
+OPERATIONS = (
+    "np.sin({0})",
+    "{0} - {1}",
+    "{0} * np.float32(0.9)",
+    "np.maximum({0}, {1})",
+    "np.tanh({0})",
+    "{0} + {1}",
+    "np.cos({0})",
+)
 
-def operations(np, x, y, count):
-    """So many operations; one in three is sin or exp."""
-    for step in range(count // 3):
-        x = np.sin(x) * 1.01 + y if step % 2 else np.exp(-x) * 0.5 - y
-    return x + y if count % 3 else x
+
+def source(count: int, number: int) -> str:
+    """A function of so many operations, one in a line, in an order that does not repeat; the number makes it another one."""
+    lines = ["def cold(x, y):", f"    v1 = x * np.float32({1 + number / 1024})"]
+    for step in range(2, count + 1):
+        other = step - 1 - step * step % 7
+        operands = f"v{step - 1}", f"v{other}" if other > 0 else "y"
+        lines.append(f"    v{step} = {OPERATIONS[step**3 % 11 % len(OPERATIONS)].format(*operands)}")
+    return "\n".join([*lines, f"    return v{count}"]) + "\n"
+
+
+def function(text: str, number: int, library: Any) -> Callable[..., Any]:
+    """The source as a function whose source can be read, with this library's functions under the name np."""
+    file = f"<cold {text.count(chr(10))} {number}>"
+    linecache.cache[file] = len(text), None, text.splitlines(True), file
+    namespace: dict[str, Any] = {"np": library}
+    exec(compile(text, file, "exec"), namespace)
+    return namespace["cold"]
 
 
 def cold(count: int) -> Case:
-    numbers = itertools.count(1)
-    arguments = uniform(1000), uniform(1000)
+    """Each call takes the next of the functions, so that no cache can answer; they are written before anything is measured."""
+    turns = 3 if count >= 1000 else 9
+    arguments = uniform(1000), uniform(1000, seed=1)
 
-    def fresh(compiler, numpy):
-        def call(x, y):
-            # A number of its own makes each program a new one, so that no cache can answer.
-            number = np.float32(1 + next(numbers) / 1024)
-            return compiler(lambda x, y: operations(numpy, x * number, y, count - 1))(x, y)
-
-        return call
+    def fresh(compiler: Callable[..., Any], library: Any) -> Callable[..., Any]:
+        functions = iter([function(source(count, number), number, library) for number in range(turns + 3)])
+        return lambda x, y: compiler(next(functions))(x, y)
 
     found = {"phlox": Contender(fresh(jit, np), arguments)}
     if jax is not None:
         on_device = tuple(map(jnp.asarray, arguments))
         found["JAX"] = Contender(fresh(jax.jit, jnp), on_device, "{}.block_until_ready()")
-    return Case(found, fresh=True, comparable=lambda result: result.shape, turns=3 if count >= 1000 else 9)
+    return Case(found, fresh=True, turns=turns, tolerance=1e-3)
 
 
 def rows() -> Iterator[Row]:
