@@ -55,7 +55,7 @@ def verdict(record: dict[str, Any]) -> str:
     missed = [shown(one, record.get("quantity", "seconds")) for one in wanted if one["score"] is not None and one["score"] < 1]
     unknown = [one["against"] for one in wanted if one["score"] is None]
     text = "missed: " + "; ".join(missed) if missed else "met" if len(unknown) < len(wanted) else ""
-    return text + (f" ({', '.join(unknown)}: not measured)" if unknown else "")
+    return (text + (f" ({', '.join(unknown)}: not measured)" if unknown else "")).strip()
 
 
 def shown(target: dict[str, Any], quantity: str) -> str:
