@@ -93,7 +93,7 @@ def main() -> int:
     limits = Limits(options.threads)
     print(f"{processor()}, {options.threads} threads: memory {limits.bandwidth() / 1e9:.1f} GB/s, ", end="")
     print(", ".join(f"{unit} {limits.peak(unit) / 1e9:.0f} GFLOP/s" for unit in ("f32", "f64")))
-    print("phlox: the median of one call; the others: how many times as long they take\n")
+    print("phlox: the median of one call; the others: how many times as long they take; rates are those of the fastest turn\n")
     print(report.text_header())
     machine = {"processor": processor(), "versions": versions(), "limits": limits.as_data()}
     result = {"machine": machine, "chapters": []}

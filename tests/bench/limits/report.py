@@ -38,7 +38,7 @@ def cells(record: dict[str, Any]) -> list[str]:
 
 
 def limit(record: dict[str, Any]) -> str:
-    """The rate that is nearer to its limit."""
+    """The rate of the fastest turn that is nearer to its limit."""
     names = {"bandwidth": "GB/s", "peak": "GFLOP/s"}
     parts = record.get("limits", {})
     if not parts:
@@ -123,7 +123,8 @@ def markdown(result: dict[str, Any]) -> str:
         + ", ".join(f"{unit} {peak / 1e9:.0f} GFLOP/s" for unit, peak in machine["limits"]["flops"].items())
         + f". {', '.join(f'{name} {version}' for name, version in machine['versions'].items())}.",
         "",
-        f"phlox: the median of one call. The others: how many times as long they take. {summary(result['chapters'])}.",
+        "phlox: the median of one call. The others: how many times as long they take. The rate is that of the fastest turn, as the "
+        + f"limit is. {summary(result['chapters'])}.",
     ]
     for chapter in result["chapters"]:
         lines += ["", f"### {chapter['title']}", ""]
