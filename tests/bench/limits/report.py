@@ -123,8 +123,8 @@ def markdown(result: dict[str, Any]) -> str:
         + ", ".join(f"{unit} {peak / 1e9:.0f} GFLOP/s" for unit, peak in machine["limits"]["flops"].items())
         + f". {', '.join(f'{name} {version}' for name, version in machine['versions'].items())}.",
         "",
-        "phlox: the median of one call. The others: how many times as long they take. The rate is that of the fastest turn, as the "
-        + f"limit is. {summary(result['chapters'])}.",
+        "phlox: the median of one call. The others: how many times as long they take. The rate is that of the "
+        + f"fastest turn, as the limit is. {summary(result['chapters'])}.",
     ]
     for chapter in result["chapters"]:
         lines += ["", f"### {chapter['title']}", ""]
