@@ -74,8 +74,9 @@ def compare(function: Callable[..., Any], *args: Any, tolerance: float = 4.0, **
     """Call a function as Python, and compiled, and compare its variables between its statements, and its result.
 
     Those within loops, branches and the functions that it calls are not looked at. ``tolerance`` is in units in the last place;
-    integers, truth values and texts have to be equal. The arguments are copied for each call. Raises what the function raises, and
-    TypeError for what is no function written in Python.
+    integers, truth values and texts have to be equal. The arguments are copied for each call.
+
+    Raises what the function raises, and TypeError for what is no function written in Python.
 
     >>> def shifted(x):
     ...     y = x + 1

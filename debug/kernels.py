@@ -72,7 +72,7 @@ class KernelProfile:
     def __str__(self) -> str:
         rows, limits = self.rows, machine_limits()
         total = sum(row.seconds for row in rows) or 1.0
-        heading = f"{len(rows)} kernels, {total:.3g} s; limits of this machine: {limits}"
+        heading = f"kernels: {len(rows)}, {total:.3g} s; limits of this machine: {limits}"
         table = [("share", "calls", "a call", "GB/s", "GFLOP/s", "of limit", "program", "lines", "operations")]
         table += [_cells(row, total, limits) for row in rows]
         widths = [max(map(len, column)) for column in zip(*table)]

@@ -92,7 +92,7 @@ def test_a_process_that_is_asked_to(tmp_path):
     code = "import numpy as np, phlox\nf = phlox.jit(lambda x: np.sort(x))\nfor _ in range(4): f(np.ones(50))"
     environment = {**os.environ, "PHLOX_PROFILE": str(trace)}
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert "1 kernels" in done.stderr and done.stderr.splitlines()[-1].endswith("sort") and not done.stdout
+    assert "kernels: 1," in done.stderr and done.stderr.splitlines()[-1].endswith("sort") and not done.stdout
     assert len([event for event in json.loads(trace.read_text())["traceEvents"] if event.get("cat") == "kernel"]) == 4
 
 
