@@ -82,7 +82,5 @@ def test_what_the_function_raises():
 
 def test_what_is_no_function_written_in_python():
     for given in (3, np.sin, len):
-        with pytest.raises(
-            TypeError, match="compare requires a function written in Python, (int|ufunc|builtin_function.*) given"
-        ):
+        with pytest.raises(TypeError, match=f"requires a function written in Python, {type(given).__name__} given"):
             debug.compare(given, np.ones(2))
