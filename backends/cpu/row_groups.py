@@ -85,15 +85,18 @@ class RowGroups:
         is_large = region.largest_bytes >= _SMALLEST_ARRAY_BYTES and rows > 1 and not region.stops
         positions = _row_positions(region, rows) if is_large else None
         member = None if positions is None else _Member(region, positions)
-        if member is None or rows != self.rows or not all(_independent(other, member) for other in self.pending):
+        is_last = member is None or rows != self.rows or not all(_independent(other, member) for other in self.pending)
+        if self._clock is not None and (member is not None or self.pending):
+            self._clock.put_off()
+        if is_last and self.pending:
             self.flush(builder)
+            if self._clock is not None and member is None:
+                self._clock.enter_group(builder, [region.computation])
         if member is None:
             region.emit(builder, self.regions)
         else:
             self.pending.append(member)
             self.rows = rows
-            if self._clock is not None:
-                self._clock.put_off()
 
     def flush(self, builder: ir.IRBuilder) -> None:
         """Emit what is kept; to be called before code that may depend on it."""
