@@ -2,8 +2,8 @@
 
 After the pass the top level of every control flow computation holds fusions, reductions, contractions, control flow and
 scalar instructions; elementwise operations and data movement on arrays stand inside fusions, even where they are alone. A
-fusion of kind kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction, or a scan
-with its consumers, of what it computes inside.
+fusion of kind kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction, a scan with
+its consumers, or a scatter, of what it computes inside.
 """
 
 from __future__ import annotations
@@ -106,11 +106,12 @@ class _Emission:
         self.emitted.append(new)
 
     def _fuses_anything(self, node: Node) -> bool:
-        """A reduction or scalar view of stored values alone remains what it is."""
+        """A reduction, scatter or scalar view of stored values alone remains what it is."""
         (first, *others) = node.members
-        if others or not (first.opcode == "reduce" or is_scalar_view(first)):
+        if others or not (first.opcode in ("reduce", "scatter") or is_scalar_view(first)):
             return True
-        return any(operand in self.plan.inlined for operand in first.operands)
+        updated = first.operation.updated_operand
+        return any(operand in self.plan.inlined for number, operand in enumerate(first.operands) if number != updated)
 
     def _is_needed_outside(self, member: Instruction, node: Node) -> bool:
         if member in self.plan.stored:
@@ -142,15 +143,21 @@ class _Emission:
             if found is not None:
                 return found
             if instruction in computed or instruction in self.plan.inlined or is_scalar_constant(instruction):
-                value = instruction.with_operands([value_of(operand) for operand in instruction.operands])
+                updated = instruction.operation.updated_operand
+                given = enumerate(instruction.operands)
+                value = instruction.with_operands([given_one(x) if number == updated else value_of(x) for number, x in given])
                 body.append(value)
             else:
-                number = len(operands)
-                operands.append(instruction)
-                value = make_instruction("parameter", (), {"number": number}, instruction.shape, name=f"p{number}")
-                parameters.append(value)
+                value = given_one(instruction)
             inside[instruction] = value
             return value
+
+        def given_one(instruction: Instruction) -> Instruction:
+            if instruction not in operands:
+                number = len(operands)
+                operands.append(instruction)
+                parameters.append(make_instruction("parameter", (), {"number": number}, instruction.shape, name=f"p{number}"))
+            return parameters[operands.index(instruction)]
 
         values = [value_of(result) for result in results]
         root = values[0]

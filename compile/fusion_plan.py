@@ -93,6 +93,13 @@ class FusionPlan:
         self._read(instruction, uses)
         if self.policy.is_hero(instruction):
             self._add_root(instruction, float(self.policy.nest_size(instruction)))
+            updated = instruction.operation.updated_operand
+            if updated is not None:
+                array = instruction.operands[updated]
+                self.stored.add(array)
+                self.reads[instruction][array] = {
+                    self._paths.setdefault((IDENTITY, instruction, updated), len(self._paths) + 1)
+                }
         elif is_scalar_view(instruction):
             self._add_root(instruction, 1.0)
         else:
@@ -131,6 +138,8 @@ class FusionPlan:
         opcode = instruction.opcode
         if opcode == "reduce" or (ELEMENTWISE in instruction.operation.traits and operand.shape.dimensions):
             return path, 1.0
+        if opcode == "scatter" and operand.shape.dimensions == instruction.operands[-1].shape.dimensions:
+            return path, 1.0
         if opcode == "scan" and position < len(instruction.operands) - instruction.attributes["num_carries"]:
             return path, 1.0
         below = self._paths.setdefault((path, instruction, position), len(self._paths) + 1)
@@ -139,11 +148,13 @@ class FusionPlan:
         return below, 1.0
 
     def _loop_operands(self, instruction: Instruction) -> list[tuple[Instruction, int]]:
-        """The operands that the loop nest reads, with their positions: all but scalar constants, which each fusion has for
-        itself."""
+        """The operands that the loop nest goes over, with their positions: all but what it updates, and scalar constants, which
+        each fusion has for itself."""
         found = self._operands.get(instruction)
         if found is None:
-            found = [(x, position) for position, x in enumerate(instruction.operands) if not is_scalar_constant(x)]
+            updated = instruction.operation.updated_operand
+            given = [(x, position) for position, x in enumerate(instruction.operands) if position != updated]
+            found = [(x, position) for x, position in given if not is_scalar_constant(x)]
             self._operands[instruction] = found
         return found
 
@@ -160,6 +171,8 @@ class FusionPlan:
             return False
         operands = {operand for operand, _ in self._loop_operands(instruction)}
         for root in {root for root, _ in uses}:
+            if root.opcode == "scatter" and not self._may_stand_in_scatter(instruction, operands, root):
+                return False
             if self.weights[root] + len(uses) > policy.instruction_limit(root) or not policy.may_stand_in(instruction, root):
                 return False
             pending = self._pending[root]
@@ -168,3 +181,8 @@ class FusionPlan:
                 return False
         repetition = sum(uses.values()) / max(1, instruction.shape.size)
         return repetition <= 1 or self._costs[instruction] * (repetition - 1) <= policy.recomputation_budget
+
+    def _may_stand_in_scatter(self, instruction: Instruction, operands: set[Instruction], scatter: Instruction) -> bool:
+        """What reads the array that is updated has to be computed before, or the array would have to be copied."""
+        array = scatter.operands[scatter.operation.updated_operand or 0]
+        return self._costs[instruction] <= self.policy.maximum_cost_in_scatter and array not in operands

@@ -13,9 +13,12 @@ class FusionPolicy:
     """A backend's taste in fusions.
 
     ``is_fusible`` says whether an instruction's elements can be computed inside another loop nest, each from its index;
-    ``is_hero`` whether an instruction, a reduction or scan, gives a loop nest its form, in which its operands' elements are
-    computed; ``may_stand_in(instruction, root)`` whether the root's loop nest may compute the instruction; ``shares_loops``
+    ``is_hero`` whether an instruction, a reduction, scan or scatter, gives a loop nest its form, in which its operands' elements
+    are computed; ``may_stand_in(instruction, root)`` whether the root's loop nest may compute the instruction; ``shares_loops``
     whether a result of a loop nest may have other results of the same dimensions beside it.
+
+    The elements of an update that is a hero, a scatter, are computed one by one; ``maximum_cost_in_scatter`` bounds what that may
+    cost for each, with all below it.
 
     ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
     vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
@@ -32,6 +35,7 @@ class FusionPolicy:
     maximum_instructions: int
     maximum_instructions_of_scan: int
     maximum_cost_in_scan: float
+    maximum_cost_in_scatter: float
     maximum_operands_and_results: int
 
     def instruction_limit(self, root: Instruction) -> int:
@@ -39,9 +43,10 @@ class FusionPolicy:
         return self.maximum_instructions_of_scan if root.opcode == "scan" else self.maximum_instructions
 
     def nest_size(self, instruction: Instruction) -> int:
-        """How many elements the loop nest of an instruction computes: of a hero's, its largest operand's."""
+        """How many elements the loop nest of an instruction computes: of a hero's, its largest operand's that is not updated."""
         if self.is_hero(instruction):
-            return max(operand.shape.size for operand in instruction.operands)
+            updated = instruction.operation.updated_operand
+            return max(operand.shape.size for number, operand in enumerate(instruction.operands) if number != updated)
         return instruction.shape.size
 
 

@@ -22,7 +22,12 @@ _MOST_STEPS = 256
 def in_place_operands(instruction: Instruction) -> Iterator[int]:
     """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
     update = update_of(instruction)
-    if update is not None:
+    if update is not None and update.opcode == "scatter":
+        array, *others = update.operands
+        computed = (one for one in instruction.attributes["calls"].instructions if one is not update)
+        if array not in others and not any(array in one.operands for one in computed):
+            yield array.attributes["number"]
+    elif update is not None:
         yield from _updated_block_parameter(instruction.attributes["calls"])
     elif instruction.operation.updated_operand is not None:
         if not instruction.shape.is_tuple:
@@ -36,11 +41,11 @@ def in_place_operands(instruction: Instruction) -> Iterator[int]:
 
 
 def update_of(instruction: Instruction) -> Instruction | None:
-    """The dynamic-update-slice with which a fusion ends that writes a block of an array."""
+    """The dynamic-update-slice, or scatter, with which a fusion ends that writes into an array."""
     if instruction.opcode != "fusion":
         return None
     root = instruction.attributes["calls"].root
-    return root if root.opcode == "dynamic-update-slice" else None
+    return root if root.operation.updated_operand is not None else None
 
 
 def updated_operand(instruction: Instruction) -> int | None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from ...compile.fusion_policy import FusionPolicy, is_degenerate_reshape
 from ...hlo import Instruction
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
-from .regions import scan
+from .regions import scan, scatter
 
 # The nest of a scan holds its elements' code once for each lane, or computes them one by one.
 _MAXIMUM_COST_IN_SCAN = 10.0
+# What computes an element of a scatter's operands, one by one: less than to write and to read a vector of them.
+_MAXIMUM_COST_IN_SCATTER = 5.0
 
 
 def is_fusible(instruction: Instruction) -> bool:
@@ -27,6 +29,8 @@ def is_fusible(instruction: Instruction) -> bool:
 
 
 def is_hero(instruction: Instruction) -> bool:
+    if instruction.opcode == "scatter":
+        return scatter.may_hold_producers(instruction)
     return instruction.opcode == "reduce" or instruction.opcode == "scan" and scan.is_native(instruction)
 
 
@@ -56,5 +60,6 @@ FUSION_POLICY = FusionPolicy(
     maximum_instructions=200,
     maximum_instructions_of_scan=16,
     maximum_cost_in_scan=_MAXIMUM_COST_IN_SCAN,
+    maximum_cost_in_scatter=_MAXIMUM_COST_IN_SCATTER,
     maximum_operands_and_results=24,
 )

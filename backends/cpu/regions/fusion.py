@@ -23,6 +23,7 @@ from .loop import emit_loop
 from .parts import emit_in_parts, has_parts
 from .reduction import emit_reduction
 from .scan import fused_scan
+from .scatter import fused_scatter
 from .spread_update import emit_spread_update, may_emit_spread_update
 
 # Each operand has loops of its own in one native function.
@@ -59,7 +60,8 @@ def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
         return fused_scan(frame, instruction, computation, values)
     if update_of(instruction) is not None:
         frame.row_groups.flush(frame.builder)
-        return fused_update(frame, instruction, computation, values)
+        emit = fused_scatter if computation.root.opcode == "scatter" else fused_update
+        return emit(frame, instruction, computation, values)
     roots = result_roots(computation)
     if len(roots) == 1 and roots[0].opcode == "reduce":
         return _reduction(frame, instruction, computation, values)

@@ -10,14 +10,16 @@ from collections.abc import Mapping
 
 from llvmlite import ir
 
-from ....hlo import Instruction, leaves
+from ....compile.in_place import updated_operand
+from ....hlo import Computation, Instruction, leaves
 from ....hlo.slices import slice_dimensions
 from ...llvm.arrays import Array
-from ...llvm.index import Affine, Component
+from ...llvm.elemental import Binding, ElementalEmitter
+from ...llvm.index import Affine, Component, Index
 from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.start_indices import moved, widened
-from ...llvm.types import I64
+from ...llvm.types import I64, RegisterValue
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
@@ -59,7 +61,98 @@ def _emit(nest: Nest) -> None:
     """Apply the updates to the outputs, which hold the operands."""
     indices, *updates = nest.operands
     if updates[0].shape.size and nest.outputs[0].shape.size:
-        _Scatter(nest.builder, nest.target, nest.instruction, indices, updates, nest.outputs).emit(nest.stops)
+        _Scatter(nest.builder, nest.target, nest.instruction, _Stored(indices, updates), nest.outputs).emit(nest.stops)
+
+
+def may_hold_producers(scatter: Instruction) -> bool:
+    """Whether the loop over the indices may compute them, and the updates: where each updates one element.
+
+    Those that a mask moves outside of the operand stay in memory: the loop over these may end where the mask does.
+    """
+    if scatter.shape.is_tuple or not scatter.shape.rank or scatter.attributes["update_window_dims"]:
+        return False
+    indices = scatter.operands[1]
+    others = indices.operands[2] if indices.opcode == "select" else indices
+    return not (others.opcode == "broadcast" and others.operands[0].opcode == "constant")
+
+
+@samples(
+    """
+    x = f64[50] parameter(0)
+    i = s64[300] parameter(1)
+    u = f32[300] parameter(2)
+    zero = s64[] constant(0)
+    size = s64[] constant(50)
+    zeros = s64[300] broadcast(zero), dimensions={}
+    sizes = s64[300] broadcast(size), dimensions={}
+    negative = pred[300] compare(i, zeros), direction=LT
+    behind = s64[300] add(i, sizes)
+    place = s64[300] select(negative, behind, i)
+    wide = f64[300] convert(u)
+    ROOT y = f64[50] scatter(x, place, wide), update_window_dims={}, inserted_window_dims={0},
+      scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=add_f64
+    """,
+    # Its operand is needed afterwards, and the updates are read across.
+    """
+    x = s32[9,8] parameter(0)
+    i = s32[6,7,2] parameter(1)
+    u = s32[7,6] parameter(2)
+    t = s32[6,7] transpose(u), dimensions={1,0}
+    n = s32[6,7] negate(t)
+    y = s32[9,8] scatter(x, i, n), update_window_dims={}, inserted_window_dims={0,1}, scatter_dims_to_operand_dims={1,0},
+      index_vector_dim=2, to_apply=add_s32
+    ROOT both = (s32[9,8], s32[9,8]) tuple(x, y)
+    """,
+    calls=combining("add", "s32[]") + combining("add", "f64[]"),
+)
+def fused_scatter(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+    """Update the operand's own memory, or a copy where it is needed afterwards, at indices that the loop over them computes."""
+    output = frame.updated(instruction, 0, instruction.operands[updated_operand(instruction)], values)
+    arguments = [values[operand][0] for operand in instruction.operands]
+    frame.regions.emit(
+        frame.builder,
+        ("scatter", computation),
+        [*arguments, output],
+        lambda builder, bindings: _emit_fused(builder, frame.target, computation, bindings[:-1], bindings[-1]),
+        1,
+    )
+    return [output]
+
+
+def _emit_fused(b: ir.IRBuilder, target: Target, computation: Computation, arguments: list[Binding], output: Array) -> None:
+    root = computation.root
+    if root.operands[2].shape.size and output.shape.size:
+        _Scatter(b, target, root, _Computed(root, dict(zip(computation.parameters, arguments))), [output]).emit({})
+
+
+class _Stored:
+    """Indices and updates that lie in memory."""
+
+    def __init__(self, indices: Array, updates: list[Array]) -> None:
+        self.indices, self.updates = indices, updates
+
+    def start(self, b: ir.IRBuilder, index: Index) -> ir.Value:
+        return self.indices.load(b, index, 1)
+
+    def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
+        return [update.load(b, index, lanes, mask) for update in self.updates]
+
+    def lie_side_by_side(self, dimension: int) -> bool:
+        return all(update.strides[dimension] == 1 for update in self.updates)
+
+
+class _Computed:
+    """Indices and updates whose elements are computed where they are needed."""
+
+    def __init__(self, scatter: Instruction, bindings: dict[Instruction, Binding]) -> None:
+        _, self._indices, self._updates = scatter.operands
+        self._bindings = bindings
+
+    def start(self, b: ir.IRBuilder, index: Index) -> ir.Value:
+        return ElementalEmitter(b, 1, self._bindings).emit(self._indices, index)
+
+    def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
+        return [ElementalEmitter(b, lanes, self._bindings).emit(self._updates, index, mask)]
 
 
 class _Scatter:
@@ -68,28 +161,29 @@ class _Scatter:
         builder: ir.IRBuilder,
         target: Target,
         scatter: Instruction,
-        indices: Array,
-        updates: list[Array],
+        given: _Stored | _Computed,
         outputs: list[Array],
     ) -> None:
         self.builder, self.target = builder, target
-        self.indices, self.updates, self.outputs = indices, updates, outputs
+        self.given, self.outputs = given, outputs
         self.combine = scatter.attributes["to_apply"]
+        self.index_type = scatter.operands[len(outputs)].shape.element_type
+        self.sizes = scatter.operands[-1].shape.dimensions
         rank = outputs[0].shape.rank
-        self.numbers = slice_dimensions("scatter", rank, indices.shape.rank, scatter.attributes)
+        self.numbers = slice_dimensions("scatter", rank, scatter.operands[len(outputs)].shape.rank, scatter.attributes)
         self.reads_current = [_is_used(self.combine, number) for number in range(len(outputs))]
 
     def emit(self, stops: Mapping[int, ir.Value]) -> None:
         b, numbers = self.builder, self.numbers
-        full, sizes = self.outputs[0].shape.dimensions, self.updates[0].shape.dimensions
+        full, sizes = self.outputs[0].shape.dimensions, self.sizes
         windows = {window: sizes[offset] for window, offset in zip(numbers.window_dims, numbers.offset_dims)}
         ends = {number: stops[d] for number, d in enumerate(numbers.batch_dims) if d in stops}
         with loop_nest(b, [sizes[d] for d in numbers.batch_dims], ends) as batch:
             starts: dict[int, ir.Value] = {}
             inside: list[ir.Value] = []
             for k, dimension in enumerate(numbers.index_map):
-                value = self.indices.load(b, numbers.start_index(batch, Affine(k)), 1)
-                starts[dimension] = widened(b, self.indices.shape.element_type, value)
+                value = self.given.start(b, numbers.start_index(batch, Affine(k)))
+                starts[dimension] = widened(b, self.index_type, value)
                 places = full[dimension] - windows.get(dimension, 1) + 1
                 inside.append(b.icmp_unsigned("<", starts[dimension], I64(places)))
             output_index: list[Component] = [Affine(starts.get(dimension, 0)) for dimension in range(numbers.rank)]
@@ -114,7 +208,7 @@ class _Scatter:
             self._update(tuple(output_index), tuple(update_index), 1, None)
             return
         dimension, offset = numbers.window_dims[level], numbers.offset_dims[level]
-        size = self.updates[0].shape.dimensions[offset]
+        size = self.sizes[offset]
         start = starts.get(dimension)
 
         def at(component: Component) -> tuple[list[Component], list[Component]]:
@@ -139,9 +233,7 @@ class _Scatter:
         carried_loop(b, 0, size, 1, (), step, "window")
 
     def _is_contiguous(self, dimension: int, offset: int) -> bool:
-        return all(array.strides[dimension] == 1 for array in self.outputs) and all(
-            array.strides[offset] == 1 for array in self.updates
-        )
+        return all(array.strides[dimension] == 1 for array in self.outputs) and self.given.lie_side_by_side(offset)
 
     def _update(self, output_index: tuple, update_index: tuple, lanes: int, mask: ir.Value | None) -> None:
         b = self.builder
@@ -149,7 +241,7 @@ class _Scatter:
             output.load(b, output_index, lanes, mask) if used else None
             for output, used in zip(self.outputs, self.reads_current)
         ]
-        values = [update.load(b, update_index, lanes, mask) for update in self.updates]
+        values = self.given.elements(b, update_index, lanes, mask)
         for output, value in zip(self.outputs, emit_scalar_computation(b, self.combine, [*current, *values], lanes)):
             output.store(b, output_index, value, lanes, mask)
 
