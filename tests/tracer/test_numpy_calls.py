@@ -343,6 +343,17 @@ def test_long_segments_of_reduceat():
         require_same(jit(function)(x, places), function(x, places))
 
 
+def test_segments_of_reduceat_have_the_signs_of_zeros():
+    """An element alone is itself, whether its place is known or not; nothing else is combined with it, or with others."""
+    x = np.array([-0.0, -0.0, 0.0, -0.0] * 200)
+    places = np.array([0, 1, 3, 3, 1])
+    for ufunc in (np.add, np.hypot, np.logaddexp, np.subtract, np.copysign):
+        for function in (lambda x, places: ufunc.reduceat(x, places), lambda x, _: ufunc.reduceat(x, [0, 1, 3, 3, 1])):  # noqa: B023
+            found, expected = jit(function)(x, places), function(x, places)
+            require_same(found[[0, 2, 3]], expected[[0, 2, 3]])
+            require_same(np.signbit(found), np.signbit(expected))
+
+
 def test_windows_are_views():
     """They see what is written to the array, and cannot be written to."""
 
