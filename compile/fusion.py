@@ -2,8 +2,8 @@
 
 After the pass the top level of every control flow computation holds fusions, reductions, contractions, control flow and
 scalar instructions; elementwise operations and data movement on arrays stand inside fusions, even where they are alone. A
-fusion of kind kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction, a scan with
-its consumers, or a scatter, of what it computes inside.
+fusion of kind kLoop has one result, or several of the same dimensions in a tuple; one of kind kInput is a reduction, a scatter,
+or a scan with its consumers, of what it computes inside.
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@ class FusionPolicy:
     """A backend's taste in fusions.
 
     ``is_fusible`` says whether an instruction's elements can be computed inside another loop nest, each from its index;
-    ``is_hero`` whether an instruction, a reduction, scan or scatter, gives a loop nest its form, in which its operands' elements
-    are computed; ``may_stand_in(instruction, root)`` whether the root's loop nest may compute the instruction; ``shares_loops``
-    whether a result of a loop nest may have other results of the same dimensions beside it.
+    ``is_hero`` whether an instruction, a reduction, scan or scatter, gives a loop nest its form, in which the elements of its
+    operands are computed; ``may_stand_in(instruction, root)`` whether the root's loop nest may compute the instruction;
+    ``shares_loops`` whether a result of a loop nest may have other results of the same dimensions beside it.
 
-    The elements of an update that is a hero, a scatter, are computed one by one; ``maximum_cost_in_scatter`` bounds what that may
-    cost for each, with all below it.
+    What a scatter needs is computed for one update after the other; ``maximum_cost_in_scatter`` bounds what an element may cost
+    there, with all below it.
 
     ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
     vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
@@ -43,7 +43,7 @@ class FusionPolicy:
         return self.maximum_instructions_of_scan if root.opcode == "scan" else self.maximum_instructions
 
     def nest_size(self, instruction: Instruction) -> int:
-        """How many elements the loop nest of an instruction computes: of a hero's, its largest operand's that is not updated."""
+        """How many elements the loop nest of an instruction computes: of a hero, its largest operand's, but what it updates."""
         if self.is_hero(instruction):
             updated = instruction.operation.updated_operand
             return max(operand.shape.size for number, operand in enumerate(instruction.operands) if number != updated)

@@ -13,8 +13,8 @@ from .inlining import inlined, inlined_elementwise
 from .memo import Memo
 from .traversal import is_control_flow
 
-# Traits of what computations on scalars hold.
-_ON_SCALARS = frozenset({ELEMENTWISE, GIVEN, TUPLING})
+# Traits of what computations on scalars hold besides.
+_ON_SCALARS = frozenset({GIVEN, TUPLING})
 
 _known: Memo[Computation, tuple[Computation | None]] = Memo()
 
@@ -51,7 +51,7 @@ def _on_scalars(computation: Computation, dimensions: tuple[int, ...]) -> Comput
             return None
         elif opcode == "constant" and not shape.rank:
             values[instruction] = instruction
-        elif opcode == "parameter" or ELEMENTWISE in instruction.operation.traits:
+        elif opcode == "parameter" or _is_elementwise(instruction):
             scalar = Shape(shape.element_type)
             values[instruction] = make_instruction(opcode, operands, instruction.attributes, scalar, source=instruction.source)
         elif opcode == "broadcast" and not instruction.operands[0].shape.rank:
@@ -64,11 +64,19 @@ def _on_scalars(computation: Computation, dimensions: tuple[int, ...]) -> Comput
     return Computation(computation.name, tuple(dict.fromkeys(values.values())), values[computation.root])
 
 
+def _is_elementwise(instruction: Instruction) -> bool:
+    """Whether each element of the result is computed from those at its own place: also bits of a type as wide."""
+    if instruction.opcode == "bitcast-convert":
+        return instruction.operands[0].shape.dimensions == instruction.shape.dimensions
+    return ELEMENTWISE in instruction.operation.traits
+
+
 def _is_scalar(computation: Computation) -> bool:
     """Whether the computation, with what it calls, is one on scalars alone."""
     for inside in callees_first(computation):
         for instruction in inside.instructions:
-            if _ON_SCALARS.isdisjoint(instruction.operation.traits) and not is_control_flow(instruction):
+            known = _is_elementwise(instruction) or is_control_flow(instruction)
+            if not known and _ON_SCALARS.isdisjoint(instruction.operation.traits):
                 return False
             if any(shape.rank or shape.element_type is TOKEN for shape in leaves(instruction.shape)):
                 return False

@@ -65,3 +65,20 @@ def running_sum(shape: str) -> str:
 
 def _as_name(shape: str) -> str:
     return re.sub(r"\W+", "_", shape).strip("_")
+
+
+def changing_sign(dimensions: str) -> str:
+    """The text of a computation for scans: the first step takes the element, others change the carry's sign by it."""
+    return f"""changing_sign_{dimensions} {{
+      x = f32[{dimensions}] parameter(0)
+      is_first = pred[{dimensions}] parameter(1)
+      carry = f32[{dimensions}] parameter(2)
+      bits = s32[{dimensions}] bitcast-convert(x)
+      zero = s32[{dimensions}] xor(bits, bits)
+      is_negative = pred[{dimensions}] compare(bits, zero), direction=LT
+      other = f32[{dimensions}] negate(carry)
+      chosen = f32[{dimensions}] select(is_negative, other, carry)
+      following = f32[{dimensions}] select(is_first, x, chosen)
+      ROOT both = (f32[{dimensions}], f32[{dimensions}]) tuple(following, following)
+    }}
+    """

@@ -195,13 +195,17 @@ def clamp_below(builder, x, limit):
 
 
 def polynomial(builder, x, coefficients):
-    """Return sum of coefficients[i] * x**i by Horner's rule with fused operations; two chains when it is long."""
-    if len(coefficients) < 10:
+    """Return sum of coefficients[i] * x**i by Horner's rule with fused operations; two or four chains when it is long."""
+    # A single long chain would leave the machine waiting on the latency of each step.
+    return _in_chains(builder, x, coefficients, 1 if len(coefficients) < 10 else 2 if len(coefficients) < 16 else 4)
+
+
+def _in_chains(builder, x, coefficients, chains):
+    if chains == 1:
         return polynomial_chain(builder, x, coefficients)
-    # A single chain this long would leave the machine waiting on the latency of each step.
     square = multiply(builder, x, x)
-    even = polynomial_chain(builder, square, coefficients[0::2])
-    odd = polynomial_chain(builder, square, coefficients[1::2])
+    even = _in_chains(builder, square, coefficients[0::2], chains // 2)
+    odd = _in_chains(builder, square, coefficients[1::2], chains // 2)
     return fma(builder, odd, x, even)
 
 

@@ -20,6 +20,7 @@ from . import complex_arithmetic, conversion, elementary_calls
 from .arithmetic import any_lane, constant, intrinsic
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .elementary.exponential import exponential_of_two
+from .elementary.wide_registers import extremum
 from .loops import while_loop
 from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
@@ -300,7 +301,7 @@ def _integer_power(context: ElementwiseContext, x: ir.Value, y: ir.Value) -> ir.
 def _extremum(context, x, y):
     b, name, kind = context.builder, context.instruction.opcode, context.operand_type.kind
     if kind == "float":
-        return intrinsic(b, name, x, y)
+        return extremum(b, x, y, name == "maximum")
     if kind == "pred":
         return b.or_(x, y) if name == "maximum" else b.and_(x, y)
     relation = ">" if name == "maximum" else "<"
@@ -312,7 +313,7 @@ def _extremum(context, x, y):
 def _clamp(context, low, x, high):
     b, kind = context.builder, context.result_type.kind
     if kind == "float":
-        return intrinsic(b, "minimum", intrinsic(b, "maximum", x, low), high)
+        return extremum(b, extremum(b, x, low, True), high, False)
     compare = b.icmp_signed if kind == "signed" else b.icmp_unsigned
     raised = b.select(compare(">", x, low), x, low)
     return b.select(compare("<", raised, high), raised, high)

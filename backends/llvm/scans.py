@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from ...compile.fused_computations import result_roots
 from ...compile.scan_steps import elementwise_step
-from ...hlo import Computation, leaves, make_instruction
+from ...hlo import Computation, Instruction, leaves, make_instruction
 from . import index as indices
+from .arithmetic import constant
 from .arrays import Array
 from .elemental import Binding, ElementalEmitter
 from .index import Base, Component, Index
+from .loops import carried_loop
 from .scalar_computations import emit_scalar_computation
-from .types import RegisterValue
+from .types import I1, RegisterValue, vector_of
 
 Mask = ir.Value | None
 
@@ -41,6 +45,8 @@ class Scan:
         self.is_reverse = scan.attributes["is_reverse"]
         split = len(scan.operands) - carries
         self.inputs, self.inits = scan.operands[:split], scan.operands[split:]
+        # Inputs that say of each step whether it is the first.
+        self.marks = frozenset(x for x in self.inputs if not self.is_reverse and _is_true_at_first(x, self.along))
         self.step_results = result_roots(step)
         self.output_count = len(self.step_results) - carries
         # The instructions that stand for the scan's results, by number.
@@ -83,9 +89,34 @@ class Scan:
         """The index of an element, from its place within the slice and the position of this along the scanned dimension."""
         return (*place[: self.along], position, *place[self.along :])
 
-    def elements(self, index: Index, lanes: int, mask: Mask = None) -> list[RegisterValue]:
+    def elements(self, index: Index, lanes: int, mask: Mask = None, is_first: bool | None = None) -> list[RegisterValue]:
+        """The elements of the inputs at an index; ``is_first`` says whether this is the first step, where that is known."""
         emitter = ElementalEmitter(self.builder, lanes, self.bindings)
-        return [emitter.emit(x, index, mask) for x in self.inputs]
+        known = {} if is_first is None else dict.fromkeys(self.marks, constant(vector_of(I1, lanes), int(is_first)))
+        return [known[x] if x in known else emitter.emit(x, index, mask) for x in self.inputs]
+
+    def each_step(
+        self,
+        start: Base,
+        stop: Base,
+        carries: list[RegisterValue],
+        step: Callable[[Base, list[RegisterValue], bool | None], list[RegisterValue]],
+    ) -> list[RegisterValue]:
+        """The carries behind the steps from ``start`` to before ``stop``.
+
+        ``step(number, carries, is_first)`` emits one. The first one is emitted on its own where inputs tell it from others:
+        none of these then waits for a choice between what it computes and what the first one takes.
+        """
+        is_first = None
+        if self.marks and isinstance(start, int):
+            if start == 0:
+                carries, start = step(0, carries, True), 1
+            is_first = False
+
+        def further(number: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
+            return step(number, carries, is_first)
+
+        return carried_loop(self.builder, start, stop, 1, carries, further, "scan")
 
     def first_carries(self, place: Index, lanes: int, mask: Mask = None) -> list[RegisterValue]:
         emitter = ElementalEmitter(self.builder, lanes, self.bindings)
@@ -108,6 +139,17 @@ class Scan:
     def store_carries(self, place: Index, carries: list[RegisterValue], lanes: int, mask: Mask = None) -> None:
         for number, array in self.last_carries:
             array.store(self.builder, place, carries[number], lanes, mask)
+
+
+def _is_true_at_first(instruction: Instruction, along: int) -> bool:
+    """Whether the elements are true at position 0 of a dimension, and false elsewhere."""
+    if instruction.opcode != "compare" or instruction.attributes["direction"] != "EQ":
+        return False
+    position, zero = instruction.operands
+    if position.opcode != "iota" or position.attributes["iota_dimension"] != along or zero.opcode != "broadcast":
+        return False
+    (value,) = zero.operands
+    return value.opcode == "constant" and not value.shape.rank and value.attributes["literal"] == 0
 
 
 def _with_parts(computation: Computation) -> Computation:

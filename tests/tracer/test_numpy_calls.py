@@ -343,6 +343,33 @@ def test_long_segments_of_reduceat():
         require_same(jit(function)(x, places), function(x, places))
 
 
+def test_segments_of_reduceat_have_the_signs_of_zeros():
+    """An element alone is itself, whether its place is known or not; nothing else is combined with it, or with others."""
+    x = np.array([-0.0, -0.0, 0.0, -0.0] * 200)
+    places = np.array([0, 1, 3, 3, 1])
+    for ufunc in (np.add, np.hypot, np.logaddexp, np.subtract, np.copysign):
+        for function in (lambda x, places: ufunc.reduceat(x, places), lambda x, _: ufunc.reduceat(x, [0, 1, 3, 3, 1])):  # noqa: B023
+            found, expected = jit(function)(x, places), function(x, places)
+            require_same(found[[0, 2, 3]], expected[[0, 2, 3]])
+            require_same(np.signbit(found), np.signbit(expected))
+
+
+def test_places_that_come_twice_are_updated_in_turn():
+    """Where much is done with an element several are updated at once, but for those whose places are the same."""
+    random = np.random.default_rng(0)
+    apart, some, one = random.permutation(100), random.integers(-100, 100, 1003), np.full(37, 3)
+    for ufunc in (np.floor_divide, np.fmod, np.power, np.logaddexp):
+
+        def changed(x, places, y):
+            ufunc.at(x, places, y)  # noqa: B023
+            return x
+
+        for places in (apart, some, one, np.concatenate([apart, some, apart[:5]])):
+            x, y = random.uniform(0.5, 3, 100), random.uniform(0.9, 1.1, len(places))
+            found, expected = jit(changed)(x.copy(), places, y), changed(x.copy(), places, y)
+            np.testing.assert_allclose(found, expected, rtol=0 if ufunc in (np.floor_divide, np.fmod) else 1e-12)
+
+
 def test_windows_are_views():
     """They see what is written to the array, and cannot be written to."""
 

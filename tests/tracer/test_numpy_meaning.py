@@ -37,6 +37,24 @@ def test_signs_of_zeros_in_sums(dtype):
         np.testing.assert_array_equal(np.signbit(np.imag(found)), np.signbit(np.imag(expected)))
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_neighbours_of_zeros(dtype):
+    x = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan], dtype)
+    function = lambda x: (np.nextafter(x[:, None], x), np.signbit(np.nextafter(x[:, None], x)))  # noqa: E731
+    with np.errstate(all="ignore"):
+        check(function, x)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int32, np.int64, np.uint64])
+def test_common_multiples_that_overflow(dtype):
+    """The sizes are multiplied as unsigned numbers, and what is left of the product may be negative."""
+    info = np.iinfo(dtype)
+    x = np.random.default_rng(0).integers(info.min, info.max, 9, dtype)
+    x[:4] = info.min, info.max, 0, 3
+    function = lambda x: (np.lcm(x[:, None], x), np.gcd(x[:, None], x), np.lcm.accumulate(x), np.lcm.reduce(x))  # noqa: E731
+    check(function, x)
+
+
 def test_reductions_give_scalars():
     for function in (np.sum, np.median, np.argmax, lambda x: np.einsum("i->", x), lambda x: x @ x, lambda x: x[0]):
         check(function, ARRAY)

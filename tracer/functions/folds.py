@@ -35,6 +35,16 @@ def _step(ufunc: np.ufunc, element_type: hlo.ElementType, dimensions: tuple[int,
     return hlo.computation(f"folded_{ufunc.__name__}", [shape, shape.with_element_type(hlo.PRED), shape], step)
 
 
+@lru_cache(maxsize=256)
+def _combining_step(ufunc: np.ufunc, element_type: hlo.ElementType, dimensions: tuple[int, ...]) -> hlo.Computation:
+    shape = hlo.Shape(element_type, dimensions)
+
+    def step(x: Instruction, carry: Instruction) -> Instruction:
+        return convert(ufunc_kernel(ufunc).emit(carry, x), element_type)
+
+    return hlo.computation(f"combined_{ufunc.__name__}", [shape, shape], step)
+
+
 def accumulated(ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
     """The slices of a dimension, each combined with all before it, in order."""
     if not operand.shape.dimensions[axis]:
@@ -50,10 +60,13 @@ def reduced_in_order(ufunc: np.ufunc, operand: Instruction, axes: tuple[int, ...
     if not axes:
         return operand
     (axis,) = axes
-    if initial is not None:
-        first = [1 if d == axis else size for d, size in enumerate(operand.shape.dimensions)]
-        operand = hlo.concatenate(hlo.broadcast_in_dim(initial, first, ()), operand, dimensions=(axis,))
-    whole = accumulated(ufunc, operand, axis)
-    sizes = whole.shape.dimensions
-    last = hlo.slice(whole, [size - 1 if d == axis else 0 for d, size in enumerate(sizes)], sizes)
-    return hlo.reshape(last, sizes[:axis] + sizes[axis + 1 :])
+    sizes, element_type = operand.shape.dimensions, operand.shape.element_type
+    rest = sizes[:axis] + sizes[axis + 1 :]
+    if initial is None:
+        first = hlo.slice(operand, [0] * len(sizes), [1 if d == axis else size for d, size in enumerate(sizes)])
+        operand = hlo.slice(operand, [int(d == axis) for d in range(len(sizes))], sizes)
+        initial = hlo.reshape(first, rest)
+    else:
+        initial = hlo.broadcast_in_dim(initial, rest, ())
+    step = _combining_step(ufunc, element_type, rest)
+    return hlo.scan(operand, initial, dimensions=(axis,), num_carries=1, to_apply=step)

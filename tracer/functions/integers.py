@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -30,15 +31,25 @@ def _(x):
     return hlo.convert(hlo.popcnt(magnitude), hlo.U8)
 
 
+def _of_magnitudes(function: Callable[[Instruction, Instruction], Instruction]) -> Callable[..., Instruction]:
+    """The function of the sizes of numbers: that of the most negative integer fits into the unsigned type alone."""
+
+    def applied(x: Instruction, y: Instruction) -> Instruction:
+        element_type = x.shape.element_type
+        if element_type.kind != "signed":
+            return function(x, y)
+        unsigned = hlo.ELEMENT_TYPES[f"u{element_type.bits}"]
+        return hlo.convert(function(*(hlo.convert(hlo.abs(one), unsigned) for one in (x, y))), element_type)
+
+    return applied
+
+
+@_of_magnitudes
 def gcd(x: Instruction, y: Instruction) -> Instruction:
     """Euclid's algorithm on each pair of elements by itself."""
-    element_type = x.shape.element_type
-    if element_type.kind == "signed":  # the size of the most negative integer fits into the unsigned type alone
-        unsigned = hlo.ELEMENT_TYPES[f"u{element_type.bits}"]
-        return hlo.convert(gcd(*(hlo.convert(hlo.abs(one), unsigned) for one in (x, y))), element_type)
     if not x.shape.rank:
         return _gcd(x, y)
-    return hlo.map(x, y, dimensions=tuple(range(x.shape.rank)), to_apply=_gcd_of_numbers(element_type))
+    return hlo.map(x, y, dimensions=tuple(range(x.shape.rank)), to_apply=_gcd_of_numbers(x.shape.element_type))
 
 
 @cache
@@ -47,7 +58,7 @@ def _gcd_of_numbers(element_type: hlo.ElementType) -> hlo.Computation:
 
 
 def _gcd(x: Instruction, y: Instruction) -> Instruction:
-    """The first remainder is that of y: in a reduction x is the divisor so far, which soon is the smaller one."""
+    """The first remainder is that of the larger one: the other way round it would only exchange them."""
     state = hlo.TupleShape((y.shape, x.shape))
 
     def step(state: Instruction) -> Instruction:
@@ -56,7 +67,11 @@ def _gcd(x: Instruction, y: Instruction) -> Instruction:
 
     where = hlo.current_builder().where
     condition = hlo.computation("gcd_unfinished", [state], lambda state: hlo.ne(hlo.get_tuple_element(state, 1), 0), where)
-    loop = hlo.while_(hlo.tuple(y, x), condition=condition, body=hlo.computation("gcd_step", [state], step, where))
+    loop = hlo.while_(
+        hlo.tuple(hlo.maximum(x, y), hlo.minimum(x, y)),
+        condition=condition,
+        body=hlo.computation("gcd_step", [state], step, where),
+    )
     return hlo.get_tuple_element(loop, 0)
 
 
@@ -64,7 +79,7 @@ kernel(np.gcd)(gcd)
 
 
 @kernel(np.lcm)
+@_of_magnitudes
 def _(x, y):
     divisor = gcd(x, y)
-    product = hlo.multiply(hlo.divide(x, hlo.select(hlo.ne(divisor, 0), divisor, 1)), y)
-    return hlo.abs(product) if x.shape.element_type.kind == "signed" else product
+    return hlo.multiply(hlo.divide(x, hlo.select(hlo.ne(divisor, 0), divisor, 1)), y)

@@ -11,14 +11,16 @@ from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import UFUNCS, implements_method, ufunc_kernel
 from ..recording.operands import as_strong, as_traced, convert, normalize_axis, result, store
-from .folds import folded
-from .reductions import accumulation_type, combiner
+from .folds import folded, reduced_in_order
+from .reductions import accumulation_type, combiner, exact_identity
 from .scans import single_axis
 
 Instruction = hlo.Instruction
 
 # As many elements to a segment on average make it worth while to reduce them in pieces.
 _LONG = 128
+# So many segments have code of their own, where their places are known.
+_FEW = 8
 
 
 @implements_method(np.ufunc.reduceat)
@@ -54,13 +56,16 @@ def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size:
     rest = slices.shape[1:]
     if not indices.shape[0] or not slices.shape[0]:
         return result(trace, hlo.full(hlo.Shape(element_type, (indices.shape[0], *rest)), 0))
+    known = indices.known_value
+    if known is not None and len(known) <= _FEW and isinstance(size, int) and ((0 <= known) & (known < size)).all():
+        return result(trace, _segments(ufunc, convert(slices.instruction(trace), element_type), known.tolist()))
     indices = indices.astype(np.int64)
     following = np.concatenate([indices[1:], np.reshape(as_traced(size), (1,))])
     places = [one.instruction(trace) for one in (indices, following)]
     operand = convert(slices.instruction(trace), element_type)
     if ufunc_kernel(ufunc).identity is not None and slices.shape[0] >= _LONG * indices.shape[0]:
         wide = accumulation_type(ufunc, element_type)
-        return result(trace, hlo.convert(_in_pieces(ufunc, convert(operand, wide), *places), element_type))
+        return result(trace, hlo.convert(_in_pieces(ufunc, operand, wide, *places), element_type))
     turns = np.cumsum(np.concatenate([[False], indices[1:] < indices[:-1]]))
     last = turns[-1].known_value
     operands = [operand, *places, turns.instruction(trace)]
@@ -68,15 +73,37 @@ def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size:
     return result(trace, found if last == 0 else _further_passes(ufunc, operands, found))
 
 
-def _in_pieces(ufunc: np.ufunc, operand: Instruction, indices: Instruction, following: Instruction) -> Instruction:
-    """A loop over the pieces of all segments, each of which is reduced at once."""
+def _segments(ufunc: np.ufunc, operand: Instruction, indices: list[int]) -> Instruction:
+    """The segments at indices that are known, each of them reduced on its own."""
     count, *rest = operand.shape.dimensions
-    (segments,), kind = indices.shape.dimensions, operand.shape.element_type
-    identity, combine = UFUNCS[ufunc].identity(kind.dtype), combiner(ufunc, kind)
-    length, of_one = min(count, 16 * _LONG), hlo.Shape(kind, rest)
+    element_type, is_associative = operand.shape.element_type, ufunc_kernel(ufunc).identity is not None
+    wide = accumulation_type(ufunc, element_type) if is_associative else element_type
+    found = []
+    for start, following in zip(indices, [*indices[1:], count]):
+        end = max(following, start + 1)
+        segment = convert(hlo.slice(operand, [start] + [0] * len(rest), [end, *rest]), wide)
+        if end == start + 1:
+            total = segment
+        elif is_associative:
+            identity = hlo.constant(exact_identity(ufunc, wide), wide)
+            total = hlo.reduce(segment, identity, dimensions=(0,), to_apply=combiner(ufunc, wide))
+        else:
+            total = reduced_in_order(ufunc, segment, (0,), None)
+        found.append(hlo.reshape(convert(total, element_type), (1, *rest)))
+    return hlo.concatenate(*found, dimensions=(0,))
+
+
+def _in_pieces(ufunc: np.ufunc, operand: Instruction, wide: hlo.ElementType, *places: Instruction) -> Instruction:
+    """A loop over the pieces of all segments, each of which is reduced at once, in the wide type."""
+    indices, following = places
+    count, *rest = operand.shape.dimensions
+    (segments,) = indices.shape.dimensions
+    identity = exact_identity(ufunc, wide)
+    length, of_one = min(count, 16 * _LONG), hlo.Shape(wide, rest)
+    parts = _parts_of_segments(ufunc, operand.shape, wide, length)
     init = (
         hlo.constant(np.int64(0)), _element(indices, hlo.constant(np.int64(0))), hlo.full(of_one, identity),
-        hlo.full(hlo.Shape(kind, (segments, *rest)), identity), operand, indices, following,
+        hlo.full(hlo.Shape(wide, (segments, *rest)), identity), operand, indices, following,
     )  # fmt: skip
 
     def has_more(state: Instruction) -> Instruction:
@@ -84,24 +111,24 @@ def _in_pieces(ufunc: np.ufunc, operand: Instruction, indices: Instruction, foll
 
     def next_piece(state: Instruction) -> Instruction:
         number, place, total, found, operand, indices, following = [hlo.get_tuple_element(state, at) for at in range(7)]
-        end = hlo.maximum(_element(following, number), hlo.add(_element(indices, number), 1))
+        first = _element(indices, number)
+        end = hlo.maximum(_element(following, number), hlo.add(first, 1))
         start = hlo.minimum(place, count - length)
+        piece_end = hlo.add(start, length)
+        is_whole = hlo.and_(hlo.eq(start, place), hlo.ge(end, piece_end))
+        bounds = hlo.tuple(operand, start, hlo.subtract(place, start), hlo.subtract(hlo.minimum(end, piece_end), start))
+        part = hlo.conditional(is_whole, bounds, bounds, branch_computations=parts)
+        total = convert(UFUNCS[ufunc].emit(total, part), wide)
         zero = [hlo.constant(np.int64(0)) for _ in rest]
-        piece = hlo.dynamic_slice(operand, start, *zero, sizes=(length, *rest))
-        positions = hlo.add(hlo.iota(hlo.Shape(hlo.S64, (length,)), 0), hlo.broadcast(start, (length,), ()))
-        lower, upper = (hlo.broadcast(bound, (length,), ()) for bound in (place, end))
-        inside = hlo.and_(hlo.ge(positions, lower), hlo.lt(positions, upper))
-        inside = hlo.broadcast_in_dim(inside, piece.shape.dimensions, (0,))
-        piece = hlo.select(inside, piece, hlo.full_like(piece, identity))
-        part = hlo.reduce(piece, hlo.constant(identity, kind), dimensions=(0,), to_apply=combine)
-        total = convert(UFUNCS[ufunc].emit(total, part), kind)
+        alone = hlo.reshape(hlo.dynamic_slice(operand, first, *zero, sizes=(1, *rest)), rest)
+        is_alone = hlo.broadcast_in_dim(hlo.eq(end, hlo.add(first, 1)), rest, ())
+        total = hlo.select(is_alone, convert(alone, wide), total)
         found = hlo.dynamic_update_slice(found, hlo.reshape(total, (1, *rest)), number, *zero)
-        place = hlo.add(start, length)
-        is_last = hlo.ge(place, end)
+        is_last = hlo.ge(piece_end, end)
         following_number = hlo.add(number, 1)
         return hlo.tuple(
             hlo.select(is_last, following_number, number),
-            hlo.select(is_last, _element(indices, following_number), place),
+            hlo.select(is_last, _element(indices, following_number), piece_end),
             hlo.select(hlo.broadcast_in_dim(is_last, rest, ()), hlo.full(of_one, identity), total),
             found, operand, indices, following,
         )  # fmt: skip
@@ -109,6 +136,38 @@ def _in_pieces(ufunc: np.ufunc, operand: Instruction, indices: Instruction, foll
     state = hlo.tuple(*init)
     condition, body = (hlo.computation(name, [state.shape], of) for name, of in (("has_more", has_more), ("piece", next_piece)))
     return hlo.get_tuple_element(hlo.while_(state, condition=condition, body=body), 3)
+
+
+def _parts_of_segments(
+    ufunc: np.ufunc, shape: hlo.Shape, wide: hlo.ElementType, length: int
+) -> tuple[hlo.Computation, hlo.Computation]:
+    """Computations of (operand, start, first, end): the piece of so many slices from the start on, reduced; and that from the
+    first of them to before the end."""
+    rest = shape.dimensions[1:]
+    identity, combine = exact_identity(ufunc, wide), combiner(ufunc, wide)
+
+    def piece(of: Instruction) -> Instruction:
+        operand, start = (hlo.get_tuple_element(of, at) for at in range(2))
+        zero = [hlo.constant(np.int64(0)) for _ in rest]
+        return convert(hlo.dynamic_slice(operand, start, *zero, sizes=(length, *rest)), wide)
+
+    def reduced(piece: Instruction) -> Instruction:
+        return hlo.reduce(piece, hlo.constant(identity, wide), dimensions=(0,), to_apply=combine)
+
+    def inside(of: Instruction) -> Instruction:
+        first, end = (hlo.broadcast(hlo.get_tuple_element(of, at), (length,), ()) for at in (2, 3))
+        slices = piece(of)
+        positions = hlo.iota(hlo.Shape(hlo.S64, (length,)), 0)
+        within = hlo.and_(hlo.ge(positions, first), hlo.lt(positions, end))
+        within = hlo.broadcast_in_dim(within, slices.shape.dimensions, (0,))
+        return reduced(hlo.select(within, slices, hlo.full_like(slices, identity)))
+
+    index = hlo.Shape(hlo.S64)
+    state = hlo.TupleShape((shape, index, index, index))
+    return (
+        hlo.computation("whole_piece", [state], lambda of: reduced(piece(of))),
+        hlo.computation("part_of_piece", [state], inside),
+    )
 
 
 def _element(line: Instruction, place: Instruction) -> Instruction:

@@ -35,6 +35,8 @@ from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vecto
 # Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
 _PIECE_BYTES = 1 << 14
+# Of rows that are longer when they are read, each is on pages of memory of its own.
+_PAGE_BYTES = 1 << 12
 # As many blocks of rows are in a piece, at least, since each piece writes its own results.
 _LEAST_BLOCKS = 4
 # So many rows are added up before their sum is added to the total.
@@ -58,11 +60,20 @@ _RUN = 64
     init = s16[] parameter(1)
     ROOT most = s16[1000] reduce(x, init), dimensions={0}, to_apply=maximum_s16
     """,
-    calls=combining("add", "f32[]") + combining("maximum", "s16[]"),
+    # Short rows of results, of long rows.
+    """
+    x = f64[70,1000] parameter(0)
+    y = pred[70,1000] compare(x, x), direction=NE
+    false = pred[] constant(false)
+    ROOT any = pred[1000] reduce(y, false), dimensions={0}, to_apply=or_pred
+    """,
+    calls=combining("add", "f32[]") + combining("maximum", "s16[]") + combining("or", "pred[]"),
 )
 def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array], store: Store) -> None:
     """Reduce columns, each of them into the outputs, or by ``store``."""
-    if reduction.reduced and reduction.dimensions[-1] * outputs[0].shape.element_type.byte_size > _REGISTER_COLUMN_BYTES:
+    read = (i.shape.element_type.byte_size for i in reduction.producers.instructions if not i.shape.is_tuple)
+    size, written = reduction.dimensions[-1], outputs[0].shape.element_type.byte_size
+    if reduction.reduced and (size * written > _REGISTER_COLUMN_BYTES or size * max(read) > _PAGE_BYTES):
         _emit_wide_columns(builder, target, reduction, outputs)
     else:
         _emit_narrow_columns(builder, target, reduction, store)

@@ -23,9 +23,10 @@ from ...llvm.reductions import (
     is_sum_of_floats,
     splat_identity,
 )
-from ...llvm.types import RegisterValue
+from ...llvm.types import RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
+from ..vectors import VectorLoop, lanes_for
 from .reduction import emit_reduction
 from .row_reduction import is_decided_early
 
@@ -130,9 +131,17 @@ def emit_in_parts(
             part.store(builder, (), value, 1)
 
     pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, Division(work, most))
-    with loop_nest(builder, kept) as index:
-        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces)):
-            output.store(builder, index, value, 1)
+
+    def combine(index: Index, lanes: int, mask: ir.Value | None) -> None:
+        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces, lanes, mask)):
+            output.store(builder, index, value, lanes, mask)
+
+    if not kept:
+        combine((), 1, None)
+        return
+    lanes = lanes_for(functions.target, kept[-1], reduction.to_apply, (output.shape.element_type for output in outputs))
+    with loop_nest(builder, kept[:-1]) as outer:
+        VectorLoop(builder, lanes, in_place=False).emit(kept[-1], lambda last, *how: combine((*outer, last), *how))
 
 
 def _most_parts(outputs: list[Array]) -> int:
@@ -153,21 +162,28 @@ def _without_init(reduction: Reduction) -> Reduction:
 
 
 def _combined(
-    builder: ir.IRBuilder, reduction: Reduction, parts: list[Array], index: Index, pieces: int
+    builder: ir.IRBuilder,
+    reduction: Reduction,
+    parts: list[Array],
+    index: Index,
+    pieces: int,
+    lanes: int,
+    mask: ir.Value | None,
 ) -> list[RegisterValue]:
     """The results of the pieces, one after the other; of sums of floats with the rounding errors kept."""
+    init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
 
     def load(number: Base) -> list[RegisterValue]:
-        return [part.load(builder, (Affine(number), *index), 1) for part in parts]
+        return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
 
     def combine(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
-        return reduction.combine(builder, totals, load(number), 1)
+        return reduction.combine(builder, totals, load(number), lanes)
 
     def add(number: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
         return add_with_error(builder, *state, *load(number))
 
     if not is_sum_of_floats(reduction):
-        return carried_loop(builder, 0, pieces, 1, reduction.init_values, combine, "parts")
-    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, 1)
+        return carried_loop(builder, 0, pieces, 1, init, combine, "parts")
+    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, lanes)
     total = finish_compensation(builder, *carried_loop(builder, 1, pieces, 1, [*load(0), zero], add, "parts"))
-    return reduction.combine(builder, reduction.init_values, [total], 1)
+    return reduction.combine(builder, init, [total], lanes)

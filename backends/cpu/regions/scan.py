@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import itemgetter
 
 from llvmlite import ir
 
@@ -17,13 +18,13 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
-from ...llvm.pieces import independent_loops, loop_of_piece
+from ...llvm.loops import counted_loop, loop_nest
+from ...llvm.pieces import in_one_piece, independent_loop, independent_loops, loop_of_piece
 from ...llvm.scans import Mask, Scan
 from ...llvm.types import RegisterValue
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
-from ..nest_samples import running_sum, samples
+from ..nest_samples import changing_sign, running_sum, samples
 from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_of_scan, vector_strips
@@ -34,6 +35,10 @@ from .scan_tiles import emit_tiles, plan_tiles
 _VECTORS = 8
 # As many vectors of each slice are in a piece, at least.
 _LEAST_VECTORS = 16
+# Where no slice has a result of its own, so many bytes of carries stay in the first-level cache.
+_PIECE_BYTES = 1 << 14
+# Steps of so few instructions combine several slices with a vector of carries before it is stored.
+_SHORT_STEP, _SLICES_AT_ONCE = 12, 4
 
 
 def is_native(scan: Instruction) -> bool:
@@ -59,7 +64,19 @@ def is_native(scan: Instruction) -> bool:
     init = s32[5] parameter(1)
     ROOT y = (s32[0,5], s32[5]) scan(x, init), dimensions={0}, num_carries=1, to_apply=running_sum_s32_5
     """,
-    calls=running_sum("s32[5]") + running_sum("s32[3,1000]"),
+    # The last carries alone are wanted.
+    """
+    x = s32[3,30,5003] parameter(0)
+    init = s32[3,5003] parameter(1)
+    ROOT y = s32[3,5003] scan(x, init), dimensions={1}, num_carries=1, to_apply=difference_s32_3_5003
+    """,
+    calls=running_sum("s32[5]")
+    + running_sum("s32[3,1000]")
+    + """difference_s32_3_5003 {
+      x = s32[3,5003] parameter(0)
+      carry = s32[3,5003] parameter(1)
+      ROOT rest = s32[3,5003] subtract(carry, x)
+    }""",
 )
 @emits("scan", is_native=is_native)
 def scan(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
@@ -78,6 +95,19 @@ def fused_scan(frame: Frame, instruction: Instruction, computation: Computation,
     return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), stops=stops, divides=True)
 
 
+@samples(
+    # An input tells the first step from others, and the step reads the bits of an element.
+    """
+    x = f32[30,5] parameter(0)
+    init = f32[5] parameter(1)
+    number = s64[30,5] iota(), iota_dimension=0
+    zero = s64[] constant(0)
+    zeros = s64[30,5] broadcast(zero), dimensions={}
+    first = pred[30,5] compare(number, zeros), direction=EQ
+    ROOT y = (f32[30,5], f32[5]) scan(x, first, init), dimensions={0}, num_carries=1, to_apply=changing_sign_5
+    """,
+    calls=changing_sign("5"),
+)
 def emit_scan(
     builder: ir.IRBuilder,
     target: Target,
@@ -112,7 +142,9 @@ def _hand_on(scan: Scan) -> None:
 
 def _emit_columns(scan: Scan, lanes: int) -> None:
     arrays = _arrays_of_carries(scan)
-    if arrays is None or scan.sizes[-1] <= _VECTORS * lanes and scan.rank == scan.along + 2:
+    if not scan.results and len(scan.last_carries) == len(scan.inits) and scan.sizes[-1] > _VECTORS * lanes:
+        _emit_pieces(scan, lanes)
+    elif arrays is None or scan.sizes[-1] <= _VECTORS * lanes and scan.rank == scan.along + 2:
         _emit_strips(scan, lanes)
     else:
         _emit_slices(scan, lanes, arrays)
@@ -127,23 +159,64 @@ def _emit_strips(scan: Scan, lanes: int) -> None:
         def strip(start: Component, vectors: int, mask: Mask) -> None:
             places = [(*outer, indices.add(b, start, number * lanes)) for number in range(vectors)]
 
-            def step(number: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
+            def step(number: Base, carries: list[RegisterValue], is_first: bool | None) -> list[RegisterValue]:
                 following: list[RegisterValue] = []
                 position = Affine(scan.position(number))
                 for nth, place in enumerate(places):
                     index = scan.at(place, position)
                     own = carries[nth * count : (nth + 1) * count]
-                    outputs, own = scan.stepped(scan.elements(index, lanes, mask), own, lanes)
+                    outputs, own = scan.stepped(scan.elements(index, lanes, mask, is_first), own, lanes)
                     scan.store(index, outputs, lanes, mask)
                     following += own
                 return following
 
             first = [carry for place in places for carry in scan.first_carries(place, lanes, mask)]
-            last = carried_loop(b, 0, scan.end, 1, first, step, "scan")
+            last = scan.each_step(0, scan.end, first, step)
             for nth, place in enumerate(places):
                 scan.store_carries(place, last[nth * count : (nth + 1) * count], lanes, mask)
 
         vector_strips(b, scan.slice_sizes[-1], lanes, vectors, strip, independent=True)
+
+
+def _emit_pieces(scan: Scan, lanes: int) -> None:
+    """The carries alone are wanted, and stay in their results, a piece of these at a time, while whole slices stream by."""
+    b, size = scan.builder, scan.slice_sizes[-1]
+    arrays = [array for _, array in sorted(scan.last_carries, key=itemgetter(0))]
+    at_once = _SLICES_AT_ONCE if len(scan.step.instructions) + len(scan.outside.instructions) <= _SHORT_STEP else 1
+    piece = min(size, _PIECE_BYTES // max(array.shape.element_type.byte_size for array in arrays))
+    with independent_loops(b, scan.slice_sizes[:-1]) as outer:
+
+        def emit(first: Base, count: int) -> None:
+            def columns(body: Callable[[Index, int, Mask], None]) -> None:
+                def vector(component: Affine, lanes: int, mask: Mask) -> None:
+                    body((*outer, indices.add(b, component, first)), lanes, mask)
+
+                VectorLoop(b, lanes, in_place=True).emit(count, vector)
+
+            def slices(start: Base, number: int) -> None:
+                def combine(place: Index, lanes: int, mask: Mask) -> None:
+                    carries = [array.load(b, place, lanes, mask) for array in arrays]
+                    for nth in range(number):
+                        index = scan.at(place, Affine(scan.position(indices.add_base(b, start, nth))))
+                        _, carries = scan.stepped(scan.elements(index, lanes, mask), carries, lanes)
+                    scan.store_carries(place, carries, lanes, mask)
+
+                columns(combine)
+
+            columns(lambda place, *how: scan.store_carries(place, scan.first_carries(place, *how), *how))
+            whole, rest = divmod(scan.steps, at_once)
+            if whole:
+                with counted_loop(b, whole, "slices") as number:
+                    slices(indices.multiply_base(b, number, at_once), at_once)
+            if rest:
+                slices(whole * at_once, rest)
+
+        whole, rest = divmod(size, piece)
+        with independent_loop(b, whole, "piece") as number:
+            emit(indices.multiply_base(b, number, piece), piece)
+        if rest:
+            with in_one_piece(b):
+                emit(whole * piece, rest)
 
 
 def _arrays_of_carries(scan: Scan) -> list[Array] | None:
@@ -174,7 +247,7 @@ def _emit_slices(scan: Scan, lanes: int, arrays: list[Array]) -> None:
             else:
                 carries = held(place, indices.add_base(b, number, -1), lanes, mask)
             index = scan.at(place, Affine(scan.position(number)))
-            outputs, _ = scan.stepped(scan.elements(index, lanes, mask), carries, lanes)
+            outputs, _ = scan.stepped(scan.elements(index, lanes, mask, first), carries, lanes)
             scan.store(index, outputs, lanes, mask)
 
         vectors(before, vector)

@@ -18,7 +18,7 @@ from ...llvm.loops import carried_loop
 from ...llvm.pieces import independent_loops
 from ...llvm.scans import Scan
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
-from ..nest_samples import running_sum, samples
+from ..nest_samples import changing_sign, running_sum, samples
 from ..target import Target
 from ..vectors import VectorLoop, lanes_of_scan
 
@@ -32,7 +32,17 @@ _BLOCK = 256
     init = s32[] parameter(1)
     ROOT y = (s32[1003], s32[]) scan(x, init), dimensions={0}, num_carries=1, is_reverse=true, to_apply=running_sum_s32
     """,
-    calls=running_sum("s32[]"),
+    # An input tells the first step from others.
+    """
+    x = f32[600] parameter(0)
+    init = f32[] parameter(1)
+    number = s64[600] iota(), iota_dimension=0
+    zero = s64[] constant(0)
+    zeros = s64[600] broadcast(zero), dimensions={}
+    first = pred[600] compare(number, zeros), direction=EQ
+    ROOT y = (f32[600], f32[]) scan(x, first, init), dimensions={0}, num_carries=1, to_apply=changing_sign_
+    """,
+    calls=running_sum("s32[]") + changing_sign(""),
 )
 @samples(
     """
@@ -108,18 +118,18 @@ def _shuffled(b: ir.IRBuilder, first: ir.Value, second: ir.Value, lanes: list[in
 def _elements(scan: Scan, place: Index, start: Base, stop: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
     """The steps from ``start`` to before ``stop``, one by one."""
 
-    def step(number: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
+    def step(number: Base, carries: list[RegisterValue], is_first: bool | None) -> list[RegisterValue]:
         index = scan.at(place, Affine(scan.position(number)))
-        outputs, carries = scan.stepped(scan.elements(index, 1), carries, 1)
+        outputs, carries = scan.stepped(scan.elements(index, 1, None, is_first), carries, 1)
         scan.store(index, outputs, 1)
         return carries
 
-    return carried_loop(scan.builder, start, stop, 1, carries, step, "scan")
+    return scan.each_step(start, stop, carries, step)
 
 
 def _blocks(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) -> list[RegisterValue]:
     """Element by element; what is computed from arrays is computed by vectors, a block of the line at a time."""
-    inputs_wait = any(x not in scan.bindings for x in scan.inputs)
+    inputs_wait = any(x not in scan.bindings and x not in scan.marks for x in scan.inputs)
     outputs_wait = any(root not in dict(scan.parts) for root, _ in scan.results)
     if lanes == 1 or not (inputs_wait or outputs_wait):
         return _elements(scan, place, 0, scan.end, carries)

@@ -1,31 +1,41 @@
 """The scatter region: a loop over the scatter indices, in order, each of which updates one window.
 
 A window that does not lie inside of the operands is skipped as a whole, so that nothing is tested for each element. The
-innermost loop is a vector loop where the window's elements there lie next to each other in memory.
+innermost loop is a vector loop where the window's elements there lie next to each other in memory. Windows of one element, with
+which much is done, are updated by vectors, too, as long as no place comes twice in a vector.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 
 from llvmlite import ir
 
 from ....compile.in_place import updated_operand
 from ....hlo import Computation, Instruction, leaves
 from ....hlo.slices import slice_dimensions
+from ...llvm import index as indices
+from ...llvm.arithmetic import any_lane
 from ...llvm.arrays import Array
+from ...llvm.branches import chosen
 from ...llvm.elemental import Binding, ElementalEmitter
-from ...llvm.index import Affine, Component, Index
-from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.index import Affine, Base, Component, Index
+from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.start_indices import moved, widened
-from ...llvm.types import I64, RegisterValue
+from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, integer_constant, lane_numbers
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
 from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
+
+# What combines an element with an update costs so much where several are combined at once.
+_LEAST_COST = 10.0
+# Updates in a loop without looks for interrupts, and how many of them stand in it one after the other.
+_BLOCK, _AT_A_TIME = 1024, 4
 
 
 @samples(
@@ -45,7 +55,15 @@ from ..vectors import VectorLoop, lanes_for
       index_vector_dim=1, to_apply=add_s32
     ROOT both = (s32[10], s32[10]) tuple(x, y)
     """,
-    calls=combining("add", "s32[]"),
+    # Several places at once, some of them twice.
+    """
+    x = f32[10] parameter(0)
+    i = s32[3,37] parameter(1)
+    u = f32[3,37] parameter(2)
+    ROOT y = f32[10] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=2, to_apply=remainder_f32
+    """,
+    calls=combining("add", "s32[]") + combining("remainder", "f32[]"),
 )
 @emits("scatter")
 def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
@@ -131,14 +149,16 @@ class _Stored:
     def __init__(self, indices: Array, updates: list[Array]) -> None:
         self.indices, self.updates = indices, updates
 
-    def start(self, b: ir.IRBuilder, index: Index) -> ir.Value:
-        return self.indices.load(b, index, 1)
+    def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
+        return self.indices.load(b, index, lanes, mask)
 
     def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
         return [update.load(b, index, lanes, mask) for update in self.updates]
 
-    def lie_side_by_side(self, dimension: int) -> bool:
-        return all(update.strides[dimension] == 1 for update in self.updates)
+    def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
+        """Whether those along these dimensions make vectors."""
+        is_contiguous = of_indices is None or self.indices.strides[of_indices] == 1
+        return is_contiguous and all(update.strides[of_updates] == 1 for update in self.updates)
 
 
 class _Computed:
@@ -148,11 +168,15 @@ class _Computed:
         _, self._indices, self._updates = scatter.operands
         self._bindings = bindings
 
-    def start(self, b: ir.IRBuilder, index: Index) -> ir.Value:
-        return ElementalEmitter(b, 1, self._bindings).emit(self._indices, index)
+    def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
+        return ElementalEmitter(b, lanes, self._bindings).emit(self._indices, index, mask)
 
     def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
         return [ElementalEmitter(b, lanes, self._bindings).emit(self._updates, index, mask)]
+
+    def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
+        """Any elements can be computed as vectors."""
+        return True
 
 
 class _Scatter:
@@ -175,31 +199,112 @@ class _Scatter:
 
     def emit(self, stops: Mapping[int, ir.Value]) -> None:
         b, numbers = self.builder, self.numbers
+        batch_sizes = [self.sizes[d] for d in numbers.batch_dims]
+        ends = {number: stops[d] for number, d in enumerate(numbers.batch_dims) if d in stops}
+        lanes = self._lanes()
+        if lanes == 1 and len(batch_sizes) == 1 and not numbers.window_dims and not ends:
+            self._in_blocks(batch_sizes[0])
+            return
+        if lanes == 1:
+            with loop_nest(b, batch_sizes, ends) as batch:
+                self._one(batch)
+            return
+        *outer, size = batch_sizes
+        end = ends.get(len(outer))
+        with (
+            loop_nest(b, outer, ends) as before,
+            counted_loop(b, -(-size // lanes), "vectors", _vectors(b, end, lanes)) as number,
+        ):
+            first = indices.multiply_base(b, number, lanes)
+            left = indices.add_base(b, indices.multiply_base(b, first, -1), size if end is None else end)
+            self._at_once(before, first, lanes, indices.least(b, left, lanes))
+
+    def _in_blocks(self, count: int) -> None:
+        """One update after the other: some at a time, in loops that are short enough to need no look for interrupts."""
+        b = self.builder
+        blocks = count // _BLOCK
+
+        def block(number: ir.Value, _: list) -> tuple:
+            first = b.mul(number, I64(_BLOCK))
+
+            def some(index: ir.Value, _: list) -> tuple:
+                for k in range(_AT_A_TIME):
+                    self._one((Affine(b.add(first, b.add(index, I64(k)))),))
+                return ()
+
+            carried_loop(b, 0, _BLOCK, _AT_A_TIME, (), some, "updates")
+            return ()
+
+        def one(index: ir.Value, _: list) -> tuple:
+            self._one((Affine(index),))
+            return ()
+
+        carried_loop(b, 0, blocks, 1, (), block, "blocks")
+        carried_loop(b, blocks * _BLOCK, count, 1, (), one, "update")
+
+    def _lanes(self) -> int:
+        """How many elements are updated at once, where that is worth a test whether their places differ."""
+        numbers, combine = self.numbers, self.combine
+        if numbers.window_dims or not numbers.batch_dims or not numbers.index_map:
+            return 1
+        along = numbers.batch_dims[-1]
+        starts = numbers.start_index(tuple(range(len(numbers.batch_dims))), None)
+        cost = sum(instruction.operation.cost or 0.0 for instruction in combine.instructions)
+        lie_side_by_side = self.given.lie_side_by_side(along, starts.index(len(numbers.batch_dims) - 1))
+        return 1 if cost < _LEAST_COST or not lie_side_by_side else lanes_for(self.target, self.sizes[along], combine)
+
+    def _at_once(self, before: Index, first: Base, lanes: int, count: Base) -> None:
+        """So many updates, the lanes at most, from the first one on: in lanes where no place is one of another's, too."""
+        b = self.builder
+        known = b.icmp_signed("<", lane_numbers(I64, lanes), broadcast_lanes(b, indices.i64(count), lanes))
+        output, update, inside = self._places((*before, Affine(first, 1)), lanes, known)
+        offset = indices.linear_offset(b, output, self.outputs[0].strides, lanes)
+        # What is outside does not collide.
+        offset = b.select(inside, offset, b.not_(lane_numbers(I64, lanes)))
+        collides = integer_constant(inside.type, 0)
+        for distance in range(1, lanes // 2 + 1):
+            collides = b.or_(collides, b.icmp_unsigned("==", offset, _turned(b, offset, distance)))
+
+        def one_by_one() -> list:
+            with counted_loop(b, lanes, "lane", indices.i64(count)) as lane:
+                self._one((*before, Affine(indices.add_base(b, lane, first))))
+            return []
+
+        def in_lanes() -> list:
+            self._update(tuple(output), tuple(update), lanes, inside)
+            return []
+
+        chosen(b, any_lane(b, collides), [one_by_one, in_lanes])
+
+    def _places(
+        self, batch: Index, lanes: int, mask: ir.Value | None
+    ) -> tuple[list[Component], list[Component], ir.Value | None]:
+        """Where the windows begin of these updates, in the outputs and updates, and whether they lie inside of the outputs."""
+        b, numbers = self.builder, self.numbers
         full, sizes = self.outputs[0].shape.dimensions, self.sizes
         windows = {window: sizes[offset] for window, offset in zip(numbers.window_dims, numbers.offset_dims)}
-        ends = {number: stops[d] for number, d in enumerate(numbers.batch_dims) if d in stops}
-        with loop_nest(b, [sizes[d] for d in numbers.batch_dims], ends) as batch:
-            starts: dict[int, ir.Value] = {}
-            inside: list[ir.Value] = []
-            for k, dimension in enumerate(numbers.index_map):
-                value = self.given.start(b, numbers.start_index(batch, Affine(k)))
-                starts[dimension] = widened(b, self.index_type, value)
-                places = full[dimension] - windows.get(dimension, 1) + 1
-                inside.append(b.icmp_unsigned("<", starts[dimension], I64(places)))
-            output_index: list[Component] = [Affine(starts.get(dimension, 0)) for dimension in range(numbers.rank)]
-            for dimension, position in numbers.batching.items():
-                output_index[dimension] = batch[position]
-            update_index: list[Component] = [Affine(0)] * len(sizes)
-            for dimension, component in zip(numbers.batch_dims, batch):
-                update_index[dimension] = component
-            if not inside:
-                self._window(0, starts, output_index, update_index)
-                return
-            holds = inside[0]
-            for other in inside[1:]:
-                holds = b.and_(holds, other)
-            with b.if_then(holds):
-                self._window(0, starts, output_index, update_index)
+        output: list[Component] = [Affine(0)] * numbers.rank
+        inside = mask
+        for k, dimension in enumerate(numbers.index_map):
+            value = self.given.start(b, numbers.start_index(batch, Affine(k)), lanes, mask)
+            start = widened(b, self.index_type, value)
+            places = full[dimension] - windows.get(dimension, 1) + 1
+            holds = b.icmp_unsigned("<", start, integer_constant(start.type, places))
+            inside = holds if inside is None else b.and_(inside, holds)
+            output[dimension] = Affine(start) if lanes == 1 else start
+        for dimension, position in numbers.batching.items():
+            output[dimension] = batch[position]
+        update: list[Component] = [Affine(0)] * len(sizes)
+        for dimension, component in zip(numbers.batch_dims, batch):
+            update[dimension] = component
+        return output, update, inside
+
+    def _one(self, batch: Index) -> None:
+        """The window of one update."""
+        output, update, inside = self._places(batch, 1, None)
+        starts = {dimension: output[dimension].base for dimension in self.numbers.index_map}
+        with nullcontext() if inside is None else self.builder.if_then(inside):
+            self._window(0, starts, output, update)
 
     def _window(self, level: int, starts: dict, output_index: list[Component], update_index: list[Component]) -> None:
         """The loops over the window's dimensions from this one on."""
@@ -244,6 +349,17 @@ class _Scatter:
         values = self.given.elements(b, update_index, lanes, mask)
         for output, value in zip(self.outputs, emit_scalar_computation(b, self.combine, [*current, *values], lanes)):
             output.store(b, output_index, value, lanes, mask)
+
+
+def _vectors(builder: ir.IRBuilder, end: ir.Value | None, lanes: int) -> ir.Value | None:
+    """How many vectors there are up to an end; None without one."""
+    return None if end is None else builder.udiv(builder.add(end, I64(lanes - 1)), I64(lanes))
+
+
+def _turned(builder: ir.IRBuilder, vector: ir.Value, distance: int) -> ir.Value:
+    lanes = vector.type.count
+    order = ir.Constant(ir.VectorType(I32, lanes), [I32((lane + distance) % lanes) for lane in range(lanes)])
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
 
 
 def _is_used(computation, number: int) -> bool:

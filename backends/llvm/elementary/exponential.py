@@ -147,11 +147,8 @@ def scale_by_half_power(builder, n, exponent_bits, values):
     lifted = constant(bits_type, power_of_two_bits(lift - 1, single))
     bias = builder.select(tiny, lifted, usual)
     scale = from_bits(builder, builder.add(exponent_bits, bias), value_type)
-    results = []
-    for value in values:
-        product = multiply(builder, value, scale)
-        results.append(select(builder, tiny, multiply(builder, product, 2.0**-lift), product))
-    return results
+    lowered = builder.select(tiny, constant(value_type, 2.0**-lift), constant(value_type, 1.0))
+    return [multiply(builder, multiply(builder, value, scale), lowered) for value in values]
 
 
 def least_argument(single, exponent=0):

@@ -128,9 +128,11 @@ def combine_wide(builder, k, f):
 
 def apply_special_values(builder, result, x, pole):
     """Return `result` corrected outside its domain: -inf at the pole, NaN below it, x itself for +inf and NaN."""
-    result = select(builder, compare(builder, "<", x, INFINITY), result, x)
-    result = select(builder, compare(builder, "<", x, pole), float("nan"), result)
-    return select(builder, compare(builder, "==", x, pole), -INFINITY, result)
+    # One choice behind the result, which others wait for; the rest is known long before.
+    special = select(builder, compare(builder, "<", x, pole), float("nan"), x)
+    special = select(builder, compare(builder, "==", x, pole), -INFINITY, special)
+    usual = builder.and_(compare(builder, ">", x, pole), compare(builder, "<", x, INFINITY))
+    return select(builder, usual, result, special)
 
 
 def log_of_normal(builder, x, wide=False):

@@ -14,6 +14,7 @@ from ..arithmetic import (
     set_sign_of,
     truncate,
 )
+from ..branches import replaced_if
 from ..loops import while_loop
 from .table import elementary
 
@@ -23,8 +24,15 @@ def remainder(builder, x, y):
     """Return x - n y with n = x / y truncated towards zero, exactly, with the sign of x; the builder ends in a new block.
 
     Long division in a loop: each step subtracts the rounded quotient times y, which a fused operation does without error,
-    and so takes at least as many bits off the quotient as the format has. Most arguments need one step.
+    and so takes at least as many bits off the quotient as the format has. Most arguments need one step, and those that are
+    smaller than the divisor, which are their own remainder, none: a branch, which costs a chain of remainders no time.
     """
+    is_own = compare(builder, "<", absolute(builder, x), absolute(builder, y))
+    (result,) = replaced_if(builder, any_lane(builder, builder.not_(is_own)), [x], lambda: [_divided(builder, x, y)])
+    return result
+
+
+def _divided(builder, x, y):
     infinity = float("inf")
     x_magnitude, y_magnitude = absolute(builder, x), absolute(builder, y)
     finite = compare(builder, "<", x_magnitude, infinity)

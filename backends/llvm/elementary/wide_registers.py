@@ -1,6 +1,6 @@
-"""What AVX-512 has instructions for, and other code computes: short tables of doubles, exponents and mantissas.
+"""What AVX-512 has instructions for, and other code computes: short tables of doubles, exponents and mantissas, extrema.
 
-Either way gives the same bits.
+Either way gives the same bits, but for those of NaN.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from ..arithmetic import (
     constant,
     from_bits,
     integer_type,
+    intrinsic,
+    is_single,
     lane_count,
     multiply,
     select,
@@ -72,6 +74,19 @@ def exponent_and_mantissa(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value,
     k = select(builder, compare(builder, "<", x, _INFINITY), k, x)
     k = select(builder, compare(builder, "<", x, 0.0), _NAN, k)
     return select(builder, compare(builder, "==", x, 0.0), -_INFINITY, k), m
+
+
+def extremum(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool) -> ir.Value:
+    """The larger or smaller of floats or doubles, where -0 < +0; NaN beside NaN."""
+    width = 4 if is_single(x) else 8
+    if isinstance(x.type, ir.VectorType) and vector_bytes_of(builder.module) == 8 * _LANES == width * x.type.count:
+        # An instruction that knows the order of zeros, and prefers numbers to NaN.
+        mask, of_both = ir.IntType(x.type.count), I32(0b0100 + is_largest)
+        name = f"llvm.x86.avx512.mask.range.{'ps' if is_single(x) else 'pd'}.512"
+        choose = declaration(builder.module, name, x.type, [x.type, x.type, I32, x.type, mask, I32])
+        chosen = builder.call(choose, [x, y, of_both, ir.Constant(x.type, ir.Undefined), mask(-1), I32(4)])
+        return builder.select(builder.fcmp_unordered("uno", x, y), builder.fadd(x, y), chosen)
+    return intrinsic(builder, "maximum" if is_largest else "minimum", x, y)
 
 
 def _in_registers(builder: ir.IRBuilder, value: ir.Value) -> bool:
