@@ -48,6 +48,7 @@ from .recompilation import Recompilations
 from .shared_memory import Place
 from .specialization import KnownForm, Sharing, Specialization
 from .stages import Compiled, Lowered, Traced
+from .tiered import BackgroundCompilations
 from .traced_function import CallForm, Recording, record, selected
 
 P = ParamSpec("P")
@@ -75,6 +76,7 @@ class JittedFunctionBase(HasCode):
         static_argnames: str | Iterable[str] = (),
         backend: str | None = None,
         control_flow: str = "source",
+        tiered: bool = False,
     ) -> None:
         describe_as(self, function)
         self.backend = backend
@@ -84,7 +86,8 @@ class JittedFunctionBase(HasCode):
         if not isinstance(static_argnames, str):
             static_argnames = tuple(static_argnames)
         static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        self.options = {**static, "backend": backend, "control_flow": control_flow}
+        self.options = {**static, "backend": backend, "control_flow": control_flow, "tiered": tiered}
+        self._background = BackgroundCompilations() if tiered else None
         self.own_code, self._reader, self._to_trace = read_function(function, self.options)
         self._known: dict[Any, KnownForm] = {}
         self._specializations: dict[Any, list[Specialization]] = {}
@@ -114,7 +117,8 @@ class JittedFunctionBase(HasCode):
         if current_trace() is not None:
             self.own_code.guard()
             return call_in_trace(self._to_trace(), self.__name__, args, kwargs)
-        way = current_way() or JittedFunctionBase.run_compiled
+        may_wait = self._background is None or beginning is not None
+        way = current_way() or (JittedFunctionBase.run_compiled if may_wait else JittedFunctionBase._run_at_once)
         try:
             try:
                 with beginning.repeating() if beginning is not None else nullcontext():
@@ -137,6 +141,28 @@ class JittedFunctionBase(HasCode):
         if behind_changes.is_sure:
             raise behind_changes.make_error()
         return found
+
+    def _run_at_once(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Run compiled code where there is some for such a call, and else the function itself, while code is made."""
+        key, *_ = self._reader.read(args, kwargs)
+        try:
+            is_known = key in self._known
+        except TypeError:  # an unhashable part, which the form names
+            is_known = True
+        if is_known or not self._background.is_going_on(key, lambda: self._prepare_for(args, kwargs)):
+            return self.run_compiled(args, kwargs)
+        return self._function(*args, **kwargs)
+
+    def _prepare_for(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Make the code for such a call."""
+        _, leaves, containers = self._reader.read(args, kwargs)
+        call = Call(self._reader, args, kwargs, leaves, containers)
+        if self._reader.opened.opens(call, self._policy) is not None:
+            self._prepare_for(args, kwargs)
+        else:
+            with rare_collections():
+                self._prepare(call, call.object_values())
+            self._reader.opened.close_known(self._policy)
 
     def run_compiled(self, args: tuple[Any, ...], kwargs: dict[str, Any], turned: frozenset[str] = frozenset()) -> Any:
         """Find the code for this call, or make it, and run it. Raises RaisedBehindChanges where Python has to make the call.
@@ -319,7 +345,7 @@ class JittedFunctionBase(HasCode):
     def compiled_by(self, backend: Backend) -> JittedFunctionBase:
         """The same function, compiled by a backend that may have no name; the same one each time."""
         if backend not in self._siblings:
-            sibling = self._siblings[backend] = type(self)(self._function, **self.options)
+            sibling = self._siblings[backend] = type(self)(self._function, **{**self.options, "tiered": False})
             sibling._backend = backend
         return self._siblings[backend]
 
@@ -355,6 +381,8 @@ class JittedFunctionBase(HasCode):
         remove_native_entries(self)
         for table in (self._known, self._specializations, self._entries):
             table.clear()
+        if self._background is not None:
+            self._background.clear()
         self._reader.intervals.clear()
         self._reader.taken_apart.clear()
         self._policy.clear()
