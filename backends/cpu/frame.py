@@ -15,6 +15,7 @@ from ...compile.aliasing import Value, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.live_sizes import Limits, live_sizes
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
+from ...hlo.fast_math import has_fast_math
 from ...hlo.operation import ELEMENTWISE, GIVEN
 from ..llvm import index as indices
 from ..llvm.arrays import Array, stack_array
@@ -50,9 +51,8 @@ class EmittedModule:
 
     def __init__(self, module: Module, target: Target) -> None:
         # Functions that the code calls and every module would define alike: whoever loads the code supplies them.
-        self.llvm = LlvmModule(
-            module.name, SharedFunctions(target.vector_bytes, target.converts_halves, has_many_applications(module))
-        )
+        settings = (target.vector_bytes, target.converts_halves, has_fast_math(module), has_many_applications(module))
+        self.llvm = LlvmModule(module.name, SharedFunctions(*settings))
         self.llvm.triple, self.llvm.data_layout = target.triple, target.data_layout
         self.regions = RegionFunctions(self.llvm, target)
         self.constants: dict[str, np.ndarray] = {}

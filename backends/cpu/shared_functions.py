@@ -32,7 +32,7 @@ def _defining(names: Iterable[str], target: Target) -> tuple[SharedCode, ...]:
 def _compile(functions: SharedFunctions, target: Target) -> None:
     """Compile the functions that are missing, and those that they call themselves, in a module of their own."""
     requested = dict(functions.requested)
-    module = Module("shared", replace(functions, calls_elementary=False, requested=requested))
+    module = Module("shared", replace(functions, may_contract=False, calls_elementary=False, requested=requested))
     module.triple, module.data_layout = target.triple, target.data_layout
     missing: list[str] = []
     while waiting := [name for name in requested if name not in missing and (target, name) not in _compiled]:

@@ -22,6 +22,7 @@ from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .elementary.exponential import exponential_of_two
 from .elementary.wide_registers import extremum
 from .loops import while_loop
+from .module import may_contract
 from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
     I1,
@@ -133,7 +134,12 @@ _BINARY: dict[str, dict[str, str]] = {
 
 @emitter(*_BINARY)
 def _binary(context, x, y):
-    return getattr(context.builder, _BINARY[context.instruction.opcode][context.operand_type.kind])(x, y)
+    emit = getattr(context.builder, _BINARY[context.instruction.opcode][context.operand_type.kind])
+    return (
+        emit(x, y, flags=("contract",))
+        if may_contract(context.builder.module) and context.operand_type.is_float
+        else emit(x, y)
+    )
 
 
 @emitter("negate", exact_in_16_bits=True)

@@ -30,11 +30,13 @@ class SharedFunctions:
     """What a module's code asks for.
 
     ``calls_elementary`` says that elementary functions are called, too, rather than emitted inline; ``vector_bytes`` is the
-    width of the machine's vector registers; ``converts_halves`` says that it has instructions for f16.
+    width of the machine's vector registers; ``converts_halves`` says that it has instructions for f16; ``may_contract`` says that
+    a product and a sum may be rounded together.
     """
 
     vector_bytes: int
     converts_halves: bool = True
+    may_contract: bool = False
     calls_elementary: bool = False
     requested: dict[str, SharedFunction] = field(default_factory=dict)
 
@@ -72,6 +74,12 @@ def converts_halves(module: ir.Module) -> bool:
     """Whether the machine that a module is compiled for has instructions that convert f16."""
     shared = shared_functions_of(module)
     return shared is None or shared.converts_halves
+
+
+def may_contract(module: ir.Module) -> bool:
+    """Whether a product and a sum may be rounded once, together, in a module."""
+    shared = shared_functions_of(module)
+    return shared is not None and shared.may_contract
 
 
 def declared(module: ir.Module, shared: SharedFunction) -> ir.Function:

@@ -25,6 +25,7 @@ def jit(
     backend: str | None = None,
     control_flow: str = "source",
     tiered: bool = False,
+    fastmath: bool = False,
 ) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 
 
@@ -37,6 +38,7 @@ def jit(
     backend: str | None = None,
     control_flow: str = "source",
     tiered: bool = False,
+    fastmath: bool = False,
 ) -> Any:
     """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
 
@@ -54,6 +56,8 @@ def jit(
     backend: the name of a backend; None means the environment variable PHLOX_BACKEND, or "cpu".
     control_flow: "source", or "trace" to leave loops and branches to Python, which runs them while the function is traced.
     tiered: whether calls for which there is no code yet run the function itself, while another thread compiles it.
+    fastmath: whether a product that is added to something may be rounded together with the sum, where the processor has an
+        instruction for that; results then differ from NumPy's in their last bits. Else it is rounded by itself, as in NumPy.
 
     Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError
     where the function cannot be traced as it is written.
@@ -67,7 +71,7 @@ def jit(
     """
     if function is None:
         options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        return functools.partial(jit, **options, backend=backend, control_flow=control_flow, tiered=tiered)
+        return functools.partial(jit, **options, backend=backend, control_flow=control_flow, tiered=tiered, fastmath=fastmath)
     if control_flow not in ("source", "trace"):
         raise ValueError(f"jit: control_flow must be 'source' or 'trace', {control_flow!r} given")
     if isinstance(function, (classmethod, staticmethod)):
@@ -76,4 +80,4 @@ def jit(
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
     if not is_ordinary(function):
         raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
-    return JittedFunction(function, static_argnums, static_argnames, backend, control_flow, tiered)
+    return JittedFunction(function, static_argnums, static_argnames, backend, control_flow, tiered, fastmath)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
 from ...backends.registry import Backend, get_backend, make_callable_type, remove_native_entries
+from ...hlo.fast_math import allow_fast_math
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
@@ -77,6 +78,7 @@ class JittedFunctionBase(HasCode):
         backend: str | None = None,
         control_flow: str = "source",
         tiered: bool = False,
+        fastmath: bool = False,
     ) -> None:
         describe_as(self, function)
         self.backend = backend
@@ -86,7 +88,7 @@ class JittedFunctionBase(HasCode):
         if not isinstance(static_argnames, str):
             static_argnames = tuple(static_argnames)
         static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        self.options = {**static, "backend": backend, "control_flow": control_flow, "tiered": tiered}
+        self.options = {**static, "backend": backend, "control_flow": control_flow, "tiered": tiered, "fastmath": fastmath}
         self._background = BackgroundCompilations() if tiered else None
         self.own_code, self._reader, self._to_trace = read_function(function, self.options)
         self._known: dict[Any, KnownForm] = {}
@@ -306,11 +308,17 @@ class JittedFunctionBase(HasCode):
             if others:
                 self._policy.learn(others[0].recording.guards, objects)
             try:
-                return form, record(self._to_trace(), self.__name__, form, self._policy, objects, self._guessed_bounds)
+                return form, self._recorded(form, objects)
             except (ConcretizationError, UnprovenInterval) as error:
                 if not make_known(self._reader, self._policy, call, form, error):
                     raise
                 objects.update(call.object_values())  # arrays whose contents are known are among them from now on
+
+    def _recorded(self, form: CallForm, objects: Objects, *sharing: Any) -> Recording:
+        recording = record(self._to_trace(), self.__name__, form, self._policy, objects, self._guessed_bounds, *sharing)
+        if self.options["fastmath"]:
+            allow_fast_math(recording.module)
+        return recording
 
     def _variant(self, specialization: Specialization, same: Sharing, call: Call, objects: Objects) -> Specialization:
         """The code that treats the arguments, and the arrays from outside, that share their memory as what they are."""
@@ -325,9 +333,7 @@ class JittedFunctionBase(HasCode):
                     f"{self.__name__} changes an array from outside in place, and uses it as two objects with the same memory; "
                     "use one of them"
                 )
-        recording = record(
-            self._to_trace(), self.__name__, form, self._policy, objects, self._guessed_bounds, same[:count], aliases
-        )
+        recording = self._recorded(form, objects, same[:count], aliases)
         with compilation_lock:
             is_new = same not in specialization.variants
             variant = specialization.variants[same] = Specialization(recording, self._compile(recording))
