@@ -45,7 +45,8 @@ def only_names(instruction: Instruction) -> bool:
 def defining_value(value: Value) -> Value:
     """The value that this one is another name for; itself if it is computed where it stands.
 
-    Tuples, their elements, reshapes, bitcasts, bitcast-converts, optimization barriers and what a While leaves unchanged are other names.
+    Tuples, their elements, reshapes, bitcasts, bitcast-converts, optimization barriers and what a While leaves unchanged are
+    other names.
     """
     while True:
         instruction, leaf = value

@@ -280,7 +280,7 @@ def setflags(self, write=None, align=None, uic=None):
 
 
 def _with_bytes_turned(words: TracedArray, width: int) -> TracedArray:
-    """Unsigned words of so many bytes, in the other order: of bytes, then of pairs of bytes, ... the neighbors change places."""
+    """Unsigned words of so many bytes, in the other order: neighbors change places, bytes, then pairs of them, ..."""
     distance = 1
     while distance < width:
         low = sum((1 << 8 * distance) - 1 << 8 * first for first in range(0, width, 2 * distance))
