@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from llvmlite import ir
 
 from ....hlo import PRED, Computation, Instruction
-from ....hlo.ops.elementwise import AND, MINIMUM, OR
+from ....hlo.ops.elementwise import ADD, AND, MINIMUM, OR
 from ...llvm import index as indices
 from ...llvm.branches import replaced_if
+from ...llvm.elemental import ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
-from ...llvm.index import Affine, Component
+from ...llvm.index import Affine, Component, Index
 from ...llvm.loops import Body, carried_loop, while_loop
 from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import (
@@ -27,7 +30,8 @@ from ...llvm.reductions import (
     with_positions_in_order,
 )
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I64, ComplexValue, RegisterValue
+from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.types import I64, ComplexValue, RegisterValue, register_bytes, scalar_register_type
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
@@ -53,6 +57,18 @@ _DIVIDED_BLOCKS = 64
     init = f64[] parameter(1)
     ROOT least = f64[] reduce(x, init), dimensions={0}, to_apply=minimum_f64
     """,
+    # Truth values that are counted.
+    """
+    x = pred[3,1003] parameter(0)
+    y = s8[3,1003] parameter(1)
+    none = s8[] constant(0)
+    zeros = s8[3,1003] broadcast(none), dimensions={}
+    negative = pred[3,1003] compare(y, zeros), direction=LT
+    both = pred[3,1003] and(x, negative)
+    number = s32[3,1003] convert(both)
+    zero = s32[] constant(0)
+    ROOT count = s32[3] reduce(number, zero), dimensions={1}, to_apply=add_s32
+    """,
     # No identity is known.
     """
     x = s32[4,33] parameter(0)
@@ -60,6 +76,7 @@ _DIVIDED_BLOCKS = 64
     ROOT largest = s32[4] reduce(x, init), dimensions={1}, to_apply=larger
     """,
     calls=combining("add", "f32[]")
+    + combining("add", "s32[]")
     + combining("minimum", "f64[]")
     + """larger {
       x = s32[] parameter(0)
@@ -166,16 +183,18 @@ def _vector_row(
     """Reduce one row: vectors of partial results, combined across lanes at the end."""
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
     size = dimensions[last]
-    lanes = lanes_of(target, reduction, size)
+    counted = _CountedLanes.of(target, reduction, size)
+    lanes = lanes_of(target, reduction, size) if counted is None else counted.lanes
+    value_lanes = lanes if counted is None else 1
     element_type = reduction.operands[0].shape.element_type
-    neutral = splat_identity(element_type, identity, lanes)
+    neutral = splat_identity(element_type, identity, value_lanes)
     outer_reduced = [d for d in reduction.reduced if d != last]
     compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
     # An element that is not the identity leaves no other result.
     decidable = is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
 
     def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
-        return reduction.combine(builder, [first], [second], lanes)[0]
+        return reduction.combine(builder, [first], [second], value_lanes)[0]
 
     extremum = extremum_of_floats(reduction)
     begin = [neutral] if extremum is None else extremum.begin(neutral)
@@ -186,10 +205,12 @@ def _vector_row(
 
     def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> RegisterValue:
         full = tuple(component if d == last else index[d] for d in range(len(dimensions)))
+        if counted is not None:
+            return counted.count(builder, reduction, full, mask)
         (value,) = reduction.elements(builder, full, lanes, mask)
         return value if mask is None else _select(builder, mask, value, neutral)
 
-    wide = lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
+    wide = value_lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
 
     def load_group(index: dict[int, Component], base: indices.Base) -> list[RegisterValue]:
         """PARTIAL_VECTORS vectors next to each other."""
@@ -282,8 +303,37 @@ def _vector_row(
     state = [neutral, zero] if compensated else [neutral]
     state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
     total = finish_compensation(builder, *state) if compensated else state[0]
-    total = combined_lanes(builder, [total], lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
+    total = combined_lanes(builder, [total], value_lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
     return total if reduction.divided else reduction.combine(builder, init, total, 1)
+
+
+class _CountedLanes(NamedTuple):
+    """Truth values that are counted: a vector of them is a number whose bits are, where it has more lanes than one of counts."""
+
+    truths: Instruction
+    lanes: int
+
+    @classmethod
+    def of(cls, target: Target, reduction: Reduction, size: int) -> _CountedLanes | None:
+        operand = reduction.operands[0]
+        if reduction.to_apply.combining_operation is not ADD or operand.opcode != "convert":
+            return None
+        (truths,), producers = operand.operands, reduction.producers
+        if truths.shape.element_type is not PRED or not operand.shape.element_type.is_integer:
+            return None
+        if has_control_flow([producers]):
+            return None
+        arrays = [i for i in producers.instructions if not i.shape.is_tuple and i.shape.dimensions and i is not operand]
+        lanes = target.lanes(max(register_bytes(i.shape.element_type) for i in arrays), size)
+        return cls(truths, lanes) if lanes > lanes_of(target, reduction, size) else None
+
+    def count(self, builder: ir.IRBuilder, reduction: Reduction, index: Index, mask: ir.Value | None) -> ir.Value:
+        b = builder
+        found = ElementalEmitter(b, self.lanes, reduction.bindings).emit(self.truths, index, mask)
+        found = found if mask is None else b.and_(found, mask)
+        number = b.ctpop(b.bitcast(found, ir.IntType(self.lanes)))
+        wanted = scalar_register_type(reduction.operands[0].shape.element_type)
+        return number if number.type == wanted else (b.zext if wanted.width > self.lanes else b.trunc)(number, wanted)
 
 
 def _until_decided(
