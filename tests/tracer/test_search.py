@@ -46,3 +46,16 @@ def test_membership_among_few_and_many(dtype):
             tests[::5] = np.nan
         for found, is_inverted in zip(is_in(element, tests), (False, True)):
             np.testing.assert_array_equal(found, np.isin(element, tests, invert=is_inverted), strict=True)
+
+
+def test_the_first_that_is_true():
+    first = jit(
+        lambda x: (np.argmax(x > 0), np.argmax(x.reshape(2, -1) > 0, axis=1), np.argmin(x <= 0), np.count_nonzero(x > 0))
+    )
+    for place in (None, 0, 63, 64, 300, 2555, 2600, 5199):
+        x = np.zeros(5200)
+        if place is not None:
+            x[place::100] = 1
+        expected = np.argmax(x > 0), np.argmax(x.reshape(2, -1) > 0, axis=1), np.argmin(x <= 0), np.count_nonzero(x > 0)
+        for found, wanted in zip(first(x), expected):
+            np.testing.assert_array_equal(found, wanted)

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from llvmlite import ir
 
-from ....hlo import PRED, Computation, Instruction
-from ....hlo.ops.elementwise import ADD, AND, MINIMUM, OR
 from ...llvm import index as indices
 from ...llvm.branches import replaced_if
-from ...llvm.elemental import ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
-from ...llvm.index import Affine, Component, Index
-from ...llvm.loops import Body, carried_loop, while_loop
+from ...llvm.index import Affine, Component
+from ...llvm.loops import carried_loop
 from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import (
     Reduction,
@@ -30,11 +25,11 @@ from ...llvm.reductions import (
     with_positions_in_order,
 )
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.types import I64, ComplexValue, RegisterValue, register_bytes, scalar_register_type
+from ...llvm.types import ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
+from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
@@ -57,18 +52,6 @@ _DIVIDED_BLOCKS = 64
     init = f64[] parameter(1)
     ROOT least = f64[] reduce(x, init), dimensions={0}, to_apply=minimum_f64
     """,
-    # Truth values that are counted.
-    """
-    x = pred[3,1003] parameter(0)
-    y = s8[3,1003] parameter(1)
-    none = s8[] constant(0)
-    zeros = s8[3,1003] broadcast(none), dimensions={}
-    negative = pred[3,1003] compare(y, zeros), direction=LT
-    both = pred[3,1003] and(x, negative)
-    number = s32[3,1003] convert(both)
-    zero = s32[] constant(0)
-    ROOT count = s32[3] reduce(number, zero), dimensions={1}, to_apply=add_s32
-    """,
     # No identity is known.
     """
     x = s32[4,33] parameter(0)
@@ -76,7 +59,6 @@ _DIVIDED_BLOCKS = 64
     ROOT largest = s32[4] reduce(x, init), dimensions={1}, to_apply=larger
     """,
     calls=combining("add", "f32[]")
-    + combining("add", "s32[]")
     + combining("minimum", "f64[]")
     + """larger {
       x = s32[] parameter(0)
@@ -183,7 +165,7 @@ def _vector_row(
     """Reduce one row: vectors of partial results, combined across lanes at the end."""
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
     size = dimensions[last]
-    counted = _CountedLanes.of(target, reduction, size)
+    counted = CountedLanes.of(target, reduction, size)
     lanes = lanes_of(target, reduction, size) if counted is None else counted.lanes
     value_lanes = lanes if counted is None else 1
     element_type = reduction.operands[0].shape.element_type
@@ -253,7 +235,7 @@ def _vector_row(
         if not decidable or divides or size <= group:
             return rest_of_row(index, state, 0)
         state = accumulate(state, block(index, 0, 1))
-        return replaced_if(builder, _are_all(builder, state[0], neutral), state, lambda: rest_of_row(index, state, group))
+        return replaced_if(builder, are_all(builder, state[0], neutral), state, lambda: rest_of_row(index, state, group))
 
     def rest_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
         blocks_wanted = _DIVIDED_BLOCKS if divides else 1
@@ -272,7 +254,12 @@ def _vector_row(
                 first, past = (indices.multiply_base(builder, base, steps * group) for base in (first, past))
                 state = carried_loop(builder, first, past, steps * group, state, whole, "block", most)
             elif decidable and blocks > 1:
-                state = _until_decided(builder, neutral, done, up_to(end), steps * group, state, whole, blocks)
+                search = SearchedLanes.of(target, reduction, size, steps * group)
+                bounds = done, up_to(end), steps * group
+                if search is None:
+                    state = until_decided(builder, neutral, *bounds, state, whole, blocks)
+                else:
+                    state = search.run(builder, reduction, index, *bounds, state, whole, blocks)
             else:
                 state = carried_loop(builder, done, up_to(end), steps * group, state, whole, "block", end)
             done = end
@@ -305,95 +292,6 @@ def _vector_row(
     total = finish_compensation(builder, *state) if compensated else state[0]
     total = combined_lanes(builder, [total], value_lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
     return total if reduction.divided else reduction.combine(builder, init, total, 1)
-
-
-class _CountedLanes(NamedTuple):
-    """Truth values that are counted: a vector of them is a number whose bits are, where it has more lanes than one of counts."""
-
-    truths: Instruction
-    lanes: int
-
-    @classmethod
-    def of(cls, target: Target, reduction: Reduction, size: int) -> _CountedLanes | None:
-        operand = reduction.operands[0]
-        if reduction.to_apply.combining_operation is not ADD or operand.opcode != "convert":
-            return None
-        (truths,), producers = operand.operands, reduction.producers
-        if truths.shape.element_type is not PRED or not operand.shape.element_type.is_integer:
-            return None
-        if has_control_flow([producers]):
-            return None
-        arrays = [i for i in producers.instructions if not i.shape.is_tuple and i.shape.dimensions and i is not operand]
-        lanes = target.lanes(max(register_bytes(i.shape.element_type) for i in arrays), size)
-        return cls(truths, lanes) if lanes > lanes_of(target, reduction, size) else None
-
-    def count(self, builder: ir.IRBuilder, reduction: Reduction, index: Index, mask: ir.Value | None) -> ir.Value:
-        b = builder
-        found = ElementalEmitter(b, self.lanes, reduction.bindings).emit(self.truths, index, mask)
-        found = found if mask is None else b.and_(found, mask)
-        number = b.ctpop(b.bitcast(found, ir.IntType(self.lanes)))
-        wanted = scalar_register_type(reduction.operands[0].shape.element_type)
-        return number if number.type == wanted else (b.zext if wanted.width > self.lanes else b.trunc)(number, wanted)
-
-
-def _until_decided(
-    builder: ir.IRBuilder,
-    neutral: ir.Constant,
-    begin: int,
-    stop: indices.Base,
-    step: int,
-    initial: list[RegisterValue],
-    body: Body,
-    most: int,
-) -> list[RegisterValue]:
-    """`carried_loop`, left as soon as a lane is not neutral."""
-    with while_loop(builder, [I64(begin), *initial], "block", most) as loop:
-        start, *state = loop.values
-        loop.leave_unless(builder.icmp_signed("<", start, indices.i64(stop)))
-        loop.leave_unless(_are_all(builder, state[0], neutral))
-        loop.carry([builder.add(start, I64(step), flags=["nsw", "nuw"]), *body(start, state)])
-    return state
-
-
-def _are_all(builder: ir.IRBuilder, value: ir.Value, neutral: ir.Constant) -> ir.Value:
-    """Whether all lanes are neutral."""
-    is_neutral = builder.icmp_unsigned("==", value, neutral)
-    if not isinstance(value.type, ir.VectorType):
-        return is_neutral
-    bits = ir.IntType(value.type.count)
-    return builder.icmp_unsigned("==", builder.bitcast(is_neutral, bits), bits(-1))
-
-
-def is_decided_early(
-    to_apply: Computation, operand: Instruction, reduced: tuple[int, ...], identity: float | complex | None
-) -> bool:
-    """Whether an element that is not the identity leaves no other result.
-
-    So it is with truth values, and where the least is looked for among numbers that count along the row, and the identity in
-    the place of some of them.
-    """
-    last = operand.shape.rank - 1
-    if operand.shape.element_type is PRED:
-        return to_apply.combining_operation in (AND, OR)
-    if to_apply.combining_operation is not MINIMUM or reduced != (last,):
-        return False
-
-    def is_identity(instruction: Instruction) -> bool:
-        while instruction.opcode == "broadcast":
-            (instruction,) = instruction.operands
-        return (
-            instruction.opcode == "constant"
-            and not instruction.shape.dimensions
-            and instruction.attributes["literal"] == identity
-        )
-
-    while operand.opcode == "select":
-        _, *sides = operand.operands
-        chosen = [side for side in sides if not is_identity(side)]
-        if len(chosen) != 1:
-            return False
-        (operand,) = chosen
-    return operand.opcode == "iota" and operand.attributes["iota_dimension"] == last
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:
