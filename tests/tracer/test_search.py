@@ -49,9 +49,10 @@ def test_membership_among_few_and_many(dtype):
 
 
 def test_the_first_that_is_true():
-    first = jit(
-        lambda x: (np.argmax(x > 0), np.argmax(x.reshape(2, -1) > 0, axis=1), np.argmin(x <= 0), np.count_nonzero(x > 0))
-    )
+    def first(x):
+        return np.argmax(x > 0), np.argmax(x.reshape(2, -1) > 0, axis=1), np.argmin(x <= 0), np.count_nonzero(x > 0)
+
+    compiled = jit(first)
     for place in (None, 0, 63, 64, 300, 2555, 2600, 5199):
         x = np.zeros(5200)
         if place is not None:
