@@ -74,8 +74,13 @@ def exponent_and_mantissa(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value,
     return select(builder, compare(builder, "==", x, 0.0), -_INFINITY, k), m
 
 
+def has_wide_registers(module: ir.Module) -> bool:
+    """Whether the code is for a processor that has these instructions; a scalar, too, is computed as vectors are there then."""
+    return vector_bytes_of(module) == 8 * _LANES
+
+
 def _in_registers(builder: ir.IRBuilder, value: ir.Value) -> bool:
-    return isinstance(value.type, ir.VectorType) and vector_bytes_of(builder.module) == 8 * _LANES
+    return isinstance(value.type, ir.VectorType) and has_wide_registers(builder.module)
 
 
 def _by_registers(builder: ir.IRBuilder, value: ir.Value, function: Callable[[ir.Value], ir.Value]) -> ir.Value:
