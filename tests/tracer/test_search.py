@@ -59,3 +59,21 @@ def test_the_first_that_is_true():
             x[place::100] = 1
         for found, wanted in zip(compiled(x), first(x)):
             np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.complex64, np.int8])
+def test_short_tables(dtype):
+    """Those that vector registers hold, and somewhat longer ones; parts of lines, too."""
+    rng = np.random.default_rng(6)
+    numbers = np.arange(40).astype(dtype)
+
+    def chosen(line, places):
+        part = line[3 : 3 + len(line) // 2]
+        return line[places], np.where(places > 0, line[places], 7), part[places % len(part)]
+
+    compiled = jit(chosen)
+    for count in (2, 8, 9, 16, 17, 32, 33):
+        line = numbers[:count]
+        places = rng.integers(-count, count, 50)
+        for found, expected in zip(compiled(line, places), chosen(line, places)):
+            np.testing.assert_array_equal(found, expected, strict=True)
