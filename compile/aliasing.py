@@ -37,15 +37,16 @@ def invariant_leaves(loop: Instruction) -> frozenset[int]:
 
 def only_names(instruction: Instruction) -> bool:
     """Whether all that the instruction does is to give its operands' values other names."""
-    if instruction.opcode == "reshape":
-        return is_free_reshape(instruction)
+    if instruction.opcode in _VIEWS:
+        return is_free_view(instruction)
     return not {RENAMES, TUPLING}.isdisjoint(instruction.operation.traits)
 
 
 def defining_value(value: Value) -> Value:
     """The value that this one is another name for; itself if it is computed where it stands.
 
-    Tuples, their elements, reshapes, bitcasts, optimization barriers and what a While leaves unchanged are other names.
+    Tuples, their elements, reshapes, bitcasts, bitcast-converts, optimization barriers and what a While leaves unchanged are
+    other names.
     """
     while True:
         instruction, leaf = value
@@ -57,7 +58,7 @@ def defining_value(value: Value) -> Value:
         elif opcode == "get-tuple-element":
             (operand,) = instruction.operands
             value = Value(operand, operand.shape.leaf_offsets[instruction.attributes["index"]] + leaf)
-        elif RENAMES in instruction.operation.traits or opcode == "reshape" and is_free_reshape(instruction):
+        elif RENAMES in instruction.operation.traits or opcode in _VIEWS and is_free_view(instruction):
             value = Value(instruction.operands[0], leaf)
         elif opcode == "while" and leaf in invariant_leaves(instruction):
             value = Value(instruction.operands[0], leaf)
@@ -65,9 +66,12 @@ def defining_value(value: Value) -> Value:
             return value
 
 
-def is_free_reshape(instruction: Instruction) -> bool:
-    """Whether a reshape leaves every element where it lies in memory.
+_VIEWS = frozenset({"bitcast-convert", "reshape"})
 
-    Reshapes from or to rank 0 are not: scalars live in registers.
+
+def is_free_view(instruction: Instruction) -> bool:
+    """Whether a reshape or bitcast-convert leaves every byte where it lies in memory.
+
+    Those from or to rank 0 do not: scalars live in registers.
     """
     return instruction.operands[0].shape.rank > 0 and instruction.shape.rank > 0

@@ -123,8 +123,9 @@ def test_every_program_of_unknown_sizes(name, backend):
 def test_calls_that_are_measured():
     """They run, and each name has one; most of the polynomials' aside."""
     left_out_here = {
-        "np.broadcast", "np.einsum_path", "np.iterable", "np.isscalar", "np.linalg.LinAlgError", "np.row_stack", "x.base",
-        "x.device", "x.dtype", "x.flags", "x.getfield", "x.itemsize", "x.nbytes", "x.ndim", "x.resize", "x.setfield",
+        "np.broadcast", "np.einsum_path", "np.iterable", "np.isscalar", "np.linalg.LinAlgError", "np.may_share_memory",
+        "np.row_stack", "np.shares_memory", "x.base", "x.device",
+        "x.dtype", "x.flags", "x.getfield", "x.itemsize", "x.nbytes", "x.ndim", "x.resize", "x.setfield",
         "x.setflags", "x.size", "x.strides", "x.to_device",
     }  # fmt: skip
     assert {name for name in measured.left_out() if not name.startswith("np.polynomial.")} <= left_out_here

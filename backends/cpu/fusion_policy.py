@@ -35,7 +35,13 @@ def is_hero(instruction: Instruction) -> bool:
 
 
 def may_stand_in(instruction: Instruction, root: Instruction) -> bool:
-    """Anything but for a scan, whose nest turns tiles where the scanned dimension, or the operand's last, becomes the last."""
+    """Anything but what a nest would compute much slower than one of its own.
+
+    The nest of a scan turns tiles where the scanned dimension, or the operand's last, becomes the last. That of a transposition
+    gathers elements, and of those of a concatenate it would have to ask in which operand each is.
+    """
+    if root.opcode == "transpose":
+        return instruction.opcode != "concatenate"
     if root.opcode != "scan":
         return True
     if instruction.opcode == "transpose":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...compile.aliasing import is_free_reshape
+from ...compile.aliasing import is_free_view
 from ...hlo import Instruction
 from ..llvm.arrays import Array
 from ..llvm.memory import copy_memory
@@ -63,7 +63,7 @@ def bitcast(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
 def reshape(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     (operand,) = instruction.operands
     value = values[operand][0]
-    if is_free_reshape(instruction):
+    if is_free_view(instruction):
         return [Array(value.pointer, instruction.shape)]
     return single(frame, instruction, values)
 
@@ -79,8 +79,10 @@ def copy(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
 
 @emits("bitcast-convert", is_native=_has_whole_bytes)
 def bitcast_convert(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
-    """The operand's memory, copied; scalars by way of the stack."""
+    """A second name of the operand's memory; scalars by way of the stack."""
     (operand,) = instruction.operands
+    if is_free_view(instruction):
+        return [Array(values[operand][0].pointer, instruction.shape)]
     source = frame.in_memory(values[operand][0], operand.shape)
     if instruction.shape.rank == 0:
         return [Array(source.pointer, instruction.shape).load(frame.builder, (), 1)]

@@ -345,7 +345,20 @@ def _gather(emitter, instruction, index, mask):
         start = alone.emit(starts, numbers.start_index(batch, Affine(k)), start_mask)
         start = start_indices.clamped(b, starts.shape.element_type, start, last)
         operand_index[window] = start_indices.moved(b, operand_index[window], start, lanes)
+    part = _part_in_memory(emitter, operand)
+    if part is not None:
+        return part.load(b, tuple(operand_index), lanes, mask)
     return emitter.emit(operand, tuple(operand_index), mask)
+
+
+def _part_in_memory(emitter: ElementalEmitter, operand: Instruction) -> Array | None:
+    """A slice of a line in memory, as an array that may be short enough for registers."""
+    if operand.opcode != "slice" or operand.shape.rank != 1:
+        return None
+    line, ((start, _, step),) = emitter.bindings.get(operand.operands[0]), operand.attributes["slice"]
+    if step != 1 or type(line) is not Array:
+        return None
+    return Array(line.address(emitter.builder, (Affine(start),)), operand.shape)
 
 
 @index_rule("bitcast-convert")

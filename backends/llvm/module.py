@@ -29,9 +29,9 @@ class SharedFunction:
 class SharedFunctions:
     """What a module's code asks for.
 
-    ``calls_elementary`` says that elementary functions are called, too, rather than emitted inline; ``vector_bytes`` is the
-    width of the machine's vector registers; ``converts_halves`` says that it has instructions for f16; ``may_contract`` says that
-    a product and a sum may be rounded together.
+    ``vector_bytes`` is the width of the machine's vector registers; ``converts_halves`` says that it has instructions for f16,
+    ``may_contract`` that a product and a sum may be rounded together, and ``calls_elementary`` that elementary functions are
+    called, too, rather than emitted inline.
     """
 
     vector_bytes: int

@@ -9,7 +9,7 @@ from phlox.compile.aliasing import Value, defining_value
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.copy_insertion import insert_copies
 from phlox.compile.memory_plan import memory_plan
-from phlox.hlo import F32, S64, Shape, TupleShape, verify
+from phlox.hlo import F32, S64, U16, Shape, TupleShape, verify
 from phlox.xla_builder import XlaBuilder
 
 ARRAY = Shape(F32, (1000,))
@@ -61,6 +61,17 @@ def test_buffers_whose_lives_do_not_overlap_share_memory():
         # A reversal cannot work in place: each needs its operand and its result at once.
         x = b.Rev(x, dimensions=(0,))
     _, assignment = assign(b.build_module(x))
+    assert assignment.arena_size <= 2 * -(-ARRAY.byte_size // 64) * 64
+
+
+def test_elements_that_are_read_as_another_type_lie_where_they_are():
+    b = XlaBuilder("bits")
+    x = b.Abs(b.parameter(ARRAY))
+    halves = b.BitcastConvertType(b.Rev(x, dimensions=(0,)), U16)
+    module = b.build_module(b.Rev(halves, dimensions=(0,)))
+    prepared, assignment = assign(module)
+    (view,) = (i for i in prepared.entry.instructions if i.opcode == "bitcast-convert")
+    assert assignment.buffers[defining_value(Value(view))] == assignment.buffers[Value(view.operands[0])]
     assert assignment.arena_size <= 2 * -(-ARRAY.byte_size // 64) * 64
 
 

@@ -122,3 +122,20 @@ def test_a_view_in_the_other_byte_order_is_refused():
     x = np.arange(3.0)
     result = jit(lambda x: x.view("int64").byteswap())(x)
     np.testing.assert_array_equal(result, x.view(">i8"))
+
+
+@pytest.mark.parametrize("dtype", "?bHieFD")
+def test_bytes_change_places(dtype):
+    def function(x):
+        swapped = x.byteswap()
+        x.byteswap(inplace=True)
+        return swapped
+
+    for shape in ((), (7,), (3, 5)):
+        bits = np.random.default_rng(3).integers(0, 2, (*shape, np.dtype(dtype).itemsize), np.uint8)
+        x = bits.view(dtype).reshape(shape)
+        given = x.copy()
+        found = jit(function)(given)
+        assert (found.tobytes(), found.shape, found.dtype) == (x.byteswap().tobytes(), shape, x.dtype)
+        assert given.tobytes() == x.byteswap().tobytes()
+    assert type(jit(lambda x: x.byteswap())(np.float64(2))) is np.float64

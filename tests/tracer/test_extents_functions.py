@@ -130,8 +130,22 @@ def test_one_place_is_deleted_or_inserted(place):
     assert "<=" not in jit(function).lower(LINES[0], np.array([place])).as_text()
 
 
+@pytest.mark.parametrize("places", [[3, -1, 3, 0], [8, 0, -8, 8], [5], [9, 1, 9], [11, 10]])
+def test_several_values_are_inserted_at_places(places):
+    def function(x, table, places, values):
+        return (
+            np.insert(x, places, values),
+            np.insert(x[:0], places * 0, values),
+            np.insert(table, places, table[0, 0], axis=1),
+            np.insert(table.T, places, values[:, None], axis=0),
+        )
+
+    x, places = LINES[0], np.array(places)
+    check(function, x, np.arange(3.0 * x.size).reshape(3, -1), places, np.arange(10.0, 10 + len(places)))
+
+
 def test_places_out_of_bounds_are_found():
-    for function in (lambda x, i: np.delete(x, i[0]), lambda x, i: np.insert(x, i[0], 1)):
+    for function in (lambda x, i: np.delete(x, i[0]), lambda x, i: np.insert(x, i[0], 1), lambda x, i: np.insert(x, i, 1)):
         check(function, LINES[0], np.array([9]), again=[(LINES[0], np.array([-10]))])
 
 

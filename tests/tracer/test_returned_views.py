@@ -148,3 +148,18 @@ def test_an_argument_lives_as_long_as_its_views():
     jitted = jit(lambda x: x[10:20])
     views = [jitted(np.arange(10_000.0) + number) for number in range(20)]
     assert [view[0] for view in views] == [number + 10 for number in range(20)]
+
+
+def test_arrays_of_flat_elements():
+    """As in NumPy, no copies; where there is no view of one dimension it is a copy that cannot be written."""
+
+    def function(x):
+        flat, turned = np.array(x.flat), np.array(x.T.flat)
+        flat[1] = 50.0
+        return x.copy(), flat, np.copy(x.flat), np.array(x.flat, np.int32), turned, turned.flags.writeable, x.flat.copy()
+
+    given, expected = np.arange(24.0).reshape(4, 6), np.arange(24.0).reshape(4, 6)
+    for one, other in zip(jit(function)(given), function(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+        assert np.shares_memory(one, given) == np.shares_memory(other, expected)
+    np.testing.assert_array_equal(given, expected)

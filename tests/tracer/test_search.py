@@ -46,3 +46,34 @@ def test_membership_among_few_and_many(dtype):
             tests[::5] = np.nan
         for found, is_inverted in zip(is_in(element, tests), (False, True)):
             np.testing.assert_array_equal(found, np.isin(element, tests, invert=is_inverted), strict=True)
+
+
+def test_the_first_that_is_true():
+    def first(x):
+        return np.argmax(x > 0), np.argmax(x.reshape(2, -1) > 0, axis=1), np.argmin(x <= 0), np.count_nonzero(x > 0)
+
+    compiled = jit(first)
+    for place in (None, 0, 63, 64, 300, 2555, 2600, 5199):
+        x = np.zeros(5200)
+        if place is not None:
+            x[place::100] = 1
+        for found, wanted in zip(compiled(x), first(x)):
+            np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int32, np.complex64, np.int8])
+def test_short_tables(dtype):
+    """Those that vector registers hold, and somewhat longer ones; parts of lines, too."""
+    rng = np.random.default_rng(6)
+    numbers = np.arange(40).astype(dtype)
+
+    def chosen(line, places):
+        part = line[3 : 3 + len(line) // 2]
+        return line[places], np.where(places > 0, line[places], 7), part[places % len(part)]
+
+    compiled = jit(chosen)
+    for count in (6, 8, 9, 16, 17, 32, 33):
+        line = numbers[:count]
+        places = rng.integers(-count, count, 50)
+        for found, expected in zip(compiled(line, places), chosen(line, places)):
+            np.testing.assert_array_equal(found, expected, strict=True)

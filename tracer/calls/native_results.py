@@ -20,7 +20,7 @@ from ..recording.makers import GIVEN, attributes_of, function_of_leaves, is_writ
 from .arguments import Call
 from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, entries_of, pieces_of, rows_of
 from .native_places import Around, NotNative
-from .native_texts import is_text, part_of
+from .native_texts import is_call, is_text, part_of
 from .traced_function import Effect, Output, Recording
 
 
@@ -207,7 +207,9 @@ class _Steps:
 
         written = with_leaves(structure)
         yield from steps
-        yield self.step("call", sum([leaf is GIVEN for leaf in leaves]), function_of_leaves(written, leaves))
+        count = sum([leaf is GIVEN for leaf in leaves])
+        only_calls = is_call(written) and count == len(leaves) == len(written[2])
+        yield self.step("call", count, maker(*written[:2]) if only_calls else function_of_leaves(written, leaves))
 
     def _list(self, making: Making, children: Sequence[pytree.Structure], outputs: Iterator[Output]) -> Iterator[Any]:
         """A list of elements and of rows of results, one after the other, or what is one of these."""

@@ -29,6 +29,11 @@ def part_of(results: Results, structure: pytree.Structure, outputs: list[Output]
         return None
 
 
+def is_call(structure: pytree.Structure) -> bool:
+    """Whether this is what a function makes of its parts."""
+    return structure is not pytree.LEAF and structure[0] is Deferred and type(structure[1]) is not FString
+
+
 def is_text(structure: pytree.Structure) -> bool:
     """Whether this is a text among the characters, of three leaves."""
     return structure is not pytree.LEAF and structure[0] is Deferred and type(structure[1]) is TextAmongCharacters

@@ -107,8 +107,13 @@ def _conversion(function: Callable) -> Callable:
                 raise NotImplementedError(f"np.{function.__name__} of a structured dtype with further arguments")
             return structured.of_rows(_creation(np.zeros), value, dtype)
         if isinstance(value, Flat):
-            value = value.elements().copy()
+            value = value.as_array()
+            if function is np.copy:
+                return value
             args = (value, *args[1:])
+            if function is np.array:
+                kwargs = {**kwargs, "copy": kwargs.get("copy") or None}
+            kwargs.pop("object", kwargs.pop("a", None))
         if (whole := _joined_rows(value)) is not None:
             value, args = whole, (whole, *args[1:])
         if dynamic_arrays((value,)):

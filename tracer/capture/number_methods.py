@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -132,4 +133,6 @@ def _numbers(array: TracedArray) -> list[TracedArray]:
 
 @implements_method(np.ndarray.tobytes)
 def tobytes(array: TracedArray, order: str = "C") -> Any:
-    return Deferred(lambda value: value.tobytes(order), array)
+    if order == "C":
+        return Deferred(np.generic.tobytes if array.is_scalar else np.ndarray.tobytes, array)
+    return Deferred(methodcaller("tobytes", order), array)

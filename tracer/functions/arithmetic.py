@@ -76,13 +76,13 @@ def _(x, y):
 def _(x):
     if x.shape.element_type.is_complex:
         return complex_numbers.reciprocal(x)
-    one = hlo.full_like(x, 1)
     if not x.shape.element_type.is_integer:
-        return hlo.divide(one, x)
+        return hlo.divide(hlo.full_like(x, 1), x)
     # The quotient by zero is what the conversion of infinity gives in C: the least of the wide types, 0 of the narrow ones.
     element_type = x.shape.element_type
     at_zero = np.iinfo(element_type.dtype).min if element_type.bits >= 32 else 0
-    return hlo.select(is_zero(x), at_zero, hlo.divide(one, x))
+    is_unit = hlo.eq(x, 1) if element_type.kind == "unsigned" else hlo.eq(hlo.abs(x), 1)
+    return hlo.select(is_unit, x, hlo.select(is_zero(x), at_zero, hlo.full_like(x, 0)))
 
 
 # --- floor division and remainder ---

@@ -25,6 +25,13 @@ class Flat:
         """A view of one dimension, where there is one; else a copy."""
         return self.base.reshape(-1)
 
+    def as_array(self) -> TracedArray:
+        """What conversions to an array give, as copies too: the elements, and where these are a copy it cannot be written."""
+        found = self.elements()
+        if found.root_storage is self.base.root_storage:
+            return found
+        return TracedArray.view_of(found, found.shape, lambda trace, base: base, None)
+
     def copy(self) -> TracedArray:
         return self.elements().copy()
 

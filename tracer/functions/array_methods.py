@@ -279,16 +279,27 @@ def setflags(self, write=None, align=None, uic=None):
         raise NotImplementedError("ndarray.setflags is not implemented for traced arrays")
 
 
+def _with_bytes_turned(words: TracedArray, width: int) -> TracedArray:
+    """Unsigned words of so many bytes, in the other order: neighbors change places, bytes, then pairs of them, ..."""
+    distance = 1
+    while distance < width:
+        low = sum((1 << 8 * distance) - 1 << 8 * first for first in range(0, width, 2 * distance))
+        mask, shift = (words.dtype.type(number) for number in (low, 8 * distance))
+        words = (words & mask) << shift | words >> shift & mask
+        distance *= 2
+    return words
+
+
 @implements_method(np.ndarray.byteswap)
 def byteswap(self, inplace=False):
     """The bytes of each element, of both parts of complex ones, in the other order."""
     width = self.itemsize // 2 if self.element_type.is_complex else self.itemsize
-    given = self.astype(self.dtype, order="C")  # whose bytes lie as this machine has them
-    swapped = given if width == 1 else given.view(np.uint8).reshape(*self.shape[:-1], -1, width)[..., ::-1]
-    found = swapped if width == 1 else swapped.reshape(*self.shape[:-1], -1).view(self.dtype)
+    found = self.astype(self.dtype, order="C")  # whose bytes lie as this machine has them
+    if width > 1:
+        found = _with_bytes_turned(found.reshape(-1).view(f"u{width}"), width).view(self.dtype).reshape(self.shape)
     found.root_storage.has_other_order = self.has_other_order
     if not inplace:
-        return found
+        return found[()] if self.is_scalar else found
     self[...] = found
     return self
 

@@ -26,7 +26,7 @@ from ..indexing.index_arrays import (
 )
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
-from ..recording.function_tables import DYNAMIC, implements
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import in_order_of
 from ..recording.operands import (
     as_strong,
@@ -334,11 +334,44 @@ def _rows_in_order(parts: list[TracedArray], order: np.ndarray, axis: int) -> Tr
     return np.concatenate(pieces, axis)
 
 
-def _place(index: TracedArray, size: int, axis: int, last: int) -> TracedArray:
+def _place(index: TracedArray, size: int, axis: int, last: int, shown: str = "{}") -> TracedArray:
     """A position from the front, at most the last one; IndexError is raised where there is none."""
-    message = f"index {{}} is out of bounds for axis {axis} with size {size}"
+    message = f"index {shown} is out of bounds for axis {axis} with size {size}"
     require((index >= -size) & (index <= last), IndexError, message, index)
     return np.where(index < 0, index + size, index)[()]
+
+
+def _inserted_at_few(arr: TracedArray, obj: TracedArray, values: TracedArray, axis: int) -> TracedArray:
+    """`numpy.insert` at places that are traced: between them the array is moved by as many places as lie in front."""
+    trace, size, lead = require_trace(arr, obj), arr.shape[axis], (slice(None),) * axis
+    places = obj.astype(np.int64)
+    if obj.size == 1:
+        places = _place(places[0], size, axis, size, "[{}]")
+    else:
+        require(np.all(places >= -size), IndexError, f"an index is out of bounds for axis {axis} with size {size}")
+        places = np.where(places < 0, places + size, places)
+    values = values.reshape((1,) * max(arr.ndim - values.ndim, 0) + values.shape)
+    count = values.shape[axis] if obj.size == 1 else obj.size
+    places = np.broadcast_to(places, (count,))
+    values = np.broadcast_to(values.astype(arr.dtype), (*arr.shape[:axis], count, *arr.shape[axis + 1 :]))
+    order = np.argsort(places, kind="stable")
+    new = result(trace, in_range(trace, places + np.argsort(order), size + count, axis))[order]
+    if not size:
+        return values[(*lead, order)]
+    positions = FUNCTIONS[np.arange](size + count)
+
+    def near_an_end(begin: int, end: int) -> TracedArray:
+        in_front = np.sum(np.greater(positions[begin:end, None], new), axis=1)
+        return take(arr, positions[begin:end] - in_front, axis, mode="clip")
+
+    begin, end = min(count, size), size
+    middle = arr[(*lead, slice(begin, end))]
+    for number in range(count) if begin < end else ():
+        behind = np.greater(positions[begin:end], new[number]).reshape(-1, *(1,) * (arr.ndim - axis - 1))
+        middle = np.where(behind, arr[(*lead, slice(begin - number - 1, end - number - 1))], middle)
+    found = np.concatenate((near_an_end(0, begin), middle, near_an_end(end, size + count)), axis)
+    found[(*lead, new)] = values[(*lead, order)]
+    return found
 
 
 @implements(np.insert)
@@ -355,6 +388,8 @@ def insert(arr, obj, values, axis=None):
         order = np.where(positions == place, size, positions - (positions > place))
         return in_order_of(take(np.concatenate([arr, ends], axis), order, axis), arr)
     if isinstance(obj, TracedArray) and obj.known_value is None:
+        if not (obj.is_dynamic or values.is_dynamic) and obj.ndim == 1 and obj.dtype != bool and 0 < obj.size < _MOST_RUNS:
+            return in_order_of(_inserted_at_few(arr, obj, values, axis), arr)
         return DYNAMIC[np.insert](arr, obj, values, axis)
     single = False
     if not isinstance(obj, slice):

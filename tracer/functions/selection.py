@@ -244,6 +244,8 @@ def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None
         ordered, wanted = np.sort(tests.astype(common)), element.astype(common)
         places = np.minimum(np.searchsorted(ordered, wanted.reshape(-1)), tests.size - 1)
         found = np.equal(ordered[places].reshape(element.shape), wanted)
+    elif tests.size <= element.size:
+        found = np.any(np.equal(tests.reshape(-1, *(1,) * element.ndim), element), axis=0)
     else:
         found = np.any(np.equal(element[(..., None)], tests), axis=-1)
     return zero_dimensional(~found if invert else found)

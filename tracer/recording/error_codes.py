@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 from ... import hlo
 
 _NUMBER_BITS = 20
+_NO_VALUE = re.compile(r"\S*\{\}\S* ")
 _LARGEST = 2 ** (62 - _NUMBER_BITS)  # values that are as large as this are not shown
 
 
@@ -28,5 +31,7 @@ def with_value_shown(message: str, value: int) -> str:
 
     >>> with_value_shown("index {} is out of bounds", -7)
     'index -7 is out of bounds'
+    >>> with_value_shown("index [{}] is out of bounds", 2**60)
+    'index is out of bounds'
     """
-    return message.replace("{} ", f"{value} " if abs(value) < _LARGEST else "")
+    return message.replace("{}", str(value)) if abs(value) < _LARGEST else _NO_VALUE.sub("", message)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from itertools import product
+from math import prod
 
 from llvmlite import ir
 
@@ -32,6 +34,8 @@ from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vector_strips
 
+# As many rows are written one behind the other, without a loop.
+_UNROLLED = 16
 # Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
 _PIECE_BYTES = 1 << 14
@@ -55,6 +59,21 @@ _RUN = 64
     zero = f32[] constant(0)
     ROOT sum = f32[3,1000] reduce(x, zero), dimensions={1}, to_apply=add_f32
     """,
+    # Few rows, and rows that are not in memory.
+    """
+    x = f32[2,3,35] parameter(0)
+    zero = f32[] constant(0)
+    ROOT sum = f32[35] reduce(x, zero), dimensions={0,1}, to_apply=add_f32
+    """,
+    """
+    x = f32[70] parameter(0)
+    y = f32[1000] parameter(1)
+    first = f32[70,1000] broadcast(x), dimensions={0}
+    second = f32[70,1000] broadcast(y), dimensions={1}
+    product = f32[70,1000] multiply(first, second)
+    zero = f32[] constant(0)
+    ROOT sum = f32[1000] reduce(product, zero), dimensions={0}, to_apply=add_f32
+    """,
     """
     x = s16[70,1000] parameter(0)
     init = s16[] parameter(1)
@@ -73,10 +92,17 @@ def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, ou
     """Reduce columns, each of them into the outputs, or by ``store``."""
     read = (i.shape.element_type.byte_size for i in reduction.producers.instructions if not i.shape.is_tuple)
     size, written = reduction.dimensions[-1], outputs[0].shape.element_type.byte_size
-    if reduction.reduced and (size * written > _REGISTER_COLUMN_BYTES or size * max(read) > _PAGE_BYTES):
+    is_long = size * written > _REGISTER_COLUMN_BYTES or size * max(read) > _PAGE_BYTES
+    if reduction.reduced and is_long and _reads_rows(reduction):
         _emit_wide_columns(builder, target, reduction, outputs)
     else:
         _emit_narrow_columns(builder, target, reduction, store)
+
+
+def _reads_rows(reduction: Reduction) -> bool:
+    """Whether there are rows in memory: an argument that has more elements than the result is one for each of its elements."""
+    kept = prod(reduction.dimensions[d] for d in reduction.kept)
+    return any(parameter.shape.size > kept for parameter in reduction.producers.parameters)
 
 
 def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
@@ -85,7 +111,8 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
     size = dimensions[-1]
     lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
     simple = len(reduction.producers.instructions) <= 12 and not calls_on_vectors(builder.module, reduction.producers)
-    unroll = 1 if not simple or reduction.count > 1 else max(1, min(8, size // lanes))
+    short = simple and reduction.reduced_count <= _UNROLLED and not reduction.stops and not reduction.divided
+    unroll = 1 if not simple or reduction.count > 1 else max(1, min(2 if short else 8, size // lanes))
     loops = loop_nest if reduction.divided else independent_loops
     with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
 
@@ -102,7 +129,11 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
                 return results
 
             fixed = dict(zip(kept[:-1], outer))
-            if is_sum_of_floats(reduction) and reduction.reduced_count > _RUN:
+            if short:
+                totals = init * vectors
+                for place in product(*(range(dimensions[d]) for d in reduction.reduced)):
+                    totals = accumulate({**fixed, **dict(zip(reduction.reduced, map(Affine, place)))}, totals)
+            elif is_sum_of_floats(reduction) and reduction.reduced_count > _RUN:
                 totals = _sum_of_runs(builder, reduction, fixed, init * vectors, lanes, accumulate)
             else:
                 totals = reduce_loops(builder, reduction, list(reduction.reduced), fixed, init * vectors, accumulate)

@@ -28,7 +28,7 @@ from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
 from ..vectors import VectorLoop, lanes_for
 from .reduction import emit_reduction
-from .row_reduction import is_decided_early
+from .row_truths import is_decided_early
 
 # As many parts at most, and as many bytes of what each of them gives.
 _MOST_PARTS, _PARTS_BYTES = 64, 64 << 10

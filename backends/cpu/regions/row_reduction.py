@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ....hlo import PRED, Computation, Instruction
-from ....hlo.ops.elementwise import AND, MINIMUM, OR
 from ...llvm import index as indices
 from ...llvm.branches import replaced_if
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Component
-from ...llvm.loops import Body, carried_loop, while_loop
+from ...llvm.loops import carried_loop
 from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import (
     Reduction,
@@ -27,10 +25,11 @@ from ...llvm.reductions import (
     with_positions_in_order,
 )
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I64, ComplexValue, RegisterValue
+from ...llvm.types import ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
+from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
@@ -166,16 +165,18 @@ def _vector_row(
     """Reduce one row: vectors of partial results, combined across lanes at the end."""
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
     size = dimensions[last]
-    lanes = lanes_of(target, reduction, size)
+    counted = CountedLanes.of(target, reduction, size)
+    lanes = lanes_of(target, reduction, size) if counted is None else counted.lanes
+    value_lanes = lanes if counted is None else 1
     element_type = reduction.operands[0].shape.element_type
-    neutral = splat_identity(element_type, identity, lanes)
+    neutral = splat_identity(element_type, identity, value_lanes)
     outer_reduced = [d for d in reduction.reduced if d != last]
     compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
     # An element that is not the identity leaves no other result.
     decidable = is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
 
     def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
-        return reduction.combine(builder, [first], [second], lanes)[0]
+        return reduction.combine(builder, [first], [second], value_lanes)[0]
 
     extremum = extremum_of_floats(reduction)
     begin = [neutral] if extremum is None else extremum.begin(neutral)
@@ -186,10 +187,12 @@ def _vector_row(
 
     def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> RegisterValue:
         full = tuple(component if d == last else index[d] for d in range(len(dimensions)))
+        if counted is not None:
+            return counted.count(builder, reduction, full, mask)
         (value,) = reduction.elements(builder, full, lanes, mask)
         return value if mask is None else _select(builder, mask, value, neutral)
 
-    wide = lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
+    wide = value_lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
 
     def load_group(index: dict[int, Component], base: indices.Base) -> list[RegisterValue]:
         """PARTIAL_VECTORS vectors next to each other."""
@@ -232,7 +235,7 @@ def _vector_row(
         if not decidable or divides or size <= group:
             return rest_of_row(index, state, 0)
         state = accumulate(state, block(index, 0, 1))
-        return replaced_if(builder, _are_all(builder, state[0], neutral), state, lambda: rest_of_row(index, state, group))
+        return replaced_if(builder, are_all(builder, state[0], neutral), state, lambda: rest_of_row(index, state, group))
 
     def rest_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
         blocks_wanted = _DIVIDED_BLOCKS if divides else 1
@@ -251,7 +254,12 @@ def _vector_row(
                 first, past = (indices.multiply_base(builder, base, steps * group) for base in (first, past))
                 state = carried_loop(builder, first, past, steps * group, state, whole, "block", most)
             elif decidable and blocks > 1:
-                state = _until_decided(builder, neutral, done, up_to(end), steps * group, state, whole, blocks)
+                search = SearchedLanes.of(target, reduction, size, steps * group)
+                bounds = done, up_to(end), steps * group
+                if search is None:
+                    state = until_decided(builder, neutral, *bounds, state, whole, blocks)
+                else:
+                    state = search.run(builder, reduction, index, *bounds, state, whole, blocks)
             else:
                 state = carried_loop(builder, done, up_to(end), steps * group, state, whole, "block", end)
             done = end
@@ -282,68 +290,8 @@ def _vector_row(
     state = [neutral, zero] if compensated else [neutral]
     state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
     total = finish_compensation(builder, *state) if compensated else state[0]
-    total = combined_lanes(builder, [total], lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
+    total = combined_lanes(builder, [total], value_lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
     return total if reduction.divided else reduction.combine(builder, init, total, 1)
-
-
-def _until_decided(
-    builder: ir.IRBuilder,
-    neutral: ir.Constant,
-    begin: int,
-    stop: indices.Base,
-    step: int,
-    initial: list[RegisterValue],
-    body: Body,
-    most: int,
-) -> list[RegisterValue]:
-    """`carried_loop`, left as soon as a lane is not neutral."""
-    with while_loop(builder, [I64(begin), *initial], "block", most) as loop:
-        start, *state = loop.values
-        loop.leave_unless(builder.icmp_signed("<", start, indices.i64(stop)))
-        loop.leave_unless(_are_all(builder, state[0], neutral))
-        loop.carry([builder.add(start, I64(step), flags=["nsw", "nuw"]), *body(start, state)])
-    return state
-
-
-def _are_all(builder: ir.IRBuilder, value: ir.Value, neutral: ir.Constant) -> ir.Value:
-    """Whether all lanes are neutral."""
-    is_neutral = builder.icmp_unsigned("==", value, neutral)
-    if not isinstance(value.type, ir.VectorType):
-        return is_neutral
-    bits = ir.IntType(value.type.count)
-    return builder.icmp_unsigned("==", builder.bitcast(is_neutral, bits), bits(-1))
-
-
-def is_decided_early(
-    to_apply: Computation, operand: Instruction, reduced: tuple[int, ...], identity: float | complex | None
-) -> bool:
-    """Whether an element that is not the identity leaves no other result.
-
-    So it is with truth values, and where the least is looked for among numbers that count along the row, and the identity in
-    the place of some of them.
-    """
-    last = operand.shape.rank - 1
-    if operand.shape.element_type is PRED:
-        return to_apply.combining_operation in (AND, OR)
-    if to_apply.combining_operation is not MINIMUM or reduced != (last,):
-        return False
-
-    def is_identity(instruction: Instruction) -> bool:
-        while instruction.opcode == "broadcast":
-            (instruction,) = instruction.operands
-        return (
-            instruction.opcode == "constant"
-            and not instruction.shape.dimensions
-            and instruction.attributes["literal"] == identity
-        )
-
-    while operand.opcode == "select":
-        _, *sides = operand.operands
-        chosen = [side for side in sides if not is_identity(side)]
-        if len(chosen) != 1:
-            return False
-        (operand,) = chosen
-    return operand.opcode == "iota" and operand.attributes["iota_dimension"] == last
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:

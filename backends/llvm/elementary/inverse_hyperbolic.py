@@ -38,6 +38,11 @@ def _log_plus_one_of_sum(builder, z, z_low, x):
     return log_plus_one_of_sum(builder, z, z_low, select(builder, asymptotic, constant(x.type, 1.0), 0.0))
 
 
+def _wide_log(builder, argument):
+    """Return the logarithm of f64 lanes as f32."""
+    return narrow(builder, log_of_normal(builder, argument, wide=True))
+
+
 def _of_small(builder, x, result):
     """Return x where it is small, else the result: in f64 a sum with 1 leaves enough of all other numbers of f32."""
     return select(builder, compare(builder, "<", x, 2.0**-18), x, result)
@@ -46,13 +51,11 @@ def _of_small(builder, x, result):
 @elementary
 def asinh(builder, x):
     """Return the inverse hyperbolic sine of x."""
-    single = is_single(x)
-    argument = widen(builder, x) if single else x
-    magnitude = absolute(builder, argument)
-    if single:
-        root = square_root(builder, fma(builder, magnitude, magnitude, 1.0))
-        result = log_of_normal(builder, add(builder, magnitude, root), wide=True)
-        result = _of_small(builder, magnitude, result)
+    magnitude = absolute(builder, x)
+    if is_single(x):
+        argument = widen(builder, magnitude)
+        root = square_root(builder, fma(builder, argument, argument, 1.0))
+        result = _of_small(builder, magnitude, _wide_log(builder, add(builder, argument, root)))
     else:
         square = multiply(builder, magnitude, magnitude)
         root = square_root(builder, add(builder, square, 1.0))
@@ -60,38 +63,34 @@ def asinh(builder, x):
         excess = divide(builder, square, add(builder, root, 1.0))
         z, z_low = fast_two_sum(builder, magnitude, excess)
         result = _log_plus_one_of_sum(builder, z, z_low, magnitude)
-    result = set_sign_of(builder, result, argument)
-    result = select(builder, compare(builder, "<", magnitude, INFINITY), result, argument)
-    return narrow(builder, result) if single else result
+    result = set_sign_of(builder, result, x)
+    return select(builder, compare(builder, "<", magnitude, INFINITY), result, x)
 
 
 @elementary
 def acosh(builder, x):
     """Return the inverse hyperbolic cosine of x, NaN for x < 1."""
-    single = is_single(x)
-    argument = widen(builder, x) if single else x
-    if single:
+    if is_single(x):
+        argument = widen(builder, x)
         root = square_root(builder, fma(builder, argument, argument, -1.0))
-        result = log_of_normal(builder, add(builder, argument, root), wide=True)
+        result = _wide_log(builder, add(builder, argument, root))
     else:
-        t = subtract(builder, argument, 1.0)
+        t = subtract(builder, x, 1.0)
         root = square_root(builder, fma(builder, t, t, add(builder, t, t)))
         z, z_low = fast_two_sum(builder, root, t)
-        result = _log_plus_one_of_sum(builder, z, z_low, argument)
-    result = select(builder, compare(builder, "<", argument, INFINITY), result, argument)
-    result = select(builder, compare(builder, "<", argument, 1.0), float("nan"), result)
-    return narrow(builder, result) if single else result
+        result = _log_plus_one_of_sum(builder, z, z_low, x)
+    result = select(builder, compare(builder, "<", x, INFINITY), result, x)
+    return select(builder, compare(builder, "<", x, 1.0), float("nan"), result)
 
 
 @elementary
 def atanh(builder, x):
     """Return the inverse hyperbolic tangent of x, NaN for |x| > 1."""
-    single = is_single(x)
-    argument = widen(builder, x) if single else x
-    magnitude = absolute(builder, argument)
-    if single:
-        ratio = divide(builder, add(builder, magnitude, 1.0), subtract(builder, 1.0, magnitude))
-        half = multiply(builder, log_of_normal(builder, ratio, wide=True), 0.5)
+    magnitude = absolute(builder, x)
+    if is_single(x):
+        argument = widen(builder, magnitude)
+        ratio = divide(builder, add(builder, argument, 1.0), subtract(builder, 1.0, argument))
+        half = multiply(builder, _wide_log(builder, ratio), 0.5)
         result = _of_small(builder, magnitude, half)
     else:
         doubled = add(builder, magnitude, magnitude)
@@ -101,8 +100,7 @@ def atanh(builder, x):
         remainder = fma(builder, negate(builder, z), denominator, doubled)
         z_low = multiply(builder, fma(builder, negate(builder, z), denominator_low, remainder), reciprocal)
         result = multiply(builder, log_plus_one_of_sum(builder, z, z_low, 0.0), 0.5)
-    result = set_sign_of(builder, result, argument)
+    result = set_sign_of(builder, result, x)
     at_pole = compare(builder, "==", magnitude, 1.0)
-    result = builder.select(at_pole, multiply(builder, argument, INFINITY), result)
-    result = select(builder, compare(builder, "<=", magnitude, 1.0), result, float("nan"))
-    return narrow(builder, result) if single else result
+    result = builder.select(at_pole, multiply(builder, x, INFINITY), result)
+    return select(builder, compare(builder, "<=", magnitude, 1.0), result, float("nan"))

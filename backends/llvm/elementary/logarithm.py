@@ -22,8 +22,9 @@ from ..arithmetic import (
     to_bits,
 )
 from .exponential import LN2_DOUBLE, LN2_SINGLE
-from .logarithm_table import table_logarithm
+from .logarithm_table import table_logarithm, wide_table_logarithm
 from .table import elementary
+from .wide_registers import has_wide_registers
 
 # (log(1 + f) - f) / f**2 on -1/4 <= f <= 1/2; error relative to log(1 + f) 2**-27.0. The last
 # coefficient is moved by 2.5e-6, so that the one argument of log-plus-one whose f = 2 x + 1 is inexact rounds well.
@@ -139,6 +140,8 @@ def log_of_normal(builder, x, wide=False):
     """Return the natural logarithm of positive normal numbers, for f64 lanes to f32 accuracy where `wide`."""
     if not wide:
         return table_logarithm(builder, x)
+    if has_wide_registers(builder.module):
+        return wide_table_logarithm(builder, x)
     k, exponent_bits = split_exponent(builder, x)
     m = from_bits(builder, builder.sub(to_bits(builder, x), exponent_bits), x.type)
     return combine_wide(builder, k, subtract(builder, m, 1.0))

@@ -30,6 +30,13 @@ _TAIL = (
     0.11080275387665126,
     -0.08800341707462757,
 )
+# The same; error 2**-28.4, for f32 evaluated in f64.
+_WIDE_TAIL = (
+    -0.5000000139044343,
+    0.3333445281532421,
+    -0.2500610421200063,
+    0.18846035679529793,
+)
 
 
 def table_logarithm(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
@@ -46,6 +53,19 @@ def table_logarithm(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
     even = polynomial_chain(builder, square, _TAIL[0::2])
     tail = fma(builder, polynomial_chain(builder, square, _TAIL[1::2]), r, even)
     return add(builder, base, add(builder, r, fma(builder, square, tail, rest)))
+
+
+def wide_table_logarithm(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
+    """The same to 2**-28, for f32."""
+    reciprocals, logarithms, rests = tables()
+    sums = tuple(map(sum, zip(logarithms, rests)))
+    k, m = exponent_and_mantissa(builder, x)
+    bits = to_bits(builder, m)
+    number = builder.lshr(bits, constant(bits.type, 52 - TABLE_BITS))
+    r = fma(builder, m, table_entry(builder, "reciprocals", reciprocals, number), -1.0)
+    base = fma(builder, k, sum(ln2_parts()), table_entry(builder, "wide.logarithms", sums, number))
+    tail = fma(builder, multiply(builder, r, r), polynomial_chain(builder, r, _WIDE_TAIL), r)
+    return add(builder, base, tail)
 
 
 @cache

@@ -14,18 +14,17 @@ from ..arithmetic import (
     absolute,
     add,
     constant,
+    divide,
     fma,
     from_bits,
     integer_type,
     is_single,
     multiply,
-    narrow,
     negate,
     polynomial,
     round_by_magic,
     subtract,
     to_bits,
-    widen,
     with_element_type,
 )
 from .double_double import divide_sums, fast_two_sum, two_product
@@ -68,18 +67,15 @@ COSINE_DOUBLE = (
     2.087570439125744e-09,
     -1.1358690080984446e-11,
 )
-# The same two for f32 evaluated in f64; error 2**-37.5 and 2**-42.9.
-WIDE_SINE = (
-    -0.16666666640684696,
-    0.0083333292918503,
-    -0.00019839308132047062,
-    2.7180825002739515e-06,
-)
-WIDE_COSINE = (
-    0.041666666619316756,
-    -0.0013888883484666384,
-    2.4799456044915936e-05,
-    -2.7205412870114264e-07,
+# (tan(r) - r) / r**3, the same; error relative to tan(r) 2**-29.5.
+TANGENT_SINGLE = (
+    0.33333349227905273,
+    0.13332675397396088,
+    0.05405891314148903,
+    0.02128620818257332,
+    0.010827437974512577,
+    9.828052861848846e-05,
+    0.00437265494838357,
 )
 
 
@@ -190,18 +186,17 @@ def tangent_of_reduced(builder, bits, r, r_low):
     return divide_sums(builder, numerator, numerator_low, denominator, denominator_low)
 
 
-def _wide_tangent(builder, x):
-    """Return tan(x) to f32 accuracy for f64 lanes 0 <= x <= LIMIT_DOUBLE that hold f32 numbers."""
-    n, bits = round_by_magic(builder, x, 2.0 / math.pi)
-    r = fma(builder, n, -PI_HALF_DOUBLE[1], fma(builder, n, -PI_HALF_DOUBLE[0], x))
-    square = multiply(builder, r, r)
-    cube = multiply(builder, square, r)
-    sine_value = fma(builder, cube, polynomial(builder, square, WIDE_SINE), r)
-    cosine_value = polynomial(builder, square, (1.0, -0.5, *WIDE_COSINE))
-    odd = lowest_bit(builder, bits)
-    numerator = builder.select(odd, cosine_value, sine_value)
-    denominator = builder.select(odd, negate(builder, sine_value), cosine_value)
-    return builder.fdiv(numerator, denominator)
+def _single_tangent(builder, bits, r, r_low):
+    """Return tan(n pi/2 + r + r_low) for f32, |r| <= pi / 4, where `bits` holds n in its low bits."""
+    square, square_low = two_product(builder, r, r)
+    ratio = multiply(builder, r, polynomial(builder, square, TANGENT_SINGLE))
+    # The derivative of the tangent is 1 + tan(r)**2, between 1 + r**2 and 1 + 1.63 r**2.
+    tail = fma(builder, square_low, ratio, multiply(builder, r_low, fma(builder, square, 1.5, 1.0)))
+    high, low = fast_two_sum(builder, r, fma(builder, square, ratio, tail))
+    cotangent = divide(builder, -1.0, high)
+    residual = fma(builder, cotangent, low, fma(builder, cotangent, high, 1.0))
+    cotangent = fma(builder, cotangent, residual, cotangent)
+    return builder.select(lowest_bit(builder, bits), cotangent, high)
 
 
 def _huge_tangent(builder, x):
@@ -212,9 +207,7 @@ def _huge_tangent(builder, x):
 def tan(builder, x):
     """Return tan(x), x in radians; the builder ends in a new block."""
     magnitude = absolute(builder, x)
-    if is_single(x):
-        value = narrow(builder, _wide_tangent(builder, widen(builder, magnitude)))
-    else:
-        value = tangent_of_reduced(builder, *reduce_moderate(builder, magnitude))
-    value = replace_huge(builder, "tan", magnitude, value, LIMIT_DOUBLE, _huge_tangent)
+    of_reduced = _single_tangent if is_single(x) else tangent_of_reduced
+    value = of_reduced(builder, *reduce_moderate(builder, magnitude))
+    value = replace_huge(builder, "tan", magnitude, value, _limit(x), _huge_tangent)
     return flip_sign(builder, value, to_bits(builder, x), 31 if is_single(x) else 63)

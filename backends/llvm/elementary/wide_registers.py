@@ -76,10 +76,15 @@ def exponent_and_mantissa(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value,
     return select(builder, compare(builder, "==", x, 0.0), -_INFINITY, k), m
 
 
+def has_wide_registers(module: ir.Module) -> bool:
+    """Whether the code is for a processor that has these instructions; a scalar, too, is computed as vectors are there then."""
+    return vector_bytes_of(module) == 8 * _LANES
+
+
 def extremum(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool) -> ir.Value:
     """The larger or smaller of floats or doubles, where -0 < +0; NaN beside NaN."""
     width = 4 if is_single(x) else 8
-    if isinstance(x.type, ir.VectorType) and vector_bytes_of(builder.module) == 8 * _LANES == width * x.type.count:
+    if _in_registers(builder, x) and width * x.type.count == 8 * _LANES:
         # An instruction that knows the order of zeros, and prefers numbers to NaN.
         mask, of_both = ir.IntType(x.type.count), I32(0b0100 + is_largest)
         name = f"llvm.x86.avx512.mask.range.{'ps' if is_single(x) else 'pd'}.512"
@@ -90,7 +95,7 @@ def extremum(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool) 
 
 
 def _in_registers(builder: ir.IRBuilder, value: ir.Value) -> bool:
-    return isinstance(value.type, ir.VectorType) and vector_bytes_of(builder.module) == 8 * _LANES
+    return isinstance(value.type, ir.VectorType) and has_wide_registers(builder.module)
 
 
 def _by_registers(builder: ir.IRBuilder, value: ir.Value, function: Callable[[ir.Value], ir.Value]) -> ir.Value:

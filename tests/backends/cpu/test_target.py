@@ -25,6 +25,28 @@ PROGRAMS = {
     "sorts": (lambda x, y: (np.sort(x.ravel()), np.argsort(y, axis=1), np.partition(x, 5)[:, 5], x[x > 0.5]), X, Y),
     "transforms": (lambda x, y: (np.fft.fft(x + 1j * y), np.fft.rfft(y)), X, Y),
     "integers": (lambda x, y: (x // (y | 1), x % 7, np.bitwise_count(x), x << 2), (X * 99).astype(int), (Y * 99).astype(int)),
+    "bytes": (
+        lambda x, y: (
+            x[x > 0],
+            np.packbits(y > 0),
+            np.sort(x.ravel()),
+            x.byteswap(),
+            x.view(np.uint8)[::2],
+            x.astype("i2")[y > 0],
+        ),
+        (X * 50).astype("i1").repeat(8).reshape(53, 160),
+        (Y * 50).astype("i1").repeat(8).reshape(53, 160),
+    ),
+    "tables": (
+        lambda x, y: (np.arange(16.0)[x % 16], np.arange(16, dtype="i1")[y % 16], np.isin(x, y[0])),
+        (X * 99).astype(int),
+        (Y * 99).astype(int),
+    ),
+    "counts": (
+        lambda x, y: (np.bincount(x), np.count_nonzero(y), np.argmax(y), np.maximum.reduceat(y, [0, 9])),
+        np.abs(X * 99).astype(int).ravel(),
+        Y.ravel(),
+    ),
     "systems": (lambda x, y: np.linalg.solve(x[:4, :4], y[:4]) + np.linalg.det(x[:3, :3]), X, Y),
     "loop": (lambda x, y: sum(x[i, 0] * y[i, 1] for i in range(50)), X, Y),
 }
