@@ -82,3 +82,14 @@ def normal_array(dtype, *sizes):
     if np.dtype(dtype).kind == "c":
         x = x + 1j * random.normal(size=sizes)
     return x.astype(dtype)
+
+
+def whole_numbers(shape, random):
+    """Small whole numbers, with which sums and products are exact; of both signs, and not 0 where they are floats."""
+    element_type, dimensions = shape.element_type, shape.dimensions
+    if element_type.is_integer:
+        return random.integers(0 if element_type.kind == "unsigned" else -5, 6, dimensions).astype(element_type.dtype)
+    numbers = random.integers(1, 6, dimensions) * random.choice([-1, 1], dimensions)
+    if element_type.is_complex:
+        numbers = numbers + 1j * random.integers(-5, 6, dimensions)
+    return np.asarray(numbers).astype(element_type.dtype)

@@ -22,22 +22,12 @@ from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.regions.sort import emit_sort
 from phlox.backends.llvm.types import I64, POINTER
 from phlox.backends.registry import get_backend
+from sample_values import whole_numbers
 from thinning import one_in
 
 ALIGNMENT = 64
 GUARD, UNTOUCHED = 4096, 0xA5
 NESTS = [pytest.param(sample, id=f"{sample.nest.__qualname__}-{number}") for number, sample in enumerate(SAMPLES)]
-
-
-def values(shape, random):
-    """Small whole numbers, with which sums and products are exact; of both signs, and not 0 where they are floats."""
-    element_type, dimensions = shape.element_type, shape.dimensions
-    if element_type.is_integer:
-        return random.integers(0 if element_type.kind == "unsigned" else -5, 6, dimensions).astype(element_type.dtype)
-    numbers = random.integers(1, 6, dimensions) * random.choice([-1, 1], dimensions)
-    if element_type.is_complex:
-        numbers = numbers + 1j * random.integers(-5, 6, dimensions)
-    return np.asarray(numbers).astype(element_type.dtype)
 
 
 class GuardedScratch:
@@ -87,7 +77,7 @@ def assert_close(found, expected, tolerance):
 @pytest.mark.parametrize("sample", NESTS)
 def test_nest(sample, monkeypatch):
     random, module = np.random.default_rng(0), sample.module
-    arguments = [values(parameter.shape, random) for parameter in module.entry.parameters]
+    arguments = [whole_numbers(parameter.shape, random) for parameter in module.entry.parameters]
     scratch = GuardedScratch(monkeypatch)
     ran, executable = functions_run_by(lambda: get_backend("cpu").compile(module))
     assert sample.nest.__code__ in ran
@@ -120,7 +110,7 @@ def in_bytes(results):
 def test_pieces_of_nests_in_any_order(sample, in_pieces, monkeypatch):
     """Each nest in as many pieces as there can be, the last one first, and by threads."""
     random, module = np.random.default_rng(0), sample.module
-    arguments = [values(parameter.shape, random) for parameter in module.entry.parameters]
+    arguments = [whole_numbers(parameter.shape, random) for parameter in module.entry.parameters]
     backwards = RUN(run_backwards)
     with monkeypatch.context() as patched:
         patched.setattr(program_loader, "run_pieces_address", lambda: ctypes.cast(backwards, ctypes.c_void_p).value)
@@ -149,6 +139,6 @@ def test_writing_beside_the_scratch_is_seen(monkeypatch):
     monkeypatch.setattr(emitter_table, "scratch_bytes", lambda instruction: declared(instruction) - ALIGNMENT)
     scratch = GuardedScratch(monkeypatch)
     executable = get_backend("cpu").compile(sample.module)
-    executable(*(values(parameter.shape, np.random.default_rng(0)) for parameter in sample.module.entry.parameters))
+    executable(*(whole_numbers(parameter.shape, np.random.default_rng(0)) for parameter in sample.module.entry.parameters))
     with pytest.raises(AssertionError):
         scratch.assert_untouched_outside()

@@ -4,9 +4,14 @@ import numpy as np
 import pytest
 from phlox import jit
 from phlox.backends.cpu.backend import CpuBackend
+from phlox.backends.cpu.machine_code import assembly as assembly_of
+from phlox.backends.cpu.machine_code import compile_object
+from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.program_loader import LoadedProgram, ProgramError
 from phlox.backends.cpu.target import LEVELS, host_target, level_target, native_target, runs_on
-from phlox.backends.registry import register_backend
+from phlox.backends.registry import get_backend, register_backend
+from sample_values import whole_numbers
+from thinning import one_in_all
 
 RUNNING = [name for name in LEVELS if runs_on(level_target(name), native_target())]
 RANDOM = np.random.default_rng(3)
@@ -72,9 +77,7 @@ def test_code_for_a_level_is_right(level, name):
 def assembly(name, function, *arguments):
     backend = CpuBackend(level_target(name))
     module = jit(function).lower(*arguments).module
-    from phlox.backends.cpu.machine_code import assembly
-
-    return assembly(backend._written(module).llvm_ir, backend.target)
+    return assembly_of(backend._written(module).llvm_ir, backend.target)
 
 
 @pytest.mark.skipif("x86_64" not in native_target().triple, reason="reads assembly of x86")
@@ -117,3 +120,19 @@ def test_levels_that_there_are_not(monkeypatch):
         monkeypatch.setenv("PHLOX_TARGET", wish)
         with pytest.raises(ValueError, match=message):
             host_target.__wrapped__()
+
+
+@pytest.mark.parametrize("sample, name", one_in_all(8, SAMPLES, LEVELS))
+def test_nests_at_levels(sample, name):
+    """Every nest has code for every level, and it is right where it can run."""
+    backend, module = CpuBackend(level_target(name)), sample.module
+    if name not in RUNNING:
+        assert compile_object(backend._written(module).llvm_ir, backend.target)
+        return
+    random = np.random.default_rng(0)
+    arguments = [whole_numbers(parameter.shape, random) for parameter in module.entry.parameters]
+    found, expected = backend.compile(module)(*arguments), get_backend("reference").compile(module)(*arguments)
+    for one, other in zip(found, expected, strict=True):
+        one, other = np.asarray(one), np.asarray(other)
+        largest = np.abs(other[np.isfinite(other)]).max(initial=0) if other.dtype.kind in "fcV" else 0
+        np.testing.assert_allclose(one, other, rtol=0, atol=2 * sample.tolerance * largest)
