@@ -202,7 +202,7 @@ class _Needs:
         operand, starts, updates = scatter.operands
         self.need(operand, 0, self._need_of(scatter))
         along, windows = scatter.attributes["index_vector_dim"], scatter.attributes["update_window_dims"]
-        within = _inside_of(starts, scatter)
+        within = inside_of(starts, scatter)
         self.need(starts, 0, within)
         sizes = iter([size for d, size in enumerate(within) if d != along])
         need = tuple([None if d in windows else next(sizes) for d in range(updates.shape.rank)])
@@ -446,7 +446,7 @@ def _number(value: Instruction) -> np.ndarray | None:
     return literal if literal is not None and not literal.shape else None
 
 
-def _inside_of(starts: Instruction, scatter: Instruction) -> Need:
+def inside_of(starts: Instruction, scatter: Instruction) -> Need:
     """How far start indices have to be looked at: behind a mask there are those that lie outside of the operand."""
     whole = (None,) * starts.shape.rank
     value, outside = _computed(starts)

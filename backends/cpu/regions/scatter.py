@@ -13,6 +13,7 @@ from contextlib import nullcontext
 from llvmlite import ir
 
 from ....compile.in_place import updated_operand
+from ....compile.live_sizes import inside_of
 from ....hlo import Computation, Instruction, leaves
 from ....hlo.slices import slice_dimensions
 from ...llvm import index as indices
@@ -85,13 +86,11 @@ def _emit(nest: Nest) -> None:
 def may_hold_producers(scatter: Instruction) -> bool:
     """Whether the loop over the indices may compute them, and the updates: where each updates one element.
 
-    Those that a mask moves outside of the operand stay in memory: the loop over these may end where the mask does.
+    Those that a mask moves outside of the operand behind a size stay in memory: the loop over these may end there.
     """
     if scatter.shape.is_tuple or not scatter.shape.rank or scatter.attributes["update_window_dims"]:
         return False
-    indices = scatter.operands[1]
-    others = indices.operands[2] if indices.opcode == "select" else indices
-    return not (others.opcode == "broadcast" and others.operands[0].opcode == "constant")
+    return not any(inside_of(scatter.operands[1], scatter))
 
 
 @samples(
