@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter, methodcaller
 
@@ -76,7 +76,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> tuple[int | slice, ...] | None:
+def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> int | slice | tuple[int | slice, ...] | None:
     """The index in the place of a slice and a reshape that leaves out dimensions of size 1, as of ``x[2]``."""
     if instruction.opcode != "reshape" or instruction.operands[0] is whole or instruction.operands[0].opcode != "slice":
         return None
@@ -90,11 +90,20 @@ def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> tuple[int
             index.append(bounds[0])
         else:
             return None
-    return None if left else tuple(index)
+    return None if left else _shortened(index, part.operands[0].shape.dimensions)
+
+
+def _shortened(index: Sequence[int | slice], sizes: Sequence[int]) -> int | slice | tuple[int | slice, ...]:
+    """The same index without what takes all at its end, and not as a tuple where it is one: it costs half as much."""
+    given = list(index)
+    while len(given) > 1 and given[-1] == slice(0, sizes[len(given) - 1], 1):
+        given.pop()
+    return tuple(given) if len(given) > 1 else given[0]
 
 
 def _sliced(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
-    return itemgetter(tuple([slice(*one) for one in instruction.attributes["slice"]]))
+    index = [slice(*one) for one in instruction.attributes["slice"]]
+    return itemgetter(_shortened(index, instruction.operands[0].shape.dimensions))
 
 
 def _transposed(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
