@@ -113,11 +113,30 @@ def summary(chapters: Iterable[dict[str, Any]]) -> str:
     return f"{sum(score >= 1 for score in with_targets)} of {len(with_targets)} rows meet their targets"
 
 
+def by_chapter(chapters: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """A table with a line for each chapter: how many times as long the peers take, in the geometric mean of its rows."""
+    yield f"| | {' | '.join(PEERS)} | meet their targets |"
+    yield f"|---|{'---:|' * len(PEERS)}---|"
+    for chapter in chapters:
+        rows = [row for row in chapter["rows"] if row.get("quantity") == "seconds"]
+        means = []
+        for name in PEERS:
+            ratios = [row["medians"][name] / row["medians"]["phlox"] for row in rows if name in row["medians"]]
+            means.append(f"{math.exp(sum(map(math.log, ratios)) / len(ratios)):.2f}" if ratios else "")
+        met = sum(worst(row) >= 1 for row in chapter["rows"])
+        yield f"| {chapter['title']} | {' | '.join(means)} | {met} of {len(chapter['rows'])} |"
+
+
 def markdown(result: dict[str, Any]) -> str:
     """The whole table as a page."""
     machine = result["machine"]
     memory = machine["limits"]["bytes per second by footprint"]
     lines = [
+        "# Benchmarks",
+        "",
+        "phlox beside NumPy, SciPy, JAX, Numba, and what the machine can do. `python -m tests.bench.limits --markdown "
+        + "docs/benchmarks.md` writes this page.",
+        "",
         f"{machine['processor']}, {machine['limits']['threads']} threads. "
         + f"Memory: {min(memory.values(), default=0) / 1e9:.0f} GB/s. "
         + ", ".join(f"{unit} {peak / 1e9:.0f} GFLOP/s" for unit, peak in machine["limits"]["flops"].items())
@@ -125,9 +144,11 @@ def markdown(result: dict[str, Any]) -> str:
         "",
         "phlox: the median of one call. The others: how many times as long they take. The rate is that of the "
         + f"fastest turn, as the limit is. {summary(result['chapters'])}.",
+        "",
+        *by_chapter(result["chapters"]),
     ]
     for chapter in result["chapters"]:
-        lines += ["", f"### {chapter['title']}", ""]
+        lines += ["", f"## {chapter['title']}", ""]
         lines += [f"| | {' | '.join(COLUMNS)} | rate, of the limit | target |", f"|---|{'---:|' * len(COLUMNS)}---|---|"]
         lines += [f"| {record['row']} | {' | '.join(cells(record))} |" for record in chapter["rows"]]
         lines += [line for target in geometric_means(chapter) for line in ("", mean_text(target))]
