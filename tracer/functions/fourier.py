@@ -15,6 +15,7 @@ from ..recording.array import TracedArray
 from ..recording.function_tables import implements
 from ..recording.operands import as_traced, instruction_of, normalize_axis, result, store, value
 
+_DOUBLE = {hlo.F32: hlo.F64, hlo.C64: hlo.C128}
 _OPPOSITE = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -35,6 +36,8 @@ def _transformed(a: TracedArray, fft_type: str, n: Any, axis: Any, norm: str | N
     trace, _ = value(a)
     x = instruction_of(trace, a, element_type)
     x = _resized(x, axis, points // 2 + 1 if fft_type == "IRFFT" else points)
+    # As NumPy, which transforms single precision in double precision, and rounds the result.
+    x = hlo.convert(x, _DOUBLE[element_type]) if element_type in _DOUBLE else x
     order = [d for d in range(a.ndim) if d != axis] + [axis]
     moved = axis != a.ndim - 1
     x = hlo.transpose(x, dimensions=order) if moved else x
@@ -49,13 +52,15 @@ def _transformed(a: TracedArray, fft_type: str, n: Any, axis: Any, norm: str | N
         factor = 1.0 if is_forward else float(points)
     if factor != 1.0:
         x = hlo.multiply(x, hlo.full_like(x, factor))
+    if element_type in _DOUBLE:
+        x = hlo.convert(x, hlo.F32 if fft_type == "IRFFT" else hlo.C64)
     if a.element_type is hlo.F16 and fft_type == "IRFFT":
         x = hlo.convert(x, hlo.F16)  # as NumPy, which keeps the type of real results
     return store(out, result(trace, x), "same_kind")
 
 
 def _element_type(a: TracedArray, fft_type: str) -> hlo.ElementType:
-    """The type in which NumPy transforms: single precision for floats of up to 32 bits, double for all others."""
+    """The type that NumPy transforms: single precision for floats of up to 32 bits, double for all others."""
     kind = a.element_type
     if kind.is_complex and fft_type == "RFFT":
         raise TypeError("np.fft.rfft takes real numbers, complex ones given; np.fft.fft transforms these")
