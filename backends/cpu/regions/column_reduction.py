@@ -17,10 +17,13 @@ from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
 from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, loop_of_piece, piece_bounds
 from ...llvm.reductions import (
+    Fold,
     Reduction,
     Store,
     add_with_error,
+    begins_with_elements,
     finish_compensation,
+    in_groups,
     is_divided,
     is_sum_of_floats,
     reduce_loops,
@@ -32,13 +35,18 @@ from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vector_strips
 
-# Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
+# Rows up to this long, or so few rows, are reduced in registers; others in pieces of the output that stay in the first-level
+# cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
+_REGISTER_ROWS = 16
 _PIECE_BYTES = 1 << 14
 # As many blocks of rows are in a piece, at least, since each piece writes its own results.
 _LEAST_BLOCKS = 4
 # So many rows are added up before their sum is added to the total.
 _RUN = 64
+
+# The elements of a row, by vector of columns.
+Elements = Callable[[dict[int, Component]], list[list[RegisterValue]]]
 
 
 @samples(
@@ -62,7 +70,8 @@ _RUN = 64
 )
 def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array], store: Store) -> None:
     """Reduce columns, each of them into the outputs, or by ``store``."""
-    if reduction.reduced and reduction.dimensions[-1] * outputs[0].shape.element_type.byte_size > _REGISTER_COLUMN_BYTES:
+    row_bytes = reduction.dimensions[-1] * outputs[0].shape.element_type.byte_size
+    if reduction.reduced_count > _REGISTER_ROWS and row_bytes > _REGISTER_COLUMN_BYTES:
         _emit_wide_columns(builder, target, reduction, outputs)
     else:
         _emit_narrow_columns(builder, target, reduction, store)
@@ -74,33 +83,60 @@ def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduc
     size = dimensions[-1]
     lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
     simple = len(reduction.producers.instructions) <= 12 and not calls_on_vectors(builder.module, reduction.producers)
-    unroll = 1 if not simple or reduction.count > 1 else max(1, min(8, size // lanes))
+    unroll = max(1, min(8 // reduction.count, size // lanes)) if simple else 1
     loops = loop_nest if reduction.divided else independent_loops
     with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
+        fixed = dict(zip(kept[:-1], outer))
 
         def column(start: Component, vectors: int, mask: ir.Value | None) -> None:
             starts = [indices.add(builder, start, number * lanes) for number in range(vectors)]
             init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
 
-            def accumulate(index: dict[int, Component], values: list[RegisterValue]) -> list[RegisterValue]:
-                results = []
-                for number, component in enumerate(starts):
-                    full = tuple(component if d == len(dimensions) - 1 else index[d] for d in range(len(dimensions)))
-                    group = values[number * reduction.count : (number + 1) * reduction.count]
-                    results += reduction.combine(builder, group, reduction.elements(builder, full, lanes, mask), lanes)
-                return results
+            def elements(index: dict[int, Component]) -> list[list[RegisterValue]]:
+                """Those of a row, by vector."""
+                last = len(dimensions) - 1
+                places = [tuple(start if d == last else index[d] for d in range(len(dimensions))) for start in starts]
+                return [reduction.elements(builder, place, lanes, mask) for place in places]
 
-            fixed = dict(zip(kept[:-1], outer))
             if is_sum_of_floats(reduction) and reduction.reduced_count > _RUN:
-                totals = _sum_of_runs(builder, reduction, fixed, init * vectors, lanes, accumulate)
+                totals = _sum_of_runs(builder, reduction, fixed, init * vectors, lanes, elements)
             else:
-                totals = reduce_loops(builder, reduction, list(reduction.reduced), fixed, init * vectors, accumulate)
-            for number, component in enumerate(starts):
-                group = totals[number * reduction.count : (number + 1) * reduction.count]
+                totals = _column(builder, reduction, fixed, [init] * vectors, lanes, elements)
+            for component, group in zip(starts, in_groups(totals, reduction.count)):
                 store((*outer, component), group, lanes, mask)
 
         stop = reduction.stops.get(len(dimensions) - 1)
         vector_strips(builder, size, lanes, unroll, column, stop, independent=not reduction.divided)
+
+
+def _column(
+    builder: ir.IRBuilder,
+    reduction: Reduction,
+    fixed: dict[int, Component],
+    init: list[list[RegisterValue]],
+    lanes: int,
+    elements: Elements,
+) -> list[RegisterValue]:
+    """The results of several vectors of columns."""
+    by_elements = begins_with_elements(reduction)
+    fold = Fold(builder, reduction, lanes, reduction.reduced[0] if by_elements else None)
+
+    def accumulate(index: dict[int, Component], states: list[RegisterValue]) -> list[RegisterValue]:
+        pairs = zip(in_groups(states, fold.width), elements(index))
+        return [value for state, group in pairs for value in fold.step(state, group)]
+
+    first, bounds = init, None
+    if by_elements:
+        (dimension,) = reduction.reduced
+        size = reduction.dimensions[dimension]
+        start, stop, _ = piece_bounds(builder, size) if reduction.divided else (0, size, size)
+        first, bounds = elements({**fixed, dimension: Affine(start)}), (indices.add_base(builder, start, 1), stop)
+    states = [value for group in first for value in fold.begin(group)]
+    states = reduce_loops(builder, reduction, list(reduction.reduced), fixed, states, accumulate, bounds)
+    totals = [fold.finish(state) for state in in_groups(states, fold.width)]
+    if by_elements and not reduction.divided:
+        totals = [reduction.combine(builder, *pair, lanes) for pair in zip(init, totals)]
+    return [value for group in totals for value in group]
 
 
 def _sum_of_runs(
@@ -109,13 +145,16 @@ def _sum_of_runs(
     fixed: dict[int, Component],
     init: list[RegisterValue],
     lanes: int,
-    accumulate: Callable[[dict[int, Component], list[RegisterValue]], list[RegisterValue]],
+    elements: Elements,
 ) -> list[RegisterValue]:
     """The sums of several vectors of columns, each sum made of runs."""
     element_type, count = reduction.operands[0].shape.element_type, len(init)
     neutral, zero = (splat_identity(element_type, value, lanes) for value in (-0.0, 0.0))
     *outer_reduced, innermost = reduction.reduced
     size = reduction.dimensions[innermost]
+
+    def accumulate(index: dict[int, Component], sums: list[RegisterValue]) -> list[RegisterValue]:
+        return [reduction.combine(builder, [total], group, lanes)[0] for total, group in zip(sums, elements(index))]
 
     def runs(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
         def run(start: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
@@ -148,7 +187,7 @@ def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reducti
     """
     dimensions, kept, size = reduction.dimensions, reduction.kept, reduction.dimensions[-1]
     by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > _RUN
-    piece_bytes = _PIECE_BYTES // 2 if by_runs else _PIECE_BYTES
+    piece_bytes = _PIECE_BYTES // (2 if by_runs else reduction.count)
     piece = min(size, piece_bytes // outputs[0].shape.element_type.byte_size)
     loops = loop_nest if reduction.divided else independent_loops
     with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
@@ -182,7 +221,7 @@ class _Piece:
         stop = elements_behind(builder, reduction.stops.get(len(reduction.dimensions) - 1), first)
         self.stop = None if stop is None else indices.least(builder, stop, count)
         self.lanes = lanes_of(target, reduction, reduction.dimensions[-1])
-        self.rows_at_once = 4 if len(reduction.producers.instructions) <= 12 else 1
+        self.rows_at_once = 8 if len(reduction.producers.instructions) <= 12 else 1
         if calls_on_vectors(builder.module, reduction.producers):
             self.lanes, self.rows_at_once = lanes_for_calls(builder.module, reduction.producers, self.lanes, count), 1
 
@@ -190,6 +229,9 @@ class _Piece:
         b, reduction = self.builder, self.reduction
         *outer_reduced, innermost = reduction.reduced
         size = reduction.dimensions[innermost]
+        if begins_with_elements(reduction):
+            self._rows_in_order(fixed, innermost)
+            return
         if not by_runs:
             self._fill(reduction.init_values)
             reduce_loops(b, reduction, outer_reduced, fixed, [], lambda index, none: self._all_rows(index, innermost))
@@ -277,6 +319,30 @@ class _Piece:
             self._at_the_end(dimension, lambda: self._rows_at_once(index, dimension, start, rest))
         return []
 
+    def _rows_in_order(self, fixed: dict[int, Component], dimension: int) -> None:
+        """As `_all_rows`, but the first rows are not combined with anything; the init values enter at the end."""
+        b, reduction = self.builder, self.reduction
+        size = reduction.dimensions[dimension]
+        at_once = min(self.rows_at_once, size)
+        whole, rest = divmod(size, at_once)
+        start, stop, most = piece_bounds(b, whole, _LEAST_BLOCKS) if reduction.divided else (0, whole, whole)
+        self._rows_at_once(fixed, dimension, indices.multiply_base(b, start, at_once), at_once, is_first=True)
+        if most > 1:
+            with counted_loop(b, most, "rows", indices.i64(stop), indices.add_base(b, start, 1)) as number:
+                self._rows_at_once(fixed, dimension, indices.multiply_base(b, number, at_once), at_once)
+        if rest:
+            self._at_the_end(dimension, lambda: self._rows_at_once(fixed, dimension, whole * at_once, rest))
+        if reduction.divided:
+            return
+        init = [broadcast_lanes(b, value, self.lanes) for value in reduction.init_values]
+
+        def finish(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            values = [output.load(b, self._place(component), lanes, mask) for output in self.outputs]
+            for output, value in zip(self.outputs, reduction.combine(b, init, values, lanes)):
+                output.store(b, self._place(component), value, lanes, mask)
+
+        self._over_columns(finish)
+
     def _rows(self, index: dict[int, Component], dimension: int, start: Base, count: int) -> None:
         """Combine so many rows with the output, several at a time."""
         b = self.builder
@@ -289,18 +355,32 @@ class _Piece:
         if rest:
             self._rows_at_once(index, dimension, indices.add_base(b, start, whole * self.rows_at_once), rest)
 
-    def _rows_at_once(self, index: dict[int, Component], dimension: int, first: Base, count: int) -> None:
-        positions = [Affine(indices.add_base(self.builder, first, k)) for k in range(count)]
-        self._over_columns(lambda *place: self._combine([{**index, dimension: p} for p in positions], *place))
+    def _rows_at_once(
+        self, index: dict[int, Component], dimension: int, first: Base, count: int, is_first: bool = False
+    ) -> None:
+        rows = [{**index, dimension: Affine(indices.add_base(self.builder, first, k))} for k in range(count)]
+        self._over_columns(lambda *place: self._combine(rows, is_first, *place))
 
-    def _combine(self, rows: list[dict[int, Component]], component: Component, lanes: int, mask: ir.Value | None) -> None:
-        b, rank = self.builder, len(self.reduction.dimensions)
+    def _combine(
+        self,
+        rows: list[dict[int, Component]],
+        is_first: bool,
+        component: Component,
+        lanes: int,
+        mask: ir.Value | None,
+    ) -> None:
+        """Combine some columns of these rows with what is in the output, unless they are the first."""
+        b, reduction, rank = self.builder, self.reduction, len(self.reduction.dimensions)
         column = indices.add(b, component, self.first)
-        values = [output.load(b, self._place(component), lanes, mask) for output in self.outputs]
-        for row in rows:
-            index = tuple(column if d == rank - 1 else row[d] for d in range(rank))
-            values = self.reduction.combine(b, values, self.reduction.elements(b, index, lanes, mask), lanes)
-        for output, value in zip(self.outputs, values):
+        places = [tuple(column if d == rank - 1 else row[d] for d in range(rank)) for row in rows]
+        elements = [reduction.elements(b, place, lanes, mask) for place in places]
+        so_far = [] if is_first else [[output.load(b, self._place(component), lanes, mask) for output in self.outputs]]
+        first, *others = [*so_far, *elements]
+        fold = Fold(b, reduction, lanes, reduction.reduced[0] if begins_with_elements(reduction) else None)
+        state = fold.begin(first)
+        for group in others:
+            state = fold.step(state, group)
+        for output, value in zip(self.outputs, fold.finish(state)):
             output.store(b, self._place(component), value, lanes, mask)
 
     def _place(self, component: Component) -> Index:

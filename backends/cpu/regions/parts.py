@@ -23,9 +23,10 @@ from ...llvm.reductions import (
     is_sum_of_floats,
     splat_identity,
 )
-from ...llvm.types import RegisterValue
+from ...llvm.types import RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
+from ..vectors import VectorLoop, lanes_for
 from .reduction import emit_reduction
 from .row_reduction import is_decided_early
 
@@ -45,7 +46,7 @@ def has_few_results(shape: Shape, reduced: tuple[int, ...]) -> bool:
 def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruction) -> bool:
     """Whether the first dimension of those that are reduced is better divided than the results, which are few.
 
-    Where no identity is known there must be one dimension in all.
+    Where no identity is known one dimension must be reduced.
     """
     operand = producers.root if not producers.root.shape.is_tuple else producers.root.operands[0]
     shape, to_apply = operand.shape, reduce.attributes["to_apply"]
@@ -55,10 +56,10 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
     identity = None if operation is None else operation.identity(shape.element_type)
     if is_decided_early(to_apply, operand, reduced, identity):
         return False  # it reads a few elements at best
-    if identity is not None:
+    if identity is not None or len(reduced) == 1:
         return True
     collapsed = collapse_dimensions(producers)
-    return len(reduced) == shape.rank and (shape.rank == 1 or collapsed is not None and len(collapsed.groups) == 1)
+    return len(reduced) == shape.rank and collapsed is not None and len(collapsed.groups) == 1
 
 
 @samples(
@@ -130,9 +131,21 @@ def emit_in_parts(
             part.store(builder, (), value, 1)
 
     pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, Division(work, most))
-    with loop_nest(builder, kept) as index:
-        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces)):
-            output.store(builder, index, value, 1)
+
+    def combine(index: Index, lanes: int, mask: ir.Value | None) -> None:
+        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces, lanes, mask)):
+            output.store(builder, index, value, lanes, mask)
+
+    if not kept:
+        combine((), 1, None)
+        return
+    *outer, size = kept
+    lanes = lanes_for(
+        functions.target, size, reduction.to_apply, [operand.shape.element_type for operand in reduction.operands]
+    )
+    with loop_nest(builder, outer) as index:
+        loop = VectorLoop(builder, lanes, in_place=False)
+        loop.emit(size, lambda component, lanes, mask: combine((*index, component), lanes, mask))
 
 
 def _most_parts(outputs: list[Array]) -> int:
@@ -153,21 +166,28 @@ def _without_init(reduction: Reduction) -> Reduction:
 
 
 def _combined(
-    builder: ir.IRBuilder, reduction: Reduction, parts: list[Array], index: Index, pieces: int
+    builder: ir.IRBuilder,
+    reduction: Reduction,
+    parts: list[Array],
+    index: Index,
+    pieces: int,
+    lanes: int,
+    mask: ir.Value | None,
 ) -> list[RegisterValue]:
     """The results of the pieces, one after the other; of sums of floats with the rounding errors kept."""
+    init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
 
     def load(number: Base) -> list[RegisterValue]:
-        return [part.load(builder, (Affine(number), *index), 1) for part in parts]
+        return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
 
     def combine(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
-        return reduction.combine(builder, totals, load(number), 1)
+        return reduction.combine(builder, totals, load(number), lanes)
 
     def add(number: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
         return add_with_error(builder, *state, *load(number))
 
     if not is_sum_of_floats(reduction):
-        return carried_loop(builder, 0, pieces, 1, reduction.init_values, combine, "parts")
-    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, 1)
+        return carried_loop(builder, 0, pieces, 1, init, combine, "parts")
+    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, lanes)
     total = finish_compensation(builder, *carried_loop(builder, 1, pieces, 1, [*load(0), zero], add, "parts"))
-    return reduction.combine(builder, reduction.init_values, [total], 1)
+    return reduction.combine(builder, init, [total], lanes)

@@ -13,20 +13,19 @@ from ...llvm.index import Affine, Component
 from ...llvm.loops import Body, carried_loop, while_loop
 from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import (
+    Fold,
     Reduction,
     Store,
     add_with_error,
-    extremum_of_floats,
     finish_compensation,
     identity_of,
+    in_groups,
     is_divided,
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
     stops_of_kept,
-    with_positions_in_order,
 )
-from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I64, ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
@@ -94,7 +93,7 @@ def _row_of_elements(
     lanes = whole_lanes(lanes_of(target, reduction, size), size)
     vectors = min(PARTIAL_VECTORS, size // lanes)
     group = vectors * lanes
-    in_order = with_positions_in_order(reduction)
+    fold = Fold(builder, reduction, lanes, in_order=last)
 
     def combine(partial: list[RegisterValue], others: list[RegisterValue], lanes: int = lanes) -> list[RegisterValue]:
         return reduction.combine(builder, partial, others, lanes)
@@ -107,12 +106,9 @@ def _row_of_elements(
         def load_group(base: indices.Base) -> list[list[RegisterValue]]:
             return [load(indices.add_base(builder, base, number * lanes)) for number in range(vectors)]
 
-        def append(partial: list[RegisterValue], others: list[RegisterValue]) -> list[RegisterValue]:
-            return emit_scalar_computation(builder, in_order, [*partial, *others], lanes)
-
         def whole(base: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-            partials = zip(_in_groups(carried, reduction.count), load_group(base))
-            return [value for partial, elements in partials for value in append(partial, elements)]
+            partials = zip(in_groups(carried, reduction.count), load_group(base))
+            return [value for partial, elements in partials for value in fold.step(partial, elements)]
 
         done = size // group * group
         start, stop, most = 0, done, done
@@ -121,7 +117,7 @@ def _row_of_elements(
             start, stop = (indices.multiply_base(builder, base, group) for base in (start, stop))
         first = [value for elements in load_group(start) for value in elements]
         second = indices.add_base(builder, start, group)
-        partials = _in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
+        partials = in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
         while len(partials) > 1:
             pairs = zip(partials[::2], partials[1::2])
             partials = [*[combine(one, other) for one, other in pairs], *partials[len(partials) // 2 * 2 :]]
@@ -134,7 +130,7 @@ def _row_of_elements(
                 size // lanes * lanes,
                 lanes,
                 partial,
-                lambda base, partial: append(partial, load(base)),
+                lambda base, partial: fold.step(partial, load(base)),
                 "vector",
             )
             if size % lanes == 0:
@@ -149,10 +145,6 @@ def _row_of_elements(
         return partial if reduction.divided else combine(totals, partial, 1)
 
     return reduce_loops(builder, reduction, list(reduction.reduced[:-1]), fixed, init, row)
-
-
-def _in_groups(values: list[RegisterValue], count: int) -> list[list[RegisterValue]]:
-    return [values[start : start + count] for start in range(0, len(values), count)]
 
 
 def _vector_row(
@@ -177,12 +169,7 @@ def _vector_row(
     def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
         return reduction.combine(builder, [first], [second], lanes)[0]
 
-    extremum = extremum_of_floats(reduction)
-    begin = [neutral] if extremum is None else extremum.begin(neutral)
-    width = len(begin)
-
-    def fold(state: list[RegisterValue], element: RegisterValue) -> list[RegisterValue]:
-        return [combine(*state, element)] if extremum is None else extremum.step(builder, *state, element)
+    fold = Fold(builder, reduction, lanes)
 
     def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> RegisterValue:
         full = tuple(component if d == last else index[d] for d in range(len(dimensions)))
@@ -212,11 +199,16 @@ def _vector_row(
 
         def iteration(number: ir.Value, states: list[RegisterValue]) -> list[RegisterValue]:
             elements = load_group(index, indices.add_base(builder, number, start))
-            return [value for state, element in zip(_in_groups(states, width), elements) for value in fold(state, element)]
+            return [
+                value
+                for state, element in zip(in_groups(states, fold.width), elements)
+                for value in fold.step(state, [element])
+            ]
 
         end = up_to(steps * stride, start)
-        states = carried_loop(builder, 0, end, stride, begin * PARTIAL_VECTORS, iteration, "row", steps * stride)
-        partial = [state[0] if extremum is None else extremum.finish(builder, *state) for state in _in_groups(states, width)]
+        begin = fold.begin([neutral]) * PARTIAL_VECTORS
+        states = carried_loop(builder, 0, end, stride, begin, iteration, "row", steps * stride)
+        partial = [value for state in in_groups(states, fold.width) for value in fold.finish(state)]
         while len(partial) > 1:
             partial = [combine(a, b) for a, b in zip(partial[::2], partial[1::2])]
         return partial[0]
