@@ -27,7 +27,7 @@ from .types import (
 )
 
 # Elements that lie so close are picked from vectors that are loaded whole, in fewer steps than a gather takes.
-_LARGEST_STEP = 4
+LARGEST_STEP = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class Array:
             last = Affine(builder.add(i64(offset.base), i64(1 - lanes)))
             backwards = builder.load(self._address(builder, last, scale, part), typ=vector, align=align)
             return from_memory(builder, element_type, reverse_lanes(builder, backwards))
-        if isinstance(offset, Affine) and 2 <= abs(offset.stride * scale) <= _LARGEST_STEP and mask is None:
+        if isinstance(offset, Affine) and 2 <= abs(offset.stride * scale) <= LARGEST_STEP and mask is None:
             first = offset if offset.stride > 0 else Affine(builder.add(i64(offset.base), i64((lanes - 1) * offset.stride)))
             address = self._address(builder, Affine(first.base), scale, part)
             value = _loaded_in_steps(builder, address, vector, abs(offset.stride * scale), align)

@@ -30,6 +30,7 @@ from ...llvm.types import I64, ComplexValue, RegisterValue
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
+from .short_rows import emit_short_rows, has_short_rows
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
@@ -69,6 +70,9 @@ _DIVIDED_BLOCKS = 64
     }""",
 )
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
+    if has_short_rows(builder, target, reduction):
+        emit_short_rows(builder, target, reduction, store)
+        return
     dimensions, kept = reduction.dimensions, reduction.kept
     identity = identity_of(reduction)
     with independent_loops(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
