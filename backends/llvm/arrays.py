@@ -9,7 +9,7 @@ from llvmlite import ir
 from ...hlo import Shape
 from ...hlo.shape import element_strides
 from . import index as indices
-from .index import Affine, Component, Index, as_vector, i64, linear_offset
+from .index import Affine, Component, Index, Offsets, as_vector, i64, linear_offset
 from .memory import element_address, stack_memory
 from .module import declaration
 from .types import (
@@ -104,6 +104,15 @@ class Array:
                 element = builder.load(self._address(builder, place, scale, part), typ=scalar, align=align)
                 value = builder.insert_element(value, element, I32(lane))
             return from_memory(builder, element_type, value)
+        if isinstance(offset, Offsets) and scale == 1 and mask is None:
+            first, last = min(offset.offsets), max(offset.offsets)
+            if last - first < 2 * lanes:
+                start = Affine(indices.add_base(builder, offset.base, first))
+                address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, last - first + 1)
+                value = builder.load(address, typ=around, align=align)
+                order = _lanes_constant([number - first for number in offset.offsets])
+                value = builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), order)
+                return from_memory(builder, element_type, value)
         addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
         value = masked_gather(builder, addresses, vector, mask, align)
         return from_memory(builder, element_type, value)

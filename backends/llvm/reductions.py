@@ -228,6 +228,23 @@ def begins_with_elements(reduction: Reduction) -> bool:
     return identity_of(reduction) is None and len(reduction.reduced) == 1 and reduction.reduced[0] not in reduction.stops
 
 
+def combined_in_order(
+    builder: ir.IRBuilder, reduction: Reduction, count: int, load: Callable[[Base], list[RegisterValue]], lanes: int
+) -> list[RegisterValue]:
+    """So many results of parts, one after the other; of sums of floats with the rounding errors kept."""
+
+    def combine(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
+        return reduction.combine(builder, totals, load(number), lanes)
+
+    def add(number: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
+        return add_with_error(builder, *state, *load(number))
+
+    if not is_sum_of_floats(reduction):
+        return carried_loop(builder, 1, count, 1, load(0), combine, "parts")
+    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, lanes)
+    return [finish_compensation(builder, *carried_loop(builder, 1, count, 1, [*load(0), zero], add, "parts"))]
+
+
 def in_groups(values: list[RegisterValue], count: int) -> list[list[RegisterValue]]:
     return [values[start : start + count] for start in range(0, len(values), count)]
 

@@ -14,7 +14,7 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.loops import counted_loop, loop_nest
 from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, loop_of_piece, piece_bounds
 from ...llvm.reductions import (
     Fold,
@@ -23,17 +23,17 @@ from ...llvm.reductions import (
     add_with_error,
     begins_with_elements,
     finish_compensation,
-    in_groups,
     is_divided,
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
     stops_of_kept,
 )
-from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ...llvm.types import RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..target import Target
-from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vector_strips
+from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of
+from .narrow_columns import RUN, emit_narrow_columns
 
 # Rows up to this long, or so few rows, are reduced in registers; others in pieces of the output that stay in the first-level
 # cache.
@@ -42,11 +42,6 @@ _REGISTER_ROWS = 16
 _PIECE_BYTES = 1 << 14
 # As many blocks of rows are in a piece, at least, since each piece writes its own results.
 _LEAST_BLOCKS = 4
-# So many rows are added up before their sum is added to the total.
-_RUN = 64
-
-# The elements of a row, by vector of columns.
-Elements = Callable[[dict[int, Component]], list[list[RegisterValue]]]
 
 
 @samples(
@@ -74,110 +69,7 @@ def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, ou
     if reduction.reduced_count > _REGISTER_ROWS and row_bytes > _REGISTER_COLUMN_BYTES:
         _emit_wide_columns(builder, target, reduction, outputs)
     else:
-        _emit_narrow_columns(builder, target, reduction, store)
-
-
-def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
-    """Columns of short rows: the accumulators stay in registers."""
-    dimensions, kept = reduction.dimensions, reduction.kept
-    size = dimensions[-1]
-    lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
-    simple = len(reduction.producers.instructions) <= 12 and not calls_on_vectors(builder.module, reduction.producers)
-    unroll = max(1, min(8 // reduction.count, size // lanes)) if simple else 1
-    loops = loop_nest if reduction.divided else independent_loops
-    with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
-        fixed = dict(zip(kept[:-1], outer))
-
-        def column(start: Component, vectors: int, mask: ir.Value | None) -> None:
-            starts = [indices.add(builder, start, number * lanes) for number in range(vectors)]
-            init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
-
-            def elements(index: dict[int, Component]) -> list[list[RegisterValue]]:
-                """Those of a row, by vector."""
-                last = len(dimensions) - 1
-                places = [tuple(start if d == last else index[d] for d in range(len(dimensions))) for start in starts]
-                return [reduction.elements(builder, place, lanes, mask) for place in places]
-
-            if is_sum_of_floats(reduction) and reduction.reduced_count > _RUN:
-                totals = _sum_of_runs(builder, reduction, fixed, init * vectors, lanes, elements)
-            else:
-                totals = _column(builder, reduction, fixed, [init] * vectors, lanes, elements)
-            for component, group in zip(starts, in_groups(totals, reduction.count)):
-                store((*outer, component), group, lanes, mask)
-
-        stop = reduction.stops.get(len(dimensions) - 1)
-        vector_strips(builder, size, lanes, unroll, column, stop, independent=not reduction.divided)
-
-
-def _column(
-    builder: ir.IRBuilder,
-    reduction: Reduction,
-    fixed: dict[int, Component],
-    init: list[list[RegisterValue]],
-    lanes: int,
-    elements: Elements,
-) -> list[RegisterValue]:
-    """The results of several vectors of columns."""
-    by_elements = begins_with_elements(reduction)
-    fold = Fold(builder, reduction, lanes, reduction.reduced[0] if by_elements else None)
-
-    def accumulate(index: dict[int, Component], states: list[RegisterValue]) -> list[RegisterValue]:
-        pairs = zip(in_groups(states, fold.width), elements(index))
-        return [value for state, group in pairs for value in fold.step(state, group)]
-
-    first, bounds = init, None
-    if by_elements:
-        (dimension,) = reduction.reduced
-        size = reduction.dimensions[dimension]
-        start, stop, _ = piece_bounds(builder, size) if reduction.divided else (0, size, size)
-        first, bounds = elements({**fixed, dimension: Affine(start)}), (indices.add_base(builder, start, 1), stop)
-    states = [value for group in first for value in fold.begin(group)]
-    states = reduce_loops(builder, reduction, list(reduction.reduced), fixed, states, accumulate, bounds)
-    totals = [fold.finish(state) for state in in_groups(states, fold.width)]
-    if by_elements and not reduction.divided:
-        totals = [reduction.combine(builder, *pair, lanes) for pair in zip(init, totals)]
-    return [value for group in totals for value in group]
-
-
-def _sum_of_runs(
-    builder: ir.IRBuilder,
-    reduction: Reduction,
-    fixed: dict[int, Component],
-    init: list[RegisterValue],
-    lanes: int,
-    elements: Elements,
-) -> list[RegisterValue]:
-    """The sums of several vectors of columns, each sum made of runs."""
-    element_type, count = reduction.operands[0].shape.element_type, len(init)
-    neutral, zero = (splat_identity(element_type, value, lanes) for value in (-0.0, 0.0))
-    *outer_reduced, innermost = reduction.reduced
-    size = reduction.dimensions[innermost]
-
-    def accumulate(index: dict[int, Component], sums: list[RegisterValue]) -> list[RegisterValue]:
-        return [reduction.combine(builder, [total], group, lanes)[0] for total, group in zip(sums, elements(index))]
-
-    def runs(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
-        def run(start: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
-            bounds = start, _end(builder, start, size)
-            values = reduce_loops(builder, reduction, [innermost], index, [neutral] * count, accumulate, bounds)
-            sums = [add_with_error(builder, *pair, value) for *pair, value in zip(state[:count], state[count:], values)]
-            return [total for total, _ in sums] + [error for _, error in sums]
-
-        start, stop, most = 0, indices.least(builder, reduction.stops.get(innermost, size), size), size
-        if is_divided(reduction, innermost):
-            start, stop, most = piece_bounds(builder, -(-size // _RUN))
-            start, stop = (indices.multiply_base(builder, base, _RUN) for base in (start, stop))
-        return carried_loop(builder, start, stop, _RUN, state, run, "runs", most)
-
-    state = reduce_loops(builder, reduction, outer_reduced, fixed, [neutral] * count + [zero] * count, runs)
-    totals = [finish_compensation(builder, *pair) for pair in zip(state[:count], state[count:])]
-    return [reduction.combine(builder, [first], [total], lanes)[0] for first, total in zip(init, totals)]
-
-
-def _end(builder: ir.IRBuilder, start: ir.Value, size: int) -> Base:
-    """The end of the run that begins here."""
-    end = builder.add(start, I64(_RUN))
-    return end if size % _RUN == 0 else indices.least(builder, end, size)
+        emit_narrow_columns(builder, target, reduction, store)
 
 
 def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> None:
@@ -186,7 +78,7 @@ def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reducti
     Reading a few columns of each row would touch a new page of memory at every step.
     """
     dimensions, kept, size = reduction.dimensions, reduction.kept, reduction.dimensions[-1]
-    by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > _RUN
+    by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > RUN
     piece_bytes = _PIECE_BYTES // (2 if by_runs else reduction.count)
     piece = min(size, piece_bytes // outputs[0].shape.element_type.byte_size)
     loops = loop_nest if reduction.divided else independent_loops
@@ -239,13 +131,13 @@ class _Piece:
         totals = self._sums_in_memory()
 
         def runs(index: dict[int, Component], nothing: list[RegisterValue]) -> list[RegisterValue]:
-            whole, rest = divmod(size, _RUN)
+            whole, rest = divmod(size, RUN)
             if whole:
-                stop = blocks_up_to(b, reduction.stops.get(innermost), _RUN, whole)
+                stop = blocks_up_to(b, reduction.stops.get(innermost), RUN, whole)
                 with self._loop_over(innermost, whole, "runs", stop) as number:
-                    self._run(index, innermost, indices.multiply_base(b, number, _RUN), _RUN, totals)
+                    self._run(index, innermost, indices.multiply_base(b, number, RUN), RUN, totals)
             if rest:
-                self._at_the_end(innermost, lambda: self._run(index, innermost, whole * _RUN, rest, totals))
+                self._at_the_end(innermost, lambda: self._run(index, innermost, whole * RUN, rest, totals))
             return nothing
 
         reduce_loops(b, reduction, outer_reduced, fixed, [], runs)

@@ -12,15 +12,13 @@ from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
-from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.loops import loop_nest
 from ...llvm.memory import stack_memory
 from ...llvm.pieces import piece_number
 from ...llvm.reductions import (
     Reduction,
-    add_with_error,
-    finish_compensation,
+    combined_in_order,
     identity_of,
-    is_sum_of_floats,
     splat_identity,
 )
 from ...llvm.types import RegisterValue, broadcast_lanes
@@ -54,7 +52,7 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
         return False
     operation = to_apply.combining_operation
     identity = None if operation is None else operation.identity(shape.element_type)
-    if is_decided_early(to_apply, operand, reduced, identity):
+    if len(reduced) == shape.rank and is_decided_early(to_apply, operand, reduced, identity):
         return False  # it reads a few elements at best
     if identity is not None or len(reduced) == 1:
         return True
@@ -133,7 +131,12 @@ def emit_in_parts(
     pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, Division(work, most))
 
     def combine(index: Index, lanes: int, mask: ir.Value | None) -> None:
-        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces, lanes, mask)):
+        def load(number: Base) -> list[RegisterValue]:
+            return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
+
+        init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
+        totals = combined_in_order(builder, reduction, pieces, load, lanes)
+        for output, value in zip(outputs, reduction.combine(builder, init, totals, lanes)):
             output.store(builder, index, value, lanes, mask)
 
     if not kept:
@@ -163,31 +166,3 @@ def _without_init(reduction: Reduction) -> Reduction:
     identity, element_type = identity_of(reduction), reduction.operands[0].shape.element_type
     init_values = reduction.init_values if identity is None else [splat_identity(element_type, identity, 1)]
     return replace(reduction, init_values=init_values, divided=True)
-
-
-def _combined(
-    builder: ir.IRBuilder,
-    reduction: Reduction,
-    parts: list[Array],
-    index: Index,
-    pieces: int,
-    lanes: int,
-    mask: ir.Value | None,
-) -> list[RegisterValue]:
-    """The results of the pieces, one after the other; of sums of floats with the rounding errors kept."""
-    init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
-
-    def load(number: Base) -> list[RegisterValue]:
-        return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
-
-    def combine(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
-        return reduction.combine(builder, totals, load(number), lanes)
-
-    def add(number: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
-        return add_with_error(builder, *state, *load(number))
-
-    if not is_sum_of_floats(reduction):
-        return carried_loop(builder, 0, pieces, 1, init, combine, "parts")
-    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, lanes)
-    total = finish_compensation(builder, *carried_loop(builder, 1, pieces, 1, [*load(0), zero], add, "parts"))
-    return reduction.combine(builder, init, [total], lanes)
