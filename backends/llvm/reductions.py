@@ -158,6 +158,8 @@ def with_positions_in_order(reduction: Reduction, along: int) -> Computation:
         return first in counting and second == first + len(operands)
 
     def decided(instruction: Instruction, inputs: tuple[Instruction, ...]) -> Instruction:
+        if instruction.opcode == "select" and is_known(instruction.operands[0]):
+            return inputs[1]
         if is_known(instruction):
             return make_instruction("constant", (), {"literal": np.array(True)}, instruction.shape)
         return instruction if inputs == instruction.operands else instruction.with_operands(inputs)
@@ -185,8 +187,9 @@ class Extremum(NamedTuple):
     def begin(self, builder: ir.IRBuilder, first: ir.Value) -> list[ir.Value]:
         return [first, to_bits(builder, first)]
 
-    def step(self, builder: ir.IRBuilder, best: ir.Value, signs: ir.Value, element: ir.Value) -> list[ir.Value]:
-        b, bits = builder, to_bits(builder, element)
+    def step(self, builder: ir.IRBuilder, best: ir.Value, signs: ir.Value, element: ir.Value, bits: ir.Value) -> list[ir.Value]:
+        """With an element and its bits, or with the extremum of others and their signs."""
+        b = builder
         is_better = b.fcmp_ordered(">" if self.is_largest else "<", element, best)
         best = b.select(is_better, element, best)
         best = b.select(b.fcmp_unordered("uno", element, element), element, best)
@@ -206,7 +209,7 @@ class Fold:
     """
 
     def __init__(self, builder: ir.IRBuilder, reduction: Reduction, lanes: int, in_order: int | None = None) -> None:
-        self._builder, self._lanes = builder, lanes
+        self._builder, self._reduction, self._lanes = builder, reduction, lanes
         self._extremum = extremum_of_floats(reduction)
         self._to_apply = reduction.to_apply if in_order is None else with_positions_in_order(reduction, in_order)
         self.width = reduction.count if self._extremum is None else 2
@@ -217,7 +220,13 @@ class Fold:
     def step(self, state: list[RegisterValue], elements: list[RegisterValue]) -> list[RegisterValue]:
         if self._extremum is None:
             return emit_scalar_computation(self._builder, self._to_apply, [*state, *elements], self._lanes)
-        return self._extremum.step(self._builder, *state, *elements)
+        return self._extremum.step(self._builder, *state, *self._extremum.begin(self._builder, *elements))
+
+    def merged(self, state: list[RegisterValue], other: list[RegisterValue]) -> list[RegisterValue]:
+        """What is carried for the elements of both, which may lie in any order."""
+        if self._extremum is None:
+            return self._reduction.combine(self._builder, state, other, self._lanes)
+        return self._extremum.step(self._builder, *state, *other)
 
     def finish(self, state: list[RegisterValue]) -> list[RegisterValue]:
         return state if self._extremum is None else [self._extremum.finish(self._builder, *state)]
