@@ -30,7 +30,7 @@ class Reduction:
     ``producers`` computes the operands (its root, or the elements of its root tuple) from ``arguments``; ``init_values``
     are scalar registers; ``reduced`` are the reduced dimensions, in order. ``stops`` says of some dimensions behind which size
     nothing is needed, or changes the result. ``divided`` says that each piece (`pieces`) is to reduce its part of the first of
-    the reduced dimensions, without the init values.
+    the reduced dimensions, without the init values. ``unread`` are the numbers of results that need not be written.
     """
 
     producers: Computation
@@ -40,6 +40,7 @@ class Reduction:
     to_apply: Computation
     stops: Mapping[int, ir.Value] = field(default_factory=dict)
     divided: bool = False
+    unread: frozenset[int] = frozenset()
 
     @property
     def operands(self) -> tuple[Instruction, ...]:

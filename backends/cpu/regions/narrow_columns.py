@@ -139,6 +139,8 @@ def _rows_at_once(builder: ir.IRBuilder, target: Target, reduction: Reduction) -
         return 1
     rows, size = reduction.dimensions[-2:]
     lanes = lanes_of(target, reduction, rows * size)
+    if lanes == 1:
+        return 1
     vectors, at_once = size // gcd(size, lanes), lanes // gcd(size, lanes)
     more = max(1, -(-_LEAST_VECTORS // vectors))
     vectors, at_once = vectors * more, at_once * more

@@ -136,8 +136,9 @@ def emit_in_parts(
 
         init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
         totals = combined_in_order(builder, reduction, pieces, load, lanes)
-        for output, value in zip(outputs, reduction.combine(builder, init, totals, lanes)):
-            output.store(builder, index, value, lanes, mask)
+        for number, (output, value) in enumerate(zip(outputs, reduction.combine(builder, init, totals, lanes))):
+            if number not in reduction.unread:
+                output.store(builder, index, value, lanes, mask)
 
     if not kept:
         combine((), 1, None)
@@ -165,4 +166,4 @@ def _without_init(reduction: Reduction) -> Reduction:
     """What each piece does; it begins with the identity, where one is known."""
     identity, element_type = identity_of(reduction), reduction.operands[0].shape.element_type
     init_values = reduction.init_values if identity is None else [splat_identity(element_type, identity, 1)]
-    return replace(reduction, init_values=init_values, divided=True)
+    return replace(reduction, init_values=init_values, divided=True, unread=frozenset())

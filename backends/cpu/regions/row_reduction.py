@@ -168,7 +168,8 @@ def _row_of_elements(
 
     def load(base: indices.Base, number: int = 0, mask: ir.Value | None = None) -> list[RegisterValue]:
         """A vector of the group that begins at the base: by offsets, of which positions are made in one step."""
-        place = Offsets(base, tuple(range(number * lanes, (number + 1) * lanes)))
+        offsets = tuple(range(number * lanes, (number + 1) * lanes))
+        place = Offsets(base, offsets) if lanes > 1 else Affine(indices.add_base(builder, base, number))
         full = tuple(place if d == last else index[d] for d in range(len(dimensions)))
         return reduction.elements(builder, full, lanes, mask)
 
