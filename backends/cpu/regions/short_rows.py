@@ -6,13 +6,14 @@ second ones, and so on; no lanes are left to be combined at the end.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 
 from llvmlite import ir
 
-from ....hlo import PRED, Instruction
+from ....hlo import PRED, U8, Instruction
 from ...llvm import index as indices
-from ...llvm.arrays import LARGEST_STEP
+from ...llvm.arrays import LARGEST_STEP, Array
 from ...llvm.elemental import ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors
 from ...llvm.index import Affine, Index
@@ -89,18 +90,24 @@ def emit_short_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction,
 def _elements(
     builder: ir.IRBuilder, reduction: Reduction, operand: Instruction, rows: Index, lanes: int
 ) -> list[RegisterValue]:
-    """The elements of so many rows, a vector for each of their positions in the row."""
+    """The elements of so many rows, a vector for each of their positions in the row.
+
+    Truth values are turned as the bytes that they are in memory.
+    """
     size, element_type = reduction.dimensions[-1], operand.shape.element_type
     emitter = ElementalEmitter(builder, lanes, reduction.bindings)
     if size <= LARGEST_STEP or operand.opcode == "iota":
         return [emitter.emit(operand, (*rows, Affine(position))) for position in range(size)]
-    *outer, first = rows
+    (*outer, first), array = rows, reduction.bindings.get(operand)
 
     def line(number: int, start: int) -> RegisterValue:
         mask = tail_mask(lanes, size - start) if start + lanes > size else None
-        row = Affine(indices.add_base(builder, first.base, number))
-        value = emitter.emit(operand, (*outer, row, Affine(start, 1)), mask)
-        return to_memory(builder, element_type, value) if element_type is PRED else value
+        place = (*outer, Affine(indices.add_base(builder, first.base, number)), Affine(start, 1))
+        if element_type is not PRED:
+            return emitter.emit(operand, place, mask)
+        if isinstance(array, Array):
+            return replace(array, shape=array.shape.with_element_type(U8)).load(builder, place, lanes, mask)
+        return to_memory(builder, element_type, emitter.emit(operand, place, mask))
 
     def tile(start: int) -> list[RegisterValue]:
         lines = turned(builder, [line(number, start) for number in range(lanes)])
