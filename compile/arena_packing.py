@@ -26,6 +26,11 @@ class Buffer:
     offset: int = -1
     literal: object = None
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether nothing is known to read what is written there: it lives while one instruction runs."""
+        return self.kind == "temporary" and self.start == self.end
+
 
 def pack(buffers: Sequence[Buffer], alignment: int) -> int:
     """Give each buffer an offset, a multiple of the alignment; the size of the arena."""

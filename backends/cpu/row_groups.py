@@ -45,6 +45,7 @@ class Region:
     output_buffers: list[Buffer]
     nest: Callable[[ir.IRBuilder, RegionFunctions, Region], None]
     stops: Mapping[int, ir.Value] = field(default_factory=dict)  # by dimension, behind which size nothing is needed
+    unread: frozenset[int] = frozenset()  # the numbers of outputs that need not be written
 
     @property
     def largest_bytes(self) -> int:
@@ -129,7 +130,9 @@ class RowGroups:
         work = sum(nanoseconds(member.region.computation) for member in members)
         if self.regions.is_divided(work):
             regions = [member.region for member in members]
-            forms = tuple((self.regions.number(one.computation), one.in_place, one.kept, one.nest) for one in regions)
+            forms = tuple(
+                (self.regions.number(one.computation), one.in_place, one.kept, one.nest, one.unread) for one in regions
+            )
             self.regions.emit(builder, ("rows", regions[0].computation, forms, count), values, emit, 1, Division(work))
         else:
             emit(builder, values)

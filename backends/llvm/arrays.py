@@ -9,7 +9,7 @@ from llvmlite import ir
 from ...hlo import Shape
 from ...hlo.shape import element_strides
 from . import index as indices
-from .index import Affine, Component, Index, as_vector, i64, linear_offset
+from .index import Affine, Component, Index, Offsets, as_vector, i64, linear_offset
 from .memory import element_address, stack_memory
 from .module import declaration, vector_bytes_of
 from .types import (
@@ -28,7 +28,7 @@ from .types import (
 )
 
 # Elements that lie so close are picked from vectors that are loaded whole, in fewer steps than a gather takes.
-_LARGEST_STEP = 4
+LARGEST_STEP = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class Array:
             last = Affine(builder.add(i64(offset.base), i64(1 - lanes)))
             backwards = builder.load(self._address(builder, last, scale, part), typ=vector, align=align)
             return from_memory(builder, element_type, reverse_lanes(builder, backwards))
-        if isinstance(offset, Affine) and 2 <= abs(offset.stride * scale) <= _LARGEST_STEP and mask is None:
+        if isinstance(offset, Affine) and 2 <= abs(offset.stride * scale) <= LARGEST_STEP and mask is None:
             first = offset if offset.stride > 0 else Affine(builder.add(i64(offset.base), i64((lanes - 1) * offset.stride)))
             address = self._address(builder, Affine(first.base), scale, part)
             value = _loaded_in_steps(builder, address, vector, abs(offset.stride * scale), align)
@@ -105,6 +105,15 @@ class Array:
                 element = builder.load(self._address(builder, place, scale, part), typ=scalar, align=align)
                 value = builder.insert_element(value, element, I32(lane))
             return from_memory(builder, element_type, value)
+        if isinstance(offset, Offsets) and scale == 1 and mask is None:
+            first, last = min(offset.offsets), max(offset.offsets)
+            if last - first < 2 * lanes:
+                start = Affine(indices.add_base(builder, offset.base, first))
+                address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, last - first + 1)
+                value = builder.load(address, typ=around, align=align)
+                order = _lanes_constant([number - first for number in offset.offsets])
+                value = builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), order)
+                return from_memory(builder, element_type, value)
         numbers = as_vector(builder, offset, lanes)
         if scale == 1 and self._fits_registers(builder, vector):
             value = self._chosen(builder, numbers, vector, mask)

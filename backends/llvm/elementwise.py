@@ -382,7 +382,31 @@ def _select(context, condition, on_true, on_false):
     if isinstance(on_true, ComplexValue):
         parts = (b.select(condition, t, f) for t, f in zip(on_true, on_false))
         return ComplexValue(*parts)
-    return b.select(condition, on_true, on_false)
+    neither = _neither(b, condition)
+    return b.select(condition, on_true, on_false) if neither is None else b.select(neither, on_false, on_true)
+
+
+# When a comparison of floats does not hold: the one that does then.
+_OTHERWISE = {"oeq": "une", "une": "oeq", "olt": "uge", "oge": "ult", "ogt": "ule", "ole": "ugt"}
+_OF_PREDICATE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _neither(b: ir.IRBuilder, condition: ir.Value) -> ir.Value | None:
+    """Where the condition is that one of two comparisons of floats holds: that none does.
+
+    A comparison whose lanes are masked by another one takes no more than it does alone, but there is no such "or".
+    """
+    if getattr(condition, "opname", None) != "or":
+        return None
+    comparisons = condition.operands
+    if not all(getattr(one, "opname", None) == "fcmp" and one.op in _OTHERWISE for one in comparisons):
+        return None
+    inverted = []
+    for one in comparisons:
+        predicate = _OTHERWISE[one.op]
+        compare = b.fcmp_unordered if predicate.startswith("u") else b.fcmp_ordered
+        inverted.append(compare(_OF_PREDICATE[predicate[1:]], *one.operands))
+    return b.and_(*inverted)
 
 
 @emitter("complex")

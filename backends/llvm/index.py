@@ -1,7 +1,8 @@
 """Indices of the elements that a vector of lanes stands for.
 
 An index has one component for each dimension. A component is affine (``base + lane * stride``, the base a Python int or an
-i64 register) or a vector of i64, one number a lane. With one lane every component is affine with stride 0.
+i64 register), a base with a known offset for each lane, or a vector of i64, one number a lane. With one lane every component is
+affine with stride 0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,15 @@ class Affine:
     stride: int = 0
 
 
-Component = Affine | ir.Value
+@dataclass(frozen=True, eq=False, slots=True)
+class Offsets:
+    """The component ``base + offsets[lane]``."""
+
+    base: Base
+    offsets: tuple[int, ...]
+
+
+Component = Affine | Offsets | ir.Value
 Index = tuple[Component, ...]
 
 ZERO = Affine(0)
@@ -70,17 +79,24 @@ def add(builder: ir.IRBuilder, component: Component, offset: Base) -> Component:
     """The component plus a number that is the same in all lanes."""
     if isinstance(component, Affine):
         return Affine(add_base(builder, component.base, offset), component.stride)
+    if isinstance(component, Offsets):
+        return Offsets(add_base(builder, component.base, offset), component.offsets)
     return builder.add(component, _in_lanes(builder, offset, component.type.count))
 
 
 def scale(builder: ir.IRBuilder, component: Component, factor: int) -> Component:
     if isinstance(component, Affine):
         return Affine(multiply_base(builder, component.base, factor), component.stride * factor)
+    if isinstance(component, Offsets):
+        return Offsets(multiply_base(builder, component.base, factor), tuple([n * factor for n in component.offsets]))
     return builder.mul(component, integer_constant(component.type, factor))
 
 
 def as_vector(builder: ir.IRBuilder, component: Component, lanes: int) -> ir.Value:
     """The component's numbers in a register: i64, or a vector of them."""
+    if isinstance(component, Offsets):
+        numbers = ir.Constant(ir.VectorType(I64, lanes), [I64(number) for number in component.offsets])
+        return builder.add(_in_lanes(builder, component.base, lanes), numbers)
     if not isinstance(component, Affine):
         return component
     if lanes == 1:
@@ -100,18 +116,30 @@ def _in_lanes(builder: ir.IRBuilder, base: Base, lanes: int) -> ir.Value:
 def linear_offset(builder: ir.IRBuilder, index: Index, strides: tuple[int, ...], lanes: int) -> Component:
     """The sum of the components times the strides: the element's position in memory."""
     base: Base = 0
-    stride = 0
+    offsets = [0] * lanes
     vectors = []
     for component, step in zip(index, strides):
-        if isinstance(component, Affine):
+        if isinstance(component, Affine | Offsets):
             base = add_base(builder, base, multiply_base(builder, component.base, step))
-            stride += component.stride * step
+            offsets = [offset + _offset(component, lane) * step for lane, offset in enumerate(offsets)]
         else:
             vectors.append(scale(builder, component, step))
-    total: Component = Affine(base, stride)
+    total = _with_offsets(builder, base, offsets)
     for vector in vectors:
         total = builder.add(vector, as_vector(builder, total, lanes))
     return total
+
+
+def _offset(component: Affine | Offsets, lane: int) -> int:
+    return component.offsets[lane] if isinstance(component, Offsets) else component.stride * lane
+
+
+def _with_offsets(builder: ir.IRBuilder, base: Base, offsets: list[int]) -> Component:
+    """The base with these offsets, affine where they are."""
+    first, stride = offsets[0], offsets[1] - offsets[0] if len(offsets) > 1 else 0
+    if offsets == [first + stride * lane for lane in range(len(offsets))]:
+        return Affine(add_base(builder, base, first), stride)
+    return Offsets(base, tuple(offsets))
 
 
 def compare(builder: ir.IRBuilder, relation: str, component: Component, bound: int, lanes: int) -> ir.Value | bool:

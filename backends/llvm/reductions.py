@@ -13,7 +13,7 @@ from llvmlite import ir
 from ...compile.fused_computations import result_roots
 from ...hlo import F32, F64, S32, S64, Computation, ElementType, Instruction, make_instruction, rebuild
 from ...hlo.ops.elementwise import ADD, MAXIMUM, MINIMUM
-from .arithmetic import constant, from_bits, integer_type, intrinsic, to_bits
+from .arithmetic import constant, from_bits, intrinsic, to_bits
 from .elemental import Binding, ElementalEmitter
 from .elementary.double_double import two_sum
 from .index import Affine, Base, Component, Index
@@ -30,7 +30,7 @@ class Reduction:
     ``producers`` computes the operands (its root, or the elements of its root tuple) from ``arguments``; ``init_values``
     are scalar registers; ``reduced`` are the reduced dimensions, in order. ``stops`` says of some dimensions behind which size
     nothing is needed, or changes the result. ``divided`` says that each piece (`pieces`) is to reduce its part of the first of
-    the reduced dimensions, without the init values.
+    the reduced dimensions, without the init values. ``unread`` are the numbers of results that need not be written.
     """
 
     producers: Computation
@@ -40,6 +40,7 @@ class Reduction:
     to_apply: Computation
     stops: Mapping[int, ir.Value] = field(default_factory=dict)
     divided: bool = False
+    unread: frozenset[int] = frozenset()
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -137,17 +138,17 @@ def is_sum_of_floats(reduction: Reduction) -> bool:
     return is_float and reduction.to_apply.combining_operation is ADD and identity_of(reduction) is not None
 
 
-def with_positions_in_order(reduction: Reduction) -> Computation:
-    """What is applied to elements and others in front of them in the same row: the latter have the lower positions.
+def with_positions_in_order(reduction: Reduction, along: int) -> Computation:
+    """What is applied to elements and others behind them along a reduced dimension: the former have the lower positions.
 
-    Positions are the operands that count along the last dimension, which must be reduced.
+    Positions are the operands that count along this dimension.
     """
-    last, operands = len(reduction.dimensions) - 1, reduction.operands
+    operands = reduction.operands
     counting = {
         number
         for number, operand in enumerate(operands)
         if operand.opcode == "iota"
-        and operand.attributes["iota_dimension"] == last
+        and operand.attributes["iota_dimension"] == along
         and operand.shape.element_type in (S32, S64)
     }
 
@@ -158,6 +159,8 @@ def with_positions_in_order(reduction: Reduction) -> Computation:
         return first in counting and second == first + len(operands)
 
     def decided(instruction: Instruction, inputs: tuple[Instruction, ...]) -> Instruction:
+        if instruction.opcode == "select" and is_known(instruction.operands[0]):
+            return inputs[1]
         if is_known(instruction):
             return make_instruction("constant", (), {"literal": np.array(True)}, instruction.shape)
         return instruction if inputs == instruction.operands else instruction.with_operands(inputs)
@@ -182,11 +185,12 @@ class Extremum(NamedTuple):
 
     is_largest: bool
 
-    def begin(self, neutral: ir.Value) -> list[ir.Value]:
-        return [neutral, integer_constant(integer_type(neutral.type), -1 if self.is_largest else 0)]
+    def begin(self, builder: ir.IRBuilder, first: ir.Value) -> list[ir.Value]:
+        return [first, to_bits(builder, first)]
 
-    def step(self, builder: ir.IRBuilder, best: ir.Value, signs: ir.Value, element: ir.Value) -> list[ir.Value]:
-        b, bits = builder, to_bits(builder, element)
+    def step(self, builder: ir.IRBuilder, best: ir.Value, signs: ir.Value, element: ir.Value, bits: ir.Value) -> list[ir.Value]:
+        """With an element and its bits, or with the extremum of others and their signs."""
+        b = builder
         is_better = b.fcmp_ordered(">" if self.is_largest else "<", element, best)
         best = b.select(is_better, element, best)
         best = b.select(b.fcmp_unordered("uno", element, element), element, best)
@@ -197,6 +201,62 @@ class Extremum(NamedTuple):
         sign = b.and_(signs, integer_constant(signs.type, 1 << (width - 1)))
         is_zero = b.fcmp_ordered("==", best, constant(best.type, 0.0))
         return b.select(is_zero, from_bits(b, sign, best.type), best)
+
+
+class Fold:
+    """Elements taken into results one after the other, in as many ``lanes``; what is carried on is `width` registers.
+
+    ``in_order`` is a reduced dimension along which all elements lie in the order in which they come.
+    """
+
+    def __init__(self, builder: ir.IRBuilder, reduction: Reduction, lanes: int, in_order: int | None = None) -> None:
+        self._builder, self._reduction, self._lanes = builder, reduction, lanes
+        self._extremum = extremum_of_floats(reduction)
+        self._to_apply = reduction.to_apply if in_order is None else with_positions_in_order(reduction, in_order)
+        self.width = reduction.count if self._extremum is None else 2
+
+    def begin(self, first: list[RegisterValue]) -> list[RegisterValue]:
+        return first if self._extremum is None else self._extremum.begin(self._builder, *first)
+
+    def step(self, state: list[RegisterValue], elements: list[RegisterValue]) -> list[RegisterValue]:
+        if self._extremum is None:
+            return emit_scalar_computation(self._builder, self._to_apply, [*state, *elements], self._lanes)
+        return self._extremum.step(self._builder, *state, *self._extremum.begin(self._builder, *elements))
+
+    def merged(self, state: list[RegisterValue], other: list[RegisterValue]) -> list[RegisterValue]:
+        """What is carried for the elements of both, which may lie in any order."""
+        if self._extremum is None:
+            return self._reduction.combine(self._builder, state, other, self._lanes)
+        return self._extremum.step(self._builder, *state, *other)
+
+    def finish(self, state: list[RegisterValue]) -> list[RegisterValue]:
+        return state if self._extremum is None else [self._extremum.finish(self._builder, *state)]
+
+
+def begins_with_elements(reduction: Reduction) -> bool:
+    """Whether no identity is known, and there is one reduced dimension: its first elements may take the place of one."""
+    return identity_of(reduction) is None and len(reduction.reduced) == 1 and reduction.reduced[0] not in reduction.stops
+
+
+def combined_in_order(
+    builder: ir.IRBuilder, reduction: Reduction, count: int, load: Callable[[Base], list[RegisterValue]], lanes: int
+) -> list[RegisterValue]:
+    """So many results of parts, one after the other; of sums of floats with the rounding errors kept."""
+
+    def combine(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
+        return reduction.combine(builder, totals, load(number), lanes)
+
+    def add(number: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
+        return add_with_error(builder, *state, *load(number))
+
+    if not is_sum_of_floats(reduction):
+        return carried_loop(builder, 1, count, 1, load(0), combine, "parts")
+    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, lanes)
+    return [finish_compensation(builder, *carried_loop(builder, 1, count, 1, [*load(0), zero], add, "parts"))]
+
+
+def in_groups(values: list[RegisterValue], count: int) -> list[list[RegisterValue]]:
+    return [values[start : start + count] for start in range(0, len(values), count)]
 
 
 def add_with_error(builder: ir.IRBuilder, total: RegisterValue, error: RegisterValue, value: RegisterValue) -> list[ir.Value]:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from itertools import product
 from math import prod
 
 from llvmlite import ir
@@ -16,12 +15,14 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.loops import counted_loop, loop_nest
 from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, loop_of_piece, piece_bounds
 from ...llvm.reductions import (
+    Fold,
     Reduction,
     Store,
     add_with_error,
+    begins_with_elements,
     finish_compensation,
     is_divided,
     is_sum_of_floats,
@@ -29,22 +30,21 @@ from ...llvm.reductions import (
     splat_identity,
     stops_of_kept,
 )
-from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ...llvm.types import RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..target import Target
-from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vector_strips
+from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of
+from .narrow_columns import RUN, emit_narrow_columns
 
-# As many rows are written one behind the other, without a loop.
-_UNROLLED = 16
-# Rows up to this long are reduced in registers; longer ones in pieces of the output that stay in the first-level cache.
+# Rows up to this long, or so few rows, are reduced in registers; others in pieces of the output that stay in the first-level
+# cache.
 _REGISTER_COLUMN_BYTES = 1 << 10
+_REGISTER_ROWS = 16
 _PIECE_BYTES = 1 << 14
 # Of rows that are longer when they are read, each is on pages of memory of its own.
 _PAGE_BYTES = 1 << 12
 # As many blocks of rows are in a piece, at least, since each piece writes its own results.
 _LEAST_BLOCKS = 4
-# So many rows are added up before their sum is added to the total.
-_RUN = 64
 
 
 @samples(
@@ -93,10 +93,10 @@ def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, ou
     read = (i.shape.element_type.byte_size for i in reduction.producers.instructions if not i.shape.is_tuple)
     size, written = reduction.dimensions[-1], outputs[0].shape.element_type.byte_size
     is_long = size * written > _REGISTER_COLUMN_BYTES or size * max(read) > _PAGE_BYTES
-    if reduction.reduced and is_long and _reads_rows(reduction):
+    if reduction.reduced_count > _REGISTER_ROWS and is_long and _reads_rows(reduction):
         _emit_wide_columns(builder, target, reduction, outputs)
     else:
-        _emit_narrow_columns(builder, target, reduction, store)
+        emit_narrow_columns(builder, target, reduction, store)
 
 
 def _reads_rows(reduction: Reduction) -> bool:
@@ -105,92 +105,14 @@ def _reads_rows(reduction: Reduction) -> bool:
     return any(parameter.shape.size > kept for parameter in reduction.producers.parameters)
 
 
-def _emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
-    """Columns of short rows: the accumulators stay in registers."""
-    dimensions, kept = reduction.dimensions, reduction.kept
-    size = dimensions[-1]
-    lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
-    simple = len(reduction.producers.instructions) <= 12 and not calls_on_vectors(builder.module, reduction.producers)
-    short = simple and reduction.reduced_count <= _UNROLLED and not reduction.stops and not reduction.divided
-    unroll = 1 if not simple or reduction.count > 1 else max(1, min(2 if short else 8, size // lanes))
-    loops = loop_nest if reduction.divided else independent_loops
-    with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
-
-        def column(start: Component, vectors: int, mask: ir.Value | None) -> None:
-            starts = [indices.add(builder, start, number * lanes) for number in range(vectors)]
-            init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
-
-            def accumulate(index: dict[int, Component], values: list[RegisterValue]) -> list[RegisterValue]:
-                results = []
-                for number, component in enumerate(starts):
-                    full = tuple(component if d == len(dimensions) - 1 else index[d] for d in range(len(dimensions)))
-                    group = values[number * reduction.count : (number + 1) * reduction.count]
-                    results += reduction.combine(builder, group, reduction.elements(builder, full, lanes, mask), lanes)
-                return results
-
-            fixed = dict(zip(kept[:-1], outer))
-            if short:
-                totals = init * vectors
-                for place in product(*(range(dimensions[d]) for d in reduction.reduced)):
-                    totals = accumulate({**fixed, **dict(zip(reduction.reduced, map(Affine, place)))}, totals)
-            elif is_sum_of_floats(reduction) and reduction.reduced_count > _RUN:
-                totals = _sum_of_runs(builder, reduction, fixed, init * vectors, lanes, accumulate)
-            else:
-                totals = reduce_loops(builder, reduction, list(reduction.reduced), fixed, init * vectors, accumulate)
-            for number, component in enumerate(starts):
-                group = totals[number * reduction.count : (number + 1) * reduction.count]
-                store((*outer, component), group, lanes, mask)
-
-        stop = reduction.stops.get(len(dimensions) - 1)
-        vector_strips(builder, size, lanes, unroll, column, stop, independent=not reduction.divided)
-
-
-def _sum_of_runs(
-    builder: ir.IRBuilder,
-    reduction: Reduction,
-    fixed: dict[int, Component],
-    init: list[RegisterValue],
-    lanes: int,
-    accumulate: Callable[[dict[int, Component], list[RegisterValue]], list[RegisterValue]],
-) -> list[RegisterValue]:
-    """The sums of several vectors of columns, each sum made of runs."""
-    element_type, count = reduction.operands[0].shape.element_type, len(init)
-    neutral, zero = (splat_identity(element_type, value, lanes) for value in (-0.0, 0.0))
-    *outer_reduced, innermost = reduction.reduced
-    size = reduction.dimensions[innermost]
-
-    def runs(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
-        def run(start: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
-            bounds = start, _end(builder, start, size)
-            values = reduce_loops(builder, reduction, [innermost], index, [neutral] * count, accumulate, bounds)
-            sums = [add_with_error(builder, *pair, value) for *pair, value in zip(state[:count], state[count:], values)]
-            return [total for total, _ in sums] + [error for _, error in sums]
-
-        start, stop, most = 0, indices.least(builder, reduction.stops.get(innermost, size), size), size
-        if is_divided(reduction, innermost):
-            start, stop, most = piece_bounds(builder, -(-size // _RUN))
-            start, stop = (indices.multiply_base(builder, base, _RUN) for base in (start, stop))
-        return carried_loop(builder, start, stop, _RUN, state, run, "runs", most)
-
-    state = reduce_loops(builder, reduction, outer_reduced, fixed, [neutral] * count + [zero] * count, runs)
-    totals = [finish_compensation(builder, *pair) for pair in zip(state[:count], state[count:])]
-    return [reduction.combine(builder, [first], [total], lanes)[0] for first, total in zip(init, totals)]
-
-
-def _end(builder: ir.IRBuilder, start: ir.Value, size: int) -> Base:
-    """The end of the run that begins here."""
-    end = builder.add(start, I64(_RUN))
-    return end if size % _RUN == 0 else indices.least(builder, end, size)
-
-
 def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> None:
     """Columns of long rows: the accumulators stay in the output, a piece of it at a time, and whole rows stream by.
 
     Reading a few columns of each row would touch a new page of memory at every step.
     """
     dimensions, kept, size = reduction.dimensions, reduction.kept, reduction.dimensions[-1]
-    by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > _RUN
-    piece_bytes = _PIECE_BYTES // 2 if by_runs else _PIECE_BYTES
+    by_runs = is_sum_of_floats(reduction) and reduction.reduced_count > RUN
+    piece_bytes = _PIECE_BYTES // (2 if by_runs else reduction.count)
     piece = min(size, piece_bytes // outputs[0].shape.element_type.byte_size)
     loops = loop_nest if reduction.divided else independent_loops
     with loops(builder, [dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
@@ -224,7 +146,7 @@ class _Piece:
         stop = elements_behind(builder, reduction.stops.get(len(reduction.dimensions) - 1), first)
         self.stop = None if stop is None else indices.least(builder, stop, count)
         self.lanes = lanes_of(target, reduction, reduction.dimensions[-1])
-        self.rows_at_once = 4 if len(reduction.producers.instructions) <= 12 else 1
+        self.rows_at_once = 8 if len(reduction.producers.instructions) <= 12 else 1
         if calls_on_vectors(builder.module, reduction.producers):
             self.lanes, self.rows_at_once = lanes_for_calls(builder.module, reduction.producers, self.lanes, count), 1
 
@@ -232,6 +154,9 @@ class _Piece:
         b, reduction = self.builder, self.reduction
         *outer_reduced, innermost = reduction.reduced
         size = reduction.dimensions[innermost]
+        if begins_with_elements(reduction):
+            self._rows_in_order(fixed, innermost)
+            return
         if not by_runs:
             self._fill(reduction.init_values)
             reduce_loops(b, reduction, outer_reduced, fixed, [], lambda index, none: self._all_rows(index, innermost))
@@ -239,13 +164,13 @@ class _Piece:
         totals = self._sums_in_memory()
 
         def runs(index: dict[int, Component], nothing: list[RegisterValue]) -> list[RegisterValue]:
-            whole, rest = divmod(size, _RUN)
+            whole, rest = divmod(size, RUN)
             if whole:
-                stop = blocks_up_to(b, reduction.stops.get(innermost), _RUN, whole)
+                stop = blocks_up_to(b, reduction.stops.get(innermost), RUN, whole)
                 with self._loop_over(innermost, whole, "runs", stop) as number:
-                    self._run(index, innermost, indices.multiply_base(b, number, _RUN), _RUN, totals)
+                    self._run(index, innermost, indices.multiply_base(b, number, RUN), RUN, totals)
             if rest:
-                self._at_the_end(innermost, lambda: self._run(index, innermost, whole * _RUN, rest, totals))
+                self._at_the_end(innermost, lambda: self._run(index, innermost, whole * RUN, rest, totals))
             return nothing
 
         reduce_loops(b, reduction, outer_reduced, fixed, [], runs)
@@ -319,6 +244,30 @@ class _Piece:
             self._at_the_end(dimension, lambda: self._rows_at_once(index, dimension, start, rest))
         return []
 
+    def _rows_in_order(self, fixed: dict[int, Component], dimension: int) -> None:
+        """As `_all_rows`, but the first rows are not combined with anything; the init values enter at the end."""
+        b, reduction = self.builder, self.reduction
+        size = reduction.dimensions[dimension]
+        at_once = min(self.rows_at_once, size)
+        whole, rest = divmod(size, at_once)
+        start, stop, most = piece_bounds(b, whole, _LEAST_BLOCKS) if reduction.divided else (0, whole, whole)
+        self._rows_at_once(fixed, dimension, indices.multiply_base(b, start, at_once), at_once, is_first=True)
+        if most > 1:
+            with counted_loop(b, most, "rows", indices.i64(stop), indices.add_base(b, start, 1)) as number:
+                self._rows_at_once(fixed, dimension, indices.multiply_base(b, number, at_once), at_once)
+        if rest:
+            self._at_the_end(dimension, lambda: self._rows_at_once(fixed, dimension, whole * at_once, rest))
+        if reduction.divided:
+            return
+        init = [broadcast_lanes(b, value, self.lanes) for value in reduction.init_values]
+
+        def finish(component: Component, lanes: int, mask: ir.Value | None) -> None:
+            values = [output.load(b, self._place(component), lanes, mask) for output in self.outputs]
+            for output, value in zip(self.outputs, reduction.combine(b, init, values, lanes)):
+                output.store(b, self._place(component), value, lanes, mask)
+
+        self._over_columns(finish)
+
     def _rows(self, index: dict[int, Component], dimension: int, start: Base, count: int) -> None:
         """Combine so many rows with the output, several at a time."""
         b = self.builder
@@ -331,18 +280,32 @@ class _Piece:
         if rest:
             self._rows_at_once(index, dimension, indices.add_base(b, start, whole * self.rows_at_once), rest)
 
-    def _rows_at_once(self, index: dict[int, Component], dimension: int, first: Base, count: int) -> None:
-        positions = [Affine(indices.add_base(self.builder, first, k)) for k in range(count)]
-        self._over_columns(lambda *place: self._combine([{**index, dimension: p} for p in positions], *place))
+    def _rows_at_once(
+        self, index: dict[int, Component], dimension: int, first: Base, count: int, is_first: bool = False
+    ) -> None:
+        rows = [{**index, dimension: Affine(indices.add_base(self.builder, first, k))} for k in range(count)]
+        self._over_columns(lambda *place: self._combine(rows, is_first, *place))
 
-    def _combine(self, rows: list[dict[int, Component]], component: Component, lanes: int, mask: ir.Value | None) -> None:
-        b, rank = self.builder, len(self.reduction.dimensions)
+    def _combine(
+        self,
+        rows: list[dict[int, Component]],
+        is_first: bool,
+        component: Component,
+        lanes: int,
+        mask: ir.Value | None,
+    ) -> None:
+        """Combine some columns of these rows with what is in the output, unless they are the first."""
+        b, reduction, rank = self.builder, self.reduction, len(self.reduction.dimensions)
         column = indices.add(b, component, self.first)
-        values = [output.load(b, self._place(component), lanes, mask) for output in self.outputs]
-        for row in rows:
-            index = tuple(column if d == rank - 1 else row[d] for d in range(rank))
-            values = self.reduction.combine(b, values, self.reduction.elements(b, index, lanes, mask), lanes)
-        for output, value in zip(self.outputs, values):
+        places = [tuple(column if d == rank - 1 else row[d] for d in range(rank)) for row in rows]
+        elements = [reduction.elements(b, place, lanes, mask) for place in places]
+        so_far = [] if is_first else [[output.load(b, self._place(component), lanes, mask) for output in self.outputs]]
+        first, *others = [*so_far, *elements]
+        fold = Fold(b, reduction, lanes, reduction.reduced[0] if begins_with_elements(reduction) else None)
+        state = fold.begin(first)
+        for group in others:
+            state = fold.step(state, group)
+        for output, value in zip(self.outputs, fold.finish(state)):
             output.store(b, self._place(component), value, lanes, mask)
 
     def _place(self, component: Component) -> Index:

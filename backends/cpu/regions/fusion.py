@@ -131,12 +131,11 @@ def _in_row_groups(frame: Frame, instruction: Instruction, computation: Computat
     argument_buffers = [of(Value(operand)) if operand.shape.rank else None for operand in instruction.operands]
     output_buffers = [of(Value(instruction, leaf)) for leaf in range(len(outputs))]
     in_place = any(buffer in output_buffers for buffer in argument_buffers if buffer is not None)
-    arguments = _bindings(instruction, values)
+    arguments, stops = _bindings(instruction, values), frame.stops(instruction, values)
+    unread = frozenset(number for number, buffer in enumerate(output_buffers) if buffer.is_unread)
     frame.row_groups.add(
         frame.builder,
-        Region(
-            computation, arguments, outputs, in_place, argument_buffers, output_buffers, emit, frame.stops(instruction, values)
-        ),
+        Region(computation, arguments, outputs, in_place, argument_buffers, output_buffers, emit, stops, unread),
     )
     return outputs
 
@@ -180,7 +179,8 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
         ends = dict(zip(stops, bindings[last:]))
         scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
         init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
-        reduction = Reduction(reduced_values, arguments, init_values, dimensions, reduce.attributes["to_apply"], ends)
+        to_apply = reduce.attributes["to_apply"]
+        reduction = Reduction(reduced_values, arguments, init_values, dimensions, to_apply, ends, unread=region.unread)
         if in_parts:
             emit_in_parts(builder, functions, computation, reduction, outputs, work)
             return
@@ -188,6 +188,6 @@ def _emit_reduction(builder: ir.IRBuilder, functions: RegionFunctions, region: R
         for slot, value in zip(outputs, emit_reduction(builder, functions.target, reduction, arrays)):
             slot.store(builder, (), value, 1)
 
-    key = ("reduce", computation, tuple(stops))
+    key = ("reduce", computation, tuple(stops), region.unread)
     values = [*region.arguments, *region.outputs, *stops.values()]
     functions.emit(builder, key, values, emit, 10, UNDIVIDED if in_parts else Division(work))

@@ -12,15 +12,13 @@ from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
-from ...llvm.loops import carried_loop, loop_nest
+from ...llvm.loops import loop_nest
 from ...llvm.memory import stack_memory
 from ...llvm.pieces import piece_number
 from ...llvm.reductions import (
     Reduction,
-    add_with_error,
-    finish_compensation,
+    combined_in_order,
     identity_of,
-    is_sum_of_floats,
     splat_identity,
 )
 from ...llvm.types import RegisterValue, broadcast_lanes
@@ -28,7 +26,7 @@ from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
 from ..vectors import VectorLoop, lanes_for
 from .reduction import emit_reduction
-from .row_truths import is_decided_early
+from .row_reduction import is_decided_early
 
 # As many parts at most, and as many bytes of what each of them gives.
 _MOST_PARTS, _PARTS_BYTES = 64, 64 << 10
@@ -46,7 +44,7 @@ def has_few_results(shape: Shape, reduced: tuple[int, ...]) -> bool:
 def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruction) -> bool:
     """Whether the first dimension of those that are reduced is better divided than the results, which are few.
 
-    Where no identity is known there must be one dimension in all.
+    Where no identity is known one dimension must be reduced.
     """
     operand = producers.root if not producers.root.shape.is_tuple else producers.root.operands[0]
     shape, to_apply = operand.shape, reduce.attributes["to_apply"]
@@ -54,12 +52,12 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
         return False
     operation = to_apply.combining_operation
     identity = None if operation is None else operation.identity(shape.element_type)
-    if is_decided_early(to_apply, operand, reduced, identity):
+    if len(reduced) == shape.rank and is_decided_early(to_apply, operand, reduced, identity):
         return False  # it reads a few elements at best
-    if identity is not None:
+    if identity is not None or len(reduced) == 1:
         return True
     collapsed = collapse_dimensions(producers)
-    return len(reduced) == shape.rank and (shape.rank == 1 or collapsed is not None and len(collapsed.groups) == 1)
+    return len(reduced) == shape.rank and collapsed is not None and len(collapsed.groups) == 1
 
 
 @samples(
@@ -133,15 +131,25 @@ def emit_in_parts(
     pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, Division(work, most))
 
     def combine(index: Index, lanes: int, mask: ir.Value | None) -> None:
-        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces, lanes, mask)):
-            output.store(builder, index, value, lanes, mask)
+        def load(number: Base) -> list[RegisterValue]:
+            return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
+
+        init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
+        totals = combined_in_order(builder, reduction, pieces, load, lanes)
+        for number, (output, value) in enumerate(zip(outputs, reduction.combine(builder, init, totals, lanes))):
+            if number not in reduction.unread:
+                output.store(builder, index, value, lanes, mask)
 
     if not kept:
         combine((), 1, None)
         return
-    lanes = lanes_for(functions.target, kept[-1], reduction.to_apply, (output.shape.element_type for output in outputs))
-    with loop_nest(builder, kept[:-1]) as outer:
-        VectorLoop(builder, lanes, in_place=False).emit(kept[-1], lambda last, *how: combine((*outer, last), *how))
+    *outer, size = kept
+    lanes = lanes_for(
+        functions.target, size, reduction.to_apply, [operand.shape.element_type for operand in reduction.operands]
+    )
+    with loop_nest(builder, outer) as index:
+        loop = VectorLoop(builder, lanes, in_place=False)
+        loop.emit(size, lambda component, lanes, mask: combine((*index, component), lanes, mask))
 
 
 def _most_parts(outputs: list[Array]) -> int:
@@ -158,32 +166,4 @@ def _without_init(reduction: Reduction) -> Reduction:
     """What each piece does; it begins with the identity, where one is known."""
     identity, element_type = identity_of(reduction), reduction.operands[0].shape.element_type
     init_values = reduction.init_values if identity is None else [splat_identity(element_type, identity, 1)]
-    return replace(reduction, init_values=init_values, divided=True)
-
-
-def _combined(
-    builder: ir.IRBuilder,
-    reduction: Reduction,
-    parts: list[Array],
-    index: Index,
-    pieces: int,
-    lanes: int,
-    mask: ir.Value | None,
-) -> list[RegisterValue]:
-    """The results of the pieces, one after the other; of sums of floats with the rounding errors kept."""
-    init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
-
-    def load(number: Base) -> list[RegisterValue]:
-        return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
-
-    def combine(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
-        return reduction.combine(builder, totals, load(number), lanes)
-
-    def add(number: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
-        return add_with_error(builder, *state, *load(number))
-
-    if not is_sum_of_floats(reduction):
-        return carried_loop(builder, 0, pieces, 1, init, combine, "parts")
-    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, lanes)
-    total = finish_compensation(builder, *carried_loop(builder, 1, pieces, 1, [*load(0), zero], add, "parts"))
-    return reduction.combine(builder, init, [total], lanes)
+    return replace(reduction, init_values=init_values, divided=True, unread=frozenset())

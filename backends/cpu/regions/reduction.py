@@ -58,8 +58,9 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
     def store(index: Index, values: list[RegisterValue], lanes: int, mask: ir.Value | None) -> None:
         if not outputs:
             results.extend(values)
-        for output, value in zip(outputs, values):
-            output.store(builder, index, value, lanes, mask)
+        for number, (output, value) in enumerate(zip(outputs, values)):
+            if number not in reduction.unread:
+                output.store(builder, index, value, lanes, mask)
 
     if 0 in dimensions:
         with loop_nest(builder, [dimensions[d] for d in reduction.kept]) as index:

@@ -2,34 +2,38 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from llvmlite import ir
 
 from ...llvm import index as indices
+from ...llvm.arrays import stack_array
 from ...llvm.branches import replaced_if
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
-from ...llvm.index import Affine, Component
-from ...llvm.loops import carried_loop
+from ...llvm.index import Affine, Component, Offsets
+from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import (
+    Fold,
     Reduction,
     Store,
     add_with_error,
-    extremum_of_floats,
     finish_compensation,
     identity_of,
+    in_groups,
     is_divided,
     is_sum_of_floats,
     reduce_loops,
     splat_identity,
     stops_of_kept,
-    with_positions_in_order,
 )
-from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import ComplexValue, RegisterValue
+from ...llvm.types import ComplexValue, RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..target import Target
-from ..vectors import combined_lanes, lanes_of, tail_mask, whole_lanes
+from ..vectors import VectorLoop, combined_lanes, lanes_of, tail_mask, whole_lanes
 from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
+from .short_rows import emit_short_rows, has_short_rows
+from .transpose import LARGEST_TILE, turned
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
@@ -39,6 +43,9 @@ DECIDED_AFTER = 1024
 BLOCK_STEPS = 32
 # A row that is divided among threads has as many blocks.
 _DIVIDED_BLOCKS = 64
+# Many rows are so many times those that make a tile; of rows that take so many bytes the end does not matter.
+_MANY_TILES = 8
+_LONG_ROW_BYTES = 16 << 10
 
 
 @samples(
@@ -69,89 +76,146 @@ _DIVIDED_BLOCKS = 64
     }""",
 )
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
+    if has_short_rows(builder, target, reduction):
+        emit_short_rows(builder, target, reduction, store)
+        return
     dimensions, kept = reduction.dimensions, reduction.kept
-    identity = identity_of(reduction)
+    if _has_many_rows(target, reduction):
+        _emit_many_rows(builder, target, reduction, store)
+        return
     with independent_loops(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
         fixed = dict(zip(kept, outer))
-        init = reduction.init_values
-        if not reduction.reduced:
-            index = tuple(fixed[d] for d in range(len(dimensions)))
-            totals = reduction.combine(builder, init, reduction.elements(builder, index, 1), 1)
-        elif identity is None:
-            totals = _row_of_elements(builder, target, reduction, fixed, init)
+        if reduction.reduced:
+            totals = _row(builder, target, reduction, fixed)
         else:
-            totals = _vector_row(builder, target, reduction, fixed, init, identity)
+            index = tuple(fixed[d] for d in range(len(dimensions)))
+            totals = reduction.combine(builder, reduction.init_values, reduction.elements(builder, index, 1), 1)
         store(outer, totals, 1, None)
 
 
-def _row_of_elements(
-    builder: ir.IRBuilder, target: Target, reduction: Reduction, fixed: dict[int, Component], init: list[RegisterValue]
-) -> list[RegisterValue]:
-    """As _vector_row, where no identity is known: the partial results begin as elements, and init enters once a row."""
+def _row(builder: ir.IRBuilder, target: Target, reduction: Reduction, fixed: dict[int, Component]) -> list[RegisterValue]:
+    """The results of one row."""
+    init, last = reduction.init_values, len(reduction.dimensions) - 1
+
+    def scalars(lanes: list[RegisterValue]) -> list[RegisterValue]:
+        return combined_lanes(builder, lanes, _result_lanes(target, reduction), partial(reduction.combine, builder))
+
+    if identity_of(reduction) is not None:
+        totals = scalars(_vector_row(builder, target, reduction, fixed))
+        return totals if reduction.divided else reduction.combine(builder, init, totals, 1)
+
+    def row(index: dict[int, Component], so_far: list[RegisterValue]) -> list[RegisterValue]:
+        totals = scalars(_row_of_elements(builder, target, reduction, index))
+        return totals if reduction.divided else reduction.combine(builder, so_far, totals, 1)
+
+    return reduce_loops(builder, reduction, [d for d in reduction.reduced if d != last], fixed, init, row)
+
+
+def row_lanes(target: Target, reduction: Reduction) -> int:
+    """The lanes of a row: where no identity is known, no more than there are elements."""
+    size = reduction.dimensions[-1]
+    lanes = lanes_of(target, reduction, size)
+    return lanes if identity_of(reduction) is not None else whole_lanes(lanes, size)
+
+
+def _result_lanes(target: Target, reduction: Reduction) -> int:
+    """The lanes of partial results: of truth values that are counted there is one count."""
+    counted = CountedLanes.of(target, reduction, reduction.dimensions[-1])
+    return row_lanes(target, reduction) if counted is None else 1
+
+
+def _has_many_rows(target: Target, reduction: Reduction) -> bool:
+    """Whether there are many rows that are not so long that it does not matter what is done at the end of one."""
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
-    size = dimensions[last]
-    lanes = whole_lanes(lanes_of(target, reduction, size), size)
+    if reduction.reduced != (last,) or last == 0 or last - 1 in reduction.stops or reduction.divided:
+        return False
+    lanes, row_bytes = _result_lanes(target, reduction), dimensions[last] * reduction.operands[0].shape.element_type.byte_size
+    return 1 < lanes <= LARGEST_TILE and dimensions[last - 1] >= _MANY_TILES * lanes and row_bytes <= _LONG_ROW_BYTES
+
+
+def _emit_many_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
+    """As many rows at a time as there are lanes: the lanes of all of them are turned, and combined at once."""
+    kept, last, lanes = reduction.kept, len(reduction.dimensions) - 1, row_lanes(target, reduction)
+    row = _row_of_elements if identity_of(reduction) is None else _vector_row
+    init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
+    lines = [stack_array(builder, operand.shape.with_dimensions((lanes, lanes))) for operand in reduction.operands]
+
+    def combine(low: list[RegisterValue], high: list[RegisterValue]) -> list[RegisterValue]:
+        return reduction.combine(builder, low, high, lanes)
+
+    with independent_loops(builder, [reduction.dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
+
+        def rows(component: Affine, lanes: int, mask: ir.Value | None) -> None:
+            with counted_loop(builder, lanes, "line") as number:
+                place = Affine(indices.add_base(builder, component.base, number))
+                totals = row(builder, target, reduction, dict(zip(kept, (*outer, place))))
+                for array, value in zip(lines, totals):
+                    array.store(builder, (Affine(number), Affine(0, 1)), value, lanes)
+            loaded = [[array.load(builder, (Affine(n), Affine(0, 1)), lanes) for n in range(lanes)] for array in lines]
+            parts = [list(part) for part in zip(*(turned(builder, of_operand) for of_operand in loaded))]
+            while len(parts) > 1:
+                half = len(parts) // 2
+                parts = [combine(low, high) for low, high in zip(parts[:half], parts[half:])]
+            store((*outer, component), combine(init, parts[0]), lanes, mask)
+
+        VectorLoop(builder, lanes, in_place=False, independent=True).emit(reduction.dimensions[last - 1], rows)
+
+
+def _row_of_elements(
+    builder: ir.IRBuilder, target: Target, reduction: Reduction, index: dict[int, Component]
+) -> list[RegisterValue]:
+    """As _vector_row, where no identity is known: the partial results begin as elements."""
+    dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
+    size, lanes = dimensions[last], row_lanes(target, reduction)
     vectors = min(PARTIAL_VECTORS, size // lanes)
     group = vectors * lanes
-    in_order = with_positions_in_order(reduction)
+    fold = Fold(builder, reduction, lanes, in_order=last)
 
-    def combine(partial: list[RegisterValue], others: list[RegisterValue], lanes: int = lanes) -> list[RegisterValue]:
-        return reduction.combine(builder, partial, others, lanes)
+    def load(base: indices.Base, number: int = 0, mask: ir.Value | None = None) -> list[RegisterValue]:
+        """A vector of the group that begins at the base: by offsets, of which positions are made in one step."""
+        offsets = tuple(range(number * lanes, (number + 1) * lanes))
+        place = Offsets(base, offsets) if lanes > 1 else Affine(indices.add_base(builder, base, number))
+        full = tuple(place if d == last else index[d] for d in range(len(dimensions)))
+        return reduction.elements(builder, full, lanes, mask)
 
-    def row(index: dict[int, Component], totals: list[RegisterValue]) -> list[RegisterValue]:
-        def load(base: indices.Base, mask: ir.Value | None = None) -> list[RegisterValue]:
-            full = tuple(Affine(base, int(lanes > 1)) if d == last else index[d] for d in range(len(dimensions)))
-            return reduction.elements(builder, full, lanes, mask)
+    def load_group(base: indices.Base) -> list[list[RegisterValue]]:
+        return [load(base, number) for number in range(vectors)]
 
-        def load_group(base: indices.Base) -> list[list[RegisterValue]]:
-            return [load(indices.add_base(builder, base, number * lanes)) for number in range(vectors)]
+    def whole(base: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+        partials = zip(in_groups(carried, reduction.count), load_group(base))
+        return [value for partial, elements in partials for value in fold.step(partial, elements)]
 
-        def append(partial: list[RegisterValue], others: list[RegisterValue]) -> list[RegisterValue]:
-            return emit_scalar_computation(builder, in_order, [*partial, *others], lanes)
+    done = size // group * group
+    start, stop, most = 0, done, done
+    if is_divided(reduction, last):
+        start, stop, most = piece_bounds(builder, size // group)
+        start, stop = (indices.multiply_base(builder, base, group) for base in (start, stop))
+    first = [value for elements in load_group(start) for value in elements]
+    second = indices.add_base(builder, start, group)
+    partials = in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
+    (partial,) = _merged_in_pairs(fold, partials)
 
-        def whole(base: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-            partials = zip(_in_groups(carried, reduction.count), load_group(base))
-            return [value for partial, elements in partials for value in append(partial, elements)]
+    def rest() -> list[RegisterValue]:
+        end = size // lanes * lanes
+        through = carried_loop(
+            builder, done, end, lanes, partial, lambda base, partial: fold.step(partial, load(base)), "vector"
+        )
+        if end == size:
+            return through
+        mask = tail_mask(lanes, size - end)
+        others = fold.step(through, load(end, mask=mask))
+        return [_select(builder, mask, new, old) for new, old in zip(others, through)]
 
-        done = size // group * group
-        start, stop, most = 0, done, done
-        if is_divided(reduction, last):
-            start, stop, most = piece_bounds(builder, size // group)
-            start, stop = (indices.multiply_base(builder, base, group) for base in (start, stop))
-        first = [value for elements in load_group(start) for value in elements]
-        second = indices.add_base(builder, start, group)
-        partials = _in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
-        while len(partials) > 1:
-            pairs = zip(partials[::2], partials[1::2])
-            partials = [*[combine(one, other) for one, other in pairs], *partials[len(partials) // 2 * 2 :]]
-        (partial,) = partials
-
-        def rest() -> list[RegisterValue]:
-            through = carried_loop(
-                builder,
-                done,
-                size // lanes * lanes,
-                lanes,
-                partial,
-                lambda base, partial: append(partial, load(base)),
-                "vector",
-            )
-            if size % lanes == 0:
-                return through
-            mask = tail_mask(lanes, size % lanes)
-            others = combine(through, load(size // lanes * lanes, mask))
-            return [_select(builder, mask, new, old) for new, old in zip(others, through)]
-
-        if done < size:
-            partial = in_last_piece(builder, partial, rest) if is_divided(reduction, last) else rest()
-        partial = combined_lanes(builder, partial, lanes, combine)
-        return partial if reduction.divided else combine(totals, partial, 1)
-
-    return reduce_loops(builder, reduction, list(reduction.reduced[:-1]), fixed, init, row)
+    if done == size:
+        return partial
+    return list(in_last_piece(builder, partial, rest)) if is_divided(reduction, last) else rest()
 
 
-def _in_groups(values: list[RegisterValue], count: int) -> list[list[RegisterValue]]:
-    return [values[start : start + count] for start in range(0, len(values), count)]
+def _merged_in_pairs(fold: Fold, states: list[list[RegisterValue]]) -> list[list[RegisterValue]]:
+    while len(states) > 1:
+        pairs = zip(states[::2], states[1::2])
+        states = [*[fold.merged(one, other) for one, other in pairs], *states[len(states) // 2 * 2 :]]
+    return states
 
 
 def _vector_row(
@@ -159,31 +223,20 @@ def _vector_row(
     target: Target,
     reduction: Reduction,
     fixed: dict[int, Component],
-    init: list[RegisterValue],
-    identity: float | complex,
 ) -> list[RegisterValue]:
-    """Reduce one row: vectors of partial results, combined across lanes at the end."""
+    """Reduce one row, in lanes."""
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
-    size = dimensions[last]
+    size, identity = dimensions[last], identity_of(reduction)
     counted = CountedLanes.of(target, reduction, size)
-    lanes = lanes_of(target, reduction, size) if counted is None else counted.lanes
-    value_lanes = lanes if counted is None else 1
-    element_type = reduction.operands[0].shape.element_type
-    neutral = splat_identity(element_type, identity, value_lanes)
+    lanes = row_lanes(target, reduction) if counted is None else counted.lanes
+    element_type, result_lanes = reduction.operands[0].shape.element_type, _result_lanes(target, reduction)
+    neutral = splat_identity(element_type, identity, result_lanes)
     outer_reduced = [d for d in reduction.reduced if d != last]
     compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
     # An element that is not the identity leaves no other result.
     decidable = is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
 
-    def combine(first: RegisterValue, second: RegisterValue) -> RegisterValue:
-        return reduction.combine(builder, [first], [second], value_lanes)[0]
-
-    extremum = extremum_of_floats(reduction)
-    begin = [neutral] if extremum is None else extremum.begin(neutral)
-    width = len(begin)
-
-    def fold(state: list[RegisterValue], element: RegisterValue) -> list[RegisterValue]:
-        return [combine(*state, element)] if extremum is None else extremum.step(builder, *state, element)
+    fold = Fold(builder, reduction, result_lanes)
 
     def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> RegisterValue:
         full = tuple(component if d == last else index[d] for d in range(len(dimensions)))
@@ -192,7 +245,7 @@ def _vector_row(
         (value,) = reduction.elements(builder, full, lanes, mask)
         return value if mask is None else _select(builder, mask, value, neutral)
 
-    wide = value_lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
+    wide = result_lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
 
     def load_group(index: dict[int, Component], base: indices.Base) -> list[RegisterValue]:
         """PARTIAL_VECTORS vectors next to each other."""
@@ -209,25 +262,25 @@ def _vector_row(
         """The end of so many elements behind the start, or in front of it where the row stops."""
         return size if stop is None else indices.least(builder, builder.sub(stop, indices.i64(start)), size)
 
-    def block(index: dict[int, Component], start: indices.Base, steps: int) -> RegisterValue:
+    def block(index: dict[int, Component], start: indices.Base, steps: int) -> list[RegisterValue]:
         """The combination of ``steps`` groups of PARTIAL_VECTORS vectors."""
         stride = PARTIAL_VECTORS * lanes
 
         def iteration(number: ir.Value, states: list[RegisterValue]) -> list[RegisterValue]:
             elements = load_group(index, indices.add_base(builder, number, start))
-            return [value for state, element in zip(_in_groups(states, width), elements) for value in fold(state, element)]
+            return [
+                value
+                for state, element in zip(in_groups(states, fold.width), elements)
+                for value in fold.step(state, [element])
+            ]
 
         end = up_to(steps * stride, start)
-        states = carried_loop(builder, 0, end, stride, begin * PARTIAL_VECTORS, iteration, "row", steps * stride)
-        partial = [state[0] if extremum is None else extremum.finish(builder, *state) for state in _in_groups(states, width)]
-        while len(partial) > 1:
-            partial = [combine(a, b) for a, b in zip(partial[::2], partial[1::2])]
-        return partial[0]
+        begin = fold.begin([neutral]) * PARTIAL_VECTORS
+        states = carried_loop(builder, 0, end, stride, begin, iteration, "row", steps * stride)
+        return _merged_in_pairs(fold, in_groups(states, fold.width))[0]
 
-    def accumulate(state: list[RegisterValue], value: RegisterValue) -> list[RegisterValue]:
-        if not compensated:
-            return [combine(state[0], value)]
-        return add_with_error(builder, *state, value)
+    def accumulate(state: list[RegisterValue], part: list[RegisterValue]) -> list[RegisterValue]:
+        return add_with_error(builder, *state, *part) if compensated else fold.merged(state, part)
 
     group, divides = PARTIAL_VECTORS * lanes, is_divided(reduction, last)
 
@@ -277,21 +330,18 @@ def _vector_row(
         if singles:
 
             def single(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-                return accumulate(carried, load(index, Affine(number, 1 if lanes > 1 else 0)))
+                return accumulate(carried, fold.begin([load(index, Affine(number, 1 if lanes > 1 else 0))]))
 
             end = done + singles * lanes
             state = carried_loop(builder, done, up_to(end), lanes, state, single, "vector", end)
             done += singles * lanes
         if done < size:
-            state = accumulate(state, load(index, Affine(done, 1), tail_mask(lanes, size - done)))
+            state = accumulate(state, fold.begin([load(index, Affine(done, 1), tail_mask(lanes, size - done))]))
         return state
 
-    zero = splat_identity(element_type, 0.0, lanes) if compensated else None
-    state = [neutral, zero] if compensated else [neutral]
+    state = [neutral, splat_identity(element_type, 0.0, lanes)] if compensated else fold.begin([neutral])
     state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
-    total = finish_compensation(builder, *state) if compensated else state[0]
-    total = combined_lanes(builder, [total], value_lanes, lambda low, high, lanes: reduction.combine(builder, low, high, lanes))
-    return total if reduction.divided else reduction.combine(builder, init, total, 1)
+    return [finish_compensation(builder, *state)] if compensated else fold.finish(state)
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:

@@ -1,0 +1,128 @@
+"""Reductions in each form of their loop nests: short, long and many rows; narrow and wide columns, few rows of them."""
+
+import math
+
+import ml_dtypes
+import numpy as np
+import pytest
+from phlox import jit, load_hlo
+from phlox.backends.cpu.region_functions import RegionFunctions
+
+FORMS = {
+    "rows of few elements": ((41, 3), 1),
+    "short rows": ((41, 10), 1),
+    "short rows, inside": ((3, 37, 17), 2),
+    "many rows": ((150, 77), 1),
+    "rows": ((9, 333), 1),
+    "narrow columns": ((1001, 10), 0),
+    "narrow columns, inside": ((2, 1003, 3), 1),
+    "columns of few rows": ((11, 700), 0),
+    "wide columns": ((67, 700), 0),
+    "all": ((5003,), 0),
+}
+in_each_form = pytest.mark.parametrize(("shape", "axis"), FORMS.values(), ids=FORMS)
+divided = pytest.mark.usefixtures("is_divided")
+
+
+@pytest.fixture(params=[False, True], ids=["undivided", "divided"])
+def is_divided(request, monkeypatch):
+    """Work of any size is divided, or none."""
+    least = 100 if request.param else 1 << 60
+    monkeypatch.setattr("phlox.backends.cpu.region_functions._LEAST_NANOSECONDS", least)
+    assert RegionFunctions.is_divided(1000) is request.param
+    return request.param
+
+
+def table_of(shape, dtype, seed):
+    """Numbers of which many are the same, zeros of both signs among them."""
+    rng = np.random.default_rng(seed)
+    numbers = rng.integers(0, 5, shape).astype(dtype)
+    return np.where(rng.random(shape) < 0.5, numbers, -numbers).astype(dtype) if np.dtype(dtype).kind not in "bu" else numbers
+
+
+@in_each_form
+@divided
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64, np.uint16, bool])
+def test_extrema_and_their_positions(shape, axis, dtype):
+    def found(x):
+        return x.max(axis), x.min(axis), x.argmax(axis), x.argmin(axis), x.any(axis), x.all(axis), np.count_nonzero(x, axis)
+
+    function = jit(found)
+    for seed in range(2):
+        table = table_of(shape, dtype, seed)
+        for one, expected in zip(function(table), found(table), strict=True):
+            np.testing.assert_array_equal(one, expected)
+
+
+@in_each_form
+@divided
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_extrema_of_nan_and_zeros(shape, axis, dtype):
+    """NaN wins, the first of them; +0 is larger than -0."""
+    rng = np.random.default_rng(1)
+    largest, position = jit(lambda x: x.max(axis)), jit(lambda x: (x.argmax(axis), x.argmin(axis)))
+    table = np.where(rng.random(shape) < 2 / shape[axis], np.nan, rng.integers(-3, 3, shape)).astype(dtype)
+    np.testing.assert_array_equal(largest(table), table.max(axis))
+    np.testing.assert_array_equal(position(table), (table.argmax(axis), table.argmin(axis)))
+    for sign in (1, -1):
+        zeros = np.where(rng.random(shape) < 1 / shape[axis], sign, -sign) * dtype(0)
+        np.testing.assert_array_equal(np.signbit(largest(zeros)), np.signbit(zeros).all(axis))
+        np.testing.assert_array_equal(position(zeros), np.zeros_like(zeros.argmax(axis), shape=(2, *zeros.max(axis).shape)))
+
+
+@in_each_form
+@divided
+def test_the_least_numbers_have_positions(shape, axis):
+    """They are what a reduction to positions begins with."""
+    table = np.full(shape, -np.inf, np.float32)
+    np.testing.assert_array_equal(jit(lambda x: x.argmax(axis))(table), table.argmax(axis))
+
+
+@in_each_form
+@divided
+def test_each_element_enters_once(shape, axis):
+    """Also where no identity is known, and an element that entered twice would count."""
+    kept = ",".join(str(size) for d, size in enumerate(shape) if d != axis)
+    reduce = load_hlo(f"""
+    HloModule counting
+
+    counted {{
+      x = s32[] parameter(0)
+      y = s32[] parameter(1)
+      one = s32[] constant(1)
+      z = s32[] add(x, y)
+      ROOT sum = s32[] add(z, one)
+    }}
+
+    ENTRY main {{
+      x = s32[{",".join(map(str, shape))}] parameter(0)
+      init = s32[] parameter(1)
+      ROOT sum = s32[{kept}] reduce(x, init), dimensions={{{axis}}}, to_apply=counted
+    }}""")
+    table = table_of(shape, np.int32, 0)
+    np.testing.assert_array_equal(reduce(table, np.int32(7)), 7 + table.sum(axis) + shape[axis])
+
+
+@in_each_form
+@divided
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_sums_of_what_is_computed_from_rows_and_columns(shape, axis, dtype):
+    rng = np.random.default_rng(2)
+    table = rng.random(shape).astype(dtype)
+    others = [rng.random([size if d == e else 1 for d, size in enumerate(shape)]).astype(dtype) for e in range(len(shape))]
+
+    def deviations(x, *others):
+        for other in others:
+            x = x - other
+        return np.sum(x * x, axis)
+
+    expected = deviations(*(one.astype(np.longdouble) for one in (table, *others)))
+    np.testing.assert_allclose(jit(deviations)(table, *others), expected.astype(dtype), rtol=20 * np.finfo(dtype).eps)
+
+
+def test_sums_of_narrow_columns_are_at_least_as_accurate_as_those_in_order():
+    rng = np.random.default_rng(3)
+    table = (rng.random((100_003, 7)) * np.exp(rng.normal(size=(100_003, 7)))).astype(np.float32)
+    exact = np.array([math.fsum(column) for column in table.T.astype(np.float64)])
+    found = jit(lambda x: x.sum(0))(table)
+    assert np.all(np.abs(found - exact) <= 4 * np.spacing(exact.astype(np.float32)))
