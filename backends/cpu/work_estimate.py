@@ -11,7 +11,7 @@ _NANOSECONDS_OF_INSTRUCTION = 0.25
 _NANOSECONDS_OF_BYTE = 0.03
 _VECTOR_BYTES = 32
 _USUAL_TRIPS = 16
-# Of a vector of products added to sums in registers, and of bytes that are read one after the other, from the second-level cache.
+# Of a vector of products added to sums in registers, and of bytes read in their order from the second-level cache.
 _NANOSECONDS_OF_PRODUCT = 0.15
 _NANOSECONDS_OF_BYTE_IN_ORDER = 0.014
 _CONTRACTIONS = frozenset({"dot", "convolution"})
@@ -27,7 +27,7 @@ def nanoseconds(computation: Computation) -> int:
 
 
 def _of_contraction(contraction: Instruction) -> int:
-    """Products in register blocks take as long as the processor takes to multiply; with a vector, as long as it takes to read."""
+    """Register blocks take as long as the processor takes to multiply; a product with a vector, as long as it takes to read."""
     shapes = tuple([operand.shape for operand in contraction.operands])
     work = contraction.operation.work(shapes, contraction.shape, contraction.attributes) or 0
     read = sum(shape.byte_size for shape in shapes) + contraction.shape.byte_size

@@ -1,9 +1,9 @@
 """Register blocks: the inner loops of a contraction.
 
-From the outside in: batch dimensions; strips of columns as wide as a block; rows, a block at a time; the contracted
-dimensions. A block of the result is held in registers while all terms are added to it. A large right operand is first
-packed, strip by strip, into a panel that lies in one piece, so that its rows do not fight for the same cache sets and every
-block of rows finds it there.
+From the outside in: batch dimensions; chunks of the terms; strips of columns as wide as a block; rows, a block at a time; the
+contracted dimensions. A block of the result is held in registers while all terms of a chunk are added to it. A large right
+operand is first packed, strip by strip, into a panel that lies in one piece, so that its rows do not fight for the same cache
+sets and every block of rows finds it there.
 """
 
 from __future__ import annotations
@@ -41,6 +41,7 @@ from ...llvm.types import (
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import blocks_up_to, tail_mask
+from .contraction_terms import in_one_chunk, term_chunks
 
 # A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
 _PACKED_BYTES = 24 << 10
@@ -63,7 +64,7 @@ def panel_bytes(contraction: Contraction) -> int:
     operand_bytes = c.term_count * c.column_count * c.rhs.element_type.byte_size
     if c.row_count < _PACKED_ROWS or operand_bytes <= _PACKED_BYTES or c.column_count < WIDEST_VECTOR_BYTES:
         return 0
-    return c.term_count * _WIDEST_BLOCK * WIDEST_VECTOR_BYTES
+    return prod(term_chunks(c).sizes) * _WIDEST_BLOCK * WIDEST_VECTOR_BYTES
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,7 @@ class Blocks:
     """Emits the loop nest of one contraction. ``panel`` is memory of panel_bytes, or None.
 
     ``stops`` says of some dimensions, of the result and then of the terms, where they end: no term behind that is read.
+    ``chunks`` says from which chunk of the terms on, and up to which, they are added; all are, if it is left out.
     """
 
     def __init__(
@@ -92,11 +94,18 @@ class Blocks:
         output: Array,
         panel: ir.Value | None,
         stops: Mapping[int, ir.Value] = MappingProxyType({}),
+        chunks: tuple[Base, Base] | None = None,
     ) -> None:
         self.builder, self.contraction, self.panel = builder, contraction, panel
         self.lhs, self.rhs, self.output, self.stops = lhs, rhs, output, stops
         self.result_type = contraction.dot.shape.element_type
-        self._term_sizes = [contraction.lhs.dimensions[left] for left, _ in contraction.terms]
+        stops_terms = any(d >= contraction.dot.shape.rank for d in stops)
+        self._chunks = in_one_chunk(contraction) if stops_terms else term_chunks(contraction)
+        self._range, self._term_sizes = chunks or (0, self._chunks.count), self._chunks.sizes
+        # Of the chunk that is being added: its first terms, where it ends, and whether there are sums before it.
+        self._origin: dict[int, Component] = {}
+        self._stops_of_chunk: Mapping[int, ir.Value] = {}
+        self._is_first: ir.Value | None = None
         types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
         # A complex number takes two registers.
         widest = max(map(register_bytes, types)) * (2 if self.result_type.is_complex else 1)
@@ -128,7 +137,7 @@ class Blocks:
         stop = blocks_up_to(b, self._stop_of_columns(), lanes, c.column_count)
         # Many strips are divided among threads; where there are few, the rows of each.
         divides_strips = c.column_count >= _DIVIDED_STRIPS * self.block_vectors * lanes
-        with independent_loops(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch:
+        with independent_loops(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch, self._each_chunk():
             for loop, count in _strips(b, c.column_count // lanes, self.block_vectors, stop, int(divides_strips)):
                 with loop as first:
                     base = indices.multiply_base(b, first, lanes)
@@ -139,6 +148,16 @@ class Blocks:
                 position = Affine(c.column_count - rest, 1)
                 with in_one_piece(b, apart=True) if divides_strips else nullcontext():
                     self._rows(batch, self._direct(batch, [position], tail_mask(lanes, rest)))
+
+    @contextmanager
+    def _each_chunk(self) -> Iterator[None]:
+        """A loop over the chunks, within which the terms are those of the chunk."""
+        b, (first, end), count = self.builder, self._range, self._chunks.count
+        with counted_loop(b, count, "chunks", None if isinstance(end, int) else end, first) as number:
+            self._origin = dict(self._chunks.origin(b, number))
+            self._stops_of_chunk = self._chunks.stops(b, self._chunks.origin(b, number))
+            self._is_first = b.icmp_signed("==", indices.i64(number), indices.i64(first)) if count > 1 else None
+            yield
 
     def _rows(self, batch: Index, columns: Columns) -> None:
         b, c = self.builder, self.contraction
@@ -157,25 +176,26 @@ class Blocks:
         return self.stops.get(len(c.batch) + len(c.rows)) if len(c.columns) == 1 else None
 
     def _stop_of_terms(self, depth: int) -> Base:
-        return self.stops.get(self.contraction.dot.shape.rank + depth, self._term_sizes[depth])
+        stop = self.stops.get(self.contraction.dot.shape.rank + depth, self._term_sizes[depth])
+        return self._stops_of_chunk.get(depth, stop)
 
     def _columns(self, batch: Index, positions: list[Affine]) -> Columns:
         return self._direct(batch, positions) if self.panel is None else self._packed(batch, positions)
 
     def _direct(self, batch: Index, positions: list[Affine], mask: ir.Value | None = None) -> Columns:
         """Columns read where the right operand lies."""
-        starts = [self._right_index(batch, {}, Affine(position.base)) for position in positions]
+        starts = [self._right_index(batch, self._origin, Affine(position.base)) for position in positions]
         arrays = [self.rhs.seen_from(self.builder, start) for start in starts]
         lane_steps = Affine(0, positions[0].stride)
         return Columns(positions, arrays, lambda terms: self._right_index((), terms, lane_steps), mask)
 
     def _packed(self, batch: Index, positions: list[Affine]) -> Columns:
-        """Columns copied into the panel: all terms of one, side by side with those of the others."""
-        b, c, lanes = self.builder, self.contraction, self.lanes
+        """Columns copied into the panel: all terms of a chunk of one, side by side with those of the others."""
+        b, lanes = self.builder, self.lanes
         direct = self._direct(batch, positions)
-        sizes = [c.lhs.dimensions[left] for left, _ in c.terms]
+        sizes = self._term_sizes
         panel = Array(self.panel, self.rhs.shape.with_dimensions((*sizes, len(positions) * lanes)))
-        with loop_nest(b, sizes) as index:
+        with loop_nest(b, sizes, self._stops_of_chunk) as index:
             source = direct.index(dict(enumerate(index)))
             for number, array in enumerate(direct.arrays):
                 place = (*index, Affine(number * lanes, int(lanes > 1)))
@@ -190,7 +210,7 @@ class Blocks:
         b, lanes, width = self.builder, self.lanes, len(columns.arrays)
         zero = _zero(self.result_type, lanes)
         # What does not change from term to term is added to the addresses before the loop.
-        left_rows = [self.lhs.seen_from(b, self._left_index(batch, row, {})) for row in rows]
+        left_rows = [self.lhs.seen_from(b, self._left_index(batch, row, self._origin)) for row in rows]
 
         def step(terms: Terms, sums: list[RegisterValue]) -> list[RegisterValue]:
             left_index, right_index = self._left_index((), (), terms), columns.index(terms)
@@ -207,9 +227,19 @@ class Blocks:
         for number, row in enumerate(rows):
             for position, column in enumerate(columns.positions):
                 value = sums[number * width + position]
+                if self._is_first is not None:
+                    before = flat.load(b, (*batch, *row, column), lanes, columns.mask)
+                    value = self._added(zero, before, value)
                 if is_narrow(self.result_type):
                     value = round_to_type(b, self.result_type, value)
                 flat.store(b, (*batch, *row, column), value, lanes, columns.mask)
+
+    def _added(self, zero: RegisterValue, before: RegisterValue, value: RegisterValue) -> RegisterValue:
+        """The sum of a chunk and what the chunks before it gave, if it is not the first one."""
+        b, is_first = self.builder, self._is_first
+        parts = [(b.select(is_first, none, old), new) for none, old, new in zip(*map(flatten, ([zero], [before], [value])))]
+        add = b.add if isinstance(zero, ir.Value) and not self.result_type.is_float else b.fadd
+        return unflatten([add(old, new) for old, new in parts], [zero])[0]
 
     def _sum(self, depth: int, terms: Terms, zeros: list[RegisterValue], step: Step) -> list[RegisterValue]:
         """The sums over the terms from one dimension on, of whom each is the sum of a few sums of a few terms, and so on."""
