@@ -1,4 +1,4 @@
-"""Convolution in one form: no padding, output features last. Depthwise convolution as a sum of products."""
+"""Convolution in one form: no padding, the kernel's output features last. Depthwise convolution as a sum of products."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ... import hlo
 from ...hlo import F32, PRED, Instruction
 from ...hlo.convolution_dimensions import ConvolutionDimensions
 from ...hlo.window import WindowDimension, dilated_size, padded_size
+from ..convolution_views import has_scattered_columns
 from ..traversal import on_operands
 from .table import expansion
 
@@ -40,8 +41,9 @@ def expand_convolution(convolution: Instruction, operands: tuple[Instruction, ..
             kernel_spatial=tuple(map(order.index, numbers.kernel_spatial)),
         )
     if (base, kernel, window) == (*operands, attributes["window"]):
-        depthwise = is_depthwise(convolution) and element_type is not PRED
-        return _depthwise(convolution, base, kernel, window) if depthwise else on_operands(convolution, operands)
+        if is_depthwise(convolution) and element_type is not PRED:
+            return _depthwise(convolution, base, kernel, window)
+        return _with_features_last(convolution, base, kernel)
     attributes |= {"window": window, "dim_labels": numbers}
     return hlo.convolution(base, kernel, shape=shape, **attributes)
 
@@ -54,6 +56,24 @@ def _padded(base: Instruction, window: tuple[WindowDimension, ...], numbers: Con
     if not any(map(any, padding)):
         return base
     return hlo.pad(base, hlo.constant(0, base.shape.element_type), padding=padding)
+
+
+def _with_features_last(convolution: Instruction, base: Instruction, kernel: Instruction) -> Instruction:
+    """The convolution with the features last in the output, too, and its transpose, if else the columns were scattered."""
+    if not has_scattered_columns(convolution):
+        return on_operands(convolution, (base, kernel))
+    numbers, shape = convolution.attributes["dim_labels"], convolution.shape
+    feature = numbers.output_feature
+    order = [d for d in range(shape.rank) if d != feature] + [feature]
+    of_output = [order.index(d) for d in range(shape.rank)]
+    moved = numbers._replace(
+        output_batch=of_output[numbers.output_batch],
+        output_feature=of_output[feature],
+        output_spatial=tuple(of_output[d] for d in numbers.output_spatial),
+    )
+    attributes = convolution.attributes | {"dim_labels": moved}
+    turned = shape.with_dimensions(tuple(shape.dimensions[d] for d in order))
+    return hlo.transpose(hlo.convolution(base, kernel, shape=turned, **attributes), dimensions=of_output)
 
 
 def is_depthwise(convolution: Instruction) -> bool:

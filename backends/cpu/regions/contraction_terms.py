@@ -127,7 +127,7 @@ EmitChunks = Callable[[ir.IRBuilder, list[Array], "ir.Value | None", Array, Base
     """
     a = s32[4,901,3,8] parameter(0)
     b = s32[3,4,901,9] parameter(1)
-    ROOT c = s32[3,8,9] dot(a, b), lhs_batch_dims={2}, lhs_contracting_dims={0,1}, rhs_batch_dims={0}, rhs_contracting_dims={1,2}
+    ROOT c = s32[3,8,9] dot(a,b), lhs_batch_dims={2}, lhs_contracting_dims={0,1}, rhs_batch_dims={0}, rhs_contracting_dims={1,2}
     """,
     """
     x = f64[8,17,40,10] parameter(0)

@@ -9,7 +9,7 @@ from math import prod
 
 from llvmlite import ir
 
-from ....compile.convolution_views import ViewDimensions, convolution_views
+from ....compile.convolution_views import ViewDimensions, convolution_views, has_scattered_columns
 from ....compile.expansion.convolution import is_depthwise
 from ....hlo import PRED, Instruction
 from ....hlo.window import WindowDimension
@@ -26,14 +26,16 @@ _LARGEST_EXPRESSION = 32
 
 
 def is_native(convolution: Instruction) -> bool:
-    """Whether a convolution that is not empty has no padding, base dilation or reversal, and its output features last."""
+    """Whether it is not empty, has no padding, base dilation or reversal, and its columns lie side by side."""
     window, numbers = convolution.attributes["window"], convolution.attributes["dim_labels"]
     sizes, shape = convolution.operands[1].shape.dimensions, convolution.shape
     plain = all(d == WindowDimension(d.size, d.stride, window_dilation=d.window_dilation) for d in window)
     if not shape.size or not plain or numbers.kernel_output_feature != len(sizes) - 1:
         return False
     small = prod(sizes[d] for d in numbers.kernel_spatial) <= _LARGEST_EXPRESSION
-    return not (small and is_depthwise(convolution)) or shape.element_type is PRED
+    if small and is_depthwise(convolution) and shape.element_type is not PRED:
+        return False
+    return not has_scattered_columns(convolution)
 
 
 def scratch_bytes(convolution: Instruction) -> int:

@@ -79,6 +79,8 @@ DIVIDED = {
     "running sums of columns": (lambda x: np.cumsum(x, axis=0), [(203, 1301)]),
     "product": (lambda x, y: x @ y, [(201, 203), (203, 301)]),
     "product of a tall matrix": (lambda x, y: x @ y, [(3001, 31), (31, 37)]),
+    "product of many terms": (lambda x, y: x @ y, [(31, 8009), (8009, 37)]),
+    "transposed product of many terms": (lambda x, y: x.T @ y, [(8009, 31), (8009, 37)]),
     "transposed product": (lambda x, y: x.T @ y.T, [(203, 201), (301, 203)]),
     "batched product": (lambda x, y: x @ y, [(5, 101, 73), (5, 73, 103)]),
     "vectors' product": (lambda x, y: x @ y, [(100_003,), (100_003,)]),

@@ -127,6 +127,20 @@ def test_wide_features_and_rows(dtype, labels):
         np.testing.assert_array_equal(actual, expected, err_msg=backend)
 
 
+@pytest.mark.parametrize("labels", ["f01b_i01o->01bf", "fb01_io01->fb01"])
+def test_gradient_by_the_window(labels):
+    """Few places, and more terms for each than are added up in one chunk, with a remainder."""
+    random = np.random.default_rng(3)
+    sizes = {"f": 7, "b": 3, "0": 20, "1": 19}, {"i": 7, "o": 5, "0": 19, "1": 17}
+    of_lhs, of_rhs = labels.partition("->")[0].split("_")
+    lhs, rhs = (integers(random, [size[d] for d in of]) for size, of in zip(sizes, (of_lhs, of_rhs)))
+    window = make_window((19, 17))
+    expected = convolved(lhs, rhs, window, labels)
+    for backend in BACKENDS:
+        actual = run(backend, lhs, rhs, window=window, dim_labels=labels)
+        np.testing.assert_array_equal(actual, expected, err_msg=backend)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_depthwise(backend):
     random = np.random.default_rng(2)
