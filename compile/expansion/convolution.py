@@ -10,12 +10,13 @@ from ...hlo.convolution_dimensions import ConvolutionDimensions
 from ...hlo.window import WindowDimension, dilated_size, padded_size
 from ..convolution_views import has_scattered_columns
 from ..traversal import on_operands
+from .convolution_phases import by_phases, has_phases
 from .table import expansion
 
 
 @expansion("convolution")
 def expand_convolution(convolution: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """Padding, base dilation and reversal become operations of their own; the kernel's output features come last.
+    """Reversal, base dilation and padding become operations of their own; the kernel's output features come last.
 
     In that form a depthwise convolution becomes an expression with a term for each position of the kernel.
     """
@@ -26,10 +27,14 @@ def expand_convolution(convolution: Instruction, operands: tuple[Instruction, ..
     element_type = shape.element_type
     if not shape.size:
         return hlo.broadcast(hlo.constant(0, element_type), shape.dimensions, ())
-    base = _padded(base, window, numbers)
+    if has_phases(convolution) and not is_depthwise(convolution):
+        return by_phases(convolution, base, kernel)
     turned = [of for dimension, of in zip(window, numbers.kernel_spatial) if dimension.reversal and dimension.size > 1]
     if turned:
         kernel = hlo.reverse(kernel, dimensions=turned)
+        attributes |= {"window": tuple(dimension._replace(reversal=False) for dimension in window)}
+        return hlo.convolution(base, kernel, shape=shape, **attributes)
+    base = _padded(base, window, numbers)
     window = tuple(WindowDimension(d.size, d.stride, window_dilation=d.window_dilation) for d in window)
     last = kernel.shape.rank - 1
     if numbers.kernel_output_feature != last:
