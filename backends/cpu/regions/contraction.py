@@ -30,7 +30,8 @@ from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
 from ..nest_samples import samples
 from ..nests import EmitNest, Nest, emits_nest
-from .contraction_blocks import Blocks, panel_bytes
+from .contraction_blocks import panel_bytes
+from .contraction_bytes import emit_blocks
 from .contraction_terms import emit_parts, parts_bytes
 from .parts import emit_in_parts, has_few_results
 from .reduction import emit_reduction
@@ -175,12 +176,12 @@ def emit_contraction(nest: Nest) -> None:
     if not divides(dot) and not nest.stops:
 
         def emit(builder: ir.IRBuilder, operands: list[Array], panel: ir.Value | None, sums: Array, *chunks: Base) -> None:
-            Blocks(builder, target, contraction, *operands, sums, panel, chunks=chunks).emit()
+            emit_blocks(builder, target, contraction, (*operands, sums), panel, chunks=chunks)
 
         memory = builder.gep(nest.scratch, [I64(sum(_transposed_bytes(contraction_of(dot))))], source_etype=I8)
         emit_parts(nest, contraction, [lhs, rhs], memory, emit, output)
         return
-    Blocks(builder, target, contraction, lhs, rhs, output, nest.own, nest.stops).emit()
+    emit_blocks(builder, target, contraction, (lhs, rhs, output), nest.own, nest.stops)
 
 
 def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array, stops: Mapping[int, ir.Value]) -> Reduction | None:

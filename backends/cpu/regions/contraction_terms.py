@@ -32,6 +32,7 @@ from .reduction import emit_reduction
 # More terms than _FEW_TERMS are taken in chunks of so many, or of more where there would be too many chunks to add one after
 # the other.
 _FEW_TERMS, _CHUNK, _MOST_CHUNKS = 2048, 512, 64
+_LENGTH_STEP = 4  # as many terms as one instruction may take
 # Results that are so few are not divided; the parts of the terms are as many at most. A batch of so many is divided instead.
 _FEW_RESULTS_BYTES, _MOST_PARTS, _LARGE_BATCH = 64 << 10, 64, 16
 _NANOSECONDS_OF_PART = 8_000
@@ -89,7 +90,7 @@ def term_chunks(contraction: Contraction) -> TermChunks:
     sizes, counts, inner = [], [], 1
     for size in reversed(whole.sizes):
         number = -(-size // max(1, longest // inner))
-        length = -(-size // number)
+        length = size if number == 1 else -(-size // (number * _LENGTH_STEP)) * _LENGTH_STEP
         sizes.append(length)
         counts.append(-(-size // length))
         inner = inner * length if number == 1 else longest

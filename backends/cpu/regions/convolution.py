@@ -18,7 +18,8 @@ from ...llvm.index import Base
 from ..arena import ALIGNMENT
 from ..nest_samples import samples
 from ..nests import Nest, emits_nest
-from .contraction_blocks import Blocks, panel_bytes
+from .contraction_blocks import panel_bytes
+from .contraction_bytes import emit_blocks
 from .contraction_terms import emit_parts, parts_bytes
 
 # A depthwise convolution by a kernel of so many positions at most is better an expression with that many terms.
@@ -90,7 +91,7 @@ def emit_convolution(nest: Nest) -> None:
 
     def emit(builder: ir.IRBuilder, operands: list[Array], panel: ir.Value | None, sums: Array, *chunks: Base) -> None:
         arrays = [_seen(array, as_) for array, as_ in zip((*operands, sums), (views.left, views.right, views.output))]
-        _ConvolutionBlocks(builder, nest.target, views.contraction, *arrays, panel, chunks=chunks or None).emit()
+        emit_blocks(builder, nest.target, views.contraction, arrays, panel, chunks=chunks or None)
 
     if divides(nest.instruction):
         emit(nest.builder, operands, nest.own, output)
@@ -100,10 +101,3 @@ def emit_convolution(nest: Nest) -> None:
 
 def _seen(array: Array, dimensions: ViewDimensions) -> View:
     return View(array.pointer, dimensions.shape(array.shape.element_type), tuple(dimensions.steps))
-
-
-class _ConvolutionBlocks(Blocks):
-    """The blocks of a contraction whose output is a view."""
-
-    def _flat_output(self) -> Array:
-        return self.output
