@@ -13,7 +13,7 @@ _VECTOR_BYTES = 32
 _USUAL_TRIPS = 16
 # Of a vector of products added to sums in registers, and of bytes read in their order from the second-level cache.
 _NANOSECONDS_OF_PRODUCT = 0.15
-_NANOSECONDS_OF_BYTE_IN_ORDER = 0.014
+_NANOSECONDS_OF_BYTE_IN_ORDER = 0.016
 _CONTRACTIONS = frozenset({"dot", "convolution"})
 
 

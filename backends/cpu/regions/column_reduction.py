@@ -36,7 +36,7 @@ from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of, vecto
 _REGISTER_COLUMN_BYTES = 1 << 10
 _PIECE_BYTES = 1 << 14
 # As many blocks of rows are in a piece, at least, since each piece writes its own results.
-_LEAST_BLOCKS = 4
+_LEAST_BLOCKS = 2
 # So many rows are added up before their sum is added to the total.
 _RUN = 64
 

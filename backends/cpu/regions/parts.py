@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from math import prod
 
 from llvmlite import ir
@@ -11,7 +12,7 @@ from ....hlo import Computation, Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding
-from ...llvm.index import Affine, Base, Index
+from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.memory import stack_memory
 from ...llvm.pieces import piece_number
@@ -23,9 +24,10 @@ from ...llvm.reductions import (
     is_sum_of_floats,
     splat_identity,
 )
-from ...llvm.types import RegisterValue
+from ...llvm.types import RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
+from ..vectors import VectorLoop, lanes_of
 from .reduction import emit_reduction
 from .row_reduction import is_decided_early
 
@@ -130,9 +132,19 @@ def emit_in_parts(
             part.store(builder, (), value, 1)
 
     pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, Division(work, most))
-    with loop_nest(builder, kept) as index:
-        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces)):
-            output.store(builder, index, value, 1)
+
+    def finish(outer: Index, component: Component, lanes: int, mask: ir.Value | None) -> None:
+        index = (*outer, component)
+        for output, value in zip(outputs, _combined(builder, reduction, parts, index, pieces, lanes, mask)):
+            output.store(builder, index, value, lanes, mask)
+
+    if not kept:
+        for output, value in zip(outputs, _combined(builder, reduction, parts, (), pieces, 1, None)):
+            output.store(builder, (), value, 1)
+        return
+    lanes = lanes_of(functions.target, reduction, kept[-1])
+    with loop_nest(builder, kept[:-1]) as outer:
+        VectorLoop(builder, lanes, in_place=False).emit(kept[-1], partial(finish, outer))
 
 
 def _most_parts(outputs: list[Array]) -> int:
@@ -153,21 +165,29 @@ def _without_init(reduction: Reduction) -> Reduction:
 
 
 def _combined(
-    builder: ir.IRBuilder, reduction: Reduction, parts: list[Array], index: Index, pieces: int
+    builder: ir.IRBuilder,
+    reduction: Reduction,
+    parts: list[Array],
+    index: Index,
+    pieces: int,
+    lanes: int,
+    mask: ir.Value | None,
 ) -> list[RegisterValue]:
     """The results of the pieces, one after the other; of sums of floats with the rounding errors kept."""
 
+    init_values = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
+
     def load(number: Base) -> list[RegisterValue]:
-        return [part.load(builder, (Affine(number), *index), 1) for part in parts]
+        return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
 
     def combine(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
-        return reduction.combine(builder, totals, load(number), 1)
+        return reduction.combine(builder, totals, load(number), lanes)
 
     def add(number: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
         return add_with_error(builder, *state, *load(number))
 
     if not is_sum_of_floats(reduction):
-        return carried_loop(builder, 0, pieces, 1, reduction.init_values, combine, "parts")
-    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, 1)
+        return carried_loop(builder, 0, pieces, 1, init_values, combine, "parts")
+    zero = splat_identity(reduction.operands[0].shape.element_type, 0.0, lanes)
     total = finish_compensation(builder, *carried_loop(builder, 1, pieces, 1, [*load(0), zero], add, "parts"))
-    return reduction.combine(builder, reduction.init_values, [total], 1)
+    return reduction.combine(builder, init_values, [total], lanes)
