@@ -90,7 +90,9 @@ def term_chunks(contraction: Contraction) -> TermChunks:
     sizes, counts, inner = [], [], 1
     for size in reversed(whole.sizes):
         number = -(-size // max(1, longest // inner))
-        length = size if number == 1 else -(-size // (number * _LENGTH_STEP)) * _LENGTH_STEP
+        length = -(-size // number)
+        if number > 1 and not sizes:
+            length = -(-length // _LENGTH_STEP) * _LENGTH_STEP
         sizes.append(length)
         counts.append(-(-size // length))
         inner = inner * length if number == 1 else longest
