@@ -83,7 +83,7 @@ DIVIDED = {
     "transposed product of many terms": (lambda x, y: x.T @ y, [(8009, 31), (8009, 37)]),
     "transposed product": (lambda x, y: x.T @ y.T, [(203, 201), (301, 203)]),
     "batched product": (lambda x, y: x @ y, [(5, 101, 73), (5, 73, 103)]),
-    "vectors' product": (lambda x, y: x @ y, [(100_003,), (100_003,)]),
+    "vectors' product": (lambda x, y: x @ y, [(200_003,), (200_003,)]),
     "product of a vector": (lambda x, y: x @ y, [(1001,), (1001, 303)]),
     "product with a vector": (lambda x, y: x @ y, [(1001, 303), (303,)]),
     "transforms": (lambda x: np.fft.fft(x, axis=1).real, [(101, 512)]),
