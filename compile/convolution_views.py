@@ -2,7 +2,7 @@
 
 Without padding it is one of an overlapping view of its base: row (b, y, x) and term (i, j, f) of the view are the base's
 element (b, y * stride + i * dilation, x * stride + j * dilation, f). The columns are the output features, or the places along
-the last spatial dimension where these lie side by side in memory.
+the last spatial dimension where these lie side by side in memory, and are not few.
 """
 
 from __future__ import annotations
@@ -12,6 +12,9 @@ from dataclasses import dataclass, field
 from ..hlo import ElementType, Instruction, Shape
 from ..hlo.shape import element_strides
 from .contraction import Contraction
+
+# Places that are fewer than these, and than the features, are rows. Rows of which some are taken at once are at least so many.
+_FEW_PLACES, _ROWS_OF_BLOCK = 64, 8
 
 
 @dataclass
@@ -64,7 +67,8 @@ def convolution_views(convolution: Instruction) -> ConvolutionViews:
     for dimension, at, of in zip(window, numbers.input_spatial, numbers.kernel_spatial):
         terms.append((dimension.size, base_steps[at] * dimension.window_dilation, kernel_steps[of]))
     terms.append((terms_of_feature, feature_step, kernel_steps[numbers.kernel_input_feature]))
-    terms = _merged(terms)
+    # The longest dimension is that of the inner loop.
+    terms = sorted(_merged(terms), key=lambda term: term[0])
 
     of_base, of_kernel, of_output = ViewDimensions(), ViewDimensions(), ViewDimensions()
     pairs: list[tuple[int, int]] = []  # dimensions of base and kernel that run together
@@ -74,7 +78,7 @@ def convolution_views(convolution: Instruction) -> ConvolutionViews:
     base_is_left = not _runs_along_places(places, features, output_feature_step)
     if base_is_left:
         rows = []
-        for size, step, to in places:
+        for size, step, to in _with_long_end(places):
             rows.append(of_base.append(size, step))
             of_output.append(size, to)
         columns = [of_kernel.append(features, kernel_feature_step)]
@@ -98,11 +102,26 @@ def convolution_views(convolution: Instruction) -> ConvolutionViews:
     return ConvolutionViews(contraction, left, right, of_output, base_is_left)
 
 
+def has_scattered_columns(convolution: Instruction) -> bool:
+    """Whether the columns are output features that do not lie side by side in the output."""
+    views = convolution_views(convolution)
+    columns = views.output.sizes[-1]
+    return columns > 1 and views.output.steps[-1] != 1
+
+
 def _runs_along_places(places: list[tuple[int, int, int]], features: int, feature_step: int) -> bool:
     """Whether the places along the last dimension lie side by side in base and output, and the features do not."""
     size, base_step, output_step = places[-1]
     contiguous = base_step == 1 and output_step == 1 and len(places) > 1
-    return contiguous and size > 1 and (feature_step != 1 or features == 1)
+    return contiguous and size > 1 and (feature_step != 1 or features == 1) and size >= min(_FEW_PLACES, features)
+
+
+def _with_long_end(places: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:
+    """The places with the longest dimension last, if the last one is short."""
+    if places[-1][0] >= _ROWS_OF_BLOCK:
+        return places
+    longest = max(range(len(places)), key=lambda number: places[number][0])
+    return [*places[:longest], *places[longest + 1 :], places[longest]]
 
 
 def _merged(terms: list[tuple[int, int, int]]) -> list[tuple[int, int, int]]:

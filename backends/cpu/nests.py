@@ -28,9 +28,9 @@ class Nest:
     """What a nest is emitted from, inside of the function that it may become.
 
     ``operands`` are arrays and scalars in registers; ``outputs`` arrays for the leaves of the result, scalars too; ``scratch``
-    is the memory that the instruction asked for, without what each thread has for itself, which is ``own``; ``tables`` are the
-    addresses of constants; ``stops`` says where some of the dimensions that the nest goes over end, if they do so earlier;
-    ``work`` is an estimate in nanoseconds, and ``regions`` takes functions that the nest may call.
+    is the memory that the instruction asked for, without what each thread has for itself, which is ``own``, of ``own_bytes``;
+    ``tables`` are the addresses of constants; ``stops`` says where some of the dimensions that the nest goes over end, if they
+    do so earlier; ``work`` is an estimate in nanoseconds, and ``regions`` takes functions that the nest may call.
     """
 
     builder: ir.IRBuilder
@@ -40,6 +40,7 @@ class Nest:
     outputs: list[Array]
     scratch: ir.Value | None
     own: ir.Value | None
+    own_bytes: int
     tables: list[ir.Value]
     stops: Mapping[int, ir.Value]
     work: int
@@ -123,7 +124,7 @@ def emit_nest(
         of_thread = pointers.pop() if own is not None else None
         of_all = pointers.pop() if pointers else None
         ends_of = dict(zip(stops, registers))
-        given = (instruction, arrays, results, of_all, of_thread, addresses, ends_of, work, frame.regions)
+        given = (instruction, arrays, results, of_all, of_thread, own_bytes, addresses, ends_of, work, frame.regions)
         emit(Nest(builder, frame.target, *given))
 
     work = nanoseconds(computation)

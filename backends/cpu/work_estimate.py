@@ -11,13 +11,29 @@ _NANOSECONDS_OF_INSTRUCTION = 0.25
 _NANOSECONDS_OF_BYTE = 0.03
 _VECTOR_BYTES = 32
 _USUAL_TRIPS = 16
+# Of a vector of products added to sums in registers, and of bytes read in their order from the second-level cache.
+_NANOSECONDS_OF_PRODUCT = 0.15
+_NANOSECONDS_OF_BYTE_IN_ORDER = 0.016
+_CONTRACTIONS = frozenset({"dot", "convolution"})
 
 
 def nanoseconds(computation: Computation) -> int:
     """For one run of a computation whose parameters and results lie in memory."""
+    if computation.root.opcode in _CONTRACTIONS and all(operand.opcode == "parameter" for operand in computation.root.operands):
+        return _of_contraction(computation.root)
     written = sum(shape.byte_size for shape in leaves(computation.root.shape))
     traffic = (written + _bytes_read(computation)) * _NANOSECONDS_OF_BYTE
     return int(_steps(computation, {}) * _NANOSECONDS_OF_INSTRUCTION + traffic)
+
+
+def _of_contraction(contraction: Instruction) -> int:
+    """Register blocks take as long as the processor takes to multiply; a product with a vector, as long as it takes to read."""
+    shapes = tuple([operand.shape for operand in contraction.operands])
+    work = contraction.operation.work(shapes, contraction.shape, contraction.attributes) or 0
+    read = sum(shape.byte_size for shape in shapes) + contraction.shape.byte_size
+    element_type = shapes[0].element_type
+    vectors = _vectors(work, work * element_type.byte_size) * (2 if element_type.is_complex else 1)
+    return int(max(vectors * _NANOSECONDS_OF_PRODUCT, read * _NANOSECONDS_OF_BYTE_IN_ORDER))
 
 
 def copying(shape: Shape) -> int:

@@ -1,4 +1,4 @@
-"""Convolution in one form: no padding, output features last. Depthwise convolution as a sum of products."""
+"""Convolution in one form: no padding, the kernel's output features last. Depthwise convolution as a sum of products."""
 
 from __future__ import annotations
 
@@ -8,13 +8,15 @@ from ... import hlo
 from ...hlo import F32, PRED, Instruction
 from ...hlo.convolution_dimensions import ConvolutionDimensions
 from ...hlo.window import WindowDimension, dilated_size, padded_size
+from ..convolution_views import has_scattered_columns
 from ..traversal import on_operands
+from .convolution_phases import by_phases, has_phases
 from .table import expansion
 
 
 @expansion("convolution")
 def expand_convolution(convolution: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-    """Padding, base dilation and reversal become operations of their own; the kernel's output features come last.
+    """Reversal, base dilation and padding become operations of their own; the kernel's output features come last.
 
     In that form a depthwise convolution becomes an expression with a term for each position of the kernel.
     """
@@ -25,10 +27,14 @@ def expand_convolution(convolution: Instruction, operands: tuple[Instruction, ..
     element_type = shape.element_type
     if not shape.size:
         return hlo.broadcast(hlo.constant(0, element_type), shape.dimensions, ())
-    base = _padded(base, window, numbers)
+    if has_phases(convolution) and not is_depthwise(convolution):
+        return by_phases(convolution, base, kernel)
     turned = [of for dimension, of in zip(window, numbers.kernel_spatial) if dimension.reversal and dimension.size > 1]
     if turned:
         kernel = hlo.reverse(kernel, dimensions=turned)
+        attributes |= {"window": tuple(dimension._replace(reversal=False) for dimension in window)}
+        return hlo.convolution(base, kernel, shape=shape, **attributes)
+    base = _padded(base, window, numbers)
     window = tuple(WindowDimension(d.size, d.stride, window_dilation=d.window_dilation) for d in window)
     last = kernel.shape.rank - 1
     if numbers.kernel_output_feature != last:
@@ -40,8 +46,9 @@ def expand_convolution(convolution: Instruction, operands: tuple[Instruction, ..
             kernel_spatial=tuple(map(order.index, numbers.kernel_spatial)),
         )
     if (base, kernel, window) == (*operands, attributes["window"]):
-        depthwise = is_depthwise(convolution) and element_type is not PRED
-        return _depthwise(convolution, base, kernel, window) if depthwise else on_operands(convolution, operands)
+        if is_depthwise(convolution) and element_type is not PRED:
+            return _depthwise(convolution, base, kernel, window)
+        return _with_features_last(convolution, base, kernel)
     attributes |= {"window": window, "dim_labels": numbers}
     return hlo.convolution(base, kernel, shape=shape, **attributes)
 
@@ -54,6 +61,24 @@ def _padded(base: Instruction, window: tuple[WindowDimension, ...], numbers: Con
     if not any(map(any, padding)):
         return base
     return hlo.pad(base, hlo.constant(0, base.shape.element_type), padding=padding)
+
+
+def _with_features_last(convolution: Instruction, base: Instruction, kernel: Instruction) -> Instruction:
+    """The convolution with the features last in the output, too, and its transpose, if else the columns were scattered."""
+    if not has_scattered_columns(convolution):
+        return on_operands(convolution, (base, kernel))
+    numbers, shape = convolution.attributes["dim_labels"], convolution.shape
+    feature = numbers.output_feature
+    order = [d for d in range(shape.rank) if d != feature] + [feature]
+    of_output = [order.index(d) for d in range(shape.rank)]
+    moved = numbers._replace(
+        output_batch=of_output[numbers.output_batch],
+        output_feature=of_output[feature],
+        output_spatial=tuple(of_output[d] for d in numbers.output_spatial),
+    )
+    attributes = convolution.attributes | {"dim_labels": moved}
+    turned = shape.with_dimensions(tuple(shape.dimensions[d] for d in order))
+    return hlo.transpose(hlo.convolution(base, kernel, shape=turned, **attributes), dimensions=of_output)
 
 
 def is_depthwise(convolution: Instruction) -> bool:

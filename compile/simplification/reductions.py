@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from ... import hlo
-from ...hlo import Instruction, scalar_computation
+from ...hlo import F32, S8, S16, S32, S64, U8, U32, Instruction, scalar_computation
 from ..fusion_policy import is_degenerate_reshape
 from ..inlining import inlined_elementwise
-from .rule import f32, f64, rule, s32, without_ones
+from .rule import f32, f64, rule, s8, s32, u8, without_ones
 
 
 def _product(lhs, rhs):
@@ -78,6 +78,34 @@ def reduce_of_added_ones(reduce: Instruction) -> Instruction | None:
         return None
     reduced = hlo.reduce(x, init, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
     return hlo.reshape(reduced, reduce.shape.dimensions)
+
+
+def _converted_product(lhs, rhs, element_type):
+    return _product(hlo.convert(lhs, element_type), hlo.convert(rhs, element_type))
+
+
+@rule(
+    "dot",
+    fires=[
+        lambda: _converted_product(s8(3, 4), s8(4, 5), S32),
+        lambda: _converted_product(u8(3, 4), s8(4, 5), S16),
+        lambda: _converted_product(u8(3, 4), u8(4, 5), U32),
+    ],
+    unchanged=[
+        lambda: _converted_product(s8(3, 4), s8(4, 5), F32),
+        lambda: _converted_product(s32(3, 4), s8(4, 5), S64),
+        lambda: _product(hlo.convert(s8(3, 4), S32), s32(4, 5)),
+    ],
+)
+def dot_of_converted_bytes(dot: Instruction) -> Instruction | None:
+    """dot(convert(x), convert(y)) -> dot(x, y), of bytes that become wider integers, no narrower than the result"""
+    bits = dot.shape.element_type.bits
+    for operand in dot.operands:
+        if operand.opcode != "convert" or operand.operands[0].shape.element_type not in (S8, U8):
+            return None
+        if not operand.shape.element_type.is_integer or operand.shape.element_type.bits < max(bits, 16):
+            return None
+    return hlo.dot(*[operand.operands[0] for operand in dot.operands], shape=dot.shape, **dot.attributes)
 
 
 @rule(

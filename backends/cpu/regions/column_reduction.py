@@ -44,7 +44,7 @@ _PIECE_BYTES = 1 << 14
 # Of rows that are longer when they are read, each is on pages of memory of its own.
 _PAGE_BYTES = 1 << 12
 # As many blocks of rows are in a piece, at least, since each piece writes its own results.
-_LEAST_BLOCKS = 4
+_LEAST_BLOCKS = 2
 
 
 @samples(

@@ -23,14 +23,16 @@ from ....compile.fused_computations import as_computation
 from ....hlo import F32, F64, Instruction, scalar_computation
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
-from ...llvm.index import Affine
+from ...llvm.index import Affine, Base
 from ...llvm.pieces import independent_loops
 from ...llvm.reductions import Reduction
 from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
 from ..nest_samples import samples
 from ..nests import EmitNest, Nest, emits_nest
-from .contraction_blocks import Blocks, panel_bytes
+from .contraction_blocks import panel_bytes
+from .contraction_bytes import emit_blocks
+from .contraction_terms import emit_parts, parts_bytes
 from .parts import emit_in_parts, has_few_results
 from .reduction import emit_reduction
 from .transpose import emit_transpose
@@ -42,9 +44,13 @@ _TRANSPOSED_COLUMNS = 64
 
 
 def scratch_bytes(dot: Instruction) -> int:
-    """Memory for transposed operands and for a packed panel of the right one, where they are needed."""
+    """Memory for transposed operands, parts of the results and a packed panel of the right operand, as they are needed."""
     contraction = contraction_of(dot)
-    return sum(_transposed_bytes(contraction)) + panel_bytes(contraction)
+    return sum(_transposed_bytes(contraction)) + _aligned(_parts_bytes(contraction)) + panel_bytes(contraction)
+
+
+def _parts_bytes(contraction: Contraction) -> int:
+    return parts_bytes(contraction) if _side_of_matrix(contraction) is None else 0
 
 
 def own_bytes(dot: Instruction) -> int:
@@ -56,8 +62,10 @@ def divides(dot: Instruction) -> bool:
     """Whether it is the results that are divided, and not the terms of a few."""
     contraction = contraction_of(dot)
     side = _side_of_matrix(contraction)
-    if side is None or not dot.shape.size:
+    if not dot.shape.size:
         return True
+    if side is None:
+        return not parts_bytes(contraction)
     return not has_few_results(
         (contraction.lhs, contraction.rhs)[side], tuple(sorted(pair[side] for pair in contraction.terms))
     )
@@ -165,8 +173,15 @@ def emit_contraction(nest: Nest) -> None:
     for side, memory in _transposed_memory(nest, contraction):
         contraction, moved, _ = _transposed(contraction, (lhs, rhs)[side], memory, side)
         lhs, rhs = (lhs, moved) if side else (moved, rhs)
-    panel = nest.own if panel_bytes(contraction) else None
-    Blocks(builder, target, contraction, lhs, rhs, output, panel, nest.stops).emit()
+    if not divides(dot) and not nest.stops:
+
+        def emit(builder: ir.IRBuilder, operands: list[Array], panel: ir.Value | None, sums: Array, *chunks: Base) -> None:
+            emit_blocks(builder, target, contraction, (*operands, sums), panel, chunks=chunks)
+
+        memory = builder.gep(nest.scratch, [I64(sum(_transposed_bytes(contraction_of(dot))))], source_etype=I8)
+        emit_parts(nest, contraction, [lhs, rhs], memory, emit, output)
+        return
+    emit_blocks(builder, target, contraction, (lhs, rhs, output), nest.own, nest.stops)
 
 
 def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array, stops: Mapping[int, ir.Value]) -> Reduction | None:

@@ -1,14 +1,14 @@
 """Register blocks: the inner loops of a contraction.
 
-From the outside in: batch dimensions; strips of columns as wide as a block; rows, a block at a time; the contracted
-dimensions. A block of the result is held in registers while all terms are added to it. A large right operand is first
-packed, strip by strip, into a panel that lies in one piece, so that its rows do not fight for the same cache sets and every
-block of rows finds it there.
+From the outside in: batch dimensions; chunks of the terms; strips of columns as wide as a block; rows, a block at a time; the
+contracted dimensions. A block of the result is held in registers while all terms of a chunk are added to it. A large right
+operand is first packed, strip by strip, into a panel that lies in one piece, so that its rows do not fight for the same cache
+sets and every block of rows finds it there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
@@ -18,9 +18,10 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from ....compile.contraction import Contraction
+from ....hlo import S8, U8
 from ...llvm import index as indices
 from ...llvm.arithmetic import constant, multiply_add
-from ...llvm.arrays import Array
+from ...llvm.arrays import Array, View
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index, least
@@ -41,6 +42,7 @@ from ...llvm.types import (
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import blocks_up_to, tail_mask
+from .contraction_terms import in_one_chunk, term_chunks
 
 # A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
 _PACKED_BYTES = 24 << 10
@@ -61,26 +63,40 @@ def panel_bytes(contraction: Contraction) -> int:
     """Memory for the panel of packed columns; 0 where packing does not pay."""
     c = contraction
     operand_bytes = c.term_count * c.column_count * c.rhs.element_type.byte_size
-    if c.row_count < _PACKED_ROWS or operand_bytes <= _PACKED_BYTES or c.column_count < WIDEST_VECTOR_BYTES:
+    is_small = operand_bytes <= _PACKED_BYTES and not _are_bytes(c)
+    if c.row_count < _PACKED_ROWS or is_small or c.column_count < WIDEST_VECTOR_BYTES:
         return 0
-    return c.term_count * _WIDEST_BLOCK * WIDEST_VECTOR_BYTES
+    return prod(term_chunks(c).sizes) * _WIDEST_BLOCK * WIDEST_VECTOR_BYTES
+
+
+def _are_bytes(contraction: Contraction) -> bool:
+    """Whether instructions may take several terms at once, which have to lie side by side (contraction_bytes.py)."""
+    return all(shape.element_type in (S8, U8) for shape in (contraction.lhs, contraction.rhs))
 
 
 @dataclass(frozen=True)
 class Columns:
-    """Vectors of the right operand: an array for each, and the index of a vector's first element for given terms."""
+    """Vectors of the right operand: an array for each, and the index of a vector's first element for given terms.
+
+    ``totals`` are the addresses of the sums of the columns, where they are needed.
+    """
 
     positions: list[Affine]
     arrays: list[Array]
     index: Callable[[dict[int, Component]], Index]
     mask: ir.Value | None = None
+    totals: Sequence[ir.Value] = ()
 
 
 class Blocks:
     """Emits the loop nest of one contraction. ``panel`` is memory of panel_bytes, or None.
 
     ``stops`` says of some dimensions, of the result and then of the terms, where they end: no term behind that is read.
+    ``chunks`` says from which chunk of the terms on, and up to which, they are added; all are, if it is left out.
     """
+
+    # Of a sum in a register, if not those of the widest of the operands and the result.
+    accumulator_bytes: int | None = None
 
     def __init__(
         self,
@@ -92,14 +108,21 @@ class Blocks:
         output: Array,
         panel: ir.Value | None,
         stops: Mapping[int, ir.Value] = MappingProxyType({}),
+        chunks: tuple[Base, Base] | None = None,
     ) -> None:
         self.builder, self.contraction, self.panel = builder, contraction, panel
         self.lhs, self.rhs, self.output, self.stops = lhs, rhs, output, stops
         self.result_type = contraction.dot.shape.element_type
-        self._term_sizes = [contraction.lhs.dimensions[left] for left, _ in contraction.terms]
+        stops_terms = any(d >= contraction.dot.shape.rank for d in stops)
+        self._chunks = in_one_chunk(contraction) if stops_terms else term_chunks(contraction)
+        self._range, self.term_sizes = chunks or (0, self._chunks.count), self._chunks.sizes
+        # Of the chunk that is being added: its first terms, where it ends, and whether there are sums before it.
+        self.origin: dict[int, Component] = {}
+        self.stops_of_chunk: Mapping[int, ir.Value] = {}
+        self._is_first: ir.Value | None = None
         types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
         # A complex number takes two registers.
-        widest = max(map(register_bytes, types)) * (2 if self.result_type.is_complex else 1)
+        widest = self.accumulator_bytes or max(map(register_bytes, types)) * (2 if self.result_type.is_complex else 1)
         self.lanes = target.lanes(widest, contraction.column_count)
         rows = lhs.shape.dimensions[contraction.rows[-1]] if contraction.rows else 1
         vectors = max(1, contraction.column_count // self.lanes)
@@ -128,7 +151,7 @@ class Blocks:
         stop = blocks_up_to(b, self._stop_of_columns(), lanes, c.column_count)
         # Many strips are divided among threads; where there are few, the rows of each.
         divides_strips = c.column_count >= _DIVIDED_STRIPS * self.block_vectors * lanes
-        with independent_loops(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch:
+        with independent_loops(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch, self._each_chunk():
             for loop, count in _strips(b, c.column_count // lanes, self.block_vectors, stop, int(divides_strips)):
                 with loop as first:
                     base = indices.multiply_base(b, first, lanes)
@@ -138,7 +161,17 @@ class Blocks:
             if rest:
                 position = Affine(c.column_count - rest, 1)
                 with in_one_piece(b, apart=True) if divides_strips else nullcontext():
-                    self._rows(batch, self._direct(batch, [position], tail_mask(lanes, rest)))
+                    self._rows(batch, self.rest_of_columns(batch, position, tail_mask(lanes, rest)))
+
+    @contextmanager
+    def _each_chunk(self) -> Iterator[None]:
+        """A loop over the chunks, within which the terms are those of the chunk."""
+        b, (first, end), count = self.builder, self._range, self._chunks.count
+        with counted_loop(b, count, "chunks", None if isinstance(end, int) else end, first) as number:
+            self.origin = dict(self._chunks.origin(b, number))
+            self.stops_of_chunk = self._chunks.stops(b, self._chunks.origin(b, number))
+            self._is_first = b.icmp_signed("==", indices.i64(number), indices.i64(first)) if count > 1 else None
+            yield
 
     def _rows(self, batch: Index, columns: Columns) -> None:
         b, c = self.builder, self.contraction
@@ -156,26 +189,31 @@ class Blocks:
         c = self.contraction
         return self.stops.get(len(c.batch) + len(c.rows)) if len(c.columns) == 1 else None
 
-    def _stop_of_terms(self, depth: int) -> Base:
-        return self.stops.get(self.contraction.dot.shape.rank + depth, self._term_sizes[depth])
+    def stop_of_terms(self, depth: int) -> Base:
+        stop = self.stops.get(self.contraction.dot.shape.rank + depth, self.term_sizes[depth])
+        return self.stops_of_chunk.get(depth, stop)
 
     def _columns(self, batch: Index, positions: list[Affine]) -> Columns:
-        return self._direct(batch, positions) if self.panel is None else self._packed(batch, positions)
+        return self.direct(batch, positions) if self.panel is None else self.packed(batch, positions)
 
-    def _direct(self, batch: Index, positions: list[Affine], mask: ir.Value | None = None) -> Columns:
+    def rest_of_columns(self, batch: Index, position: Affine, mask: ir.Value) -> Columns:
+        """The columns behind the last whole vector."""
+        return self.direct(batch, [position], mask)
+
+    def direct(self, batch: Index, positions: list[Affine], mask: ir.Value | None = None) -> Columns:
         """Columns read where the right operand lies."""
-        starts = [self._right_index(batch, {}, Affine(position.base)) for position in positions]
+        starts = [self._right_index(batch, self.origin, Affine(position.base)) for position in positions]
         arrays = [self.rhs.seen_from(self.builder, start) for start in starts]
         lane_steps = Affine(0, positions[0].stride)
         return Columns(positions, arrays, lambda terms: self._right_index((), terms, lane_steps), mask)
 
-    def _packed(self, batch: Index, positions: list[Affine]) -> Columns:
-        """Columns copied into the panel: all terms of one, side by side with those of the others."""
-        b, c, lanes = self.builder, self.contraction, self.lanes
-        direct = self._direct(batch, positions)
-        sizes = [c.lhs.dimensions[left] for left, _ in c.terms]
+    def packed(self, batch: Index, positions: list[Affine]) -> Columns:
+        """Columns copied into the panel: all terms of a chunk of one, side by side with those of the others."""
+        b, lanes = self.builder, self.lanes
+        direct = self.direct(batch, positions)
+        sizes = self.term_sizes
         panel = Array(self.panel, self.rhs.shape.with_dimensions((*sizes, len(positions) * lanes)))
-        with loop_nest(b, sizes) as index:
+        with loop_nest(b, sizes, self.stops_of_chunk) as index:
             source = direct.index(dict(enumerate(index)))
             for number, array in enumerate(direct.arrays):
                 place = (*index, Affine(number * lanes, int(lanes > 1)))
@@ -188,12 +226,24 @@ class Blocks:
     def _block(self, batch: Index, rows: list[Index], columns: Columns) -> None:
         """One block of the result: a register for each row and vector of columns, summed over all terms."""
         b, lanes, width = self.builder, self.lanes, len(columns.arrays)
-        zero = _zero(self.result_type, lanes)
+        sums, flat = self.sums(batch, rows, columns), self._flat_output()
+        for number, row in enumerate(rows):
+            for position, column in enumerate(columns.positions):
+                value = sums[number * width + position]
+                if self._is_first is not None:
+                    value = self._added(flat.load(b, (*batch, *row, column), lanes, columns.mask), value)
+                if is_narrow(self.result_type):
+                    value = round_to_type(b, self.result_type, value)
+                flat.store(b, (*batch, *row, column), value, lanes, columns.mask)
+
+    def sums(self, batch: Index, rows: list[Index], columns: Columns) -> list[RegisterValue]:
+        """The sums of a block, row by row."""
+        b, lanes, width = self.builder, self.lanes, len(columns.arrays)
         # What does not change from term to term is added to the addresses before the loop.
-        left_rows = [self.lhs.seen_from(b, self._left_index(batch, row, {})) for row in rows]
+        left_rows = [self.lhs.seen_from(b, self.left_index(batch, row, self.origin)) for row in rows]
 
         def step(terms: Terms, sums: list[RegisterValue]) -> list[RegisterValue]:
-            left_index, right_index = self._left_index((), (), terms), columns.index(terms)
+            left_index, right_index = self.left_index((), (), terms), columns.index(terms)
             right = [self._converted(array.load(b, right_index, lanes, columns.mask), array, lanes) for array in columns.arrays]
             result = []
             for number, array in enumerate(left_rows):
@@ -202,28 +252,28 @@ class Blocks:
                     result.append(self._multiply_add(left, value, sums[number * width + position]))
             return result
 
-        sums = self._sum(0, {}, [zero] * (len(rows) * width), step)
-        flat = self._flat_output()
-        for number, row in enumerate(rows):
-            for position, column in enumerate(columns.positions):
-                value = sums[number * width + position]
-                if is_narrow(self.result_type):
-                    value = round_to_type(b, self.result_type, value)
-                flat.store(b, (*batch, *row, column), value, lanes, columns.mask)
+        return self._sum(0, {}, [_zero(self.result_type, lanes)] * (len(rows) * width), step)
+
+    def _added(self, before: RegisterValue, value: RegisterValue) -> RegisterValue:
+        """The sum of a chunk and what the chunks before it gave, if it is not the first one."""
+        b, is_first, zero = self.builder, self._is_first, _zero(self.result_type, self.lanes)
+        parts = [(b.select(is_first, none, old), new) for none, old, new in zip(*map(flatten, ([zero], [before], [value])))]
+        add = b.add if isinstance(zero, ir.Value) and not self.result_type.is_float else b.fadd
+        return unflatten([add(old, new) for old, new in parts], [zero])[0]
 
     def _sum(self, depth: int, terms: Terms, zeros: list[RegisterValue], step: Step) -> list[RegisterValue]:
         """The sums over the terms from one dimension on, of whom each is the sum of a few sums of a few terms, and so on."""
-        sizes = self._term_sizes[depth:]
+        sizes = self.term_sizes[depth:]
         if prod(sizes) <= _RUN or self.result_type.kind not in ("float", "complex"):
-            return self._over_terms(depth, terms, zeros, step)
+            return self.over_terms(depth, terms, zeros, step)
         size, inner = sizes[0], prod(sizes[1:])
-        stop, length = self._stop_of_terms(depth), max(1, _RUN // inner)
+        stop, length = self.stop_of_terms(depth), max(1, _RUN // inner)
 
         def run(number: Base) -> list[RegisterValue]:
             if inner > _RUN:
                 return self._sum(depth + 1, {**terms, depth: Affine(number)}, zeros, step)
             start = indices.multiply_base(self.builder, number, length)
-            return self._over_terms(depth, terms, zeros, step, start, self._end(start, length, stop))
+            return self.over_terms(depth, terms, zeros, step, start, self._end(start, length, stop))
 
         runs = -(-size // length)
         levels = 1
@@ -254,24 +304,34 @@ class Blocks:
         carried_loop(b, first, end, _FAN_IN ** (levels - 1), [], add, "runs", most=_FAN_IN)
         return unflatten([b.load(place, typ=r.type) for place, r in zip(places, registers)], zeros)
 
-    def _over_terms(
-        self, depth: int, terms: Terms, sums: list[RegisterValue], step: Step, start: Base = 0, stop: Base | None = None
+    def over_terms(
+        self,
+        depth: int,
+        terms: Terms,
+        sums: list[RegisterValue],
+        step: Step,
+        start: Base = 0,
+        stop: Base | None = None,
+        depths: int | None = None,
     ) -> list[RegisterValue]:
-        """Add all terms from one dimension on, in that dimension those from start to stop, one after the other."""
-        if depth == len(self._term_sizes):
+        """Add all terms from one dimension on, in that dimension those from start to stop, one after the other.
+
+        depths: of how many dimensions the terms are, if not of all.
+        """
+        if depth == (len(self.term_sizes) if depths is None else depths):
             return step(terms, sums)
 
         def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-            return self._over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step)
+            return self.over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step, depths=depths)
 
-        stop = self._stop_of_terms(depth) if stop is None else stop
+        stop = self.stop_of_terms(depth) if stop is None else stop
         return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms", most=_RUN)
 
     def _end(self, start: Base, length: int, size: Base) -> Base:
         """The end of a run of this length, or of everything."""
         return least(self.builder, indices.add_base(self.builder, start, length), size)
 
-    def _left_index(self, batch: Index, row: Index, terms: dict[int, Component]) -> Index:
+    def left_index(self, batch: Index, row: Index, terms: dict[int, Component]) -> Index:
         """An index into the left operand; what is left out is 0."""
         c, index = self.contraction, dict.fromkeys(range(self.lhs.shape.rank), indices.ZERO)
         index.update({left: component for (left, _), component in zip(c.batch, batch)})
@@ -309,7 +369,9 @@ class Blocks:
         return b.add(total, b.mul(left, right))
 
     def _flat_output(self) -> Array:
-        """The output with its column dimensions as one."""
+        """The output with its column dimensions as one; a view has no more of them."""
+        if isinstance(self.output, View):
+            return self.output
         c = self.contraction
         kept = len(c.batch) + len(c.rows)
         return Array(

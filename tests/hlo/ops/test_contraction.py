@@ -8,7 +8,7 @@ import itertools
 import numpy as np
 import pytest
 from phlox.backends.registry import get_backend
-from phlox.hlo import C64, F32, F64, S32, Layout, Shape
+from phlox.hlo import C64, F32, F64, S8, S32, U8, Layout, Shape
 from phlox.xla_builder import XlaBuilder
 
 
@@ -28,7 +28,7 @@ def integers(rng, *shape):
 @pytest.mark.parametrize("sides", list(itertools.product((0, 1), repeat=2)), ids=str)
 def test_matrix_products(element_type, sides):
     rng = np.random.default_rng(1)
-    sizes = [(1, 1, 1), (3, 5, 7), (17, 33, 65), (40, 129, 200), (64, 300, 96), (100, 1, 67), (2, 400, 130)]
+    sizes = [(1, 1, 1), (3, 5, 7), (17, 33, 65), (40, 129, 200), (64, 300, 96), (100, 1, 67), (2, 400, 130), (20, 3001, 70)]
     for rows, terms, columns in sizes:
         left, right = integers(rng, rows, terms), integers(rng, terms, columns)
         lhs = left if sides[0] == 0 else np.ascontiguousarray(left.T)
@@ -37,6 +37,24 @@ def test_matrix_products(element_type, sides):
             lhs, rhs, element_type, lhs_contracting_dimensions=(1 - sides[0],), rhs_contracting_dimensions=(sides[1],)
         )
         np.testing.assert_array_equal(found, left @ right)
+
+
+@pytest.mark.parametrize("types", list(itertools.product((S8, U8), repeat=2)), ids=str)
+@pytest.mark.parametrize("terms", [16, 203, 3001])
+def test_products_of_bytes(types, terms):
+    """All bytes there are, and the extremes alone, whose sums do not fit into 16 bits."""
+    rng = np.random.default_rng(4)
+    limits = [np.iinfo(element_type.dtype) for element_type in types]
+    everything = [rng.integers(limit.min, limit.max + 1, shape) for limit, shape in zip(limits, ((19, terms), (terms, 83)))]
+    extremes = [np.full_like(everything[0], limits[0].min or limits[0].max), np.full_like(everything[1], limits[1].max)]
+    for lhs, rhs in (everything, extremes):
+        for result in (S32, U8):
+            b = XlaBuilder("product")
+            operands = [b.parameter(Shape(one, values.shape)) for one, values in zip(types, (lhs, rhs))]
+            contract = {"lhs_contracting_dimensions": (1,), "rhs_contracting_dimensions": (0,)}
+            b.emit("dot", *operands, shape=Shape(result, (19, 83)), **contract)
+            (found,) = get_backend("cpu").compile(b.build_module())(lhs.astype(types[0].dtype), rhs.astype(types[1].dtype))
+            np.testing.assert_array_equal(found, (lhs @ rhs).astype(result.dtype))
 
 
 def test_batches_and_several_dimensions_of_each_role():

@@ -127,6 +127,36 @@ def test_wide_features_and_rows(dtype, labels):
         np.testing.assert_array_equal(actual, expected, err_msg=backend)
 
 
+@pytest.mark.parametrize("labels", ["f01b_i01o->01bf", "fb01_io01->fb01"])
+def test_gradient_by_the_window(labels):
+    """Few places, and more terms for each than are added up in one chunk, with a remainder."""
+    random = np.random.default_rng(3)
+    sizes = {"f": 7, "b": 3, "0": 20, "1": 19}, {"i": 7, "o": 5, "0": 19, "1": 17}
+    of_lhs, of_rhs = labels.partition("->")[0].split("_")
+    lhs, rhs = (integers(random, [size[d] for d in of]) for size, of in zip(sizes, (of_lhs, of_rhs)))
+    window = make_window((19, 17))
+    expected = convolved(lhs, rhs, window, labels)
+    for backend in BACKENDS:
+        actual = run(backend, lhs, rhs, window=window, dim_labels=labels)
+        np.testing.assert_array_equal(actual, expected, err_msg=backend)
+
+
+@pytest.mark.parametrize("features", [3, 17])
+@pytest.mark.parametrize("labels", ["b01f_01oi->b01f", "bf01_io01->bf01"])
+def test_gradient_by_the_input_at_strides(labels, features):
+    """Holes in the base: 2 by 3 phases of the places, of which some meet nothing, with a remainder; reversed or not."""
+    random = np.random.default_rng(4)
+    sizes = {"b": 2, "f": 5, "0": 4, "1": 5}, {"i": 5, "o": features, "0": 3, "1": 2}
+    of_lhs, of_rhs = labels.partition("->")[0].split("_")
+    lhs, rhs = (integers(random, [size[d] for d in of]) for size, of in zip(sizes, (of_lhs, of_rhs)))
+    for reversal in (None, (True, True)):
+        window = make_window((3, 2), (1, 1), [(2, 1), (0, 3)], (2, 3), None, reversal)
+        expected = convolved(lhs, rhs, window, labels)
+        for backend in BACKENDS:
+            actual = run(backend, lhs, rhs, window=window, dim_labels=labels)
+            np.testing.assert_array_equal(actual, expected, err_msg=backend)
+
+
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_depthwise(backend):
     random = np.random.default_rng(2)
