@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from .bench.limits import report
-from .bench.limits.contenders import PEERS, Case, Contender, Row, Target, targets
-from .bench.limits.machine import Limits
-from .bench.limits.measuring import assessed, measured
-from .bench.limits.rows import CHAPTERS, chosen
+pytest.importorskip("jax")
+pytest.importorskip("numba")
+
+from .bench.limits import report  # noqa: E402
+from .bench.limits.contenders import PEERS, Case, Contender, Row, Target, targets  # noqa: E402
+from .bench.limits.machine import Limits  # noqa: E402
+from .bench.limits.measuring import assessed, measured  # noqa: E402
+from .bench.limits.rows import CHAPTERS, chosen  # noqa: E402
 
 SMALL = ["20 arrays in nested dicts", "three shapes in rotation, a call", "cholesky, 3"]
 

@@ -25,8 +25,8 @@ def assembly(llvm_ir: str, target: Target) -> str:
 
 def _compiled(llvm_ir: str, target: Target) -> bytes:
     # In a context of its own, since one keeps all types and constants that it has ever seen.
-    # Closed here, because an interrupt that comes while a finalizer closes it would be lost.
-    with binding.parse_assembly(llvm_ir, binding.create_context()) as module:
+    # Both are closed here, because an interrupt that comes while a finalizer closes one would be lost.
+    with binding.create_context() as context, binding.parse_assembly(llvm_ir, context) as module:
         module.verify()  # on wrong code the code generator would end the process; it takes 1/300 of its time
         machine = compiling_machine(target)
         if "alwaysinline" in llvm_ir:

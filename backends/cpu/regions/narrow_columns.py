@@ -14,7 +14,7 @@ from math import gcd
 from llvmlite import ir
 
 from ....hlo import Instruction
-from ....hlo.operation import ELEMENTWISE
+from ....hlo.operation import ELEMENTWISE, GIVEN, TUPLING
 from ...llvm import index as indices
 from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import calls_on_vectors, lanes_for_calls
@@ -150,13 +150,9 @@ def _rows_at_once(builder: ir.IRBuilder, target: Target, reduction: Reduction) -
 
 def _moves_with_rows(instruction: Instruction) -> bool:
     """Whether the instruction's elements, of several rows at once, are found where the lanes have known offsets."""
-    return ELEMENTWISE in instruction.operation.traits or instruction.opcode in (
-        "parameter",
-        "constant",
-        "broadcast",
-        "iota",
-        "tuple",
-    )
+    if not {ELEMENTWISE, GIVEN, TUPLING}.isdisjoint(instruction.operation.traits):
+        return True
+    return instruction.opcode in ("broadcast", "iota")
 
 
 def _emit_rows_at_once(builder: ir.IRBuilder, target: Target, reduction: Reduction, at_once: int, store: Store) -> None:

@@ -261,7 +261,9 @@ def test_an_exception_that_another_thread_raises_ends_a_loop():
     thread = threading.Thread(target=work)
     thread.start()
     started.wait()
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupt))
+    while thread.is_alive() and not ended:  # the interpreter drops what is raised in a finalizer
+        ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread.ident), ctypes.py_object(Interrupt))
+        thread.join(5)
     thread.join()
     assert ended == [True]
 

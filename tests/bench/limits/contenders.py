@@ -15,7 +15,7 @@ try:
     import jax
     import jax.numpy as jnp
 except ImportError:
-    jax = None
+    jax = jnp = None
 try:
     import numba as numba_package
 except ImportError:
