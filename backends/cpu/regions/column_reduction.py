@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from math import prod
 
 from llvmlite import ir
 
@@ -34,7 +33,7 @@ from ...llvm.types import RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import VectorLoop, blocks_up_to, elements_behind, lanes_of
-from .narrow_columns import RUN, emit_narrow_columns
+from .narrow_columns import RUN, emit_narrow_columns, reads_rows
 
 # Rows up to this long, or so few rows, are reduced in registers; others in pieces of the output that stay in the first-level
 # cache.
@@ -93,16 +92,10 @@ def emit_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, ou
     read = (i.shape.element_type.byte_size for i in reduction.producers.instructions if not i.shape.is_tuple)
     size, written = reduction.dimensions[-1], outputs[0].shape.element_type.byte_size
     is_long = size * written > _REGISTER_COLUMN_BYTES or size * max(read) > _PAGE_BYTES
-    if reduction.reduced_count > _REGISTER_ROWS and is_long and _reads_rows(reduction):
+    if reduction.reduced_count > _REGISTER_ROWS and is_long and reads_rows(reduction):
         _emit_wide_columns(builder, target, reduction, outputs)
     else:
         emit_narrow_columns(builder, target, reduction, store)
-
-
-def _reads_rows(reduction: Reduction) -> bool:
-    """Whether there are rows in memory: an argument that has more elements than the result is one for each of its elements."""
-    kept = prod(reduction.dimensions[d] for d in reduction.kept)
-    return any(parameter.shape.size > kept for parameter in reduction.producers.parameters)
 
 
 def _emit_wide_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, outputs: list[Array]) -> None:

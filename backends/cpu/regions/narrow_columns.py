@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
-from math import gcd
+from itertools import product
+from math import gcd, prod
 
 from llvmlite import ir
 
@@ -48,6 +49,8 @@ RUN = 64
 _MOST_INSTRUCTIONS = 12
 # Vectors of columns that are reduced at the same time, at most, and, where there are several rows at a time, at least.
 _MOST_VECTORS, _LEAST_VECTORS = 8, 4
+# Rows that stand one behind the other, at most, and vectors of columns in which they do.
+_WRITTEN_OUT, _WRITTEN_OUT_VECTORS = 16, 2
 # Several rows at a time are so many times fewer than all.
 _LEAST_STEPS = 8
 
@@ -83,7 +86,8 @@ def emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduct
         return
     dimensions, kept, size = reduction.dimensions, reduction.kept, reduction.dimensions[-1]
     lanes = lanes_for_calls(builder.module, reduction.producers, lanes_of(target, reduction, size), size)
-    unroll = max(1, min(_MOST_VECTORS // reduction.count, size // lanes)) if _is_short(builder, reduction) else 1
+    most = _WRITTEN_OUT_VECTORS if _is_written_out(builder, reduction) else _MOST_VECTORS // reduction.count
+    unroll = max(1, min(most, size // lanes)) if _is_short(builder, reduction) else 1
     with _outer_loops(builder, reduction) as outer:
         fixed = dict(zip(kept[:-1], outer))
 
@@ -94,6 +98,18 @@ def emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduct
 
         stop = reduction.stops.get(len(dimensions) - 1)
         vector_strips(builder, size, lanes, unroll, column, stop, independent=not reduction.divided)
+
+
+def reads_rows(reduction: Reduction) -> bool:
+    """Whether there are rows in memory: an argument that has more elements than the result is one for each of its elements."""
+    kept = prod(reduction.dimensions[d] for d in reduction.kept)
+    return any(parameter.shape.size > kept for parameter in reduction.producers.parameters)
+
+
+def _is_written_out(builder: ir.IRBuilder, reduction: Reduction) -> bool:
+    """Whether there are so few rows, which are computed, that one stands behind the other: what they share is computed once."""
+    is_whole = not reduction.stops and not reduction.divided and reduction.reduced_count <= _WRITTEN_OUT
+    return is_whole and _is_short(builder, reduction) and not reads_rows(reduction)
 
 
 def _is_short(builder: ir.IRBuilder, reduction: Reduction) -> bool:
@@ -257,7 +273,11 @@ def _folded(
         return [value for state, group in pairs for value in fold.step(state, group)]
 
     states = [value for group in first for value in fold.begin(group)]
-    states = reduce_loops(builder, reduction, list(reduction.reduced), fixed, states, accumulate, bounds)
+    if bounds is None and _is_written_out(builder, reduction):
+        for place in product(*(range(reduction.dimensions[d]) for d in reduction.reduced)):
+            states = accumulate({**fixed, **dict(zip(reduction.reduced, map(Affine, place)))}, states)
+    else:
+        states = reduce_loops(builder, reduction, list(reduction.reduced), fixed, states, accumulate, bounds)
     return [fold.finish(state) for state in in_groups(states, fold.width)]
 
 
