@@ -14,6 +14,7 @@ from ..backends.registry import get_backend, in_place_of
 from ..runtime.source_lines import shown_line
 from ..tracer.calls.diversion import diverted
 from ..tracer.calls.jitted_function import JittedFunctionBase
+from ..tracer.calls.profile import duration
 from .machine_limits import MachineLimits, machine_limits
 
 # Beginnings of kernels that are kept for the trace: 24 bytes each.
@@ -169,11 +170,14 @@ def _cells(row: KernelRow, total: float, limits: MachineLimits) -> tuple[str, ..
     lines = ", ".join(dict.fromkeys(shown_line(*line) for line in row.lines[:3])) + (", ..." if len(row.lines) > 3 else "")
     operations = ", ".join(row.operations[:6]) + (", ..." if len(row.operations) > 6 else "")
     share, limit = row.seconds / total, row.fraction_of_limit(limits)
-    return f"{share:.1%}", f"{row.calls:,}", _time(each), bandwidth, rate, f"{limit:.0%}", row.program, lines or "-", operations
-
-
-def _time(seconds: float) -> str:
-    for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6)):
-        if seconds * factor >= 1:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds * 1e9:.0f} ns"
+    return (
+        f"{share:.1%}",
+        f"{row.calls:,}",
+        duration(each),
+        bandwidth,
+        rate,
+        f"{limit:.0%}",
+        row.program,
+        lines or "-",
+        operations,
+    )

@@ -30,9 +30,7 @@ class Target:
     @property
     def converts_halves(self) -> bool:
         """Whether there are instructions between f16 and f32; where there are none LLVM calls functions that may be missing."""
-        return (
-            not self.triple.startswith("x86_64") or "+f16c" in self.features.split(",") or self.cpu == LEVELS["x86-64-v4"].cpu
-        )
+        return not self.triple.startswith("x86_64") or "+f16c" in self.features.split(",")
 
     def lanes(self, element_bytes: int, size: int | None = None) -> int:
         """Elements of this many bytes in one vector register, or no more than it takes to hold all ``size`` of a dimension.
@@ -54,12 +52,15 @@ class Level(NamedTuple):
     vector_registers: int
 
 
+_V2 = "+cx16,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3"
+_V3 = f"{_V2},+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe"
+_V4 = f"{_V3},+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl"
 # Those of the x86-64 psABI (3.1.1, "Micro-Architecture Levels"), which LLVM knows as processors; and what every AArch64 has.
 LEVELS = {
     "x86-64": Level("x86_64", "x86-64", "", 16, 16),
-    "x86-64-v2": Level("x86_64", "x86-64-v2", "+cx16,+popcnt,+sse3,+sse4.1,+sse4.2,+ssse3", 16, 16),
-    "x86-64-v3": Level("x86_64", "x86-64-v3", "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe", 32, 16),
-    "x86-64-v4": Level("x86_64", "x86-64-v4", "+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl", 64, 32),
+    "x86-64-v2": Level("x86_64", "x86-64-v2", _V2, 16, 16),
+    "x86-64-v3": Level("x86_64", "x86-64-v3", _V3, 32, 16),
+    "x86-64-v4": Level("x86_64", "x86-64-v4", _V4, 64, 32),
     "aarch64": Level("aarch64", "generic", "+neon", 16, 32),
 }
 _VARIABLE = "PHLOX_TARGET"
@@ -115,16 +116,9 @@ def level_target(name: str) -> Target:
 
 def runs_on(target: Target, machine: Target) -> bool:
     """Whether code for a target is for this machine: for exactly it, or for a level all of whose features it has."""
-    names = [name for name, level in LEVELS.items() if (level.cpu, level.features) == (target.cpu, target.features)]
-    if target == machine or target.triple != machine.triple or not names:
-        return target == machine
-    return set(_features_up_to(names[0])) <= {"", *machine.features.split(",")}
-
-
-def _features_up_to(name: str) -> list[str]:
-    """The features of a level and of those before it in its architecture."""
-    names = [one for one, level in LEVELS.items() if level.architecture == LEVELS[name].architecture]
-    return ",".join(LEVELS[one].features for one in names[: names.index(name) + 1]).split(",")
+    is_level = any((level.cpu, level.features) == (target.cpu, target.features) for level in LEVELS.values())
+    has_all = set(target.features.split(",")) <= {"", *machine.features.split(",")}
+    return target == machine or is_level and target.triple == machine.triple and has_all
 
 
 def _target(cpu: str, features: str, triple: str, vector_bytes: int, vector_registers: int) -> Target:

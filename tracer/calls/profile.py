@@ -66,14 +66,14 @@ class Profile:
 
     @property
     def _heading(self) -> str:
-        return f"{self.name}: {_time(self.seconds)}, by line"
+        return f"{self.name}: {duration(self.seconds)}, by line"
 
     def _cells(self) -> Iterator[tuple[str, ...]]:
         """Time, share, how often, line, and source of each row."""
         for row in self.rows:
             with_others = "".join(f", {_short(place, row.place)}" for place in row.fused)
             where = f"{shown_line(*row.place)}{with_others}"
-            yield _time(row.seconds) if row.seconds else "-", f"{self._share(row):.0%}", f"x{row.times:,}", where, row.text
+            yield duration(row.seconds) if row.seconds else "-", f"{self._share(row):.0%}", f"x{row.times:,}", where, row.text
 
 
 def profile(function: JittedFunctionBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile:
@@ -112,7 +112,12 @@ def _short(place: Place, beside: Place) -> str:
     return str(place[1]) if place[0] == beside[0] else shown_line(*place)
 
 
-def _time(seconds: float) -> str:
+def duration(seconds: float) -> str:
+    """A time in three digits, with its unit.
+
+    >>> duration(0.00123456), duration(4e-9)
+    ('1.23 ms', '4 ns')
+    """
     for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6)):
         if seconds * factor >= 1:
             return f"{seconds * factor:.3g} {unit}"

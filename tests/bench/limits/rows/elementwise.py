@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...calls_and_chains_rows import axpy, chain
 from ..contenders import LARGE, Case, Row, case, numba_package, row, targets, uniform
 
 TITLE = "Elementwise"
@@ -13,19 +14,11 @@ TITLE = "Elementwise"
 prange = numba_package.prange if numba_package else range
 
 
-def chain(x, y):
-    return np.exp(-x * x) * np.sin(y) + np.tanh(x * y) + np.log1p(x)
-
-
 def numba_chain(x, y):
     result = np.empty_like(x)
     for i in prange(x.size):
         result[i] = np.exp(-x[i] * x[i]) * np.sin(y[i]) + np.tanh(x[i] * y[i]) + np.log1p(x[i])
     return result
-
-
-def axpy(x, y):
-    return 2 * x + y
 
 
 def numba_axpy(x, y):

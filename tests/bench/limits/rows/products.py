@@ -74,60 +74,20 @@ def rows() -> Iterator[Row]:
             both = (*wanted, peak) if n >= 512 else wanted
             few = {"turns": 5} if n > 1024 else {}
             yield row(f"{n} x {n}, {name}", both, multiplied, product, (n, n), (n, n), dtype, flops=2 * n**3, **few)
-        yield row(
-            f"tall, 100,000 x 64 by 64 x 64, {name}",
-            wanted,
-            multiplied,
-            product,
-            (100_000, 64),
-            (64, 64),
-            dtype,
-            flops=2e5 * 64**2,
-        )
-        yield row(
-            f"wide, 64 x 100,000 by 100,000 x 64, {name}",
-            wanted,
-            multiplied,
-            product,
-            (64, 100_000),
-            (100_000, 64),
-            dtype,
-            flops=2e5 * 64**2,
-        )
-        yield row(
-            f"outer, 2000 x 32 by 32 x 2000, {name}",
-            wanted,
-            multiplied,
-            product,
-            (2000, 32),
-            (32, 2000),
-            dtype,
-            flops=64 * 2000**2,
-        )
+        for kind, left, right in (
+            ("tall, 100,000 x 64 by 64 x 64", (100_000, 64), (64, 64)),
+            ("wide, 64 x 100,000 by 100,000 x 64", (64, 100_000), (100_000, 64)),
+            ("outer, 2000 x 32 by 32 x 2000", (2000, 32), (32, 2000)),
+        ):
+            flops = 2 * left[0] * left[1] * right[1]
+            yield row(f"{kind}, {name}", wanted, multiplied, product, left, right, dtype, flops=flops)
         for count, n in ((10_000, 4), (1000, 32), (64, 128)):
             shape = (count, n, n)
             title = f"{count:,} of {n} x {n}, {name}"
             yield row(title, wanted, multiplied, product, shape, shape, dtype, flops=2 * count * n**3, numba=None)
-        yield row(
-            f"512 x 512, left transposed, {name}",
-            wanted,
-            multiplied,
-            of_transposed,
-            (512, 512),
-            (512, 512),
-            dtype,
-            flops=2 * 512**3,
-        )
-        yield row(
-            f"512 x 512, right transposed, {name}",
-            wanted,
-            multiplied,
-            with_transposed,
-            (512, 512),
-            (512, 512),
-            dtype,
-            flops=2 * 512**3,
-        )
+        for side, function in (("left", of_transposed), ("right", with_transposed)):
+            title, shape = f"512 x 512, {side} transposed, {name}", (512, 512)
+            yield row(title, wanted, multiplied, function, shape, shape, dtype, flops=2 * 512**3)
         for n in (256, 4096):
             title = f"matrix by vector, {n}, {name}"
             yield row(title, wanted, multiplied, product, (n, n), (n,), dtype, flops=2 * n**2, memory=True)
