@@ -32,6 +32,11 @@ class Target:
         """Whether there are instructions between f16 and f32; where there are none LLVM calls functions that may be missing."""
         return not self.triple.startswith("x86_64") or "+f16c" in self.features.split(",")
 
+    @property
+    def stores_past_caches(self) -> bool:
+        """Whether there are stores of whole vectors that no cache keeps."""
+        return self.triple.startswith("x86_64")
+
     def lanes(self, element_bytes: int, size: int | None = None) -> int:
         """Elements of this many bytes in one vector register, or no more than it takes to hold all ``size`` of a dimension.
 

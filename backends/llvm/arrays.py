@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from llvmlite import ir
 
@@ -29,14 +29,21 @@ from .types import (
 
 # Elements that lie so close are picked from vectors that are loaded whole, in fewer steps than a gather takes.
 LARGEST_STEP = 4
+# The narrowest vector, in bytes, that there are stores past the caches for.
+_LEAST_STREAMED = 16
 
 
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array in memory: its first element's address and its shape, whose layout says where the others are."""
+    """An array in memory: its first element's address and its shape, whose layout says where the others are.
+
+    ``is_streamed`` says that stores should pass by the caches: writing a line that is in none of them fetches it first, a
+    third of the traffic of ``x + y``. Who stores so ends with a fence.
+    """
 
     pointer: ir.Value
     shape: Shape
+    is_streamed: bool = field(default=False, kw_only=True)
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -162,7 +169,8 @@ class Array:
             order = [lane + part * lanes for lane in range(lanes) for part in (0, 1)]
             both = builder.shuffle_vector(value.real, value.imag, _lanes_constant(order))
             address = self._address(builder, Affine(offset.base), 2, 0)
-            builder.store(both, address, align=part_size(memory_type(self.shape.element_type)))
+            store = _store_past_caches if self.is_streamed else ir.IRBuilder.store
+            store(builder, both, address, align=part_size(memory_type(self.shape.element_type)))
         else:
             for part, component in enumerate(value):
                 self._store_part(builder, offset, 2, part, component, lanes, mask)
@@ -184,10 +192,12 @@ class Array:
             builder.store(value, self._address(builder, offset, scale, part), align=align)
         elif isinstance(offset, Affine) and offset.stride * scale == 1:
             address = self._address(builder, Affine(offset.base), scale, part)
-            if mask is None:
-                builder.store(value, address, align=align)
-            else:
+            if mask is not None:
                 masked_store(builder, value, address, mask, align)
+            elif self.is_streamed:
+                _store_past_caches(builder, value, address, align)
+            else:
+                builder.store(value, address, align=align)
         elif isinstance(offset, Affine) and mask is None:
             # Processors scatter a vector no faster.
             for lane in range(lanes):
@@ -284,6 +294,23 @@ def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask
     name = f"llvm.masked.store.{type_suffix(value.type)}.p0"
     function = declaration(builder.module, name, ir.VoidType(), [value.type, POINTER, I32, mask.type])
     builder.call(function, [value, address, I32(align), mask])
+
+
+def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> None:
+    """Store a vector with instructions that need an aligned address, where it is one."""
+    size = value.type.count * part_size(value.type.element)
+    whole = min(size, vector_bytes_of(builder.module) or 0)
+    if whole < _LEAST_STREAMED:
+        builder.store(value, address, align=align)
+        return
+    position = builder.ptrtoint(address, I64)
+    is_aligned = builder.icmp_unsigned("==", builder.and_(position, I64(whole - 1)), I64(0))
+    with builder.if_else(is_aligned, likely=True) as (then, otherwise):
+        with then:
+            store = builder.store(value, address, align=whole)
+            store.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
+        with otherwise:
+            builder.store(value, address, align=align)
 
 
 def _is_first_lane(mask: ir.Value) -> bool:

@@ -82,17 +82,18 @@ def emit_loop(
         computation = collapsed.computation
         arguments = reshaped_arguments(arguments, computation)
     roots = result_roots(computation)
-    outputs = [Array(output.pointer, root.shape) for output, root in zip(outputs, roots)]
+    streams = not in_place and target.stores_past_caches and max(root.shape.byte_size for root in roots) >= _STREAMED_BYTES
+    outputs = [Array(output.pointer, root.shape, is_streamed=streams) for output, root in zip(outputs, roots)]
     held = None if kept is None else computation.parameters[kept]
     nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place, stops, held)
     if roots[0].opcode == "concatenate" and not _interleaves(roots[0]):
         nest.emit_concatenate(roots[0])
-        return
-    across = dimension_read_across(computation.instructions, roots[0].shape.dimensions)
-    if across is None:
+    elif (across := dimension_read_across(computation.instructions, roots[0].shape.dimensions)) is None:
         nest.emit(roots)
     else:
         nest.emit_blocks(roots, across)
+    if streams:
+        builder.fence("seq_cst")
 
 
 def emit_loop_at(
@@ -131,6 +132,8 @@ _SMALL_BYTES = 256
 _SMALL_VECTOR_BYTES = 32
 # Of larger arrays it is the traffic with memory that takes the time, rather than branches that are predicted wrongly.
 _LEAST_MASKED_BYTES = 1 << 20
+# Results of this size leave the caches before anybody reads them.
+_STREAMED_BYTES = 16 << 20
 # As many elements as the vectors that are read across touch of each cache line before they come to the next one.
 _BLOCK = 16
 
