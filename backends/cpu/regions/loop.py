@@ -133,7 +133,7 @@ _SMALL_VECTOR_BYTES = 32
 # Of larger arrays it is the traffic with memory that takes the time, rather than branches that are predicted wrongly.
 _LEAST_MASKED_BYTES = 1 << 20
 # Results of this size leave the caches before anybody reads them.
-_STREAMED_BYTES = 16 << 20
+_STREAMED_BYTES = 32 << 20
 # As many elements as the vectors that are read across touch of each cache line before they come to the next one.
 _BLOCK = 16
 
