@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, TupleShape, make_instruction, rebuild
+from ..hlo import Computation, Instruction, rebuild
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, ELEMENTWISE
+from .loop_state import is_state, with_more_state
 from .pass_manager import module_pass
 from .traversal import has_effects, of_each_computation, on_operands
 from .trip_count import known_trip_count, loop_invariant_elements
@@ -45,15 +46,12 @@ def _hoisted(loop: Instruction) -> Instruction | None:
     for instruction in body.instructions:
         if instruction not in invariant:
             continue
-        if _is_state(instruction):
+        if is_state(instruction):
             outside[instruction] = init.operands[instruction.attributes["index"]]
         else:
             outside[instruction] = instruction.with_operands([outside[operand] for operand in instruction.operands])
-    return _with_more_state(loop, moved, [outside[instruction] for instruction in moved])
-
-
-def _is_state(instruction: Instruction) -> bool:
-    return instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "parameter"
+    replacements = {instruction: lambda element, operands: element for instruction in moved}
+    return with_more_state(loop, [outside[instruction] for instruction in moved], replacements)
 
 
 def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[set[Instruction], dict[Instruction, int]]:
@@ -62,7 +60,7 @@ def _invariant_instructions(body: Computation, unchanging: set[int]) -> tuple[se
     costs: dict[Instruction, int] = {}
     for instruction in body.instructions:
         opcode = instruction.opcode
-        if _is_state(instruction):
+        if is_state(instruction):
             if instruction.attributes["index"] in unchanging:
                 invariant.add(instruction)
                 costs[instruction] = 0
@@ -125,41 +123,3 @@ def _worth_moving(body: Computation, invariant: set[Instruction], costs: dict[In
             wanted[instruction] = None
     order = {instruction: number for number, instruction in enumerate(body.instructions)}
     return sorted(wanted, key=order.__getitem__)
-
-
-def _with_more_state(loop: Instruction, moved: list[Instruction], values: list[Instruction]) -> Instruction:
-    """The loop with these values as further elements of its state, which stand for the moved instructions of the body."""
-    init = loop.operands[0]
-    count = len(init.operands)
-    shape = TupleShape((*init.shape.elements, *(instruction.shape for instruction in moved)))
-    new_init = make_instruction("tuple", (*init.operands, *values), source=loop.source)
-
-    def extended(computation: Computation, replaced: list[Instruction], grow_root: bool) -> Computation:
-        old = computation.parameters[0]
-        parameter = make_instruction("parameter", (), {"number": 0}, shape, name=old.name, source=old.source)
-        elements = {
-            instruction: make_instruction(
-                "get-tuple-element", (parameter,), {"index": count + offset}, name=instruction.name, source=instruction.source
-            )
-            for offset, instruction in enumerate(replaced)
-        }
-
-        def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-            if instruction is old:
-                return parameter
-            if instruction in elements:
-                return elements[instruction]
-            if grow_root and instruction is computation.root:
-                return make_instruction("tuple", (*operands, *elements.values()), source=instruction.source)
-            return on_operands(instruction, operands)
-
-        return rebuild(computation, transform)
-
-    attributes = {
-        "condition": extended(loop.attributes["condition"], [], False),
-        "body": extended(loop.attributes["body"], moved, True),
-    }
-    whole = make_instruction("while", (new_init,), attributes, name=loop.name, source=loop.source, annotations=loop.annotations)
-    # The users of the loop know its first elements only.
-    parts = [make_instruction("get-tuple-element", (whole,), {"index": index}, source=loop.source) for index in range(count)]
-    return make_instruction("tuple", parts, source=loop.source)

@@ -21,6 +21,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     inlining,
     layout_normalization,
     loop_invariant_code_motion,
+    loop_products,
     loop_simplification,
     simplification,
     update_fusion,
@@ -53,6 +54,7 @@ def simplification_steps(*of_loops: Pass) -> tuple[Step, ...]:
         *of_loops,
         "simplify-conditionals",
         "hoist-loop-invariants",
+        "batch-loop-products",
         "dce",
     )
     return "inline-calls", "canonicalize", FixedPoint("simplification", passes, rounds=4)
@@ -62,7 +64,7 @@ def available_passes(pipeline: Iterable[Step] = ()) -> dict[str, Pass]:
     """All passes, by name, in alphabetical order; with those that are made for this pipeline.
 
     >>> list(available_passes())[:2]
-    ['canonicalize', 'compact-selections']
+    ['batch-loop-products', 'canonicalize']
     """
     steps = (each for step in pipeline for each in (step.passes if isinstance(step, FixedPoint) else (step,)))
     return dict(sorted((PASSES | {step.name: step for step in steps if isinstance(step, Pass)}).items()))

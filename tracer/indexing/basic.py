@@ -138,11 +138,14 @@ def _checked_index(trace: Trace, entry: TracedArray, dimension: int, size: int) 
         index = hlo.convert(index, hlo.S64)
     else:
         index = hlo.convert(index, hlo.S64)
-        if is_positive and high < size:
-            return TracedArray.from_instruction(trace, index)
-        if not is_positive:
+        is_inside = -size <= low and high < size
+        if high < 0:
+            index = hlo.add(index, hlo.constant(np.int64(size)))
+        elif not is_positive:
             negative = hlo.lt(index, hlo.constant(np.int64(0)))
             index = hlo.select(negative, hlo.add(index, hlo.constant(np.int64(size))), index)
+        if is_inside:
+            return TracedArray.from_instruction(trace, index)
         outside = hlo.ge(index, hlo.constant(np.int64(size)))
         if not is_positive:
             outside = hlo.or_(outside, hlo.lt(index, hlo.constant(np.int64(0))))
