@@ -50,7 +50,7 @@ def _hoisted(loop: Instruction) -> Instruction | None:
             outside[instruction] = init.operands[instruction.attributes["index"]]
         else:
             outside[instruction] = instruction.with_operands([outside[operand] for operand in instruction.operands])
-    replacements = {instruction: lambda element, operands: element for instruction in moved}
+    replacements = {one: lambda elements, operands, number=number: elements[number] for number, one in enumerate(moved)}
     return with_more_state(loop, [outside[instruction] for instruction in moved], replacements)
 
 

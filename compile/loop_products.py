@@ -6,13 +6,15 @@ After: p = x @ w; for t in range(1000): ... p[t] ...
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from math import prod
 from typing import NamedTuple
 
 from .. import hlo
 from ..hlo import Computation, Instruction, rebuild
 from ..hlo.builder import UnattachedBuilder
-from .loop_state import is_state, with_more_state
+from .loop_state import is_state, places_inside, with_more_state
 from .pass_manager import module_pass
 from .traversal import of_each_computation, on_operands
 from .trip_count import TripCount, known_trip_count, loop_invariant_elements
@@ -23,7 +25,6 @@ _LEAST_ROUNDS = 8
 # The products of as many rows as this share what is read of the matrix already.
 _MOST_ROWS = 8
 _MOST_BYTES = 64 << 20
-_SIGNS = {"add": (1, 1), "subtract": (1, -1), "negate": (-1,)}
 
 
 class _Rows(NamedTuple):
@@ -69,7 +70,7 @@ def _batched(loop: Instruction) -> Instruction | None:
         array, factor = (init.operands[element.attributes["index"]] for element in (rows.element, matrix))
         with _built_for(product):
             values.append(_all_products(product, rows, trips.count, array, factor, is_left))
-        replaced[product] = _row_of_products(product, rows, is_left)
+        replaced[product] = partial(_row_of_products, product, rows, is_left, len(values) - 1)
         room -= values[-1].shape.byte_size
     return with_more_state(loop, values, replaced) if replaced else None
 
@@ -106,28 +107,10 @@ def _rows(operand: Instruction, trips: TripCount, unchanging: set[int]) -> _Rows
     array, first, *others = operand.operands
     if not _is_among(array, unchanging) or operand.attributes["sizes"] != (1, *array.shape.dimensions[1:]):
         return None
-    progression = _progression(first, trips)
-    if progression is None or any(other.opcode != "constant" for other in others):
+    found = places_inside(first, array.shape.dimensions[0], trips)
+    if found is None or found[1] not in (1, -1) or any(other.opcode != "constant" for other in others):
         return None
-    start, step = progression
-    integers = first.shape.element_type
-    size = min(array.shape.dimensions[0], 2 ** (integers.bits - (integers.kind == "signed")))
-    lies_inside = all(0 <= end < size for end in (start, start + step * (trips.count - 1)))
-    return _Rows(array, operand, start, step) if lies_inside and step in (1, -1) else None
-
-
-def _progression(index: Instruction, trips: TripCount, depth: int = 8) -> tuple[int, int] | None:
-    """The index in round k as start + step * k."""
-    if index.opcode == "constant":
-        return int(index.attributes["literal"]), 0
-    if is_state(index) and index.attributes["index"] == trips.index:
-        return trips.start, trips.step
-    if not depth or index.opcode not in _SIGNS:
-        return None
-    parts = [_progression(operand, trips, depth - 1) for operand in index.operands]
-    if None in parts:
-        return None
-    return tuple(sum(sign * part[k] for sign, part in zip(_SIGNS[index.opcode], parts)) for k in (0, 1))
+    return _Rows(array, operand, *found)
 
 
 def _all_products(
@@ -146,20 +129,23 @@ def _all_products(
     return hlo.dot(batch, matrix, product.shape.element_type, **dimension_numbers)
 
 
-def _row_of_products(product: Instruction, rows: _Rows, is_left: bool):
+def _row_of_products(
+    product: Instruction,
+    rows: _Rows,
+    is_left: bool,
+    number: int,
+    elements: Sequence[Instruction],
+    operands: Sequence[Instruction],
+) -> Instruction:
     """The product of this round, from those of all rounds."""
-
-    def replacement(element: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        found = operands[0 if is_left else 1]
-        while found.opcode == "reshape":
-            (found,) = found.operands
-        _, first, *_ = found.operands
-        with _built_for(product):
-            zero = hlo.constant(0, first.shape.element_type)
-            lowest = min(rows.start, rows.start + rows.step * (element.shape.dimensions[0] - 1))
-            place = hlo.subtract(first, hlo.constant(lowest, first.shape.element_type)) if lowest else first
-            sizes = (1, *element.shape.dimensions[1:])
-            row = hlo.dynamic_slice(element, place, *[zero] * len(product.shape.dimensions), sizes=sizes)
-            return hlo.reshape(row, product.shape.dimensions)
-
-    return replacement
+    found, products = operands[0 if is_left else 1], elements[number]
+    while found.opcode == "reshape":
+        (found,) = found.operands
+    _, first, *_ = found.operands
+    with _built_for(product):
+        zero = hlo.constant(0, first.shape.element_type)
+        lowest = min(rows.start, rows.start + rows.step * (products.shape.dimensions[0] - 1))
+        place = hlo.subtract(first, hlo.constant(lowest, first.shape.element_type)) if lowest else first
+        sizes = (1, *products.shape.dimensions[1:])
+        row = hlo.dynamic_slice(products, place, *[zero] * len(product.shape.dimensions), sizes=sizes)
+        return hlo.reshape(row, product.shape.dimensions)

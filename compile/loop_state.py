@@ -1,4 +1,4 @@
-"""The state of while loops: what is an element of it, and loops that carry more."""
+"""The state of while loops: what is an element of it, how elements go on from round to round, and loops that carry more."""
 
 from __future__ import annotations
 
@@ -6,9 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 
 from ..hlo import Computation, Instruction, TupleShape, make_instruction, rebuild
 from .traversal import on_operands
+from .trip_count import TripCount
 
-# What stands for an instruction of the body, given the new element of the state and the instruction's operands.
-Replacement = Callable[[Instruction, tuple[Instruction, ...]], Instruction]
+# What stands for an instruction of the body, given the new elements of the state and the instruction's operands.
+Replacement = Callable[[Sequence[Instruction], tuple[Instruction, ...]], Instruction]
+# The new elements' values of the next round, given those of this one and what stands for an instruction of the body.
+Following = Callable[[Sequence[Instruction], Mapping[Instruction, Instruction]], Sequence[Instruction]]
+
+# In round k the number start + step * k.
+Progression = tuple[int, int]
+
+_DEEPEST = 8
 
 
 def is_state(instruction: Instruction) -> bool:
@@ -16,43 +24,84 @@ def is_state(instruction: Instruction) -> bool:
     return instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "parameter"
 
 
-def with_more_state(
-    loop: Instruction, values: Sequence[Instruction], replaced: Mapping[Instruction, Replacement]
-) -> Instruction:
-    """The loop with these values as further elements of its state, which never change.
+def places_inside(place: Instruction, size: int, trips: TripCount) -> Progression | None:
+    """An index in round k as start + step * k; None where it has another form, or does not lie in [0, size) in each round."""
+    found = _progression(place, trips, _DEEPEST)
+    if found is None:
+        return None
+    start, step = found
+    integers = place.shape.element_type
+    size = min(size, 2 ** (integers.bits - (integers.kind == "signed")))
+    return found if all(0 <= end < size for end in (start, start + step * (trips.count - 1))) else None
 
-    Each of them is for one of the ``replaced`` instructions of the body, in order. The result has the elements of before.
+
+def _progression(place: Instruction, trips: TripCount, depth: int) -> Progression | None:
+    if place.opcode == "constant":
+        return int(place.attributes["literal"]), 0
+    if is_state(place) and place.attributes["index"] == trips.index:
+        return trips.start, trips.step
+    rule = _RULES.get(place.opcode) if depth else None
+    parts = [] if rule is None else [_progression(operand, trips, depth - 1) for operand in place.operands]
+    return rule(*parts) if parts and None not in parts else None
+
+
+def _product(x: Progression, y: Progression) -> Progression | None:
+    if x[1] and y[1]:
+        return None
+    (start, step), (factor, _) = (x, y) if x[1] else (y, x)
+    return start * factor, step * factor
+
+
+# Of integers that wrap: whatever leaves their type on the way, what lies inside of it in the end is right.
+_RULES: dict[str, Callable[..., Progression | None]] = {
+    "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
+    "subtract": lambda x, y: (x[0] - y[0], x[1] - y[1]),
+    "negate": lambda x: (-x[0], -x[1]),
+    "multiply": _product,
+    "shift-left": lambda x, y: None if y[1] or not 0 <= y[0] < 64 else (x[0] << y[0], x[1] << y[0]),
+}
+
+
+def with_more_state(
+    loop: Instruction,
+    values: Sequence[Instruction],
+    replaced: Mapping[Instruction, Replacement],
+    following: Following = lambda elements, rebuilt: elements,
+) -> Instruction:
+    """The loop with these values as the first of further elements of its state.
+
+    The elements never change where nothing is said of what follows. The result has the elements of before.
     """
     init = loop.operands[0]
     count = len(init.operands)
     shape = TupleShape((*init.shape.elements, *(value.shape for value in values)))
     new_init = make_instruction("tuple", (*init.operands, *values), source=loop.source)
 
-    def extended(computation: Computation, replaced: Mapping[Instruction, Replacement], grow_root: bool) -> Computation:
+    def extended(computation: Computation, is_body: bool) -> Computation:
         old = computation.parameters[0]
         parameter = make_instruction("parameter", (), {"number": 0}, shape, name=old.name, source=old.source)
-        elements = {
-            instruction: make_instruction(
-                "get-tuple-element", (parameter,), {"index": count + offset}, name=instruction.name, source=instruction.source
-            )
-            for offset, instruction in enumerate(replaced)
-        }
+        elements = [
+            make_instruction("get-tuple-element", (parameter,), {"index": index}, name=value.name, source=value.source)
+            for index, value in enumerate(values, count)
+        ]
+        rebuilt: dict[Instruction, Instruction] = {}
 
         def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
             if instruction is old:
-                return parameter
-            if instruction in replaced:
-                return replaced[instruction](elements[instruction], operands)
-            if grow_root and instruction is computation.root:
-                return make_instruction("tuple", (*operands, *elements.values()), source=instruction.source)
-            return on_operands(instruction, operands)
+                result = parameter
+            elif is_body and instruction in replaced:
+                result = replaced[instruction](elements, operands)
+            elif is_body and instruction is computation.root:
+                more = following(elements, rebuilt)
+                result = make_instruction("tuple", (*operands, *more), source=instruction.source)
+            else:
+                result = on_operands(instruction, operands)
+            rebuilt[instruction] = result
+            return result
 
         return rebuild(computation, transform)
 
-    attributes = {
-        "condition": extended(loop.attributes["condition"], {}, False),
-        "body": extended(loop.attributes["body"], replaced, True),
-    }
+    attributes = {"condition": extended(loop.attributes["condition"], False), "body": extended(loop.attributes["body"], True)}
     whole = make_instruction("while", (new_init,), attributes, name=loop.name, source=loop.source, annotations=loop.annotations)
     # The users of the loop know its first elements only.
     parts = [make_instruction("get-tuple-element", (whole,), {"index": index}, source=loop.source) for index in range(count)]

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from ..hlo import Module
 from . import (  # noqa: F401  (importing a pass registers it)
     canonicalization,
+    carried_elements,
     common_subexpression_elimination,
     compaction,
     conditional_simplification,
@@ -55,6 +56,7 @@ def simplification_steps(*of_loops: Pass) -> tuple[Step, ...]:
         "simplify-conditionals",
         "hoist-loop-invariants",
         "batch-loop-products",
+        "carry-written-elements",
         "dce",
     )
     return "inline-calls", "canonicalize", FixedPoint("simplification", passes, rounds=4)

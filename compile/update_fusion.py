@@ -17,7 +17,7 @@ from .in_place import in_place_operands
 from .pass_manager import module_pass
 from .traversal import of_each_computation
 
-# Copies of smaller blocks cost less than a loop nest of another form.
+# Copies of smaller blocks cost less than a loop nest of another form; a single element needs none.
 _LEAST_ELEMENTS = 256
 # Of a block whose rows do not follow each other in memory, so long that vectors fill them.
 _LEAST_ROW = 32
@@ -70,7 +70,7 @@ def _may_move(block: Instruction, update: Instruction) -> bool:
     """Whether the loop nest of a block may write into the array instead."""
     if block.opcode != "fusion" or block.attributes["kind"] != "kLoop" or block.shape.is_tuple:
         return False
-    if block.shape.size < _LEAST_ELEMENTS:
+    if 1 < block.shape.size < _LEAST_ELEMENTS:
         return False
     if is_one_run(update):
         return True

@@ -11,6 +11,7 @@ from ...compile.trip_count import known_trip_count
 from ...hlo import Computation, Instruction, Shape, leaves
 from ..llvm.arrays import Array
 from ..llvm.branches import chosen
+from ..llvm.known_ranges import forget_range, note_range
 from ..llvm.loops import while_loop
 from ..llvm.memory import copy_memory
 from ..llvm.types import RegisterValue
@@ -41,11 +42,16 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
             current[leaf] = Array(firsts[moving.index(leaf)], array.shape) if leaf in state.seconds else array
         for leaf, value in zip(carried, values):
             current[leaf] = value
+        counter = None if trips is None or trips.index not in carried else current[trips.index]
         (goes_on,) = frame.emit_computation(condition, [current])
         open_loop.leave_unless(goes_on)
+        if counter is not None:
+            note_range(counter, *sorted((trips.start, trips.start + trips.step * (trips.count - 1))))
         # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
         frame.moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
         results = frame.emit_computation(body, [current])
+        if counter is not None:
+            forget_range(counter)
         open_loop.carry([*(results[leaf] for leaf in carried), *seconds, *firsts])
     for leaf, first in zip(moving, firsts):
         _bring_home(frame, arrays[leaf], first, shapes[leaf].byte_size)

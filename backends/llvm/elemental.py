@@ -19,6 +19,7 @@ from . import start_indices
 from .arrays import Array
 from .elementwise import emit_elementwise
 from .index import Affine, Base, Component, Index
+from .known_ranges import known_range, note_range
 from .scalar_computations import constant_value, emit_scalar_computation, same_bits
 from .types import (
     I64,
@@ -91,7 +92,10 @@ class ElementalEmitter:
         if value.type == I64:
             return value
         extend = self.builder.sext if instruction.shape.element_type.kind == "signed" else self.builder.zext
-        return extend(value, I64)
+        extended, known = extend(value, I64), known_range(value)
+        if known is not None:
+            note_range(extended, *known)
+        return extended
 
     def select_elements(self, condition: ir.Value | bool, on_true: RegisterValue, on_false: RegisterValue) -> RegisterValue:
         if isinstance(condition, bool):
@@ -290,7 +294,8 @@ def _clamp_start(emitter: ElementalEmitter, start: Instruction, last: int) -> Ba
     if start.opcode == "constant":
         return max(0, min(int(start.attributes["literal"]), last))
     b, value = emitter.builder, emitter.scalar(start)
-    if start.shape.element_type.kind == "unsigned":
+    known = known_range(value)
+    if start.shape.element_type.kind == "unsigned" and (known is None or known[1] >= 2**63):
         return b.select(b.icmp_unsigned(">", value, I64(last)), I64(last), value)
     return indices.clamp_base(b, value, 0, last)
 

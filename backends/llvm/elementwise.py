@@ -21,6 +21,7 @@ from .arithmetic import any_lane, constant, intrinsic
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .elementary.exponential import exponential_of_two
 from .elementary.wide_registers import extremum
+from .known_ranges import note_result
 from .loops import while_loop
 from .module import may_contract
 from .small_types import is_small_float, is_small_integer, low_bits
@@ -88,6 +89,8 @@ def emit_elementwise(
     if emit is None:
         raise NotImplementedError(f"operation {opcode} has no native code")
     result = emit(context, *operands)
+    if lanes == 1:
+        note_result(instruction, operands, result)
     if isinstance(result, ComplexValue) or not is_narrow(context.result_type) or _is_exact(context):
         return result
     return round_to_type(builder, context.result_type, result)

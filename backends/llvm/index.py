@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from .known_ranges import known_range
 from .types import I1, I64, broadcast_lanes, integer_constant, lane_numbers
 
 Base = int | ir.Value
@@ -178,7 +179,9 @@ def clamp_base(builder: ir.IRBuilder, base: Base, low: int, high: int) -> Base:
     """The base moved into [low, high]."""
     if isinstance(base, int):
         return max(low, min(base, high))
-    below = builder.icmp_signed("<", base, I64(low))
-    base = builder.select(below, I64(low), base)
-    above = builder.icmp_signed(">", base, I64(high))
-    return builder.select(above, I64(high), base)
+    least, largest = known_range(base) or (low - 1, high + 1)
+    if least < low:
+        base = builder.select(builder.icmp_signed("<", base, I64(low)), I64(low), base)
+    if largest > high:
+        base = builder.select(builder.icmp_signed(">", base, I64(high)), I64(high), base)
+    return base

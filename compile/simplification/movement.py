@@ -340,6 +340,31 @@ def slice_of_pad(operation: Instruction) -> Instruction | None:
     return hlo.emit("slice", x, slice=ranges)
 
 
+@rule(
+    "slice",
+    fires=lambda: hlo.slice(hlo.dynamic_slice(f32(9, 8), s32(), s32(), sizes=(2, 8)), (0, 3), (2, 5)),
+    unchanged=[
+        lambda: hlo.slice(hlo.dynamic_slice(f32(9, 8), s32(), s32(), sizes=(2, 8)), (1, 0), (2, 8)),
+        lambda: hlo.slice(hlo.dynamic_slice(f32(9, 8), s32(), s32(), sizes=(2, 8)), (0, 0), (2, 8), (1, 3)),
+    ],
+)
+def slice_of_dynamic_slice(operation: Instruction) -> Instruction | None:
+    """slice(dynamic-slice(x, i, j)) -> dynamic-slice(x, i, c), where a part is taken of dimensions that were taken whole"""
+    whole = operation.operands[0]
+    if whole.opcode != "dynamic-slice":
+        return None
+    x, *places = whole.operands
+    for dimension, (start, limit, step) in enumerate(operation.attributes["slice"]):
+        size = whole.shape.dimensions[dimension]
+        if step == 1 and (start, limit) == (0, size):
+            continue
+        index_type = places[dimension].shape.element_type
+        if step != 1 or size != x.shape.dimensions[dimension] or start >= 1 << index_type.bits - 1:
+            return None
+        places[dimension] = hlo.constant(start, index_type)
+    return hlo.dynamic_slice(x, *places, sizes=operation.shape.dimensions)
+
+
 @rule("pad", fires=lambda: hlo.pad(f32(2, 3), f32(), padding=[(0, 0), (0, 0)]))
 def pad_by_nothing(pad: Instruction) -> Instruction | None:
     """pad(x) -> x, where nothing is added"""

@@ -97,6 +97,9 @@ def fused_update(frame: Frame, instruction: Instruction, computation: Computatio
     number = updated_operand(instruction)
     output = frame.updated(instruction, 0, instruction.operands[number], values)
     arguments = [values[operand][0] for operand in instruction.operands]
+    if update.operands[1].shape.size == 1:
+        _emit_update(frame.builder, frame.target, computation, arguments, output, in_place=True)
+        return [output]
     of = frame.assignment.of
     is_read = any(update.operands[0] in one.operands for one in computation.instructions if one is not update)
     in_place = is_read and of(Value(instruction.operands[number])) is of(Value(instruction))
