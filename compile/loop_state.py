@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from ..hlo import Computation, Instruction, TupleShape, make_instruction, rebuild
+from ..hlo import Computation, ElementType, Instruction, TupleShape, make_instruction, rebuild
 from .traversal import on_operands
 from .trip_count import TripCount
 
@@ -27,12 +27,14 @@ def is_state(instruction: Instruction) -> bool:
 def places_inside(place: Instruction, size: int, trips: TripCount) -> Progression | None:
     """An index in round k as start + step * k; None where it has another form, or does not lie in [0, size) in each round."""
     found = _progression(place, trips, _DEEPEST)
-    if found is None:
-        return None
-    start, step = found
-    integers = place.shape.element_type
+    return found if found is not None and lies_inside(found, size, place.shape.element_type, trips.count) else None
+
+
+def lies_inside(progression: Progression, size: int, integers: ElementType, rounds: int) -> bool:
+    """Whether integers of this type that go on so for so many rounds lie in [0, size), whatever has wrapped on the way."""
+    start, step = progression
     size = min(size, 2 ** (integers.bits - (integers.kind == "signed")))
-    return found if all(0 <= end < size for end in (start, start + step * (trips.count - 1))) else None
+    return all(0 <= end < size for end in (start, start + step * (rounds - 1)))
 
 
 def _progression(place: Instruction, trips: TripCount, depth: int) -> Progression | None:
@@ -40,7 +42,7 @@ def _progression(place: Instruction, trips: TripCount, depth: int) -> Progressio
         return int(place.attributes["literal"]), 0
     if is_state(place) and place.attributes["index"] == trips.index:
         return trips.start, trips.step
-    rule = _RULES.get(place.opcode) if depth else None
+    rule = PROGRESSION_RULES.get(place.opcode) if depth else None
     parts = [] if rule is None else [_progression(operand, trips, depth - 1) for operand in place.operands]
     return rule(*parts) if parts and None not in parts else None
 
@@ -53,7 +55,7 @@ def _product(x: Progression, y: Progression) -> Progression | None:
 
 
 # Of integers that wrap: whatever leaves their type on the way, what lies inside of it in the end is right.
-_RULES: dict[str, Callable[..., Progression | None]] = {
+PROGRESSION_RULES: dict[str, Callable[..., Progression | None]] = {
     "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
     "subtract": lambda x, y: (x[0] - y[0], x[1] - y[1]),
     "negate": lambda x: (-x[0], -x[1]),

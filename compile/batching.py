@@ -1,0 +1,360 @@
+"""What a computation does in all rounds of a loop at once: one operation on arrays with the rounds as their first dimension.
+
+Before, in round i: y[i] = 2 * x[i]        After: y[:] = 2 * x
+
+A value is the same in each round (`Fixed`), another one in each (`Varying`), an array of the loop's state as the loop has found
+it (`Initial`), or that array with one block written (`Written`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from .. import hlo
+from ..hlo import PRED, Computation, Instruction, Shape, leaves, make_instruction
+from ..hlo.builder import UnattachedBuilder
+from ..hlo.instruction import post_order
+from ..hlo.operation import ELEMENTWISE
+from .loop_state import PROGRESSION_RULES, Progression, lies_inside
+from .traversal import is_control_flow
+
+
+class NotBatchedError(Exception):
+    """The rounds need one another, or hold an operation that is not known here. Says which."""
+
+
+class Fixed(NamedTuple):
+    """The same in each round."""
+
+    instruction: Instruction
+
+
+class Varying(NamedTuple):
+    """Row k is the value in round k; an integer scalar may be known to be ``start + step * k``."""
+
+    instruction: Instruction
+    progression: Progression | None = None
+
+
+class Initial(NamedTuple):
+    """The array that is the state's element ``leaf``, as the loop has found it."""
+
+    leaf: int
+    instruction: Instruction
+
+
+class Written(NamedTuple):
+    """That array with a block written into it, in round k row k of the update, where the places say."""
+
+    initial: Initial
+    places: tuple[Fixed | Varying, ...]
+    update: Fixed | Varying
+
+
+class Carried(NamedTuple):
+    """What the last round has left: nothing can be computed of it."""
+
+    leaf: int
+
+
+class Read(NamedTuple):
+    """A round reads a block of the array ``leaf`` as the loop has found it, beginning at these places."""
+
+    leaf: int
+    places: tuple[Fixed | Varying, ...]
+
+
+Value = Any  # one of these, or a list of values for a tuple
+
+Rule = Callable[["Batch", Instruction, Sequence[Value]], Value]
+_RULES: dict[str, Rule] = {}
+
+
+def _rule(opcode: str) -> Callable[[Rule], Rule]:
+    def register(rule: Rule) -> Rule:
+        _RULES[opcode] = rule
+        return rule
+
+    return register
+
+
+class Batch:
+    """Batches instructions without effects over ``count`` rounds; arrays have ``most_bytes`` at most.
+
+    ``reads`` collects what is read of arrays that the loop may write.
+    """
+
+    def __init__(self, count: int, most_bytes: int) -> None:
+        self.count, self.most_bytes = count, most_bytes
+        self.reads: list[Read] = []
+
+    def run(self, wanted: Sequence[Instruction], known: dict[Instruction, Value]) -> list[Value]:
+        """The values of the wanted instructions, given some; adds all that it needs to those known. Raises NotBatchedError."""
+        for root in wanted:
+            for instruction in post_order(root, known):
+                if instruction not in known:
+                    with UnattachedBuilder("batch", where=lambda instruction=instruction: instruction.source):
+                        known[instruction] = self._value(instruction, [known[operand] for operand in instruction.operands])
+        return [known[root] for root in wanted]
+
+    def _value(self, instruction: Instruction, operands: list[Value]) -> Value:
+        opcode = instruction.opcode
+        if opcode == "tuple":
+            return operands
+        if opcode == "get-tuple-element" and isinstance(operands[0], list):
+            return operands[0][instruction.attributes["index"]]
+        is_dynamic = any(shape.dynamic_dimensions for shape in leaves(instruction.shape))
+        if opcode == "parameter" or is_dynamic:
+            raise NotBatchedError(opcode)
+        if any(type(operand) is Carried for operand in operands):
+            raise NotBatchedError("a round needs what the one before it has computed")
+        if all(type(operand) is Fixed for operand in operands) and not is_control_flow(instruction):
+            return Fixed(instruction.with_operands([operand.instruction for operand in operands]))
+        rule = _RULES.get(opcode) or (_elementwise if ELEMENTWISE in instruction.operation.traits else None)
+        if rule is None:
+            raise NotBatchedError(opcode)
+        return rule(self, instruction, operands)
+
+    def rows(self, value: Value, dimensions: Sequence[int]) -> Instruction:
+        """The array of all rounds' values, each of these dimensions; what is a scalar stands for all elements."""
+        if type(value) not in (Fixed, Varying):
+            raise NotBatchedError("an array that the loop writes is used as a whole")
+        array, is_fixed = value.instruction, type(value) is Fixed
+        whole = (self.count, *dimensions)
+        if array.shape.with_dimensions(whole).byte_size > self.most_bytes:
+            raise NotBatchedError("arrays would be too large")
+        if array.shape.rank == len(dimensions) + (not is_fixed):
+            return hlo.broadcast_in_dim(array, whole, range(1, len(whole))) if is_fixed else array
+        return hlo.broadcast_in_dim(array, whole, () if is_fixed else (0,))
+
+    def read(self, value: Value, places: tuple[Value, ...]) -> Value:
+        """What a block is read from, as a value in each round."""
+        if type(value) is not Initial:
+            return value
+        self.reads.append(Read(value.leaf, places))
+        return Fixed(value.instruction)
+
+
+def same_place(one: Value, other: Value) -> bool:
+    """Whether two places are known to be one in each round."""
+    if type(one) is not type(other):
+        return False
+    if type(one) is Varying:
+        return one.progression is not None and one.progression == other.progression
+    return _is_same(one.instruction, other.instruction)
+
+
+def _is_same(one: Instruction, other: Instruction) -> bool:
+    if one is other:
+        return True
+    if one.opcode != other.opcode or one.shape != other.shape or len(one.operands) != len(other.operands):
+        return False
+    if one.opcode == "constant":
+        return not one.shape.rank and one.attributes["literal"] == other.attributes["literal"]
+    is_known = ELEMENTWISE in one.operation.traits and one.attributes == other.attributes
+    return is_known and all(map(_is_same, one.operands, other.operands))
+
+
+def _elementwise(batch: Batch, instruction: Instruction, operands: Sequence[Value]) -> Value:
+    shape = instruction.shape
+    arrays = [batch.rows(operand, shape.dimensions) for operand in operands]
+    whole = Shape(shape.element_type, (batch.count, *shape.dimensions))
+    result = make_instruction(instruction.opcode, arrays, instruction.attributes, whole, source=instruction.source)
+    return Varying(result, _progression(instruction, operands))
+
+
+def _progression(instruction: Instruction, operands: Sequence[Value]) -> Progression | None:
+    rule = PROGRESSION_RULES.get(instruction.opcode)
+    if rule is None or instruction.shape.rank or not instruction.shape.element_type.is_integer:
+        return None
+    parts = [_known_progression(operand) for operand in operands]
+    return None if None in parts else rule(*parts)
+
+
+def _known_progression(value: Value) -> Progression | None:
+    if type(value) is Varying:
+        return value.progression
+    constant = value.instruction
+    return (int(constant.attributes["literal"]), 0) if constant.opcode == "constant" and not constant.shape.rank else None
+
+
+# --- movement ---
+
+
+@_rule("reshape")
+def _reshape(batch: Batch, reshape: Instruction, operands: Sequence[Value]) -> Value:
+    (value,) = operands
+    rows = batch.rows(value, reshape.operands[0].shape.dimensions)
+    return Varying(hlo.reshape(rows, (batch.count, *reshape.shape.dimensions)), value.progression)
+
+
+@_rule("broadcast")
+def _broadcast(batch: Batch, broadcast: Instruction, operands: Sequence[Value]) -> Value:
+    rows = batch.rows(operands[0], broadcast.operands[0].shape.dimensions)
+    dimensions = [0, *(dimension + 1 for dimension in broadcast.attributes["dimensions"])]
+    return Varying(hlo.broadcast(rows, (batch.count, *broadcast.shape.dimensions), dimensions))
+
+
+@_rule("slice")
+def _slice(batch: Batch, operation: Instruction, operands: Sequence[Value]) -> Value:
+    rows = batch.rows(operands[0], operation.operands[0].shape.dimensions)
+    return Varying(hlo.emit("slice", rows, slice=[(0, batch.count, 1), *operation.attributes["slice"]]))
+
+
+@_rule("transpose")
+def _transpose(batch: Batch, transpose: Instruction, operands: Sequence[Value]) -> Value:
+    rows = batch.rows(operands[0], transpose.operands[0].shape.dimensions)
+    return Varying(hlo.transpose(rows, dimensions=(0, *(d + 1 for d in transpose.attributes["dimensions"]))))
+
+
+@_rule("reverse")
+def _reverse(batch: Batch, reverse: Instruction, operands: Sequence[Value]) -> Value:
+    rows = batch.rows(operands[0], reverse.operands[0].shape.dimensions)
+    return Varying(hlo.reverse(rows, dimensions=tuple(d + 1 for d in reverse.attributes["dimensions"])))
+
+
+@_rule("concatenate")
+def _concatenate(batch: Batch, concatenate: Instruction, operands: Sequence[Value]) -> Value:
+    parts = [batch.rows(value, operand.shape.dimensions) for value, operand in zip(operands, concatenate.operands)]
+    (along,) = concatenate.attributes["dimensions"]
+    return Varying(hlo.concatenate(*parts, dimensions=(along + 1,)))
+
+
+@_rule("dynamic-slice")
+def _dynamic_slice(batch: Batch, operation: Instruction, operands: Sequence[Value]) -> Value:
+    source, *places = operands
+    return _block(batch, source, tuple(places), operation.shape.dimensions)
+
+
+def _block(batch: Batch, source: Value, places: tuple[Value, ...], sizes: tuple[int, ...]) -> Value:
+    """The block of these sizes that begins at the places, in each round."""
+    if type(source) is Written:
+        if sizes == update_sizes(source) and all(map(same_place, places, source.places)):
+            return source.update
+        raise NotBatchedError("an array is read after it has been written")
+    source = batch.read(source, places)
+    starts, moving = [place.instruction for place in places], _moving(places)
+    if type(source) is Varying:
+        if moving:
+            raise NotBatchedError("each round reads another array in another place")
+        zero = hlo.constant(0, starts[0].shape.element_type)
+        return Varying(hlo.dynamic_slice(source.instruction, zero, *starts, sizes=(batch.count, *sizes)))
+    array = source.instruction
+    if not moving:
+        return Fixed(hlo.dynamic_slice(array, *starts, sizes=sizes))
+    along, start, step = moving_block(batch, moving, places, array.shape, sizes)
+    low, extent = min(start, start + step * (batch.count - 1)), abs(step) * (batch.count - 1) + 1
+    starts[along] = hlo.constant(low, starts[along].shape.element_type)
+    some = hlo.dynamic_slice(array, *starts, sizes=(*sizes[:along], extent, *sizes[along + 1 :]))
+    if abs(step) > 1:
+        every = [abs(step) if dimension == along else 1 for dimension in range(len(sizes))]
+        some = hlo.slice(some, [0] * len(sizes), some.shape.dimensions, every)
+    if step < 0:
+        some = hlo.reverse(some, dimensions=(along,))
+    others = [dimension for dimension in range(len(sizes)) if dimension != along]
+    rows = hlo.transpose(some, dimensions=(along, *others)) if along else some
+    return Varying(hlo.reshape(rows, (batch.count, *sizes)))
+
+
+def update_sizes(written: Written) -> tuple[int, ...]:
+    dimensions = written.update.instruction.shape.dimensions
+    return dimensions if type(written.update) is Fixed else dimensions[1:]
+
+
+def _moving(places: Sequence[Value]) -> list[int]:
+    return [dimension for dimension, place in enumerate(places) if type(place) is Varying]
+
+
+def moving_block(
+    batch: Batch, moving: Sequence[int], places: Sequence[Value], shape: Shape, sizes: Sequence[int]
+) -> tuple[int, int, int]:
+    """The dimension in which a block of these sizes moves from round to round: one row at a time, inside of the array."""
+    if len(moving) == 1 and sizes[moving[0]] == 1:
+        (along,) = moving
+        place = places[along]
+        found = place.progression
+        integers = place.instruction.shape.element_type
+        if found is not None and found[1] and lies_inside(found, shape.dimensions[along], integers, batch.count):
+            return along, *found
+    raise NotBatchedError("a place that is not known to go on step by step")
+
+
+@_rule("dynamic-update-slice")
+def _dynamic_update_slice(batch: Batch, operation: Instruction, operands: Sequence[Value]) -> Value:
+    target, update, *places = operands
+    sizes = operation.operands[1].shape.dimensions
+    if type(target) is Written:
+        if sizes == update_sizes(target) and all(map(same_place, places, target.places)):
+            return target._replace(update=update)
+        raise NotBatchedError("an array is written in two places")
+    if type(target) is Initial:
+        moving_block(batch, _moving(places), places, operation.shape, sizes)
+        if type(update) not in (Fixed, Varying):
+            raise NotBatchedError("an array that the loop writes is used as a whole")
+        return Written(target, tuple(places), update)
+    if _moving(places):
+        raise NotBatchedError("each round writes another array in another place")
+    whole, part = batch.rows(target, operation.shape.dimensions), batch.rows(update, sizes)
+    zero = hlo.constant(0, places[0].instruction.shape.element_type)
+    return Varying(hlo.dynamic_update_slice(whole, part, zero, *(place.instruction for place in places)))
+
+
+# --- what computes with several elements ---
+
+
+@_rule("reduce")
+def _reduce(batch: Batch, reduce: Instruction, operands: Sequence[Value]) -> Value:
+    count = len(operands) // 2
+    if any(type(init) is not Fixed for init in operands[count:]):
+        raise NotBatchedError("a reduction that begins with another value in each round")
+    arrays = [batch.rows(value, operand.shape.dimensions) for value, operand in zip(operands[:count], reduce.operands)]
+    dimensions = tuple(dimension + 1 for dimension in reduce.attributes["dimensions"])
+    inits = [init.instruction for init in operands[count:]]
+    found = hlo.emit("reduce", *arrays, *inits, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
+    if not reduce.shape.is_tuple:
+        return Varying(found)
+    return [Varying(hlo.emit("get-tuple-element", found, index=number)) for number in range(count)]
+
+
+@_rule("conditional")
+def _conditional(batch: Batch, conditional: Instruction, operands: Sequence[Value]) -> Value:
+    """Both branches are computed, and one is selected in each round."""
+    predicate, *arguments = operands
+    if conditional.operands[0].shape.element_type is not PRED or type(predicate) is not Varying:
+        raise NotBatchedError("a choice among many")
+    branches = [_branch(batch, *one) for one in zip(conditional.called_computations, arguments)]
+    return _selected(batch, predicate, *branches)
+
+
+def _branch(batch: Batch, computation: Computation, argument: Value) -> Value:
+    (parameter,) = computation.parameters
+    return batch.run([computation.root], {parameter: argument})[0]
+
+
+def _selected(batch: Batch, predicate: Varying, on_true: Value, on_false: Value) -> Value:
+    if isinstance(on_true, list):
+        return [_selected(batch, predicate, *pair) for pair in zip(on_true, on_false, strict=True)]
+    if on_true is on_false:
+        return on_true
+    if Written in (type(on_true), type(on_false)):
+        written = on_true if type(on_true) is Written else on_false
+        updates = [_update_of(batch, one, written) for one in (on_true, on_false)]
+        return written._replace(update=_selected(batch, predicate, *updates))
+    if type(on_true) not in (Fixed, Varying) or type(on_false) not in (Fixed, Varying):
+        if type(on_true) is type(on_false) is Initial and on_true.leaf == on_false.leaf:
+            return on_true
+        raise NotBatchedError("one of two arrays is chosen")
+    shape = on_true.instruction.shape
+    dimensions = shape.dimensions if type(on_true) is Fixed else shape.dimensions[1:]
+    return Varying(hlo.select(*(batch.rows(value, dimensions) for value in (predicate, on_true, on_false))))
+
+
+def _update_of(batch: Batch, value: Value, written: Written) -> Value:
+    """What lies, in one of two arrays, where one of them has been written."""
+    if type(value) is Written and value.initial.leaf == written.initial.leaf:
+        if all(map(same_place, value.places, written.places)) and update_sizes(value) == update_sizes(written):
+            return value.update
+    elif type(value) is Initial and value.leaf == written.initial.leaf:
+        return _block(batch, value, written.places, update_sizes(written))
+    raise NotBatchedError("two branches write in different places")

@@ -1,0 +1,336 @@
+"""Loops whose rounds do not need one another become operations on arrays."""
+
+import warnings
+
+import numpy as np
+import pytest
+from phlox import hlo, jit
+from phlox.compile.passes import run_named_passes
+
+N = 140
+X, Y = np.random.default_rng(0).normal(size=(2, N))
+K = np.random.default_rng(1).integers(-5, 5, N)
+TABLE = X.reshape(10, 14)[:, :14].repeat(8, 0).repeat(5, 1)  # 80 x 70
+
+
+def forwards(x, y, k, table):
+    out = np.empty_like(x)
+    for i in range(len(x)):
+        out[i] = 2 * x[i] + y[i] * i
+    return out
+
+
+def backwards(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x) - 1, -1, -1):
+        out[i] = x[i] - y[len(x) - 1 - i]
+    return out
+
+
+def some_of_them(x, y, k, table):
+    out = x.copy()
+    for i in range(3, len(x) - 7):
+        out[i] = x[i - 3] + y[i + 7]
+    return out
+
+
+def strided_reads(x, y, k, table):
+    out = np.zeros(len(x) // 2 - 1)
+    for i in range(len(out)):
+        out[i] = x[2 * i] - y[2 * i + 1] + x[-1 - 2 * i]
+    return out
+
+
+def in_place(x, y, k, table):
+    for i in range(len(x)):
+        x[i] *= y[i]
+        x[i] += 1
+    return x[3]
+
+
+def reads_ahead(x, y, k, table):
+    for i in range(len(x) - 1):
+        x[i] = x[i + 1] - x[i]
+    return x.copy()
+
+
+def two_results(x, y, k, table):
+    a, b = np.zeros_like(x), np.zeros(len(x), np.int32)
+    for i in range(len(x)):
+        t = x[i] * y[i]
+        a[i] = np.sqrt(abs(t))
+        b[i] = t > 0
+    return a, b, t, i
+
+
+def branches(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        if x[i] > y[i]:
+            out[i] = x[i] - y[i]
+        elif x[i] > 0:
+            out[i] = -1
+    return out
+
+
+def branch_in_place(x, y, k, table):
+    for i in range(len(x)):
+        if x[i] < 0:
+            x[i] = 0
+    return x.copy()
+
+
+def clipped(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        t = x[i]
+        if t < -0.5:
+            t = -0.5
+        elif t > y[i]:
+            t = y[i]
+        out[i] = t
+    return out
+
+
+def counted(x, y, k, table):
+    count, total, product, either, least = 0, 0, 1, False, 100
+    for i in range(len(x)):
+        if x[i] > y[i]:
+            count += 1
+        total += k[i] * i
+        product *= 2 * k[i] + 1
+        either |= k[i] > 4
+        least = np.minimum(least, k[i])
+    return count, total, product % 1000, either, least
+
+
+def extrema(x, y, k, table):
+    low, high = np.inf, x[0]
+    for i in range(len(x)):
+        low = np.minimum(low, x[i] - y[i])
+        high = np.maximum(high, x[i] * y[i])
+    return low, high
+
+
+def stencil(x, y, k, table):
+    out = np.zeros_like(table)
+    for i in range(1, table.shape[0] - 1):
+        for j in range(1, table.shape[1] - 1):
+            out[i, j] = (table[i - 1, j] + table[i + 1, j] + table[i, j - 1] + table[i, j + 1]) * x[0]
+    return out
+
+
+def turned(x, y, k, table):
+    out = np.zeros(table.shape[::-1])
+    for i in range(table.shape[0]):
+        for j in range(table.shape[1]):
+            out[j, i] = table[i, j] * x[i]
+    return out
+
+
+def distances(x, y, k, table):
+    out = np.zeros((len(x), len(y)))
+    for i in range(len(x)):
+        for j in range(len(y)):
+            out[i, j] = np.sqrt((x[i] - x[j]) ** 2 + (y[i] - y[j]) ** 2)
+    return out
+
+
+def rows(x, y, k, table):
+    out = np.zeros_like(table)
+    for i in range(len(table)):
+        out[i] = table[i] * x[i] - table[-1 - i, ::-1]
+    return out
+
+
+def columns(x, y, k, table):
+    out = np.zeros_like(table)
+    for j in range(table.shape[1]):
+        out[:, j] = table[:, j] - y[j]
+    return out
+
+
+def of_rows(x, y, k, table):
+    out, largest = np.zeros(len(table)), np.zeros(len(table))
+    for i in range(len(table)):
+        largest[i] = table[i].max()
+        out[i] = np.argmin(table[i])
+    return out, largest
+
+
+def other_types(x, y, k, table):
+    a, b, c = x.astype(np.float16), x * 1j, np.zeros(len(x), np.uint8)
+    for i in range(len(x)):
+        a[i] *= 3
+        b[i] = b[i] * b[i] + y[i]
+        c[i] = k[i] + 7
+    return a, b, c
+
+
+VECTORIZED = (
+    forwards, backwards, some_of_them, strided_reads, in_place, reads_ahead, two_results, branches, branch_in_place, clipped,
+    counted, extrema, stencil, turned, distances, rows, columns, of_rows, other_types,
+)  # fmt: skip
+
+
+def needs_the_last(x, y, k, table):
+    out = x.copy()
+    for i in range(1, len(x)):
+        out[i] = out[i - 1] * 0.5 + x[i]
+    return out
+
+
+def needs_one_before(x, y, k, table):
+    out = x.copy()
+    for i in range(5, len(x)):
+        out[i] = out[i - 5] + 1
+    return out
+
+
+def sum_of_floats(x, y, k, table):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i] * y[i]
+    return total
+
+
+def running(x, y, k, table):
+    out, total = np.zeros_like(k), 0
+    for i in range(len(x)):
+        total += k[i]
+        out[i] = total
+    return out
+
+
+def until(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        if x[i] > 2:
+            break
+        out[i] = x[i]
+    return out
+
+
+def where_it_says(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        out[k[i]] = x[i]
+    return out
+
+
+def everywhere(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        out[i] = out.max() * 0.5
+    return out
+
+
+def always_the_first(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        out[i] = out[0] + 1
+    return out
+
+
+def takes_turns(x, y, k, table):
+    a, b = x.copy(), y.copy()
+    for _ in range(1001):
+        a, b = b, a + b
+    return a, b
+
+
+def every_other(x, y, k, table):
+    out = x.copy()
+    for i in range(0, len(x) - 2, 2):
+        out[i] = y[i]
+    return out
+
+
+def upwards(x, y, k, table):
+    out = table.copy()
+    for i in range(1, len(table)):
+        out[i] = out[i - 1] + table[i]
+    return out
+
+
+def one_place(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        out[3] = out[3] + x[i]
+    return out
+
+
+def read_where_written_twice(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x) - 1):
+        out[i] = y[i]
+        out[i + 1] = 1
+    return out
+
+
+def tells(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        if x[i] > 2:
+            warnings.warn(f"{i} is large", stacklevel=1)
+        out[i] = x[i]
+    return out
+
+
+LEFT = (
+    tells,
+    needs_the_last, needs_one_before, sum_of_floats, running, until, where_it_says, everywhere, always_the_first, takes_turns,
+    every_other, upwards, one_place, read_where_written_twice,
+)  # fmt: skip
+
+
+def simple(module):
+    group = ("simplify", "fold-constants", "cse", "simplify-loops", "simplify-conditionals", "dce")
+    return run_named_passes(module, ("inline-calls", "canonicalize", *group * 3))
+
+
+def vectorized(module):
+    group = ("vectorize-loops", "simplify", "cse", "simplify-loops", "dce")
+    return run_named_passes(simple(module), group * 3)
+
+
+def has_loops(module):
+    return any(one.opcode == "while" for computation in module.computations() for one in computation.instructions)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("function", [*VECTORIZED, *LEFT], ids=lambda function: function.__name__)
+def test_loops(function):
+    arguments, mine, its = ([x.copy() for x in (X, Y, K, TABLE)] for _ in range(3))
+    expected, found = parts(function(*its)), parts(jit(function)(*mine))
+    for one, other in zip([*found, *mine], [*expected, *its], strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(one, other, rtol=1e-14 if np.asarray(other).dtype != np.float16 else 0)
+    module = jit(function).lower(*arguments).module
+    after = vectorized(module)
+    hlo.verify(after)
+    assert has_loops(after) == (function in LEFT)
+    if function is not tells:
+        assert_same_bits(*(hlo.evaluate(one.entry, *arguments) for one in (simple(module), after)))
+
+
+def parts(value):
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+def assert_same_bits(before, after):
+    if isinstance(before, (tuple, list)):
+        for pair in zip(before, after, strict=True):
+            assert_same_bits(*pair)
+        return
+    assert np.asarray(before).tobytes() == np.asarray(after).tobytes()
+
+
+def test_large_arrays_are_not_made():
+    def products(x):
+        out = np.zeros(len(x))
+        for i in range(len(x)):
+            out[i] = (x * x[i]).max()
+        return out
+
+    assert has_loops(vectorized(jit(products).lower(np.ones(20_000)).module))
