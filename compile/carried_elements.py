@@ -11,10 +11,9 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import hlo
-from ..hlo import Computation, Instruction, make_instruction, rebuild
+from ..hlo import Computation, Instruction, rebuild
 from ..hlo.builder import UnattachedBuilder
-from ..hlo.operation import ELEMENTWISE
-from .loop_state import is_state, places_inside, with_more_state
+from .loop_state import computed_outside, is_state, is_the_same, places_inside, stays, with_more_state
 from .pass_manager import module_pass
 from .traversal import of_each_computation, on_operands
 from .trip_count import TripCount, known_trip_count, loop_invariant_elements
@@ -110,7 +109,7 @@ def _write(update: Instruction, leaf: int, trips: TripCount, unchanging: set[int
         stages.append(array)
     if not (is_state(array) and array.attributes["index"] == leaf):
         return None
-    moving = [dimension for dimension, place in enumerate(places) if not _stays(place, unchanging)]
+    moving = [dimension for dimension, place in enumerate(places) if not stays(place, unchanging)]
     if len(moving) != 1:
         return None
     (along,) = moving
@@ -118,19 +117,12 @@ def _write(update: Instruction, leaf: int, trips: TripCount, unchanging: set[int
     return _Write(update, (*stages, array), along, *found) if found is not None and found[1] else None
 
 
-def _stays(place: Instruction, unchanging: set[int]) -> bool:
-    """Whether this scalar is computed of constants and of state that never changes."""
-    if place.opcode == "constant" or is_state(place):
-        return place.opcode == "constant" or place.attributes["index"] in unchanging
-    return ELEMENTWISE in place.operation.traits and all(_stays(operand, unchanging) for operand in place.operands)
-
-
 def _rounds_ago(read: Instruction, write: _Write, trips: TripCount) -> int | None:
     """How many rounds ago the element that is read has been written; None where this is not so in each round but the first."""
     if read.opcode != "dynamic-slice" or read.shape.size != 1 or read.operands[0] not in write.stages:
         return None
     places = read.operands[1:]
-    if any(not _is_same(one, other) for d, (one, other) in enumerate(zip(places, write.places)) if d != write.along):
+    if any(not is_the_same(one, other) for d, (one, other) in enumerate(zip(places, write.places)) if d != write.along):
         return None
     found = places_inside(places[write.along], write.array.shape.dimensions[write.along], trips)
     if found is None or found[1] != write.step or (write.start - found[0]) % write.step:
@@ -140,29 +132,14 @@ def _rounds_ago(read: Instruction, write: _Write, trips: TripCount) -> int | Non
 
 
 def _writes_at(update: Instruction, places: Sequence[Instruction]) -> bool:
-    return update.operands[1].shape.size == 1 and all(map(_is_same, update.operands[2:], places))
-
-
-def _is_same(one: Instruction, other: Instruction) -> bool:
-    if one is other:
-        return True
-    return one.opcode == other.opcode == "constant" and int(one.attributes["literal"]) == int(other.attributes["literal"])
+    return update.operands[1].shape.size == 1 and all(map(is_the_same, update.operands[2:], places))
 
 
 def _before(write: _Write, ago: int, init: Instruction) -> Instruction | None:
     """Outside of the loop: the element that lies where a round so long before the first would have written."""
     with _built_for(write.update):
-        places = [_outside(place, init) for place in write.places]
+        places = [computed_outside(place, init) for place in write.places]
         type_of_places = write.places[write.along].shape.element_type
         places[write.along] = hlo.constant(write.start - write.step * ago, type_of_places)
         array = init.operands[write.array.attributes["index"]]
         return hlo.reshape(hlo.dynamic_slice(array, *places, sizes=(1,) * array.shape.rank), ())
-
-
-def _outside(place: Instruction, init: Instruction) -> Instruction:
-    if is_state(place):
-        return init.operands[place.attributes["index"]]
-    if place.opcode == "constant" or place.opcode == "parameter":
-        return place
-    operands = [_outside(operand, init) for operand in place.operands]
-    return make_instruction(place.opcode, operands, place.attributes, place.shape, source=place.source)

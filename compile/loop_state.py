@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..hlo import Computation, ElementType, Instruction, TupleShape, make_instruction, rebuild
+from ..hlo.operation import ELEMENTWISE
 from .traversal import on_operands
 from .trip_count import TripCount
 
@@ -22,6 +23,27 @@ _DEEPEST = 8
 def is_state(instruction: Instruction) -> bool:
     """Whether this is an element of the state, in a body or a condition."""
     return instruction.opcode == "get-tuple-element" and instruction.operands[0].opcode == "parameter"
+
+
+def stays(place: Instruction, unchanging: set[int]) -> bool:
+    """Whether this scalar of a body is computed of constants, and of state that never changes."""
+    if place.opcode == "constant" or is_state(place):
+        return place.opcode == "constant" or place.attributes["index"] in unchanging
+    return ELEMENTWISE in place.operation.traits and all(stays(operand, unchanging) for operand in place.operands)
+
+
+def computed_outside(place: Instruction, init: Instruction) -> Instruction:
+    """Such a scalar, outside of the loop whose state begins as this tuple."""
+    if is_state(place):
+        return init.operands[place.attributes["index"]]
+    return place.with_operands([computed_outside(operand, init) for operand in place.operands])
+
+
+def is_the_same(one: Instruction, other: Instruction) -> bool:
+    """Whether two scalars of a computation are one: the same instruction, or equal constants."""
+    if one is other:
+        return True
+    return one.opcode == other.opcode == "constant" and int(one.attributes["literal"]) == int(other.attributes["literal"])
 
 
 def places_inside(place: Instruction, size: int, trips: TripCount) -> Progression | None:
@@ -69,10 +91,12 @@ def with_more_state(
     values: Sequence[Instruction],
     replaced: Mapping[Instruction, Replacement],
     following: Following = lambda elements, rebuilt: elements,
+    results: Callable[[list[Instruction]], list[Instruction]] | None = None,
 ) -> Instruction:
     """The loop with these values as the first of further elements of its state.
 
-    The elements never change where nothing is said of what follows. The result has the elements of before.
+    The elements never change where nothing is said of what follows. The result has the elements of before, as ``results`` makes
+    them of all elements behind the loop, by default those of before.
     """
     init = loop.operands[0]
     count = len(init.operands)
@@ -105,6 +129,9 @@ def with_more_state(
 
     attributes = {"condition": extended(loop.attributes["condition"], False), "body": extended(loop.attributes["body"], True)}
     whole = make_instruction("while", (new_init,), attributes, name=loop.name, source=loop.source, annotations=loop.annotations)
+    parts = [
+        make_instruction("get-tuple-element", (whole,), {"index": index}, source=loop.source)
+        for index in range(count + len(values))
+    ]
     # The users of the loop know its first elements only.
-    parts = [make_instruction("get-tuple-element", (whole,), {"index": index}, source=loop.source) for index in range(count)]
-    return make_instruction("tuple", parts, source=loop.source)
+    return make_instruction("tuple", results(parts) if results else parts[:count], source=loop.source)

@@ -26,6 +26,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     loop_simplification,
     loop_vectorization,
     simplification,
+    sunk_updates,
     update_fusion,
     verification,
 )
@@ -56,6 +57,7 @@ def simplification_steps(*of_loops: Pass) -> tuple[Step, ...]:
         *of_loops,
         "simplify-conditionals",
         "hoist-loop-invariants",
+        "sink-loop-updates",
         "vectorize-loops",
         "batch-loop-products",
         "carry-written-elements",
