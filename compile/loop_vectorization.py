@@ -5,11 +5,13 @@ Before: for i in range(n): y[i] = f(x[i], x[i + 1])      After: y[:n] = f(x[:n],
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import NamedTuple
 
 from .. import hlo
-from ..hlo import Computation, Instruction, leaves, rebuild, scalar_computation
+from ..hlo import Computation, Instruction, Module, leaves, rebuild, scalar_computation
 from ..hlo.builder import UnattachedBuilder
+from ..hlo.fast_math import has_fast_math
 from ..hlo.operation import OPERATIONS
 from .batching import Batch, Carried, Fixed, Initial, NotBatchedError, Read, Value, Varying, Written, moving_block, update_sizes
 from .loop_state import is_state
@@ -24,21 +26,35 @@ _MOST_BYTES = 64 << 20
 
 
 @module_pass("vectorize-loops")
-@of_each_computation()
-def vectorize_loops(computation: Computation) -> Computation:
+def vectorize_loops(module: Module) -> Module:
     """Replaces while loops by what they do in all rounds at once.
 
     Such a loop counts, and its number of rounds is known. What it changes are arrays, of which each round writes a block of its
     own and reads nothing that an earlier one has written; sums, products and extrema of integers, and extrema of floats, which
     are the same in any order; and values of which only those of the last round are left. Its computations are made one by one
-    as they are written, so that no result changes.
+    as they are written, so that no result changes. Where a module allows fast math, sums and products of floats count as being
+    the same in any order.
     """
+    return (_in_any_order if has_fast_math(module) else _in_order)(module)
+
+
+@of_each_computation()
+def _in_order(computation: Computation) -> Computation:
+    return _with_vectorized_loops(computation, _OF_FLOATS)
+
+
+@of_each_computation()
+def _in_any_order(computation: Computation) -> Computation:
+    return _with_vectorized_loops(computation, _OF_FLOATS | {"add", "multiply"})
+
+
+def _with_vectorized_loops(computation: Computation, of_floats: Set[str]) -> Computation:
     if not any(instruction.opcode == "while" for instruction in computation.instructions):
         return computation
 
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         current = on_operands(instruction, operands)
-        return _vectorized(current) or current if instruction.opcode == "while" else current
+        return _vectorized(current, of_floats) or current if instruction.opcode == "while" else current
 
     return rebuild(computation, transform)
 
@@ -52,7 +68,7 @@ class _Accumulation(NamedTuple):
     unless: bool
 
 
-def _vectorized(loop: Instruction) -> Instruction | None:
+def _vectorized(loop: Instruction, of_floats: Set[str]) -> Instruction | None:
     trips, init, body = known_trip_count(loop), loop.operands[0], loop.attributes["body"]
     if trips is None or trips.count < _LEAST_ROUNDS or init.opcode != "tuple" or body.root.opcode != "tuple":
         return None
@@ -62,12 +78,12 @@ def _vectorized(loop: Instruction) -> Instruction | None:
     batch = Batch(trips.count, most_bytes)
     try:
         with UnattachedBuilder("vectorized", where=lambda: loop.source):
-            return _all_rounds(loop, trips, batch)
+            return _all_rounds(loop, trips, batch, of_floats)
     except NotBatchedError:
         return None
 
 
-def _all_rounds(loop: Instruction, trips: TripCount, batch: Batch) -> Instruction:
+def _all_rounds(loop: Instruction, trips: TripCount, batch: Batch, of_floats: Set[str]) -> Instruction:
     init, body = loop.operands[0], loop.attributes["body"]
     unchanging = loop_invariant_elements(loop)
     (parameter,) = body.parameters
@@ -79,7 +95,7 @@ def _all_rounds(loop: Instruction, trips: TripCount, batch: Batch) -> Instructio
             results.append(Fixed(start))
         elif leaf == trips.index:
             results.append(Fixed(hlo.constant(trips.start + trips.step * trips.count, start.shape.element_type)))
-        elif (accumulation := _accumulation(root, leaf, users)) is not None:
+        elif (accumulation := _accumulation(root, leaf, users, of_floats)) is not None:
             results.append(Fixed(_accumulated(batch, accumulation, start, known)))
         else:
             results += batch.run([root], known)
@@ -147,7 +163,9 @@ _OF_INTEGERS = {"add", "multiply", "and", "or", "xor", "maximum", "minimum"}
 _OF_FLOATS = {"maximum", "minimum"}
 
 
-def _accumulation(root: Instruction, leaf: int, users: dict[Instruction, list[Instruction]]) -> _Accumulation | None:
+def _accumulation(
+    root: Instruction, leaf: int, users: dict[Instruction, list[Instruction]], of_floats: Set[str]
+) -> _Accumulation | None:
     """What the body does to an element of the state, where it is this alone, and in any order the same."""
 
     def is_leaf(instruction: Instruction) -> bool:
@@ -160,9 +178,10 @@ def _accumulation(root: Instruction, leaf: int, users: dict[Instruction, list[In
         combined, kept = (on_false, on_true) if unless else (on_true, on_false)
         if not is_leaf(kept) or users[combined] != [root]:
             return None
-    if root.shape.is_tuple or combined.opcode not in (_OF_FLOATS if root.shape.element_type.is_float else _OF_INTEGERS):
+    if root.shape.is_tuple or len(users[root]) != 1:
         return None
-    if root.shape.element_type.is_complex or len(users[root]) != 1:
+    element_type = root.shape.element_type
+    if combined.opcode not in (of_floats if element_type.is_float or element_type.is_complex else _OF_INTEGERS):
         return None
     states = [operand for operand in combined.operands if is_leaf(operand)]
     if len(states) != 1 or set(users[states[0]]) != {combined, root}:

@@ -1,4 +1,4 @@
-"""Whether a module's products and sums may be rounded together: an attribute of the module, which its text has, too."""
+"""Whether a module's sums may be computed in other ways than they are written: an attribute of the module, in its text, too."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ _ATTRIBUTE, _WORD = "frontend_attributes", 'fastmath="true"'
 
 
 def allow_fast_math(module: Module) -> None:
-    """Let a product that is added to something be rounded together with the sum, once."""
+    """Let a product that is added to something be rounded together with the sum, once, and loops add up in another order."""
     others = module.attributes.get(_ATTRIBUTE, "{}").strip("{}")
     module.attributes[_ATTRIBUTE] = "{" + ",".join(filter(None, [others, _WORD])) + "}"
 
 
 def has_fast_math(module: Module) -> bool:
-    """Whether the module allows that.
+    """Whether the module allows this.
 
     >>> from phlox.hlo import parse_module
     >>> has_fast_math(parse_module('''

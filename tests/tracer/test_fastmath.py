@@ -49,3 +49,18 @@ def test_functions_that_are_made_of_products_and_sums_stay_right():
     x = np.linspace(0.1, 20, 1001)
     for function in (np.sin, np.exp, np.log1p, np.cbrt, lambda x: np.power(x, 1.7), lambda x: x % 0.7, np.cumsum, np.var):
         np.testing.assert_allclose(jit(function, fastmath=True)(x), function(x), rtol=1e-14)
+
+
+def test_loops_add_up_in_another_order():
+    def total(x, y):
+        found, product = 0.0, 1.0
+        for i in range(len(x)):
+            found += x[i] * y[i]
+            product *= x[i]
+        return found, product
+
+    x, y = np.random.default_rng(0).uniform(0.5, 1.5, size=(2, 1000))
+    strict, fast = jit(total), jit(total, fastmath=True)
+    assert strict(x, y) == total(x, y)
+    np.testing.assert_allclose(fast(x, y), total(x, y), rtol=1e-13)
+    assert " while(" in strict.compile(x, y).as_text() and " while(" not in fast.compile(x, y).as_text()

@@ -57,7 +57,8 @@ def jit(
     control_flow: "source", or "trace" to leave loops and branches to Python, which runs them while the function is traced.
     tiered: whether calls for which there is no code yet run the function itself, while another thread compiles it.
     fastmath: whether a product that is added to something may be rounded together with the sum, where the processor has an
-        instruction for that; results then differ from NumPy's in their last bits. Else it is rounded by itself, as in NumPy.
+        instruction for that, and sums and products that loops make may be made in another order; results then differ from
+        NumPy's in their last bits. Else each operation is rounded by itself, in the order in which it is written, as in NumPy.
 
     Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError
     where the function cannot be traced as it is written.
