@@ -2,16 +2,20 @@
 
 A window that does not lie inside of the operands is skipped as a whole, so that nothing is tested for each element. The
 innermost loop is a vector loop where the window's elements there lie next to each other in memory. Windows of one element, with
-which much is done, are updated by vectors, too, as long as no place comes twice in a vector.
+which much is done, are updated by vectors, too, as long as no place comes twice in a vector. What it takes much to compute,
+indices and updates, is computed for a block of them by vectors, before the block's updates are made.
+
+Many updates of few elements are divided among threads: each piece makes its own in a table of its own (`scatter_tables`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from llvmlite import ir
 
+from ....compile.fused_computations import as_computation
 from ....compile.in_place import updated_operand
 from ....compile.live_sizes import inside_of
 from ....hlo import Computation, Instruction, leaves
@@ -22,7 +26,8 @@ from ...llvm.arrays import Array
 from ...llvm.branches import chosen
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.pieces import loop_of_piece, piece_bounds
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.start_indices import moved, widened
 from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, integer_constant, lane_numbers
@@ -32,6 +37,7 @@ from ..nest_samples import combining, samples
 from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
+from .scatter_tables import emit_in_tables, table_bytes
 
 # What combines an element with an update costs so much where several are combined at once.
 _LEAST_COST = 10.0
@@ -66,14 +72,17 @@ _BLOCK, _AT_A_TIME = 1024, 4
     """,
     calls=combining("add", "s32[]") + combining("remainder", "f32[]"),
 )
-@emits("scatter")
+@emits("scatter", scratch=table_bytes)
 def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Update the operands' own memory, or copies where they are needed afterwards; scalars by way of the stack."""
     count = len(leaves(instruction.shape))
     operands, following = instruction.operands[:count], instruction.operands[count:]
     outputs = [frame.updated(instruction, leaf, operand, values) for leaf, operand in enumerate(operands)]
     arrays = [frame.in_memory(values[operand][0], operand.shape) for operand in following]
-    return emit_nest(frame, instruction, _emit, arrays, outputs, weight=10, stops=frame.stops(instruction, values))
+    stops = frame.stops(instruction, values)
+    if count == 1 and not stops:
+        return _emit_computed(frame, instruction, as_computation(instruction), [outputs[0], *arrays], outputs[0])
+    return emit_nest(frame, instruction, _emit, arrays, outputs, weight=10, stops=stops)
 
 
 def _emit(nest: Nest) -> None:
@@ -125,21 +134,31 @@ def may_hold_producers(scatter: Instruction) -> bool:
 def fused_scatter(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
     """Update the operand's own memory, or a copy where it is needed afterwards, at indices that the loop over them computes."""
     output = frame.updated(instruction, 0, instruction.operands[updated_operand(instruction)], values)
-    arguments = [values[operand][0] for operand in instruction.operands]
-    frame.regions.emit(
-        frame.builder,
-        ("scatter", computation),
-        [*arguments, output],
-        lambda builder, bindings: _emit_fused(builder, frame.target, computation, bindings[:-1], bindings[-1]),
-        1,
-    )
-    return [output]
+    return _emit_computed(frame, instruction, computation, [values[operand][0] for operand in instruction.operands], output)
 
 
-def _emit_fused(b: ir.IRBuilder, target: Target, computation: Computation, arguments: list[Binding], output: Array) -> None:
+def _emit_computed(
+    frame: Frame, instruction: Instruction, computation: Computation, arguments: list[Binding], output: Array
+) -> list[Leaf]:
+    """A computation whose root is the scatter of one array: in tables of the pieces, where they are worth it, or in the output."""
     root = computation.root
-    if root.operands[2].shape.size and output.shape.size:
-        _Scatter(b, target, root, _Computed(root, dict(zip(computation.parameters, arguments))), [output]).emit({})
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding], table: Array, divided: bool = False) -> None:
+        if root.operands[2].shape.size and table.shape.size:
+            given = _Computed(computation, dict(zip(computation.parameters, bindings)))
+            _Scatter(builder, frame.target, root, given, [table], divided).emit({})
+
+    if table_bytes(instruction):
+        emit_in_tables(frame, instruction, computation, arguments, output, emit)
+    else:
+        frame.regions.emit(
+            frame.builder,
+            ("scatter", computation),
+            [*arguments, output],
+            lambda builder, bindings: emit(builder, bindings[:-1], bindings[-1]),
+            1,
+        )
+    return frame.loaded([output])
 
 
 class _Stored:
@@ -163,8 +182,8 @@ class _Stored:
 class _Computed:
     """Indices and updates whose elements are computed where they are needed."""
 
-    def __init__(self, scatter: Instruction, bindings: dict[Instruction, Binding]) -> None:
-        _, self._indices, self._updates = scatter.operands
+    def __init__(self, computation: Computation, bindings: dict[Instruction, Binding]) -> None:
+        _, self._indices, self._updates = computation.root.operands
         self._bindings = bindings
 
     def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
@@ -186,9 +205,10 @@ class _Scatter:
         scatter: Instruction,
         given: _Stored | _Computed,
         outputs: list[Array],
+        divided: bool = False,
     ) -> None:
         self.builder, self.target = builder, target
-        self.given, self.outputs = given, outputs
+        self.given, self.outputs, self.divided = given, outputs, divided
         self.combine = scatter.attributes["to_apply"]
         self.index_type = scatter.operands[len(outputs)].shape.element_type
         self.sizes = scatter.operands[-1].shape.dimensions
@@ -198,48 +218,63 @@ class _Scatter:
 
     def emit(self, stops: Mapping[int, ir.Value]) -> None:
         b, numbers = self.builder, self.numbers
-        batch_sizes = [self.sizes[d] for d in numbers.batch_dims]
-        ends = {number: stops[d] for number, d in enumerate(numbers.batch_dims) if d in stops}
         lanes = self._lanes()
-        if lanes == 1 and len(batch_sizes) == 1 and not numbers.window_dims and not ends:
-            self._in_blocks(batch_sizes[0])
+        if not numbers.batch_dims:
+            self._one(())
             return
-        if lanes == 1:
-            with loop_nest(b, batch_sizes, ends) as batch:
-                self._one(batch)
-            return
-        *outer, size = batch_sizes
-        end = ends.get(len(outer))
-        with (
-            loop_nest(b, outer, ends) as before,
-            counted_loop(b, -(-size // lanes), "vectors", _vectors(b, end, lanes)) as number,
-        ):
-            first = indices.multiply_base(b, number, lanes)
-            left = indices.add_base(b, indices.multiply_base(b, first, -1), size if end is None else end)
-            self._at_once(before, first, lanes, indices.least(b, left, lanes))
+        with self._outer_loops(stops) as before:
+            last = numbers.batch_dims[-1]
+            size = self.sizes[last]
+            start, end, most = 0, stops.get(last, size), size
+            if self.divided and not before:
+                start, end, most = piece_bounds(b, size)
+            if lanes > 1:
+                count = indices.add_base(b, end, indices.multiply_base(b, start, -1))
+                with counted_loop(b, -(-most // lanes), "vectors", _vectors(b, count, lanes)) as number:
+                    done = indices.multiply_base(b, number, lanes)
+                    left = indices.add_base(b, indices.multiply_base(b, done, -1), count)
+                    self._at_once(before, indices.add_base(b, done, start), lanes, indices.least(b, left, lanes))
+            elif numbers.window_dims:
+                with counted_loop(b, most, "update", None if isinstance(end, int) else end, start) as index:
+                    self._one((*before, Affine(index)))
+            else:
+                self._in_blocks(before, start, end, most)
 
-    def _in_blocks(self, count: int) -> None:
+    @contextmanager
+    def _outer_loops(self, stops: Mapping[int, ir.Value]) -> Iterator[Index]:
+        """The loops over all dimensions of the scatter indices but the last."""
+        b = self.builder
+        with ExitStack() as nest:
+            index = []
+            for d in self.numbers.batch_dims[:-1]:
+                loop = loop_of_piece if self.divided and not index else counted_loop
+                index.append(Affine(nest.enter_context(loop(b, self.sizes[d], stop=stops.get(d)))))
+            yield tuple(index)
+
+    def _in_blocks(self, before: Index, start: Base, end: Base, most: int) -> None:
         """One update after the other: some at a time, in loops that are short enough to need no look for interrupts."""
         b = self.builder
-        blocks = count // _BLOCK
+        count = indices.add_base(b, end, indices.multiply_base(b, start, -1))
+        blocks = count // _BLOCK if isinstance(count, int) else b.udiv(count, I64(_BLOCK))
 
         def block(number: ir.Value, _: list) -> tuple:
-            first = b.mul(number, I64(_BLOCK))
+            first = indices.add_base(b, b.mul(number, I64(_BLOCK)), start)
 
             def some(index: ir.Value, _: list) -> tuple:
                 for k in range(_AT_A_TIME):
-                    self._one((Affine(b.add(first, b.add(index, I64(k)))),))
+                    self._one((*before, Affine(b.add(first, b.add(index, I64(k))))))
                 return ()
 
             carried_loop(b, 0, _BLOCK, _AT_A_TIME, (), some, "updates")
             return ()
 
         def one(index: ir.Value, _: list) -> tuple:
-            self._one((Affine(index),))
+            self._one((*before, Affine(index)))
             return ()
 
-        carried_loop(b, 0, blocks, 1, (), block, "blocks")
-        carried_loop(b, blocks * _BLOCK, count, 1, (), one, "update")
+        if most >= _BLOCK:
+            carried_loop(b, 0, blocks, 1, (), block, "blocks", most // _BLOCK)
+        carried_loop(b, indices.add_base(b, indices.multiply_base(b, blocks, _BLOCK), start), end, 1, (), one, "update", _BLOCK)
 
     def _lanes(self) -> int:
         """How many elements are updated at once, where that is worth a test whether their places differ."""
@@ -350,9 +385,9 @@ class _Scatter:
             output.store(b, output_index, value, lanes, mask)
 
 
-def _vectors(builder: ir.IRBuilder, end: ir.Value | None, lanes: int) -> ir.Value | None:
-    """How many vectors there are up to an end; None without one."""
-    return None if end is None else builder.udiv(builder.add(end, I64(lanes - 1)), I64(lanes))
+def _vectors(builder: ir.IRBuilder, count: Base, lanes: int) -> ir.Value | None:
+    """How many vectors hold so many elements; None where that is known."""
+    return None if isinstance(count, int) else builder.udiv(builder.add(count, I64(lanes - 1)), I64(lanes))
 
 
 def _turned(builder: ir.IRBuilder, vector: ir.Value, distance: int) -> ir.Value:
