@@ -15,22 +15,33 @@ from contextlib import ExitStack, contextmanager, nullcontext
 
 from llvmlite import ir
 
-from ....compile.fused_computations import as_computation
+from ....compile.fused_computations import as_computation, producers
 from ....compile.in_place import updated_operand
 from ....compile.live_sizes import inside_of
-from ....hlo import Computation, Instruction, leaves
+from ....hlo import S32, S64, Computation, Instruction, Shape, leaves
 from ....hlo.slices import slice_dimensions
 from ...llvm import index as indices
 from ...llvm.arithmetic import any_lane
-from ...llvm.arrays import Array
+from ...llvm.arrays import Array, stack_array
 from ...llvm.branches import chosen
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.pieces import loop_of_piece, piece_bounds
 from ...llvm.scalar_computations import emit_scalar_computation
+from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.start_indices import moved, widened
-from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, integer_constant, lane_numbers
+from ...llvm.types import (
+    I32,
+    I64,
+    RegisterValue,
+    broadcast_lanes,
+    integer_constant,
+    lane_numbers,
+    memory_type,
+    register_bytes,
+    vector_of,
+)
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
@@ -43,6 +54,8 @@ from .scatter_tables import emit_in_tables, table_bytes
 _LEAST_COST = 10.0
 # Updates in a loop without looks for interrupts, and how many of them stand in it one after the other.
 _BLOCK, _AT_A_TIME = 1024, 4
+# Indices and updates that cost more than this, each, are computed by vectors first: as much as to write and to read them.
+_MOST_COST_AT_ONCE = 5.0
 
 
 @samples(
@@ -173,6 +186,9 @@ class _Stored:
     def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
         return [update.load(b, index, lanes, mask) for update in self.updates]
 
+    def costs_much(self) -> bool:
+        return False
+
     def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
         """Whether those along these dimensions make vectors."""
         is_contiguous = of_indices is None or self.indices.strides[of_indices] == 1
@@ -184,13 +200,29 @@ class _Computed:
 
     def __init__(self, computation: Computation, bindings: dict[Instruction, Binding]) -> None:
         _, self._indices, self._updates = computation.root.operands
-        self._bindings = bindings
+        self._computation, self._bindings = computation, bindings
 
     def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
         return ElementalEmitter(b, lanes, self._bindings).emit(self._indices, index, mask)
 
     def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
         return [ElementalEmitter(b, lanes, self._bindings).emit(self._updates, index, mask)]
+
+    def costs_much(self) -> bool:
+        """Whether an index, and an update, take more to compute than to write and read."""
+        inside = (one for one in self._computation.instructions if one is not self._computation.root)
+        return sum(one.operation.cost or 0.0 for one in inside) > _MOST_COST_AT_ONCE
+
+    def lanes(self, target: Target, size: int) -> int:
+        """How many indices, and updates, are computed at once."""
+        inside = [one for one in self._computation.instructions if one is not self._computation.root]
+        if has_control_flow([producers(self._computation, self._computation.root.operands[1:])]):
+            return 1
+        return target.lanes(max(register_bytes(one.shape.element_type) for one in inside), size)
+
+    def is_one_update(self) -> bool:
+        """Whether all updates are the same number."""
+        return self._updates.opcode == "broadcast" and not self._updates.operands[0].shape.rank
 
     def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
         """Any elements can be computed as vectors."""
@@ -237,6 +269,8 @@ class _Scatter:
             elif numbers.window_dims:
                 with counted_loop(b, most, "update", None if isinstance(end, int) else end, start) as index:
                     self._one((*before, Affine(index)))
+            elif self.given.costs_much():
+                self._computed_in_blocks(before, start, end, most)
             else:
                 self._in_blocks(before, start, end, most)
 
@@ -275,6 +309,60 @@ class _Scatter:
         if most >= _BLOCK:
             carried_loop(b, 0, blocks, 1, (), block, "blocks", most // _BLOCK)
         carried_loop(b, indices.add_base(b, indices.multiply_base(b, blocks, _BLOCK), start), end, 1, (), one, "update", _BLOCK)
+
+    def _computed_in_blocks(self, before: Index, start: Base, end: Base, most: int) -> None:
+        """The places of a block of updates, and these, computed by vectors into memory; then one update after the other."""
+        b, given, (output,) = self.builder, self.given, self.outputs
+        lanes, size = given.lanes(self.target, most), min(_BLOCK, -(-most // _AT_A_TIME) * _AT_A_TIME)
+        flat = Array(output.pointer, output.shape.with_dimensions((output.shape.size,)))
+        places = stack_array(b, Shape(S32 if output.shape.size < 2**31 else S64, (size + lanes,)))
+        updates = None if given.is_one_update() else stack_array(b, output.shape.with_dimensions((size + lanes,)))
+
+        def block(number: ir.Value, _: list) -> tuple:
+            first = indices.add_base(b, indices.multiply_base(b, number, size), start)
+            count = indices.least(b, indices.add_base(b, end, indices.multiply_base(b, first, -1)), size)
+
+            def compute(place: Base, mask: ir.Value | None) -> None:
+                index = Affine(indices.add_base(b, first, place), int(lanes > 1))
+                at, update, inside = self._places((*before, index), lanes, mask)
+                offset = indices.as_vector(b, indices.linear_offset(b, at, output.strides, lanes), lanes)
+                offset = offset if inside is None else b.select(inside, offset, integer_constant(offset.type, -1))
+                narrow = vector_of(memory_type(places.shape.element_type), lanes)
+                offset = offset if narrow == offset.type else b.trunc(offset, narrow)
+                places.store(b, (Affine(place, 1),), offset, lanes)
+                if updates is not None:
+                    updates.store(b, (Affine(place, 1),), *given.elements(b, tuple(update), lanes, mask), lanes)
+
+            def whole(number: ir.Value, _: list) -> tuple:
+                compute(indices.multiply_base(b, number, lanes), None)
+                return ()
+
+            def update(place: ir.Value, _: list) -> tuple:
+                for k in range(step):
+                    index = (Affine(indices.add_base(b, place, k)),)
+                    offset = widened(b, places.shape.element_type, places.load(b, index, 1))
+                    with b.if_then(b.icmp_signed(">=", offset, I64(0))):
+                        value = updates.load(b, index, 1) if updates is not None else given.elements(b, zeros, 1, None)[0]
+                        self._combine(flat, (Affine(offset),), value)
+                return ()
+
+            done = indices.i64(count)
+            vectors = b.udiv(done, I64(lanes))
+            carried_loop(b, 0, vectors, 1, (), whole, "compute", -(-size // lanes))
+            if lanes > 1:
+                rest = b.mul(vectors, I64(lanes))
+                with b.if_then(b.icmp_unsigned("<", rest, done)):
+                    left = broadcast_lanes(b, b.sub(done, rest), lanes)
+                    compute(rest, b.icmp_signed("<", lane_numbers(I64, lanes), left))
+            zeros = tuple([Affine(0)] * len(self.sizes))
+            step = _AT_A_TIME
+            several = b.and_(done, I64(-step))
+            carried_loop(b, 0, several, step, (), update, "updates", size // step)
+            step = 1
+            carried_loop(b, several, done, 1, (), update, "update", _AT_A_TIME)
+            return ()
+
+        carried_loop(b, 0, _blocks(b, start, end, size), 1, (), block, "blocks", -(-most // size))
 
     def _lanes(self) -> int:
         """How many elements are updated at once, where that is worth a test whether their places differ."""
@@ -383,6 +471,18 @@ class _Scatter:
         values = self.given.elements(b, update_index, lanes, mask)
         for output, value in zip(self.outputs, emit_scalar_computation(b, self.combine, [*current, *values], lanes)):
             output.store(b, output_index, value, lanes, mask)
+
+    def _combine(self, output: Array, index: tuple, update: RegisterValue) -> None:
+        """Replace an element of the one output by what it is combined with the update to."""
+        current = output.load(self.builder, index, 1) if self.reads_current[0] else None
+        (value,) = emit_scalar_computation(self.builder, self.combine, [current, update], 1)
+        output.store(self.builder, index, value, 1)
+
+
+def _blocks(builder: ir.IRBuilder, start: Base, end: Base, size: int) -> Base:
+    """How many blocks of this size hold what lies between."""
+    count = indices.add_base(builder, end, indices.multiply_base(builder, start, -1))
+    return -(-count // size) if isinstance(count, int) else builder.sdiv(builder.add(count, I64(size - 1)), I64(size))
 
 
 def _vectors(builder: ir.IRBuilder, count: Base, lanes: int) -> ir.Value | None:

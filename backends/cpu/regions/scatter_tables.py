@@ -7,6 +7,7 @@ floats are rounded otherwise than one after the other, each as often as before o
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from llvmlite import ir
 
@@ -22,7 +23,8 @@ from ...llvm.reductions import splat_identity
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I8, I64, RegisterValue
 from ..frame import Frame
-from ..region_functions import Division
+from ..nest_samples import combining, samples
+from ..region_functions import Division, most_pieces
 from ..vectors import VectorLoop, lanes_for
 from ..work_estimate import copying, nanoseconds
 
@@ -31,7 +33,6 @@ _MOST_TABLES, _MOST_BYTES = 16, 2 << 20
 # What a table costs, each element of which is written twice and read, beside its updates; and an update that is not a vector.
 _UPDATES_OF_ELEMENT = 2
 _NANOSECONDS_OF_UPDATE = 0.5
-_NANOSECONDS_OF_TABLE = 8_000
 # Tables of different threads have no line of the cache in common.
 _ALIGNMENT = 128
 
@@ -66,20 +67,53 @@ def _most_tables(scatter: Instruction) -> int:
         _MOST_BYTES // _distance(shape),
         updates.dimensions[batch[0]],
         updates.size // (_UPDATES_OF_ELEMENT * shape.size),
-        int(_work(scatter) // _NANOSECONDS_OF_TABLE),
+        most_pieces(_work(scatter)),
     )
     return most if most > 1 else 0
 
 
-def _work(scatter: Instruction) -> float:
+def _work(scatter: Instruction) -> int:
+    """The nanoseconds that it takes, without what computes the indices and updates."""
     updates = scatter.operands[-1].shape
-    windows = scatter.attributes["update_window_dims"]
-    count = updates.size
-    for dimension in windows:
-        count //= max(1, updates.dimensions[dimension])
-    return max(float(copying(updates)), count * _NANOSECONDS_OF_UPDATE)
+    in_window = prod(updates.dimensions[dimension] for dimension in scatter.attributes["update_window_dims"])
+    return max(copying(updates), int(updates.size // max(1, in_window) * _NANOSECONDS_OF_UPDATE))
 
 
+@samples(
+    """
+    x = f32[10] parameter(0)
+    i = s32[40001] parameter(1)
+    u = f32[40001] parameter(2)
+    ROOT y = f32[10] scatter(x, i, u), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=1, to_apply=add_f32
+    """,
+    # Rows, at places of several dimensions.
+    """
+    x = s32[9,20] parameter(0)
+    i = s32[301,107,1] parameter(1)
+    u = s32[301,107,20] parameter(2)
+    ROOT y = s32[9,20] scatter(x, i, u), update_window_dims={2}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=2, to_apply=maximum_s32
+    """,
+    # Its operand is needed afterwards; places and updates take some computing.
+    """
+    x = s64[9] parameter(0)
+    i = f32[50003] parameter(1)
+    u = s64[50003] parameter(2)
+    half = f32[] constant(0.5)
+    halves = f32[50003] broadcast(half), dimensions={}
+    middle = f32[50003] add(i, halves)
+    below = f32[50003] floor(middle)
+    root = f32[50003] sqrt(below)
+    place = s32[50003] convert(root)
+    n = s64[50003] negate(u)
+    m = s64[50003] multiply(n, u)
+    y = s64[9] scatter(x, place, m), update_window_dims={}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0},
+      index_vector_dim=1, to_apply=add_s64
+    ROOT both = (s64[9], s64[9]) tuple(x, y)
+    """,
+    calls=combining("add", "f32[]") + combining("add", "s64[]") + combining("maximum", "s32[]"),
+)
 def emit_in_tables(
     frame: Frame,
     instruction: Instruction,
@@ -112,7 +146,7 @@ def emit_in_tables(
 
         VectorLoop(builder, lanes, in_place=False).emit(shape.size, store)
 
-    work = max(int(_work(scatter)), nanoseconds(computation))
+    work = max(_work(scatter), nanoseconds(computation))
     division = Division(work, _most_tables(scatter))
     pieces = functions.emit(builder, ("scatter.part", computation), [*arguments, tables], part, 10, division)
 
