@@ -15,7 +15,6 @@ from ..recording.function_tables import implements, implements_dynamic
 from ..recording.operands import as_strong, has_traced, prepare, require, require_same_shape, result
 from .sorting import elements_at
 
-
 # Edges that are so many times as far from one another as the numbers of their dtype are computed to much less than that.
 _LEAST_SPACINGS = 64
 

@@ -153,7 +153,7 @@ def fused_scatter(frame: Frame, instruction: Instruction, computation: Computati
 def _emit_computed(
     frame: Frame, instruction: Instruction, computation: Computation, arguments: list[Binding], output: Array
 ) -> list[Leaf]:
-    """A computation whose root is the scatter of one array: in tables of the pieces, where they are worth it, or in the output."""
+    """A computation that ends with the scatter into one array: in tables of the pieces, where they are worth it, or there."""
     root = computation.root
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding], table: Array, divided: bool = False) -> None:

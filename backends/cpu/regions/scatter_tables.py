@@ -1,7 +1,7 @@
-"""Scatters in pieces: each adds its part of the updates up in a table of its own, and the tables are combined in the end, in order.
+"""Scatters in pieces: each combines its part of the updates in a table of its own; the tables are combined in the end, in order.
 
 That takes an operation which may be applied in any order, and has an identity, and few elements beside many updates. Sums of
-floats are rounded otherwise than one after the other, each as often as before or less: the results depend on the shapes alone.
+floats are then rounded otherwise than one after the other, which XLA does not promise either; how depends on the shapes alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import prod
 from llvmlite import ir
 
 from ....compile.in_place import update_of
-from ....hlo import Computation, Instruction, Shape, leaves
+from ....hlo import Computation, Instruction, Shape
 from ....hlo.slices import slice_dimensions
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
@@ -44,7 +44,8 @@ def table_bytes(instruction: Instruction) -> int:
     scatter = instruction if instruction.opcode == "scatter" else update_of(instruction)
     if scatter is None or scatter.opcode != "scatter":
         return 0
-    return _most_tables(scatter) * _distance(scatter.shape)
+    most = _most_tables(scatter)
+    return most * _distance(scatter.shape) if most else 0
 
 
 def _distance(table: Shape) -> int:
