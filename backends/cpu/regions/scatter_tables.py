@@ -1,4 +1,4 @@
-"""Scatters in pieces: each combines its part of the updates in a table of its own; the tables are combined in the end, in order.
+"""Scatters in pieces: each combines its part of the updates in a table of its own, and the tables are combined in order.
 
 That takes an operation which may be applied in any order, and has an identity, and few elements beside many updates. Sums of
 floats are then rounded otherwise than one after the other, which XLA does not promise either; how depends on the shapes alone.
