@@ -15,37 +15,33 @@ from contextlib import ExitStack, contextmanager, nullcontext
 
 from llvmlite import ir
 
-from ....compile.fused_computations import as_computation, producers
+from ....compile.fused_computations import as_computation
 from ....compile.in_place import updated_operand
 from ....compile.live_sizes import inside_of
-from ....hlo import S32, S64, Computation, Instruction, Shape, leaves
+from ....hlo import Computation, Instruction, leaves
 from ....hlo.slices import slice_dimensions
 from ...llvm import index as indices
 from ...llvm.arithmetic import any_lane
-from ...llvm.arrays import Array, stack_array
+from ...llvm.arrays import Array
 from ...llvm.branches import chosen
-from ...llvm.elemental import Binding, ElementalEmitter
+from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.pieces import loop_of_piece, piece_bounds
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.start_indices import moved, widened
 from ...llvm.types import (
     I32,
     I64,
-    RegisterValue,
     broadcast_lanes,
     integer_constant,
     lane_numbers,
-    memory_type,
-    register_bytes,
-    vector_of,
 )
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
 from ..nests import Nest, emit_nest
+from ..scatter_operands import Block, Computed, Stored, block_of
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 from .scatter_tables import emit_in_tables, table_bytes
@@ -54,8 +50,6 @@ from .scatter_tables import emit_in_tables, table_bytes
 _LEAST_COST = 10.0
 # Updates in a loop without looks for interrupts, and how many of them stand in it one after the other.
 _BLOCK, _AT_A_TIME = 1024, 4
-# Indices and updates that cost more than this, each, are computed by vectors first: as much as to write and to read them.
-_MOST_COST_AT_ONCE = 5.0
 
 
 @samples(
@@ -102,7 +96,7 @@ def _emit(nest: Nest) -> None:
     """Apply the updates to the outputs, which hold the operands."""
     indices, *updates = nest.operands
     if updates[0].shape.size and nest.outputs[0].shape.size:
-        _Scatter(nest.builder, nest.target, nest.instruction, _Stored(indices, updates), nest.outputs).emit(nest.stops)
+        _Scatter(nest.builder, nest.target, nest.instruction, Stored(indices, updates), nest.outputs).emit(nest.stops)
 
 
 def may_hold_producers(scatter: Instruction) -> bool:
@@ -158,7 +152,7 @@ def _emit_computed(
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding], table: Array, divided: bool = False) -> None:
         if root.operands[2].shape.size and table.shape.size:
-            given = _Computed(computation, dict(zip(computation.parameters, bindings)))
+            given = Computed(computation, dict(zip(computation.parameters, bindings)))
             _Scatter(builder, frame.target, root, given, [table], divided).emit({})
 
     if table_bytes(instruction):
@@ -169,64 +163,9 @@ def _emit_computed(
             ("scatter", computation),
             [*arguments, output],
             lambda builder, bindings: emit(builder, bindings[:-1], bindings[-1]),
-            1,
+            10 if instruction.opcode == "scatter" else 1,
         )
     return frame.loaded([output])
-
-
-class _Stored:
-    """Indices and updates that lie in memory."""
-
-    def __init__(self, indices: Array, updates: list[Array]) -> None:
-        self.indices, self.updates = indices, updates
-
-    def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
-        return self.indices.load(b, index, lanes, mask)
-
-    def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
-        return [update.load(b, index, lanes, mask) for update in self.updates]
-
-    def costs_much(self) -> bool:
-        return False
-
-    def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
-        """Whether those along these dimensions make vectors."""
-        is_contiguous = of_indices is None or self.indices.strides[of_indices] == 1
-        return is_contiguous and all(update.strides[of_updates] == 1 for update in self.updates)
-
-
-class _Computed:
-    """Indices and updates whose elements are computed where they are needed."""
-
-    def __init__(self, computation: Computation, bindings: dict[Instruction, Binding]) -> None:
-        _, self._indices, self._updates = computation.root.operands
-        self._computation, self._bindings = computation, bindings
-
-    def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
-        return ElementalEmitter(b, lanes, self._bindings).emit(self._indices, index, mask)
-
-    def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
-        return [ElementalEmitter(b, lanes, self._bindings).emit(self._updates, index, mask)]
-
-    def costs_much(self) -> bool:
-        """Whether an index, and an update, take more to compute than to write and read."""
-        inside = (one for one in self._computation.instructions if one is not self._computation.root)
-        return sum(one.operation.cost or 0.0 for one in inside) > _MOST_COST_AT_ONCE
-
-    def lanes(self, target: Target, size: int) -> int:
-        """How many indices, and updates, are computed at once."""
-        inside = [one for one in self._computation.instructions if one is not self._computation.root]
-        if has_control_flow([producers(self._computation, self._computation.root.operands[1:])]):
-            return 1
-        return target.lanes(max(register_bytes(one.shape.element_type) for one in inside), size)
-
-    def is_one_update(self) -> bool:
-        """Whether all updates are the same number."""
-        return self._updates.opcode == "broadcast" and not self._updates.operands[0].shape.rank
-
-    def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
-        """Any elements can be computed as vectors."""
-        return True
 
 
 class _Scatter:
@@ -235,12 +174,13 @@ class _Scatter:
         builder: ir.IRBuilder,
         target: Target,
         scatter: Instruction,
-        given: _Stored | _Computed,
+        given: Stored | Computed,
         outputs: list[Array],
         divided: bool = False,
     ) -> None:
         self.builder, self.target = builder, target
         self.given, self.outputs, self.divided = given, outputs, divided
+        self.block: Block | None = None
         self.combine = scatter.attributes["to_apply"]
         self.index_type = scatter.operands[len(outputs)].shape.element_type
         self.sizes = scatter.operands[-1].shape.dimensions
@@ -262,14 +202,15 @@ class _Scatter:
                 start, end, most = piece_bounds(b, size)
             if lanes > 1:
                 count = indices.add_base(b, end, indices.multiply_base(b, start, -1))
-                with counted_loop(b, -(-most // lanes), "vectors", _vectors(b, count, lanes)) as number:
+                stop = None if isinstance(count, int) else _quotient(b, count, lanes)
+                with counted_loop(b, -(-most // lanes), "vectors", stop) as number:
                     done = indices.multiply_base(b, number, lanes)
                     left = indices.add_base(b, indices.multiply_base(b, done, -1), count)
                     self._at_once(before, indices.add_base(b, done, start), lanes, indices.least(b, left, lanes))
             elif numbers.window_dims:
                 with counted_loop(b, most, "update", None if isinstance(end, int) else end, start) as index:
                     self._one((*before, Affine(index)))
-            elif self.given.costs_much():
+            elif self.given.is_costly:
                 self._computed_in_blocks(before, start, end, most)
             else:
                 self._in_blocks(before, start, end, most)
@@ -311,58 +252,55 @@ class _Scatter:
         carried_loop(b, indices.add_base(b, indices.multiply_base(b, blocks, _BLOCK), start), end, 1, (), one, "update", _BLOCK)
 
     def _computed_in_blocks(self, before: Index, start: Base, end: Base, most: int) -> None:
-        """The places of a block of updates, and these, computed by vectors into memory; then one update after the other."""
-        b, given, (output,) = self.builder, self.given, self.outputs
-        lanes, size = given.lanes(self.target, most), min(_BLOCK, -(-most // _AT_A_TIME) * _AT_A_TIME)
-        flat = Array(output.pointer, output.shape.with_dimensions((output.shape.size,)))
-        places = stack_array(b, Shape(S32 if output.shape.size < 2**31 else S64, (size + lanes,)))
-        updates = None if given.is_one_update() else stack_array(b, output.shape.with_dimensions((size + lanes,)))
+        """What is costly is computed by vectors for a block of updates, into memory, before these are made one by one."""
+        b, size = self.builder, min(_BLOCK, most)
+        lanes = self.given.lanes(b.module, self.target, size)
+        self.block = block_of(b, self.given, size + lanes, len(self.numbers.index_map))
 
         def block(number: ir.Value, _: list) -> tuple:
-            first = indices.add_base(b, indices.multiply_base(b, number, size), start)
-            count = indices.least(b, indices.add_base(b, end, indices.multiply_base(b, first, -1)), size)
-
-            def compute(place: Base, mask: ir.Value | None) -> None:
-                index = Affine(indices.add_base(b, first, place), int(lanes > 1))
-                at, update, inside = self._places((*before, index), lanes, mask)
-                offset = indices.as_vector(b, indices.linear_offset(b, at, output.strides, lanes), lanes)
-                offset = offset if inside is None else b.select(inside, offset, integer_constant(offset.type, -1))
-                narrow = vector_of(memory_type(places.shape.element_type), lanes)
-                offset = offset if narrow == offset.type else b.trunc(offset, narrow)
-                places.store(b, (Affine(place, 1),), offset, lanes)
-                if updates is not None:
-                    updates.store(b, (Affine(place, 1),), *given.elements(b, tuple(update), lanes, mask), lanes)
-
-            def whole(number: ir.Value, _: list) -> tuple:
-                compute(indices.multiply_base(b, number, lanes), None)
-                return ()
+            first = self.block.first = indices.add_base(b, indices.multiply_base(b, number, size), start)
+            count = indices.i64(indices.least(b, indices.add_base(b, end, indices.multiply_base(b, first, -1)), size))
+            self._compute_block(before, count, lanes, size)
 
             def update(place: ir.Value, _: list) -> tuple:
                 for k in range(step):
-                    index = (Affine(indices.add_base(b, place, k)),)
-                    offset = widened(b, places.shape.element_type, places.load(b, index, 1))
-                    with b.if_then(b.icmp_signed(">=", offset, I64(0))):
-                        value = updates.load(b, index, 1) if updates is not None else given.elements(b, zeros, 1, None)[0]
-                        self._combine(flat, (Affine(offset),), value)
+                    self._one((*before, Affine(b.add(first, b.add(place, I64(k))))))
                 return ()
 
-            done = indices.i64(count)
-            vectors = b.udiv(done, I64(lanes))
-            carried_loop(b, 0, vectors, 1, (), whole, "compute", -(-size // lanes))
-            if lanes > 1:
-                rest = b.mul(vectors, I64(lanes))
-                with b.if_then(b.icmp_unsigned("<", rest, done)):
-                    left = broadcast_lanes(b, b.sub(done, rest), lanes)
-                    compute(rest, b.icmp_signed("<", lane_numbers(I64, lanes), left))
-            zeros = tuple([Affine(0)] * len(self.sizes))
-            step = _AT_A_TIME
-            several = b.and_(done, I64(-step))
-            carried_loop(b, 0, several, step, (), update, "updates", size // step)
+            step, several = _AT_A_TIME, b.and_(count, I64(-_AT_A_TIME))
+            carried_loop(b, 0, several, step, (), update, "updates", -(-size // step))
             step = 1
-            carried_loop(b, several, done, 1, (), update, "update", _AT_A_TIME)
+            carried_loop(b, several, count, step, (), update, "update", _AT_A_TIME)
             return ()
 
-        carried_loop(b, 0, _blocks(b, start, end, size), 1, (), block, "blocks", -(-most // size))
+        count = indices.add_base(b, end, indices.multiply_base(b, start, -1))
+        carried_loop(b, 0, _quotient(b, count, size), 1, (), block, "blocks", -(-most // size))
+        self.block = None
+
+    def _compute_block(self, before: Index, count: ir.Value, lanes: int, most: int) -> None:
+        """Fill the memory of the block for so many updates."""
+        b, block, given = self.builder, self.block, self.given
+
+        def vector(place: Base, mask: ir.Value | None) -> None:
+            stride = int(lanes > 1)
+            here, batch = (Affine(place, stride),), (*before, Affine(indices.add_base(b, block.first, place), stride))
+            for k, array in enumerate(block.indices or ()):
+                value = given.start(b, self.numbers.start_index(batch, Affine(k)), lanes, mask)
+                array.store(b, here, value, lanes)
+            if block.updates is not None:
+                (value,) = given.elements(b, tuple(self._update_index(batch)), lanes, mask)
+                block.updates.store(b, here, value, lanes)
+
+        def whole(number: ir.Value, _: list) -> tuple:
+            vector(indices.multiply_base(b, number, lanes), None)
+            return ()
+
+        vectors = b.udiv(count, I64(lanes))
+        carried_loop(b, 0, vectors, 1, (), whole, "compute", -(-most // lanes))
+        done = b.mul(vectors, I64(lanes))
+        if lanes > 1:
+            with b.if_then(b.icmp_unsigned("<", done, count)):
+                vector(done, b.icmp_signed("<", lane_numbers(I64, lanes), broadcast_lanes(b, b.sub(count, done), lanes)))
 
     def _lanes(self) -> int:
         """How many elements are updated at once, where that is worth a test whether their places differ."""
@@ -408,7 +346,10 @@ class _Scatter:
         output: list[Component] = [Affine(0)] * numbers.rank
         inside = mask
         for k, dimension in enumerate(numbers.index_map):
-            value = self.given.start(b, numbers.start_index(batch, Affine(k)), lanes, mask)
+            if self.block is not None and self.block.indices is not None:
+                value = self.block.indices[k].load(b, self.block.place(b, batch[-1]), lanes, mask)
+            else:
+                value = self.given.start(b, numbers.start_index(batch, Affine(k)), lanes, mask)
             start = widened(b, self.index_type, value)
             places = full[dimension] - windows.get(dimension, 1) + 1
             holds = b.icmp_unsigned("<", start, integer_constant(start.type, places))
@@ -416,10 +357,14 @@ class _Scatter:
             output[dimension] = Affine(start) if lanes == 1 else start
         for dimension, position in numbers.batching.items():
             output[dimension] = batch[position]
-        update: list[Component] = [Affine(0)] * len(sizes)
-        for dimension, component in zip(numbers.batch_dims, batch):
+        return output, self._update_index(batch), inside
+
+    def _update_index(self, batch: Index) -> list[Component]:
+        """Where the windows begin in the updates."""
+        update: list[Component] = [Affine(0)] * len(self.sizes)
+        for dimension, component in zip(self.numbers.batch_dims, batch):
             update[dimension] = component
-        return output, update, inside
+        return update
 
     def _one(self, batch: Index) -> None:
         """The window of one update."""
@@ -468,26 +413,18 @@ class _Scatter:
             output.load(b, output_index, lanes, mask) if used else None
             for output, used in zip(self.outputs, self.reads_current)
         ]
-        values = self.given.elements(b, update_index, lanes, mask)
+        if self.block is not None and self.block.updates is not None:
+            along = update_index[self.numbers.batch_dims[-1]]
+            values = [self.block.updates.load(b, self.block.place(b, along), lanes, mask)]
+        else:
+            values = self.given.elements(b, update_index, lanes, mask)
         for output, value in zip(self.outputs, emit_scalar_computation(b, self.combine, [*current, *values], lanes)):
             output.store(b, output_index, value, lanes, mask)
 
-    def _combine(self, output: Array, index: tuple, update: RegisterValue) -> None:
-        """Replace an element of the one output by what it is combined with the update to."""
-        current = output.load(self.builder, index, 1) if self.reads_current[0] else None
-        (value,) = emit_scalar_computation(self.builder, self.combine, [current, update], 1)
-        output.store(self.builder, index, value, 1)
 
-
-def _blocks(builder: ir.IRBuilder, start: Base, end: Base, size: int) -> Base:
-    """How many blocks of this size hold what lies between."""
-    count = indices.add_base(builder, end, indices.multiply_base(builder, start, -1))
-    return -(-count // size) if isinstance(count, int) else builder.sdiv(builder.add(count, I64(size - 1)), I64(size))
-
-
-def _vectors(builder: ir.IRBuilder, count: Base, lanes: int) -> ir.Value | None:
-    """How many vectors hold so many elements; None where that is known."""
-    return None if isinstance(count, int) else builder.udiv(builder.add(count, I64(lanes - 1)), I64(lanes))
+def _quotient(builder: ir.IRBuilder, count: Base, size: int) -> Base:
+    """How many groups of this size hold so many."""
+    return -(-count // size) if isinstance(count, int) else builder.udiv(builder.add(count, I64(size - 1)), I64(size))
 
 
 def _turned(builder: ir.IRBuilder, vector: ir.Value, distance: int) -> ir.Value:
