@@ -29,7 +29,7 @@ from ..vectors import VectorLoop, lanes_for
 from ..work_estimate import copying, nanoseconds
 
 # As many tables at most, and as many bytes of them.
-_MOST_TABLES, _MOST_BYTES = 16, 2 << 20
+_MOST_TABLES, _MOST_BYTES = 16, 1 << 20
 # What a table costs, each element of which is written twice and read, beside its updates; and an update that is not a vector.
 _UPDATES_OF_ELEMENT = 2
 _NANOSECONDS_OF_UPDATE = 0.5
