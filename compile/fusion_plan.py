@@ -185,4 +185,4 @@ class FusionPlan:
     def _may_stand_in_scatter(self, instruction: Instruction, operands: set[Instruction], scatter: Instruction) -> bool:
         """What reads the array that is updated has to be computed before, or the array would have to be copied."""
         array = scatter.operands[scatter.operation.updated_operand or 0]
-        return self._costs[instruction] <= self.policy.maximum_cost_in_scatter and array not in operands
+        return self._costs[instruction] <= self.policy.maximum_cost_in_scatter(scatter) and array not in operands

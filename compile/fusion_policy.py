@@ -17,8 +17,7 @@ class FusionPolicy:
     operands are computed; ``may_stand_in(instruction, root)`` whether the root's loop nest may compute the instruction;
     ``shares_loops`` whether a result of a loop nest may have other results of the same dimensions beside it.
 
-    What a scatter needs is computed for one update after the other; ``maximum_cost_in_scatter`` bounds what an element may cost
-    there, with all below it.
+    ``maximum_cost_in_scatter(scatter)`` bounds what an element of a scatter's indices and updates may cost, with all below it.
 
     ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
     vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
@@ -35,7 +34,7 @@ class FusionPolicy:
     maximum_instructions: int
     maximum_instructions_of_scan: int
     maximum_cost_in_scan: float
-    maximum_cost_in_scatter: float
+    maximum_cost_in_scatter: Callable[[Instruction], float]
     maximum_operands_and_results: int
 
     def instruction_limit(self, root: Instruction) -> int:

@@ -6,11 +6,13 @@ from ...compile.fusion_policy import FusionPolicy, is_degenerate_reshape
 from ...hlo import Instruction
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from .regions import scan, scatter
+from .regions.scatter_tables import table_bytes
 
 # The nest of a scan holds its elements' code once for each lane, or computes them one by one.
 _MAXIMUM_COST_IN_SCAN = 10.0
-# What computes an element of a scatter's operands, one by one: less than to write and to read a vector of them.
-_MAXIMUM_COST_IN_SCATTER = 5.0
+# What computes an element of a scatter's operands, in one thread: less than to write and to read a vector of them; in all of
+# them, where the scatter is divided.
+_MAXIMUM_COST_IN_SCATTER, _MAXIMUM_COST_IN_DIVIDED_SCATTER = 5.0, 200.0
 
 
 def is_fusible(instruction: Instruction) -> bool:
@@ -56,6 +58,10 @@ def shares_loops(result: Instruction) -> bool:
     return result.opcode != "concatenate" and not is_hero(result)
 
 
+def maximum_cost_in_scatter(instruction: Instruction) -> float:
+    return _MAXIMUM_COST_IN_DIVIDED_SCATTER if table_bytes(instruction) else _MAXIMUM_COST_IN_SCATTER
+
+
 FUSION_POLICY = FusionPolicy(
     is_fusible,
     is_hero,
@@ -66,6 +72,6 @@ FUSION_POLICY = FusionPolicy(
     maximum_instructions=200,
     maximum_instructions_of_scan=16,
     maximum_cost_in_scan=_MAXIMUM_COST_IN_SCAN,
-    maximum_cost_in_scatter=_MAXIMUM_COST_IN_SCATTER,
+    maximum_cost_in_scatter=maximum_cost_in_scatter,
     maximum_operands_and_results=24,
 )

@@ -56,6 +56,12 @@ class Division:
 
 UNDIVIDED = Division(0)
 
+
+def most_pieces(work: int) -> int:
+    """How many pieces so much work, in nanoseconds, is worth; 1 where it is not divided."""
+    return min(_MOST_PIECES, 2 * work // _LEAST_NANOSECONDS) if work >= _LEAST_NANOSECONDS else 1
+
+
 EmitRegion = Callable[[ir.IRBuilder, list[Binding]], None]
 
 
@@ -133,7 +139,7 @@ class RegionFunctions:
         return function
 
     def _define_pieces(self, name: str, values: list[Binding], emit: EmitRegion, division: Division) -> PieceFunction:
-        wanted = min(division.most, 2 * division.work // _LEAST_NANOSECONDS)
+        wanted = min(division.most, most_pieces(division.work))
         function = PieceFunction(self.module, name, wanted, lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
         align_stack(function, self.target.vector_bytes)

@@ -280,7 +280,8 @@ def scatter(
     of the updates replaces the element of the operands that it falls on by to_apply(current values..., updates...). A slice of
     which any part lies outside of the operands is skipped as a whole, as XLA does (the document's formula would skip its
     elements outside alone). Where several updates fall on one element their order is not defined by the document; here it is
-    that of the scatter indices. That the indices are sorted, or that no element is updated twice, are promises.
+    that of the scatter indices, but that a backend may combine many of them in groups, by an operation that allows for it, as
+    it does in a reduction. That the indices are sorted, or that no element is updated twice, are promises.
     """
     require(
         len(operands) >= 3 and len(operands) % 2 == 1,

@@ -418,3 +418,35 @@ def test_operators_of_objects_that_can_be_called():
     added = jit(lambda *operands: operator.add(*operands))
     assert added(line, np.array([1.0, 2])) == line + np.array([1.0, 2])
     assert added(np.array([1.0, 2]), line) == np.array([1.0, 2]) + line
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("bounds", [None, (-4, 4), (0.1, 0.7), (2.0, 2.0), (1000, 1000.5), (1e-7, 1.3e-7)])
+def test_histogram_of_what_lies_at_the_edges(dtype, bounds):
+    numbers = np.linspace(-4.5, 4.5, 200).astype(dtype)
+    for bins in (1, 7, 100):
+        edges = np.linspace(*(bounds or (numbers.min(), numbers.max())), bins + 1).astype(dtype)
+        near = [edges, np.nextafter(edges, dtype(np.inf)), np.nextafter(edges, dtype(-np.inf)), numbers]
+        outside = [] if bounds is None else [np.array([np.nan, np.inf, -np.inf], dtype)]
+        x = np.concatenate([*near, *outside])
+
+        def counted(x, bins=bins):
+            return np.histogram(x, bins, bounds)
+
+        try:
+            expected = counted(x)
+        except ValueError:  # edges that the dtype cannot tell apart
+            with pytest.raises(ValueError, match="Too many bins"):
+                jit(counted)(x)
+            continue
+        for found, one in zip(jit(counted)(x), expected, strict=True):
+            np.testing.assert_array_equal(found, one, strict=True)
+
+
+def test_places_outside_of_the_counts():
+    numbers = np.array([3, -1, 2, 2, 2**40])
+    with pytest.raises(ValueError, match="no negative elements"):
+        jit(lambda i: np.bincount(i, minlength=3))(numbers[:4])
+    for size in (5, 100_000):
+        many = np.arange(size) % 1500  # more than are guessed at first
+        np.testing.assert_array_equal(jit(lambda i: np.bincount(i))(many), np.bincount(many))

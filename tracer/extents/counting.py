@@ -95,7 +95,6 @@ def bincount(x, /, weights=None, minlength=0):
     numbers = (x.filled(trace, 0) if isinstance(x, DynamicArray) else x).astype(np.int64)
     if weights is not None:
         weights = with_bound(weights, 0, weights.shape[0], numbers.shape[0])
-    inside = np.ones_like(numbers, bool) if not isinstance(x, DynamicArray) else np.ones_like(x, bool).filled(trace, False)
     if not numbers.shape[0]:
         return zeros(minlength, np.int64) if isinstance(minlength, TracedArray) else FUNCTIONS[np.zeros](minlength, np.int64)
     whole = dynamic(trace, numbers, x.sizes(trace)) if isinstance(x, DynamicArray) else numbers
@@ -112,7 +111,8 @@ def bincount(x, /, weights=None, minlength=0):
         bound, size = bounded(trace, length.instruction(trace), max(FIRST_GUESS, least))
     # The narrower, the more of them in a vector, and in the cache.
     narrow = np.int32 if max(bound, numbers.shape[0]) < 2**31 else np.int64
-    places = np.where(inside & (numbers >= 0) & (numbers < bound), numbers, bound).astype(narrow)
+    # What is below 0, or not below the bound, lies outside, and counts nothing.
+    places = np.where(np.ones_like(x, bool).filled(trace, False), numbers, bound) if whole is not numbers else numbers
     values = np.ones_like(numbers, narrow) if weights is None else weights
     total = hlo.scatter(
         FUNCTIONS[np.zeros]((bound,), values.dtype).instruction(trace), places.instruction(trace), values.instruction(trace),

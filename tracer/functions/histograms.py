@@ -15,6 +15,9 @@ from ..recording.function_tables import implements, implements_dynamic
 from ..recording.operands import as_strong, has_traced, prepare, require, require_same_shape, result
 from .sorting import elements_at
 
+# Edges that are so many times as far from one another as the numbers of their dtype are computed to much less than that.
+_LEAST_SPACINGS = 64
+
 
 @implements(np.histogram)
 @implements_dynamic(np.histogram)
@@ -23,14 +26,15 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
     line, weights = _line(a), None if weights is None else np.ravel(as_array(weights))
     if weights is not None:
         require_same_shape(line, weights, ValueError, "weights should have the same shape as a.")
+    place: Any = _place_in_equal_bins
     if isinstance(bins, str):
         edges = np.histogram_bin_edges(line, bins, range, weights)
     elif np.ndim(bins) == 0:
-        edges = _equal_bins(line, _number_of_bins(bins, "`bins` must be positive, when an integer"), range)
+        edges, place = _equal_bins(line, _number_of_bins(bins, "`bins` must be positive, when an integer"), range)
     else:
         edges = _given_edges(bins, "`bins` must be 1d, when an array", "`bins` must increase monotonically, when an array")
-    is_equal = isinstance(bins, str) or np.ndim(bins) == 0
-    counted = _counted([line], [edges], weights, [_place_in_equal_bins if is_equal else _place])
+        place = _place
+    counted = _counted([line], [edges], weights, [place])
     counted = counted if weights is None else counted.astype(weights.dtype)
     if density:
         widths = np.diff(edges).astype(np.float64)
@@ -153,7 +157,8 @@ def _given_edges(bins: Any, of_rank: str, of_order: str) -> TracedArray:
     return edges
 
 
-def _equal_bins(line: TracedArray, count: int, limits: Any) -> TracedArray:
+def _equal_bins(line: TracedArray, count: Any, limits: Any) -> tuple[TracedArray, Any]:
+    """The edges, and what finds the place of a value between them."""
     first, last = _outer_edges(line, limits)
     if limits is None:  # of no elements NumPy takes the integers 0 and 1
         limits = (first, last) if _padded(line).shape[0] else (0, 1)
@@ -161,11 +166,11 @@ def _equal_bins(line: TracedArray, count: int, limits: Any) -> TracedArray:
         limits = first, last
     kind = np.result_type(*[one.dtype if isinstance(one, TracedArray) else one for one in limits], line.dtype)
     kind = np.result_type(kind, np.float64) if kind.kind in "iu" else kind
-    edges = np.linspace(first, last, count + 1, dtype=kind)
+    edges, step = np.linspace(first, last, count + 1, dtype=kind, retstep=True)
     how_many = "so many" if isinstance(count, TracedArray) else count
     message = f"Too many bins for data range. Cannot create {how_many} finite-sized bins."
     require(np.all(edges[:-1] < edges[1:]), ValueError, message)
-    return edges
+    return edges, _place_in_equal_bins if isinstance(edges, DynamicArray) else _EqualBins(first, last, step, count)
 
 
 def _outer_edges(line: TracedArray, limits: Any) -> tuple[Any, Any]:
@@ -224,7 +229,7 @@ def _counted(
         index = index * count + found
     total = math.prod(counts)
     wide = np.dtype(np.int64) if weights is None else np.result_type(weights.dtype, np.float64)
-    numbers = np.ones_like(index) if weights is None else _padded(weights).astype(wide)
+    numbers = np.ones_like(index, wide) if weights is None else _padded(weights).astype(wide)
     sums = hlo.scatter(
         hlo.full(hlo.Shape(hlo.element_type_of(wide), (total,)), 0), np.where(inside, index, total).instruction(trace),
         numbers.instruction(trace), update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,),
@@ -257,9 +262,49 @@ def _place_in_equal_bins(values: TracedArray, edges: TracedArray) -> tuple[Trace
     def edge(places: TracedArray) -> TracedArray:
         return result(trace, elements_at(line.instruction(trace), places.instruction(trace)))
 
+    return _next_to_edges(own, first, last, count, edge)
+
+
+def _next_to_edges(own: TracedArray, first: Any, last: Any, count: Any, edge: Any) -> tuple[TracedArray, TracedArray]:
     inside = (own >= first) & (own <= last)
     quotient = np.where(inside, (own - first) / (last - first) * count, 0)
     found = np.minimum(quotient.astype(np.int64), count - 1)
     found = found - (own < edge(found))
     found = found + ((own >= edge(found + 1)) & (found != count - 1))
     return found, inside
+
+
+class _EqualBins:
+    """As `_place_in_equal_bins`, where the number of bins is known: edges are computed as `linspace` does, instead of read.
+
+    Where the range is known, too, and edges lie far from one another for their dtype, what lies close to an edge is found from
+    the nearest one alone; and no element is divided.
+    """
+
+    def __init__(self, first: TracedArray, last: TracedArray, step: TracedArray, count: int) -> None:
+        self.first, self.last, self.step, self.count = first, last, step, count
+
+    def __call__(self, values: TracedArray, edges: TracedArray) -> tuple[TracedArray, TracedArray]:
+        own, first, last = values.astype(edges.dtype), self.first.astype(edges.dtype), self.last.astype(edges.dtype)
+        bounds = self._known_bounds(edges.dtype)
+        if bounds is None:
+            return _next_to_edges(own, first, last, self.count, lambda places: self._edge(places, edges.dtype))
+        lower, upper = bounds
+        inside = (own >= first) & (own <= last)
+        quotient = (np.where(inside, own, first) - first) * np.asarray(self.count / (upper - lower), edges.dtype)[()]
+        nearest = np.rint(quotient)
+        trace = require_trace(nearest)
+        place = result(trace, hlo.convert(nearest.instruction(trace), hlo.S32)) - (own < self._edge(nearest, edges.dtype))
+        return np.minimum(place, np.int32(self.count - 1)), inside
+
+    def _edge(self, places: TracedArray, kind: np.dtype) -> TracedArray:
+        # Where the step is 0, of which linspace computes them otherwise, no edge is above the one before, which is an error.
+        return (places.astype(self.step.dtype) * self.step + self.first.astype(self.step.dtype)).astype(kind)
+
+    def _known_bounds(self, kind: np.dtype) -> tuple[float, float] | None:
+        first, last = self.first.known_value, self.last.known_value
+        if first is None or last is None or kind.kind != "f" or self.count >= 2**31:
+            return None
+        first, last = float(first), float(last)
+        spacing = float(np.spacing(np.asarray(max(abs(first), abs(last)), kind)))
+        return (first, last) if (last - first) / self.count >= _LEAST_SPACINGS * spacing else None

@@ -24,6 +24,7 @@ from .parts import emit_in_parts, has_parts
 from .reduction import emit_reduction
 from .scan import fused_scan
 from .scatter import fused_scatter
+from .scatter_tables import table_bytes
 from .spread_update import emit_spread_update, may_emit_spread_update
 
 # Each operand has loops of its own in one native function.
@@ -52,7 +53,7 @@ _MOST_CONCATENATED = 128
     """,
     calls=combining("add", "s32[]"),
 )
-@emits("fusion", joins_row_groups=True)
+@emits("fusion", scratch=table_bytes, joins_row_groups=True)
 def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     computation = instruction.attributes["calls"]
     if has_scan(computation):

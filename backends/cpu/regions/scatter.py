@@ -2,16 +2,20 @@
 
 A window that does not lie inside of the operands is skipped as a whole, so that nothing is tested for each element. The
 innermost loop is a vector loop where the window's elements there lie next to each other in memory. Windows of one element, with
-which much is done, are updated by vectors, too, as long as no place comes twice in a vector.
+which much is done, are updated by vectors, too, as long as no place comes twice in a vector. What it takes much to compute,
+indices and updates, is computed for a block of them by vectors, before the block's updates are made.
+
+Many updates of few elements are divided among threads: each piece makes its own in a table of its own (`scatter_tables`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from contextlib import nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 
 from llvmlite import ir
 
+from ....compile.fused_computations import as_computation
 from ....compile.in_place import updated_operand
 from ....compile.live_sizes import inside_of
 from ....hlo import Computation, Instruction, leaves
@@ -20,18 +24,27 @@ from ...llvm import index as indices
 from ...llvm.arithmetic import any_lane
 from ...llvm.arrays import Array
 from ...llvm.branches import chosen
-from ...llvm.elemental import Binding, ElementalEmitter
+from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
-from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.pieces import loop_of_piece, piece_bounds
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.start_indices import moved, widened
-from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, integer_constant, lane_numbers
+from ...llvm.types import (
+    I32,
+    I64,
+    broadcast_lanes,
+    integer_constant,
+    lane_numbers,
+)
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import combining, samples
 from ..nests import Nest, emit_nest
+from ..scatter_operands import Block, Computed, Stored, block_of
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
+from .scatter_tables import emit_in_tables, table_bytes
 
 # What combines an element with an update costs so much where several are combined at once.
 _LEAST_COST = 10.0
@@ -66,21 +79,24 @@ _BLOCK, _AT_A_TIME = 1024, 4
     """,
     calls=combining("add", "s32[]") + combining("remainder", "f32[]"),
 )
-@emits("scatter")
+@emits("scatter", scratch=table_bytes)
 def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Update the operands' own memory, or copies where they are needed afterwards; scalars by way of the stack."""
     count = len(leaves(instruction.shape))
     operands, following = instruction.operands[:count], instruction.operands[count:]
     outputs = [frame.updated(instruction, leaf, operand, values) for leaf, operand in enumerate(operands)]
     arrays = [frame.in_memory(values[operand][0], operand.shape) for operand in following]
-    return emit_nest(frame, instruction, _emit, arrays, outputs, weight=10, stops=frame.stops(instruction, values))
+    stops = frame.stops(instruction, values)
+    if count == 1 and not stops:
+        return _emit_computed(frame, instruction, as_computation(instruction), [outputs[0], *arrays], outputs[0])
+    return emit_nest(frame, instruction, _emit, arrays, outputs, weight=10, stops=stops)
 
 
 def _emit(nest: Nest) -> None:
     """Apply the updates to the outputs, which hold the operands."""
     indices, *updates = nest.operands
     if updates[0].shape.size and nest.outputs[0].shape.size:
-        _Scatter(nest.builder, nest.target, nest.instruction, _Stored(indices, updates), nest.outputs).emit(nest.stops)
+        _Scatter(nest.builder, nest.target, nest.instruction, Stored(indices, updates), nest.outputs).emit(nest.stops)
 
 
 def may_hold_producers(scatter: Instruction) -> bool:
@@ -125,57 +141,31 @@ def may_hold_producers(scatter: Instruction) -> bool:
 def fused_scatter(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
     """Update the operand's own memory, or a copy where it is needed afterwards, at indices that the loop over them computes."""
     output = frame.updated(instruction, 0, instruction.operands[updated_operand(instruction)], values)
-    arguments = [values[operand][0] for operand in instruction.operands]
-    frame.regions.emit(
-        frame.builder,
-        ("scatter", computation),
-        [*arguments, output],
-        lambda builder, bindings: _emit_fused(builder, frame.target, computation, bindings[:-1], bindings[-1]),
-        1,
-    )
-    return [output]
+    return _emit_computed(frame, instruction, computation, [values[operand][0] for operand in instruction.operands], output)
 
 
-def _emit_fused(b: ir.IRBuilder, target: Target, computation: Computation, arguments: list[Binding], output: Array) -> None:
+def _emit_computed(
+    frame: Frame, instruction: Instruction, computation: Computation, arguments: list[Binding], output: Array
+) -> list[Leaf]:
+    """A computation that ends with the scatter into one array: in tables of the pieces, where they are worth it, or there."""
     root = computation.root
-    if root.operands[2].shape.size and output.shape.size:
-        _Scatter(b, target, root, _Computed(root, dict(zip(computation.parameters, arguments))), [output]).emit({})
 
+    def emit(builder: ir.IRBuilder, bindings: list[Binding], table: Array, divided: bool = False) -> None:
+        if root.operands[2].shape.size and table.shape.size:
+            given = Computed(computation, dict(zip(computation.parameters, bindings)))
+            _Scatter(builder, frame.target, root, given, [table], divided).emit({})
 
-class _Stored:
-    """Indices and updates that lie in memory."""
-
-    def __init__(self, indices: Array, updates: list[Array]) -> None:
-        self.indices, self.updates = indices, updates
-
-    def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
-        return self.indices.load(b, index, lanes, mask)
-
-    def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
-        return [update.load(b, index, lanes, mask) for update in self.updates]
-
-    def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
-        """Whether those along these dimensions make vectors."""
-        is_contiguous = of_indices is None or self.indices.strides[of_indices] == 1
-        return is_contiguous and all(update.strides[of_updates] == 1 for update in self.updates)
-
-
-class _Computed:
-    """Indices and updates whose elements are computed where they are needed."""
-
-    def __init__(self, scatter: Instruction, bindings: dict[Instruction, Binding]) -> None:
-        _, self._indices, self._updates = scatter.operands
-        self._bindings = bindings
-
-    def start(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> ir.Value:
-        return ElementalEmitter(b, lanes, self._bindings).emit(self._indices, index, mask)
-
-    def elements(self, b: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None) -> list[RegisterValue]:
-        return [ElementalEmitter(b, lanes, self._bindings).emit(self._updates, index, mask)]
-
-    def lie_side_by_side(self, of_updates: int, of_indices: int | None = None) -> bool:
-        """Any elements can be computed as vectors."""
-        return True
+    if table_bytes(instruction):
+        emit_in_tables(frame, instruction, computation, arguments, output, emit)
+    else:
+        frame.regions.emit(
+            frame.builder,
+            ("scatter", computation),
+            [*arguments, output],
+            lambda builder, bindings: emit(builder, bindings[:-1], bindings[-1]),
+            10 if instruction.opcode == "scatter" else 1,
+        )
+    return frame.loaded([output])
 
 
 class _Scatter:
@@ -184,11 +174,13 @@ class _Scatter:
         builder: ir.IRBuilder,
         target: Target,
         scatter: Instruction,
-        given: _Stored | _Computed,
+        given: Stored | Computed,
         outputs: list[Array],
+        divided: bool = False,
     ) -> None:
         self.builder, self.target = builder, target
-        self.given, self.outputs = given, outputs
+        self.given, self.outputs, self.divided = given, outputs, divided
+        self.block: Block | None = None
         self.combine = scatter.attributes["to_apply"]
         self.index_type = scatter.operands[len(outputs)].shape.element_type
         self.sizes = scatter.operands[-1].shape.dimensions
@@ -198,48 +190,117 @@ class _Scatter:
 
     def emit(self, stops: Mapping[int, ir.Value]) -> None:
         b, numbers = self.builder, self.numbers
-        batch_sizes = [self.sizes[d] for d in numbers.batch_dims]
-        ends = {number: stops[d] for number, d in enumerate(numbers.batch_dims) if d in stops}
         lanes = self._lanes()
-        if lanes == 1 and len(batch_sizes) == 1 and not numbers.window_dims and not ends:
-            self._in_blocks(batch_sizes[0])
+        if not numbers.batch_dims:
+            self._one(())
             return
-        if lanes == 1:
-            with loop_nest(b, batch_sizes, ends) as batch:
-                self._one(batch)
-            return
-        *outer, size = batch_sizes
-        end = ends.get(len(outer))
-        with (
-            loop_nest(b, outer, ends) as before,
-            counted_loop(b, -(-size // lanes), "vectors", _vectors(b, end, lanes)) as number,
-        ):
-            first = indices.multiply_base(b, number, lanes)
-            left = indices.add_base(b, indices.multiply_base(b, first, -1), size if end is None else end)
-            self._at_once(before, first, lanes, indices.least(b, left, lanes))
+        with self._outer_loops(stops) as before:
+            last = numbers.batch_dims[-1]
+            size = self.sizes[last]
+            start, end, most = 0, stops.get(last, size), size
+            if self.divided and not before:
+                start, end, most = piece_bounds(b, size)
+            if lanes > 1:
+                count = indices.add_base(b, end, indices.multiply_base(b, start, -1))
+                stop = None if isinstance(count, int) else _quotient(b, count, lanes)
+                with counted_loop(b, -(-most // lanes), "vectors", stop) as number:
+                    done = indices.multiply_base(b, number, lanes)
+                    left = indices.add_base(b, indices.multiply_base(b, done, -1), count)
+                    self._at_once(before, indices.add_base(b, done, start), lanes, indices.least(b, left, lanes))
+            elif numbers.window_dims:
+                with counted_loop(b, most, "update", None if isinstance(end, int) else end, start) as index:
+                    self._one((*before, Affine(index)))
+            elif self.given.is_costly:
+                self._computed_in_blocks(before, start, end, most)
+            else:
+                self._in_blocks(before, start, end, most)
 
-    def _in_blocks(self, count: int) -> None:
+    @contextmanager
+    def _outer_loops(self, stops: Mapping[int, ir.Value]) -> Iterator[Index]:
+        """The loops over all dimensions of the scatter indices but the last."""
+        b = self.builder
+        with ExitStack() as nest:
+            index = []
+            for d in self.numbers.batch_dims[:-1]:
+                loop = loop_of_piece if self.divided and not index else counted_loop
+                index.append(Affine(nest.enter_context(loop(b, self.sizes[d], stop=stops.get(d)))))
+            yield tuple(index)
+
+    def _in_blocks(self, before: Index, start: Base, end: Base, most: int) -> None:
         """One update after the other: some at a time, in loops that are short enough to need no look for interrupts."""
         b = self.builder
-        blocks = count // _BLOCK
+        count = indices.add_base(b, end, indices.multiply_base(b, start, -1))
+        blocks = count // _BLOCK if isinstance(count, int) else b.udiv(count, I64(_BLOCK))
 
         def block(number: ir.Value, _: list) -> tuple:
-            first = b.mul(number, I64(_BLOCK))
+            first = indices.add_base(b, b.mul(number, I64(_BLOCK)), start)
 
             def some(index: ir.Value, _: list) -> tuple:
                 for k in range(_AT_A_TIME):
-                    self._one((Affine(b.add(first, b.add(index, I64(k)))),))
+                    self._one((*before, Affine(b.add(first, b.add(index, I64(k))))))
                 return ()
 
             carried_loop(b, 0, _BLOCK, _AT_A_TIME, (), some, "updates")
             return ()
 
         def one(index: ir.Value, _: list) -> tuple:
-            self._one((Affine(index),))
+            self._one((*before, Affine(index)))
             return ()
 
-        carried_loop(b, 0, blocks, 1, (), block, "blocks")
-        carried_loop(b, blocks * _BLOCK, count, 1, (), one, "update")
+        if most >= _BLOCK:
+            carried_loop(b, 0, blocks, 1, (), block, "blocks", most // _BLOCK)
+        carried_loop(b, indices.add_base(b, indices.multiply_base(b, blocks, _BLOCK), start), end, 1, (), one, "update", _BLOCK)
+
+    def _computed_in_blocks(self, before: Index, start: Base, end: Base, most: int) -> None:
+        """What is costly is computed by vectors for a block of updates, into memory, before these are made one by one."""
+        b, size = self.builder, min(_BLOCK, most)
+        lanes = self.given.lanes(b.module, self.target, size)
+        self.block = block_of(b, self.given, size + lanes, len(self.numbers.index_map))
+
+        def block(number: ir.Value, _: list) -> tuple:
+            first = self.block.first = indices.add_base(b, indices.multiply_base(b, number, size), start)
+            count = indices.i64(indices.least(b, indices.add_base(b, end, indices.multiply_base(b, first, -1)), size))
+            self._compute_block(before, count, lanes, size)
+
+            def update(place: ir.Value, _: list) -> tuple:
+                for k in range(step):
+                    self._one((*before, Affine(b.add(first, b.add(place, I64(k))))))
+                return ()
+
+            step, several = _AT_A_TIME, b.and_(count, I64(-_AT_A_TIME))
+            carried_loop(b, 0, several, step, (), update, "updates", -(-size // step))
+            step = 1
+            carried_loop(b, several, count, step, (), update, "update", _AT_A_TIME)
+            return ()
+
+        count = indices.add_base(b, end, indices.multiply_base(b, start, -1))
+        carried_loop(b, 0, _quotient(b, count, size), 1, (), block, "blocks", -(-most // size))
+        self.block = None
+
+    def _compute_block(self, before: Index, count: ir.Value, lanes: int, most: int) -> None:
+        """Fill the memory of the block for so many updates."""
+        b, block, given = self.builder, self.block, self.given
+
+        def vector(place: Base, mask: ir.Value | None) -> None:
+            stride = int(lanes > 1)
+            here, batch = (Affine(place, stride),), (*before, Affine(indices.add_base(b, block.first, place), stride))
+            for k, array in enumerate(block.indices or ()):
+                value = given.start(b, self.numbers.start_index(batch, Affine(k)), lanes, mask)
+                array.store(b, here, value, lanes)
+            if block.updates is not None:
+                (value,) = given.elements(b, tuple(self._update_index(batch)), lanes, mask)
+                block.updates.store(b, here, value, lanes)
+
+        def whole(number: ir.Value, _: list) -> tuple:
+            vector(indices.multiply_base(b, number, lanes), None)
+            return ()
+
+        vectors = b.udiv(count, I64(lanes))
+        carried_loop(b, 0, vectors, 1, (), whole, "compute", -(-most // lanes))
+        done = b.mul(vectors, I64(lanes))
+        if lanes > 1:
+            with b.if_then(b.icmp_unsigned("<", done, count)):
+                vector(done, b.icmp_signed("<", lane_numbers(I64, lanes), broadcast_lanes(b, b.sub(count, done), lanes)))
 
     def _lanes(self) -> int:
         """How many elements are updated at once, where that is worth a test whether their places differ."""
@@ -285,7 +346,10 @@ class _Scatter:
         output: list[Component] = [Affine(0)] * numbers.rank
         inside = mask
         for k, dimension in enumerate(numbers.index_map):
-            value = self.given.start(b, numbers.start_index(batch, Affine(k)), lanes, mask)
+            if self.block is not None and self.block.indices is not None:
+                value = self.block.indices[k].load(b, self.block.place(b, batch[-1]), lanes, mask)
+            else:
+                value = self.given.start(b, numbers.start_index(batch, Affine(k)), lanes, mask)
             start = widened(b, self.index_type, value)
             places = full[dimension] - windows.get(dimension, 1) + 1
             holds = b.icmp_unsigned("<", start, integer_constant(start.type, places))
@@ -293,10 +357,14 @@ class _Scatter:
             output[dimension] = Affine(start) if lanes == 1 else start
         for dimension, position in numbers.batching.items():
             output[dimension] = batch[position]
-        update: list[Component] = [Affine(0)] * len(sizes)
-        for dimension, component in zip(numbers.batch_dims, batch):
+        return output, self._update_index(batch), inside
+
+    def _update_index(self, batch: Index) -> list[Component]:
+        """Where the windows begin in the updates."""
+        update: list[Component] = [Affine(0)] * len(self.sizes)
+        for dimension, component in zip(self.numbers.batch_dims, batch):
             update[dimension] = component
-        return output, update, inside
+        return update
 
     def _one(self, batch: Index) -> None:
         """The window of one update."""
@@ -345,14 +413,18 @@ class _Scatter:
             output.load(b, output_index, lanes, mask) if used else None
             for output, used in zip(self.outputs, self.reads_current)
         ]
-        values = self.given.elements(b, update_index, lanes, mask)
+        if self.block is not None and self.block.updates is not None:
+            along = update_index[self.numbers.batch_dims[-1]]
+            values = [self.block.updates.load(b, self.block.place(b, along), lanes, mask)]
+        else:
+            values = self.given.elements(b, update_index, lanes, mask)
         for output, value in zip(self.outputs, emit_scalar_computation(b, self.combine, [*current, *values], lanes)):
             output.store(b, output_index, value, lanes, mask)
 
 
-def _vectors(builder: ir.IRBuilder, end: ir.Value | None, lanes: int) -> ir.Value | None:
-    """How many vectors there are up to an end; None without one."""
-    return None if end is None else builder.udiv(builder.add(end, I64(lanes - 1)), I64(lanes))
+def _quotient(builder: ir.IRBuilder, count: Base, size: int) -> Base:
+    """How many groups of this size hold so many."""
+    return -(-count // size) if isinstance(count, int) else builder.udiv(builder.add(count, I64(size - 1)), I64(size))
 
 
 def _turned(builder: ir.IRBuilder, vector: ir.Value, distance: int) -> ir.Value:

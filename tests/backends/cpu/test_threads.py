@@ -58,6 +58,18 @@ def rows_of_other_lengths(x, y):
     return np.exp(x) * y[:, :1], np.sin(x) + y[0]
 
 
+def rows_added(x, y):
+    sums = np.zeros((23, x.shape[1]), x.dtype)
+    np.add.at(sums, (y * 15).astype(np.int64), x)
+    return sums
+
+
+def largest_at_places(x, y):
+    largest = y[:50].copy()
+    np.maximum.at(largest, (x * 30).astype(np.int64), np.sin(x) * 2)
+    return largest
+
+
 DIVIDED = {
     "chain": (chain, [(50_001,), (50_001,)]),
     "several results": (several_results, [(40_003,), (40_003,)]),
@@ -89,6 +101,11 @@ DIVIDED = {
     "product of a vector": (lambda x, y: x @ y, [(1001,), (1001, 303)]),
     "product with a vector": (lambda x, y: x @ y, [(1001, 303), (303,)]),
     "transforms": (lambda x: np.fft.fft(x, axis=1).real, [(101, 512)]),
+    "sums at places": (lambda x, y: np.bincount((x * 40).astype(np.int64), y, 70), [(100_003,), (100_003,)]),
+    "counts": (lambda x: np.bincount((x * 40).astype(np.int64)), [(100_003,)]),
+    "rows at places": (rows_added, [(20_003, 7), (20_003,)]),
+    "largest at places": (largest_at_places, [(70_001,), (60,)]),
+    "histogram": (lambda x: np.histogram(x, 37, (0.6, 1.3))[0], [(100_003,)]),
     "update": (updated, [(301, 503), (301, 503)]),
     "softmax": (softmax, [(397, 503)]),
 }
