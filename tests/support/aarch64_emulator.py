@@ -1,7 +1,8 @@
 """Programs for AArch64, run by an emulated processor: what its code computes, on a machine of another architecture.
 
 The emulator's memory is memory of this process, under the same addresses. So code that runs there may be given pointers that
-Python has made, and what it calls outside of its memory are functions of this process, which are called by way of ctypes.
+Python has made, such as those to the states of generators, and what it calls outside of its own memory are functions of this
+process, which are called by way of ctypes.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import ctypes
 import mmap
 import struct
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
@@ -22,15 +23,16 @@ from phlox.backends.cpu.backend import CpuBackend
 from phlox.backends.cpu.call.native_functions import python_call_addresses
 from phlox.backends.cpu.dynamic_shapes import PaddedExecutable
 from phlox.backends.cpu.host_instructions import host_calls
-from phlox.backends.cpu.machine_code import compile_object
+from phlox.backends.cpu.machine_code import LoadedCode, compile_object
 from phlox.backends.cpu.native_program import NativeProgram
-from phlox.backends.cpu.target import Target, level_target
+from phlox.backends.cpu.target import Target, level_target, native_target
 from phlox.runtime import find_target
 from unicorn import arm64_const as registers
 
 _MEMORY_BYTES = 1 << 28  # of which the pages are made when they are used
 _STACK_BYTES = 1 << 23
 _ALIGNMENT = 64
+_NOT_EXECUTABLE = (unicorn.UC_ERR_FETCH_UNMAPPED, unicorn.UC_ERR_FETCH_PROT)
 _FLOATING_POINT_IS_ON = 3 << 20  # FPEN of CPACR_EL1
 
 # What programs call and Linux gives them, for the emulated processor; pieces run one after the other.
@@ -71,6 +73,27 @@ piece:
 done:
   ret i32 %status
 }
+"""
+
+# Calls a function of this process with what the emulated processor has in the registers of arguments, and gives what it returns
+# in one of them, or in the other. Pointers and integers are passed in one order, floating-point numbers in another one, on both
+# architectures, and what no function reads does no harm.
+_ARGUMENT = """
+  %i.{n} = getelementptr i64, ptr %integers, i64 {n}
+  %integer.{n} = load i64, ptr %i.{n}
+  %n.{n} = getelementptr double, ptr %numbers, i64 {n}
+  %number.{n} = load double, ptr %n.{n}"""
+_REGISTERS = range(8)
+_CALL = f"""
+define void @call(ptr %function, ptr %integers, ptr %numbers) {{
+  {"".join(_ARGUMENT.format(n=n) for n in _REGISTERS)}
+  %both = call {{ i64, double }} %function({", ".join(f"i64 %integer.{n}, double %number.{n}" for n in _REGISTERS)})
+  %integer = extractvalue {{ i64, double }} %both, 0
+  %number = extractvalue {{ i64, double }} %both, 1
+  store i64 %integer, ptr %integers
+  store double %number, ptr %numbers
+  ret void
+}}
 """
 
 
@@ -164,6 +187,8 @@ class Emulator:
         self._processor.ctl_set_cpu_model(registers.UC_CPU_ARM64_A53)
         self._processor.mem_map_ptr(self.start, _MEMORY_BYTES, unicorn.UC_PROT_ALL, ctypes.c_void_p(self.start))
         self._processor.reg_write(registers.UC_ARM64_REG_CPACR_EL1, _FLOATING_POINT_IS_ON)
+        unmapped = unicorn.UC_HOOK_MEM_READ_UNMAPPED | unicorn.UC_HOOK_MEM_WRITE_UNMAPPED
+        self._processor.hook_add(unmapped, self._map_page)
         self._library = self.load(compile_object(f'target triple = "{target.triple}"\n{_LIBRARY}', target), {})
         self._kept = self._next
 
@@ -254,24 +279,41 @@ class Emulator:
                 return ctypes.c_int32(processor.reg_read(registers.UC_ARM64_REG_X0)).value
             except unicorn.UcError as error:
                 outside = processor.reg_read(registers.UC_ARM64_REG_PC)
-                if error.errno != unicorn.UC_ERR_FETCH_UNMAPPED or self.start <= outside < self.end:
+                if error.errno not in _NOT_EXECUTABLE or self.start <= outside < self.end:
                     raise
             self._call_outside(outside)
             function = processor.reg_read(registers.UC_ARM64_REG_LR)
 
+    def _map_page(self, processor: unicorn.Uc, access: int, address: int, *rest: object) -> bool:
+        """Give the code a page of this process that it reads or writes, and say whether there is one."""
+        page = address & -mmap.PAGESIZE
+        if ctypes.CDLL(None).mincore(ctypes.c_void_p(page), ctypes.c_size_t(1), ctypes.create_string_buffer(1)):
+            return False
+        processor.mem_map_ptr(page, mmap.PAGESIZE, unicorn.UC_PROT_READ | unicorn.UC_PROT_WRITE, ctypes.c_void_p(page))
+        return True
+
     def _call_outside(self, function: int) -> None:
         """Call a function of this process, which may call emulated code itself, and may raise what Python raises."""
         processor, stack = self._processor, self._stack
-        # Pointers and integers are passed in the same order, and what no function reads does no harm.
-        given = [processor.reg_read(registers.UC_ARM64_REG_X0 + number) for number in range(8)]
+        integers = (ctypes.c_uint64 * 8)(*[processor.reg_read(registers.UC_ARM64_REG_X0 + n) for n in _REGISTERS])
+        numbers = (ctypes.c_uint64 * 8)(*[processor.reg_read(registers.UC_ARM64_REG_D0 + n) for n in _REGISTERS])
         context = processor.context_save()
         self._stack = (processor.reg_read(registers.UC_ARM64_REG_SP) - _ALIGNMENT) & -_ALIGNMENT
         try:
-            result = ctypes.PYFUNCTYPE(ctypes.c_uint64, *[ctypes.c_uint64] * 8)(function)(*given)
+            _host_call()(function, integers, numbers)
         finally:
             self._stack = stack
         processor.context_restore(context)
-        processor.reg_write(registers.UC_ARM64_REG_X0, result)
+        processor.reg_write(registers.UC_ARM64_REG_X0, integers[0])
+        processor.reg_write(registers.UC_ARM64_REG_D0, numbers[0])
+
+
+@cache
+def _host_call() -> Callable[..., None]:
+    code = LoadedCode(compile_object(_CALL, native_target()), native_target(), {})
+    address = code.address("call")
+    code.keep()
+    return ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(address)
 
 
 def _in_instruction(kind: int, at: int, value: int) -> int:
@@ -296,6 +338,8 @@ def _address_in_process(name: str) -> int | None:
 
 # --- programs ---
 
+_one_thread = threading.RLock()
+
 
 class EmulatedExecutable:
     """A program for AArch64; called with one ndarray for each leaf of the parameters, as those of the machine itself are."""
@@ -304,9 +348,15 @@ class EmulatedExecutable:
         self.program = program
 
     def __call__(self, *arguments: object) -> tuple[object, ...]:
+        check_arguments(self.program.name, self.program.parameters, arguments)
+        with _one_thread:
+            return self._run(arguments)
+
+    run = __call__
+
+    def _run(self, arguments: Sequence[object]) -> tuple[object, ...]:
         program = self.program
-        check_arguments(program.name, program.parameters, arguments)
-        emulator = _emulator(program.target, threading.get_ident())
+        emulator = _emulator(program.target)
         emulator.forget()
         evaluations = dict(zip(program.host_calls, host_calls(program.host_instructions))) if program.host_calls else {}
         natives = {symbol: find_target(name) for symbol, name in program.native_calls}
@@ -327,8 +377,6 @@ class EmulatedExecutable:
             raise SystemError(f"a compiled function ended with code {status}")
         return tuple(_array(address, shape) for address, shape in zip(outputs, program.results))
 
-    run = __call__
-
     def install(self, instance: object, signature: object, **options: object) -> bool:
         """Calls go by way of Python."""
         return False
@@ -345,7 +393,7 @@ def _array(address: int, shape: object) -> np.ndarray:
 
 
 @cache
-def _emulator(target: Target, thread: int) -> Emulator:
+def _emulator(target: Target) -> Emulator:
     return Emulator(target)
 
 
