@@ -20,9 +20,9 @@ from phlox.backends.cpu import machine_code
 
 compiled = []
 compile_with_llvm = machine_code._compiled
-def counting(llvm_ir, target):
+def counting(llvm_ir, target, level):
     compiled.append(llvm_ir)
-    return compile_with_llvm(llvm_ir, target)
+    return compile_with_llvm(llvm_ir, target, level)
 machine_code._compiled = counting
 
 @jit

@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from operation_checks import check_samples, operations_without_native_code
 from phlox import jit
+from phlox.backends.cpu import backend as cpu_backend
 from phlox.backends.cpu.backend import CpuBackend
 from phlox.backends.cpu.machine_code import assembly as assembly_of
 from phlox.backends.cpu.machine_code import compile_object
 from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.program_loader import LoadedProgram, ProgramError
-from phlox.backends.cpu.target import LEVELS, host_target, level_target, native_target, runs_on
+from phlox.backends.cpu.target import FULL, LEVELS, QUICK, host_target, level_target, native_target, runs_on
 from phlox.backends.registry import get_backend, register_backend
 from phlox.hlo import OPERATIONS
 from sample_values import whole_numbers
@@ -159,3 +160,16 @@ def test_operations_on_an_emulated_processor(opcode):
     backend, samples = EmulatedBackend(), OPERATIONS[opcode].samples()
     for start in range(0, len(samples), 16):
         check_samples(opcode, samples[start : start + 16], seed=1000 * len(opcode) + start // 16, backend=backend)
+
+
+@pytest.mark.parametrize("sample, name", one_in_all(9, SAMPLES, ["native", *EMULATED]))
+def test_nests_by_the_quick_level_of_code_generation(sample, name, monkeypatch):
+    """To the last bit the same as by the full one."""
+    module, random = sample.module, np.random.default_rng(0)
+    arguments = [whole_numbers(parameter.shape, random) for parameter in module.entry.parameters]
+    backend = get_backend("cpu") if name == "native" else backend_of(name)
+    results = []
+    for level in (QUICK, FULL):
+        monkeypatch.setattr(cpu_backend, "code_generation", lambda *_, level=level: (level, ()))
+        results.append([np.asarray(result).tobytes() for result in backend.compile(module)(*arguments)])
+    assert results[0] == results[1]
