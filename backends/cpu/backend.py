@@ -37,7 +37,7 @@ from .emitter_table import scratch_bytes
 from .executable import CpuExecutable, Texts
 from .frame import EmittedModule
 from .host_instructions import instructions_text
-from .kept_code import keep_program, kept_program, program_key
+from .kept_code import hasty_key, keep_program, kept_program, program_key
 from .line_clock import KeyOf, LineClock, Moments, kernel_of, lines_of
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, emit_module
@@ -99,14 +99,13 @@ class CpuBackend:
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
             key, budget = self._key_of(module), current_budget()
-            hasty_key = key and budget and f"{key}-{budget.seconds}"
-            program = kept_program(key) or kept_program(hasty_key)
+            program = kept_program(key) or kept_program(hasty_key(key, budget))
             if program is not None:
                 # It binds to what this process has under the names that it calls, as code that is made here does.
                 return self._executable(module, program, lambda: self._written(module).texts())
             written = self._written(module)
             program = self._program(module, written)
-            keep_program(hasty_key if budget is not None and budget.given_up else key, program)
+            keep_program(hasty_key(key, budget) if budget is not None and budget.given_up else key, program)
             texts = written.texts()
             return self._executable(module, program, lambda: texts, written.clock)
 
