@@ -367,7 +367,7 @@ class EmulatedExecutable:
             symbols |= emulator.load(shared.object_code, symbols)
         kernel = emulator.load(program.object_code, symbols)[program.entry]
         given = [np.require(argument, requirements="A") for argument in arguments]
-        inputs = [emulator.copy_in(memoryview(one.tobytes("A"))) for one in given]
+        inputs = [emulator.copy_in(ctypes.string_at(one.ctypes.data, one.nbytes)) for one in given]  # in their layouts
         outputs = [emulator.allocate(shape.byte_size) for shape in program.results]
         for result, argument in program.over_arguments:
             outputs[result] = inputs[argument]
