@@ -21,6 +21,7 @@ from .debug.kernels import profile_as_asked as _profile_as_asked
 from .runtime import load_custom_calls, register_custom_call
 from .runtime.thread_count import config
 from .tracer import (
+    BudgetExceededWarning,
     CarryTypeError,
     ConcretizationError,
     LeakedArrayError,
@@ -53,6 +54,7 @@ __all__ = [
     "CarryTypeError",
     "ConcretizationError",
     "LeakedArrayError",
+    "BudgetExceededWarning",
     "RecompilationWarning",
     "ShapeDtype",
     "StaticArgumentError",

@@ -27,7 +27,7 @@ def unrolling_pass(policy: FusionPolicy) -> Pass:
         """
         return _unroll(computation, policy)
 
-    return Pass("unroll-loops", unroll_loops)
+    return Pass("unroll-loops", unroll_loops, is_optional=True)
 
 
 def _unroll(computation: Computation, policy: FusionPolicy) -> Computation:

@@ -25,10 +25,14 @@ ModulePass: TypeAlias = Callable[[Module], Module]
 
 @dataclass(frozen=True)
 class Pass:
-    """A pass and the name under which pipelines and the command line know it."""
+    """A pass and the name under which pipelines and the command line know it.
+
+    ``is_optional`` says that programs may become much longer by it, so that it can be left out where time is short.
+    """
 
     name: str
     run: ModulePass
+    is_optional: bool = False
 
     @property
     def documentation(self) -> str:
@@ -39,7 +43,8 @@ class Pass:
 class FixedPoint:
     """Passes that run one after another, again and again, until none of them changes anything.
 
-    After ``rounds`` rounds it ends in any case: the program is correct at every step, so an early end costs only speed.
+    After ``rounds`` rounds it ends in any case: the program is correct at every step, so an early end costs only speed. It may
+    end after the first round where time is short.
     """
 
     name: str
@@ -69,8 +74,12 @@ def module_pass(name: str) -> Callable[[ModulePass], ModulePass]:
     return register
 
 
-def run_steps(module: Module, steps: Iterable[Step]) -> Iterator[tuple[str, Module]]:
+def run_steps(
+    module: Module, steps: Iterable[Step], leaves_out: Callable[[str, Module], bool] | None = None
+) -> Iterator[tuple[str, Module]]:
     """Each step's name, and the module after it; the same object where a step changed nothing.
+
+    leaves_out: says whether an optional pass, or a further round, of this name is left out; it has the module before it.
 
     Raises ValueError for a name that no pass has; VerificationError where ``PHLOX_CHECK`` is set and a pass broke a rule of the
     language (the message names the pass).
@@ -85,7 +94,7 @@ def run_steps(module: Module, steps: Iterable[Step]) -> Iterator[tuple[str, Modu
     runner.begin(module)
     for step in steps:
         if isinstance(step, FixedPoint):
-            module = _run_to_fixed_point(runner, module, step)
+            module = _run_to_fixed_point(runner, module, step, leaves_out)
         else:
             step = _resolve(step)
             module = runner.run(step, module)
@@ -101,10 +110,18 @@ def run_passes(module: Module, steps: Iterable[Step]) -> Module:
     return result
 
 
-def _run_to_fixed_point(runner: _Runner, module: Module, group: FixedPoint) -> Module:
+def _run_to_fixed_point(
+    runner: _Runner, module: Module, group: FixedPoint, leaves_out: Callable[[str, Module], bool] | None
+) -> Module:
     passes = [_resolve(step) for step in group.passes]
     unchanged = 0
-    for current in itertools.chain.from_iterable(itertools.repeat(passes, group.rounds)):
+    for number, current in enumerate(itertools.chain.from_iterable(itertools.repeat(passes, group.rounds))):
+        if leaves_out is not None:
+            if number >= len(passes) and leaves_out(f"{group.name} beyond one round", module):
+                break
+            if current.is_optional and leaves_out(current.name, module):
+                unchanged += 1
+                continue
         result = runner.run(current, module)
         unchanged = unchanged + 1 if result is module else 0
         module = result

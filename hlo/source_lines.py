@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+import warnings
 from pathlib import Path
 from types import CodeType, TracebackType
 
@@ -45,6 +46,15 @@ def user_location() -> SourceLocation | None:
     """The innermost line being executed that belongs neither to phlox nor to NumPy, None if there is none."""
     found = user_instruction()
     return None if found is None else found[0]
+
+
+def warn_user(message: str, category: type[Warning]) -> None:
+    """Warn at the user's line that is being executed."""
+    place = user_location()
+    if place is None:
+        warnings.warn(message, category, stacklevel=2)
+    else:
+        warnings.warn_explicit(message, category, place.file, place.line)
 
 
 def user_instruction() -> tuple[SourceLocation, int] | None:

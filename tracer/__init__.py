@@ -8,6 +8,7 @@ from .calls.jit import jit
 from .calls.leaves import ShapeDtype
 from .calls.recompilation import RecompilationWarning
 from .calls.stages import Compiled, Lowered, Traced
+from .calls.within_budget import BudgetExceededWarning
 from .control_flow.associative_scan import associative_scan
 from .control_flow.branches import cond, switch
 from .control_flow.loops import fori_loop, while_loop
@@ -16,7 +17,8 @@ from .recording.errors import CarryTypeError, ConcretizationError, LeakedArrayEr
 from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
-    "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "LeakedArrayError", "Lowered",
-    "RecompilationWarning", "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "associative_scan", "cond",
-    "custom_call", "fori_loop", "host_call", "jit", "map", "register_pytree", "scan", "switch", "tree_map", "while_loop",
+    "BudgetExceededWarning", "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError",
+    "LeakedArrayError", "Lowered", "RecompilationWarning", "ShapeDtype", "StaticArgumentError", "Traced", "TracerError",
+    "associative_scan", "cond", "custom_call", "fori_loop", "host_call", "jit", "map", "register_pytree", "scan", "switch",
+    "tree_map", "while_loop",
 ]  # fmt: skip

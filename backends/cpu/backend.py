@@ -8,6 +8,7 @@ import zlib
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
+from time import perf_counter
 from typing import NamedTuple
 from weakref import WeakSet
 
@@ -21,6 +22,7 @@ from ...compile.traversal import transform_computations
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
 from ...hlo.operation import HOST_CALL
+from ...runtime.compile_budget import current_budget
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress, announced, set_stage
@@ -29,12 +31,13 @@ from ..device_memory import HOST_MEMORY
 from ..llvm.interruption import Interruption
 from ..requirements import require_runnable
 from .arena import ALIGNMENT, SPARE_BLOCK_NAME
+from .compile_effort import CODE_GENERATION, WRITING, code_generation, leaves_out
 from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
 from .executable import CpuExecutable, Texts
 from .frame import EmittedModule
 from .host_instructions import instructions_text
-from .kept_code import keep_program, kept_program, program_key
+from .kept_code import hasty_key, keep_program, kept_program, program_key
 from .line_clock import KeyOf, LineClock, Moments, kernel_of, lines_of
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, emit_module
@@ -95,14 +98,14 @@ class CpuBackend:
         require_runnable(module)
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
-            key = self._key_of(module)
-            program = kept_program(key)
+            key, budget = self._key_of(module), current_budget()
+            program = kept_program(key) or kept_program(hasty_key(key, budget))
             if program is not None:
                 # It binds to what this process has under the names that it calls, as code that is made here does.
                 return self._executable(module, program, lambda: self._written(module).texts())
             written = self._written(module)
             program = self._program(module, written)
-            keep_program(key, program)
+            keep_program(hasty_key(key, budget) if budget is not None and budget.given_up else key, program)
             texts = written.texts()
             return self._executable(module, program, lambda: texts, written.clock)
 
@@ -116,9 +119,10 @@ class CpuBackend:
     def _written(self, module: Module) -> _Written:
         """Optimized, and as LLVM assembly."""
         names = [step if isinstance(step, str) else step.name for step in PIPELINE]
-        steps = announced(run_steps(module, PIPELINE), [f"optimizing ({name})" for name in names])
+        steps = announced(run_steps(module, PIPELINE, leaves_out), [f"optimizing ({name})" for name in names])
         after = {name: result for name, result in steps if name in _KEPT_STEPS}
         set_stage("writing LLVM assembly")
+        started = perf_counter()
         native = after["pad-dynamic-dimensions"]  # with padded arrays in place of those with dynamic dimensions
         is_padded = isinstance(native, PaddedModule)
         native = native if is_padded else module
@@ -132,12 +136,20 @@ class CpuBackend:
         if assignment.over_arguments and interruption.can_leave:  # arguments must not be left half changed
             assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
             emitted, interruption = emit_module(prepared, assignment, self.target, clock, results)
-        return _Written(native, after["fuse-updates"], assignment, emitted, interruption, clock, str(emitted.llvm))
+        llvm_ir = str(emitted.llvm)
+        WRITING.measured(prepared.instruction_count(), started)
+        return _Written(native, after["fuse-updates"], assignment, emitted, interruption, clock, llvm_ir)
 
     def _program(self, module: Module, written: _Written) -> NativeProgram:
         """What was written, as native code."""
         set_stage("compiling with LLVM")
         native, assignment, emitted, interruption = written.native, written.assignment, written.emitted, written.interruption
+        shared = shared_code(emitted.llvm.shared_functions, self.target)
+        runs = None if interruption.can_leave else interruption.cost
+        level, given_up = code_generation(written.llvm_ir, module, runs)
+        started = perf_counter()
+        object_code = compile_object(written.llvm_ir, self.target, level)
+        CODE_GENERATION[level].measured(written.llvm_ir.count("\n"), started)
         padding = None
         if isinstance(native, PaddedModule):
             errors = tuple((exception.__name__, message) for exception, message in native.errors)
@@ -145,7 +157,7 @@ class CpuBackend:
         return NativeProgram(
             name=native.name,
             target=self.target,
-            object_code=compile_object(written.llvm_ir, self.target),
+            object_code=object_code,
             entry=KERNEL_NAME,
             parameters=tuple(parameter_leaves(native)),
             results=tuple(array_leaves(native.entry.shape)),
@@ -159,8 +171,10 @@ class CpuBackend:
             host_calls=tuple(emitted.host_calls.values()),
             host_instructions=instructions_text(emitted.host_calls) if emitted.host_calls else "",
             native_calls=tuple(emitted.native_calls.items()),
-            shared=shared_code(emitted.llvm.shared_functions, self.target),
+            shared=shared,
             padding=padding,
+            level=level,
+            given_up=given_up,
         )
 
     def _key_of(self, module: Module) -> str | None:

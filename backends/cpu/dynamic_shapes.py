@@ -91,6 +91,10 @@ class PaddedExecutable:
         return self.padded.optimized
 
     @property
+    def given_up(self) -> tuple[str, ...]:
+        return self.padded.given_up
+
+    @property
     def bytes_touched(self) -> int:
         return self.padded.bytes_touched
 

@@ -133,6 +133,11 @@ class NativeExecutable:
         return is_long and not self.program.draws
 
     @property
+    def given_up(self) -> tuple[str, ...]:
+        """What was not done for fast code, so that it is compiled sooner: lines of text."""
+        return self.program.given_up
+
+    @property
     def bytes_touched(self) -> int:
         """Bytes of arguments, results and temporaries together."""
         return sum(self.memory_analysis().values())
@@ -184,7 +189,7 @@ class CpuExecutable(NativeExecutable):
 
     def assembly(self) -> str:
         """The machine code as assembly text (generated anew)."""
-        return assembly(self.llvm_ir(), self.program.target)
+        return assembly(self.llvm_ir(), self.program.target, self.program.level)
 
 
 class _FlatCallBase:

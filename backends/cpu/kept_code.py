@@ -18,6 +18,7 @@ from llvmlite import binding
 from ...hlo import Module
 from ...hlo.shape import AnyShape
 from ...runtime import find_target
+from ...runtime.compile_budget import CompileBudget
 from ...runtime.disk_cache import disk_cache
 from ..arguments import parameter_leaves
 from .machine_code import compile_object
@@ -50,6 +51,11 @@ def program_key(module: Module, target: Target) -> str | None:
     named = [module.name, *(name for name, _ in parameter_leaves(module)), *_kinds_of_targets(module)]
     text = module.as_text(names="canonical", literal=_literal_digest)
     return _digest(_llvm(), compiler_digest(), *map(str, astuple(target)), repr(named), text)
+
+
+def hasty_key(key: str | None, budget: CompileBudget | None) -> str | None:
+    """The key of the program that was made of the same within a budget that was too short for all that could be done."""
+    return None if key is None or budget is None else _digest(key, repr(budget.seconds))
 
 
 def kept_program(key: str | None) -> NativeProgram | None:

@@ -8,27 +8,27 @@ from collections.abc import Mapping
 from llvmlite import binding
 
 from .llvm_work import require_memory, run_interruptibly
-from .target import Target, compiling_machine, initialize, target_machine
+from .target import FULL, Target, compiling_machine, initialize, target_machine
 
 
-def compile_object(llvm_ir: str, target: Target) -> bytes:
-    """Object code of LLVM assembly. Raises MemoryError where LLVM might not find enough."""
+def compile_object(llvm_ir: str, target: Target, level: int = FULL) -> bytes:
+    """Object code of LLVM assembly, by this level of LLVM's. Raises MemoryError where LLVM might not find enough."""
     initialize()
     require_memory(llvm_ir)
-    return run_interruptibly(llvm_ir, lambda: _compiled(llvm_ir, target))
+    return run_interruptibly(llvm_ir, lambda: _compiled(llvm_ir, target, level))
 
 
-def assembly(llvm_ir: str, target: Target) -> str:
+def assembly(llvm_ir: str, target: Target, level: int = FULL) -> str:
     """The machine code of LLVM assembly, as text."""
-    return compiling_machine(target).emit_assembly(binding.parse_assembly(llvm_ir))
+    return compiling_machine(target, level).emit_assembly(binding.parse_assembly(llvm_ir))
 
 
-def _compiled(llvm_ir: str, target: Target) -> bytes:
+def _compiled(llvm_ir: str, target: Target, level: int) -> bytes:
     # In a context of its own, since one keeps all types and constants that it has ever seen.
     # Both are closed here, because an interrupt that comes while a finalizer closes one would be lost.
     with binding.create_context() as context, binding.parse_assembly(llvm_ir, context) as module:
         module.verify()  # on wrong code the code generator would end the process; it takes 1/300 of its time
-        machine = compiling_machine(target)
+        machine = compiling_machine(target, level)
         if "alwaysinline" in llvm_ir:
             _inline(module, machine)
         return bytes(machine.emit_object(module))

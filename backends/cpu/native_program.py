@@ -10,11 +10,11 @@ from typing import Any
 
 from ...hlo import Layout, Shape
 from ...hlo.element_type import ELEMENT_TYPES
-from .target import Target
+from .target import FULL, Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
 # bytes. A change of any of these makes it another number.
-VERSION = 3
+VERSION = 4
 
 _MAGIC = b"phlox native program\n"
 
@@ -52,7 +52,8 @@ class NativeProgram:
     ``parameters``, each with a name for messages, and of ``results``. It returns 0, or a code that stands for an error. Its
     temporaries are ``temporary_bytes``; ``keeps_block`` says that it leaves their memory in a variable from call to call.
     ``may_take_long`` says that a call may run many instructions; ``draws``, that it changes the states of generators of random
-    numbers, which it does under the interpreter's lock; ``divides``, that it hands pieces to the pool of threads.
+    numbers, which it does under the interpreter's lock; ``divides``, that it hands pieces to the pool of threads. ``level`` is
+    LLVM's, by which the code was made, ``given_up`` says what was not done to make it fast.
 
     The code's symbols: ``constants`` are arrays in memory; ``host_calls`` are Python objects that evaluate the instructions of
     ``host_instructions`` (HLO text, see `host_instructions`), in its order; ``native_calls`` are functions of custom-call
@@ -78,6 +79,8 @@ class NativeProgram:
     native_calls: tuple[tuple[str, str], ...] = ()
     shared: tuple[SharedCode, ...] = field(default=(), repr=False)
     padding: Padding | None = None
+    level: int = FULL
+    given_up: tuple[str, ...] = ()
 
     def to_bytes(self) -> bytes:
         """The program as bytes, for `from_bytes` in any process."""
@@ -100,6 +103,8 @@ class NativeProgram:
             "native_calls": self.native_calls,
             "shared": [functions.names for functions in self.shared],
             "padding": padding and {**_interface(padding.parameters, padding.results), "errors": padding.errors},
+            "level": self.level,
+            "given_up": self.given_up,
             "sizes": [len(blob) for blob in blobs],
         }
         text = json.dumps(header).encode()
@@ -135,6 +140,8 @@ class NativeProgram:
             native_calls=_pairs(header["native_calls"]),
             shared=tuple(SharedCode(tuple(names), bytes(next(blobs))) for names in header["shared"]),
             padding=padding and Padding(**_parsed_interface(padding), errors=_pairs(padding["errors"])),
+            level=header["level"],
+            given_up=tuple(header["given_up"]),
         )
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -9,6 +9,8 @@ from typing import NamedTuple
 
 from llvmlite import binding
 
+# How much LLVM does for fast code: what its CodeGenOptLevel calls None and Default.
+QUICK, FULL = 0, 2
 # Of any target's registers: memory that is laid out before the target is known has room for such vectors.
 WIDEST_VECTOR_BYTES = 64
 
@@ -138,13 +140,13 @@ def initialize() -> None:
     binding.initialize_native_asmprinter()
 
 
-def target_machine(target: Target) -> binding.TargetMachine:
+def target_machine(target: Target, level: int = FULL) -> binding.TargetMachine:
     """A fresh target machine: an engine takes it over."""
     triple = binding.Target.from_triple(target.triple)
-    return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=2, jit=True)
+    return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=level, jit=True)
 
 
 @cache
-def compiling_machine(target: Target) -> binding.TargetMachine:
-    """The target machine that writes all code: it keeps what it has worked out about the processor."""
-    return target_machine(target)
+def compiling_machine(target: Target, level: int = FULL) -> binding.TargetMachine:
+    """The target machine that writes all code of a level: it keeps what it has worked out about the processor."""
+    return target_machine(target, level)

@@ -15,7 +15,7 @@ import numpy as np
 from ... import hlo
 from ...hlo import Instruction
 from ..traversal import on_operands
-from .fourier_tables import FILTER_FACTORS, LONGEST, chirp, filter_length, filter_spectrum, prime_factors, roots_of_unity
+from .fourier_tables import FILTER_FACTORS, LONGEST, chirp, filter_length, filter_spectrum, half_roots, prime_factors
 from .table import expansion
 
 
@@ -66,14 +66,17 @@ def _transform(x: Instruction, inverse: bool) -> Instruction:
 
 
 def _bluestein(x: Instruction, inverse: bool) -> Instruction:
-    """As jk = (j^2 + k^2 - (k - j)^2) / 2, a transform is a convolution with a chirp, between two products with chirps."""
+    """As jk = (j^2 + k^2 - (k - j)^2) / 2, a transform is a convolution with a chirp, between two products with chirps.
+
+    The inverse transform of the convolution is the conjugate of one of conjugates: the same code as the first transform.
+    """
     count, length = x.shape.dimensions
     _check_length(filter_length(length))
     padded, waves = filter_length(length), chirp(length, inverse)
     zero = hlo.constant(0, x.shape.element_type)
     wide = hlo.pad(_times(x, waves), zero, padding=[(0, 0, 0), (0, padded - length, 0)])
-    spectrum = _times(_transform(wide, False), filter_spectrum(length, inverse))
-    filtered = hlo.slice(_transform(spectrum, True), (0, 0), (count, length))
+    spectrum = _times(_transform(wide, False), filter_spectrum(length, inverse) / padded)
+    filtered = hlo.conjugate(hlo.slice(_transform(hlo.conjugate(spectrum), False), (0, 0), (count, length)))
     return _times(filtered, waves / length if inverse else waves)
 
 
@@ -100,8 +103,7 @@ def _of_real(x: Instruction, length: int) -> Instruction:
         return hlo.concatenate(*ends, dimensions=(1,))
     forth = hlo.slice(z, (0, 1), (count, half))
     back = hlo.conjugate(hlo.reverse(forth, dimensions=(1,)))
-    roots = roots_of_unity(length, np.arange(1, half))
-    middle = hlo.add(_times(hlo.add(forth, back), np.full(half - 1, 0.5)), _times(hlo.subtract(forth, back), roots * -0.5j))
+    middle = hlo.add(hlo.multiply(hlo.add(forth, back), 0.5), _times(hlo.subtract(forth, back), half_roots(length, 1, False)))
     return hlo.concatenate(ends[0], middle, ends[1], dimensions=(1,))
 
 
@@ -120,8 +122,7 @@ def _to_real(x: Instruction, length: int) -> Instruction:
         return hlo.real(_transform(hlo.concatenate(x, others, dimensions=(1,)), True))
     forth = hlo.slice(x, (0, 0), (count, half))
     back = hlo.conjugate(hlo.reverse(hlo.slice(x, (0, 1), (count, half + 1)), dimensions=(1,)))
-    roots = roots_of_unity(length, np.arange(half), True)
-    z = hlo.add(_times(hlo.add(forth, back), np.full(half, 0.5)), _times(hlo.subtract(forth, back), roots * 0.5j))
+    z = hlo.add(hlo.multiply(hlo.add(forth, back), 0.5), _times(hlo.subtract(forth, back), half_roots(length, 0, True)))
     z = _transform(z, True)
     pairs = hlo.concatenate(*[hlo.reshape(part, (count, half, 1)) for part in (hlo.real(z), hlo.imag(z))], dimensions=(2,))
     return hlo.reshape(pairs, (count, length))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 
 # The roots of unity of a transform lie in tables, which take gigabytes for more elements.
@@ -19,17 +21,43 @@ def roots_of_unity(length: int, exponents: np.ndarray, inverse: bool = False) ->
     >>> [complex(root) for root in roots_of_unity(4, np.arange(2))]
     [(1+0j), -1j]
     """
-    eighths = 8 * (np.asarray(exponents, np.int64) % length)
-    octant, rest = np.divmod(eighths, length)
+    exponents = np.asarray(exponents, np.int64) % length
+    if exponents.size >= length // 2 and length % 8 == 0:
+        return _circle(length, inverse)[exponents]
+    octant, rest = np.divmod(8 * exponents, length)
     rest = np.where(octant % 2, length - rest, rest)
     angle = np.pi / 4 * (rest / length)
     cosine, sine = np.cos(angle), np.sin(angle)
-    flipped = np.isin(octant, (1, 2, 5, 6))
+    flipped = (octant + 1) % 4 >= 2
     real, imag = np.where(flipped, sine, cosine), np.where(flipped, cosine, sine)
-    real = np.where(np.isin(octant, (2, 3, 4, 5)), -real, real)
+    real = np.where((octant + 2) % 8 >= 4, -real, real)
     imag = np.where(octant >= 4, -imag, imag)
+    return _complex(real, imag, inverse)
+
+
+@lru_cache(maxsize=4)
+def _circle(length: int, inverse: bool) -> np.ndarray:
+    """All roots, for a length that 8 divides: of an eighth of the circle, and of those the others."""
+    eighth = length // 8
+    angle = np.pi / 4 * (8 * np.arange(eighth + 1) / length)
+    cosine, sine = np.cos(angle), np.sin(angle)
+    real, imag = (np.concatenate([one[:-1], other[:0:-1]]) for one, other in ((cosine, sine), (sine, cosine)))
+    real, imag = np.concatenate([real, -imag]), np.concatenate([imag, real])
+    return _complex(np.concatenate([real, -real]), np.concatenate([imag, -imag]), inverse)
+
+
+@lru_cache(maxsize=16)
+def half_roots(length: int, start: int, inverse: bool) -> np.ndarray:
+    """Half the roots from ``start`` to below length / 2, turned by a quarter: factors of the odd elements."""
+    roots = roots_of_unity(length, np.arange(start, length // 2), inverse) * (0.5j if inverse else -0.5j)
+    roots.flags.writeable = False
+    return roots
+
+
+def _complex(real: np.ndarray, imag: np.ndarray, inverse: bool) -> np.ndarray:
     roots = np.empty(real.shape, np.complex128)
-    roots.real, roots.imag = real + 0.0, (imag if inverse else -imag) + 0.0  # no zero is negative
+    np.add(real, 0.0, out=roots.real)  # no zero is negative
+    np.add(imag if inverse else -imag, 0.0, out=roots.imag)
     return roots
 
 

@@ -101,13 +101,14 @@ def is_tame(opcode):
     return opcode in EXACT_ON_TAME_VALUES or opcode in NORMWISE_ULP
 
 
-def check_samples(opcode, samples, seed, tame=False):
+def check_samples(opcode, samples, seed, tame=False, backend=None):
     """Run the samples on the reference and, compiled into one function, in native code; compare within the table's bounds."""
+    backend = backend or get_backend("cpu")
     random = np.random.default_rng(seed)
     tame = tame or is_tame(opcode)
     module, results = module_of(opcode, samples)
     values = [[value_of(operand, random, tame, nan=opcode != "sort") for operand in sample.operands] for sample in samples]
-    executable = get_backend("cpu").compile(module)
+    executable = backend.compile(module)
     with prepared_environment(module).active():
         produced = iter(executable(*flattened(tuple(v for operands in values for v in operands))))
     environment = prepared_environment(module)

@@ -133,6 +133,8 @@ def _sections(specialization: Specialization) -> Iterator[Section]:
     yield "operations", [f"{_work(recorded)} recorded, {_work(runs)} run"]
     memory = {"fused": fusions_told(runs), "copies": copies_told(specialization), "memory": memory_told(specialization)}
     yield from ((title, lines) for title, lines in memory.items() if lines)
+    if given_up := getattr(specialization.executable, "given_up", ()):
+        yield "given up", [*given_up]
 
 
 _EFFECTS = {

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
+from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
+from ...runtime.compile_budget import seconds_of
 from ..recording.callables import callable_name, is_ordinary
 from .jitted_function import JittedFunction
 
@@ -26,6 +28,7 @@ def jit(
     control_flow: str = "source",
     tiered: bool = False,
     fastmath: bool = False,
+    budget: str | float | timedelta | None = None,
 ) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 
 
@@ -39,6 +42,7 @@ def jit(
     control_flow: str = "source",
     tiered: bool = False,
     fastmath: bool = False,
+    budget: str | float | timedelta | None = None,
 ) -> Any:
     """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
 
@@ -59,6 +63,9 @@ def jit(
     fastmath: whether a product that is added to something may be rounded together with the sum, where the processor has an
         instruction for that, and sums and products that loops make may be made in another order; results then differ from
         NumPy's in their last bits. Else each operation is rounded by itself, in the order in which it is written, as in NumPy.
+    budget: how long tracing and compiling a form of call may take: a number of seconds, a text such as "300ms" or "2s", or a
+        datetime.timedelta. The compiler gives up what makes code faster, and results stay the same; `JittedFunction.explain`
+        says what was given up. Where that is not enough a `BudgetExceededWarning` says so. ValueError for other texts.
 
     Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError
     where the function cannot be traced as it is written.
@@ -70,9 +77,11 @@ def jit(
     >>> norm(np.array([[3.0, 4.0], [6.0, 8.0]]))
     array([ 5., 10.])
     """
+    seconds = None if budget is None else seconds_of(budget)
     if function is None:
-        options = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        return functools.partial(jit, **options, backend=backend, control_flow=control_flow, tiered=tiered, fastmath=fastmath)
+        options: dict[str, Any] = {"static_argnums": static_argnums, "static_argnames": static_argnames}
+        options |= {"tiered": tiered, "fastmath": fastmath, "budget": seconds}
+        return functools.partial(jit, **options, backend=backend, control_flow=control_flow)
     if control_flow not in ("source", "trace"):
         raise ValueError(f"jit: control_flow must be 'source' or 'trace', {control_flow!r} given")
     if isinstance(function, (classmethod, staticmethod)):
@@ -81,4 +90,4 @@ def jit(
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
     if not is_ordinary(function):
         raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
-    return JittedFunction(function, static_argnums, static_argnames, backend, control_flow, tiered, fastmath)
+    return JittedFunction(function, static_argnums, static_argnames, backend, control_flow, tiered, fastmath, seconds)

@@ -51,6 +51,7 @@ from .specialization import KnownForm, Sharing, Specialization
 from .stages import Compiled, Lowered, Traced
 from .tiered import BackgroundCompilations
 from .traced_function import CallForm, Recording, record, selected
+from .within_budget import compiled_within
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")
@@ -79,6 +80,7 @@ class JittedFunctionBase(HasCode):
         control_flow: str = "source",
         tiered: bool = False,
         fastmath: bool = False,
+        budget: float | None = None,
     ) -> None:
         describe_as(self, function)
         self.backend = backend
@@ -88,7 +90,9 @@ class JittedFunctionBase(HasCode):
         if not isinstance(static_argnames, str):
             static_argnames = tuple(static_argnames)
         static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        self.options = {**static, "backend": backend, "control_flow": control_flow, "tiered": tiered, "fastmath": fastmath}
+        effort = {"tiered": tiered, "fastmath": fastmath, "budget": budget}
+        self.options = {**static, "backend": backend, "control_flow": control_flow, **effort}
+        self._budget = budget
         self._background = BackgroundCompilations() if tiered else None
         self.own_code, self._reader, self._to_trace = read_function(function, self.options)
         self._known: dict[Any, KnownForm] = {}
@@ -294,7 +298,7 @@ class JittedFunctionBase(HasCode):
             self._entries[specialization] = replace(entry, native=True)
 
     def _compile(self, recording: Recording) -> Any:
-        return (self._backend or get_backend(self.backend)).compile(recording.module)
+        return compiled_within(self._budget, self._backend or get_backend(self.backend), self.__name__, recording)
 
     def _form_and_recording(
         self, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
@@ -410,7 +414,7 @@ class JittedFunctionBase(HasCode):
         except BaseException as error:
             keep_frames_of_users(error)
             raise
-        return Traced(self.__name__, form, recording, self._reader, self.backend)
+        return Traced(self.__name__, form, recording, self._reader, self.backend, self._budget)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The module for these arguments, which may be arrays or descriptions (`ShapeDtype`)."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-import warnings
 from collections import Counter
 
-from ...hlo.source_lines import user_location
+from ...hlo.source_lines import warn_user
 
 # Compilations of one function after which it warns, and then whenever there are four times as many.
 _FIRST = 16
@@ -44,11 +43,7 @@ class Recompilations:
             f"{name} has been compiled {self.count} times, which took {self.seconds:.2g} s; {times} times the reason was: "
             f"{subject}, at last {self._examples[subject]}. {_way_out(subject)}"
         )
-        place = user_location()
-        if place is None:
-            warnings.warn(message, RecompilationWarning, stacklevel=2)
-        else:
-            warnings.warn_explicit(message, RecompilationWarning, place.file, place.line)
+        warn_user(message, RecompilationWarning)
 
 
 def _subject(part: str) -> str:

@@ -16,6 +16,7 @@ from .arguments import ArgumentReader
 from .leaves import Leaf, explain_difference
 from .specialization import Specialization
 from .traced_function import CallForm, Recording, selected
+from .within_budget import compiled_within
 
 
 class Stage:
@@ -25,9 +26,18 @@ class Stage:
     result.
     """
 
-    def __init__(self, name: str, form: CallForm, recording: Recording, reader: ArgumentReader, backend: str | None) -> None:
+    def __init__(
+        self,
+        name: str,
+        form: CallForm,
+        recording: Recording,
+        reader: ArgumentReader,
+        backend: str | None,
+        budget: float | None = None,
+    ) -> None:
         self.name, self.module = name, recording.module
         self._form, self._recording, self._reader, self._backend = form, recording, reader, backend
+        self._budget = budget  # of seconds to trace and compile
 
     @property
     def in_leaves(self) -> list[Leaf]:
@@ -66,7 +76,7 @@ class Traced(Stage):
     def lower(self) -> Lowered:
         """The module, verified. Raises hlo.VerificationError."""
         hlo.verify(self.module)
-        return Lowered(self.name, self._form, self._recording, self._reader, self._backend)
+        return Lowered(self.name, self._form, self._recording, self._reader, self._backend, self._budget)
 
 
 class Lowered(Stage):
@@ -74,7 +84,7 @@ class Lowered(Stage):
 
     def compile(self) -> Compiled:
         """The module, compiled by the function's backend."""
-        executable = get_backend(self._backend).compile(self.module)
+        executable = compiled_within(self._budget, get_backend(self._backend), self.name, self._recording)
         return Compiled(self.name, self._form, self._recording, self._reader, self._backend, executable)
 
     def cost_analysis(self) -> dict[str, float]:

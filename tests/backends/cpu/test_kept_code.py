@@ -9,8 +9,10 @@ import numpy as np
 import phlox
 import pytest
 from phlox import jit
+from phlox.backends.cpu import kept_code
 from phlox.backends.cpu.kept_code import program_key
 from phlox.backends.cpu.target import host_target
+from phlox.runtime.disk_cache import DiskCache
 
 PROGRAM = """
 import sys
@@ -20,9 +22,9 @@ from phlox.backends.cpu import machine_code
 
 compiled = []
 compile_with_llvm = machine_code._compiled
-def counting(llvm_ir, target):
+def counting(llvm_ir, target, level):
     compiled.append(llvm_ir)
-    return compile_with_llvm(llvm_ir, target)
+    return compile_with_llvm(llvm_ir, target, level)
 machine_code._compiled = counting
 
 @jit
@@ -140,3 +142,19 @@ def test_what_a_program_is_kept_under(monkeypatch, tmp_path):
         key(lambda x: x + np.array([0.0, 2.0, 3.0]), x),
     ]  # fmt: skip
     assert len(set(keys)) == len(keys) and None not in keys
+
+
+@pytest.mark.filterwarnings("ignore::phlox.BudgetExceededWarning")
+def test_what_a_budget_made_worse_is_kept_for_that_budget(tmp_path, monkeypatch):
+    jit(lambda x: x + 1)(np.ones(3))  # so that what all programs need is there
+    kept = DiskCache(tmp_path, 1 << 24)
+    monkeypatch.setattr(kept_code, "disk_cache", lambda: kept)
+    x = np.arange(50.0)
+
+    def given_up(**options):
+        return jit(lambda x: np.cumsum(x * x) + 1, **options).compile(x).executable.given_up
+
+    assert given_up(budget="1us") and len(kept.entries()) == 1
+    assert given_up(budget="1us") and len(kept.entries()) == 1
+    assert given_up() == () and len(kept.entries()) == 2
+    assert given_up(budget="1us") == () and len(kept.entries()) == 2  # there is better code already

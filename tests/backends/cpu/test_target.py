@@ -2,18 +2,28 @@
 
 import numpy as np
 import pytest
+from operation_checks import check_samples, operations_without_native_code
 from phlox import jit
+from phlox.backends.cpu import backend as cpu_backend
 from phlox.backends.cpu.backend import CpuBackend
 from phlox.backends.cpu.machine_code import assembly as assembly_of
 from phlox.backends.cpu.machine_code import compile_object
 from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.program_loader import LoadedProgram, ProgramError
-from phlox.backends.cpu.target import LEVELS, host_target, level_target, native_target, runs_on
+from phlox.backends.cpu.target import FULL, LEVELS, QUICK, host_target, level_target, native_target, runs_on
 from phlox.backends.registry import get_backend, register_backend
+from phlox.hlo import OPERATIONS
 from sample_values import whole_numbers
-from thinning import one_in_all
+from thinning import one_in, one_in_all
+
+try:
+    from aarch64_emulator import EmulatedBackend
+except ImportError:
+    EmulatedBackend = None
 
 RUNNING = [name for name in LEVELS if runs_on(level_target(name), native_target())]
+# Levels of which the code is run: by the machine, or by an emulated one.
+EMULATED = ["aarch64"] if EmulatedBackend is not None and "aarch64" not in RUNNING else []
 RANDOM = np.random.default_rng(3)
 X, Y = RANDOM.normal(size=(2, 53, 20))
 Z = X + 1j * Y
@@ -57,10 +67,15 @@ PROGRAMS = {
 }
 
 
-@pytest.fixture(params=RUNNING)
+def backend_of(level):
+    """The backend whose programs are for this level, and run."""
+    return EmulatedBackend() if level in EMULATED else CpuBackend(level_target(level))
+
+
+@pytest.fixture(params=RUNNING + EMULATED)
 def level(request):
     name = "level_" + request.param.replace("-", "_")
-    register_backend(name, lambda: CpuBackend(level_target(request.param)))
+    register_backend(name, lambda: backend_of(request.param))
     return name
 
 
@@ -125,14 +140,36 @@ def test_levels_that_there_are_not(monkeypatch):
 @pytest.mark.parametrize("sample, name", one_in_all(8, SAMPLES, LEVELS))
 def test_nests_at_levels(sample, name):
     """Every nest has code for every level, and it is right where it can run."""
-    backend, module = CpuBackend(level_target(name)), sample.module
-    if name not in RUNNING:
-        assert compile_object(backend._written(module).llvm_ir, backend.target)
+    if name not in RUNNING + EMULATED:
+        backend = CpuBackend(level_target(name))
+        assert compile_object(backend._written(sample.module).llvm_ir, backend.target)
         return
+    module = sample.module
     random = np.random.default_rng(0)
     arguments = [whole_numbers(parameter.shape, random) for parameter in module.entry.parameters]
-    found, expected = backend.compile(module)(*arguments), get_backend("reference").compile(module)(*arguments)
+    found, expected = backend_of(name).compile(module)(*arguments), get_backend("reference").compile(module)(*arguments)
     for one, other in zip(found, expected, strict=True):
         one, other = np.asarray(one), np.asarray(other)
         largest = np.abs(other[np.isfinite(other)]).max(initial=0) if other.dtype.kind in "fcV" else 0
         np.testing.assert_allclose(one, other, rtol=0, atol=2 * sample.tolerance * largest)
+
+
+@pytest.mark.skipif(not EMULATED, reason="requires the Unicorn Engine, on another machine than one with AArch64")
+@pytest.mark.parametrize("opcode", one_in(16, sorted(set(OPERATIONS) - operations_without_native_code())))
+def test_operations_on_an_emulated_processor(opcode):
+    backend, samples = EmulatedBackend(), OPERATIONS[opcode].samples()
+    for start in range(0, len(samples), 16):
+        check_samples(opcode, samples[start : start + 16], seed=1000 * len(opcode) + start // 16, backend=backend)
+
+
+@pytest.mark.parametrize("sample, name", one_in_all(17, SAMPLES, ["native", *EMULATED]))
+def test_nests_by_the_quick_level_of_code_generation(sample, name, monkeypatch):
+    """To the last bit the same as by the full one."""
+    module, random = sample.module, np.random.default_rng(0)
+    arguments = [whole_numbers(parameter.shape, random) for parameter in module.entry.parameters]
+    backend = get_backend("cpu") if name == "native" else backend_of(name)
+    results = []
+    for level in (QUICK, FULL):
+        monkeypatch.setattr(cpu_backend, "code_generation", lambda *_, level=level: (level, ()))
+        results.append([np.asarray(result).tobytes() for result in backend.compile(module)(*arguments)])
+    assert results[0] == results[1]

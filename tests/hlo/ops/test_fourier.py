@@ -146,6 +146,27 @@ def test_roots_of_unity_are_correctly_rounded_but_for_the_last_place():
     np.testing.assert_array_equal(roots_of_unity(24, np.arange(24), True), np.conj(roots_of_unity(24, np.arange(24))))
 
 
+@pytest.mark.parametrize("length", [8, 24, 64, 1000])
+def test_many_roots_are_those_that_are_asked_for_one_by_one(length):
+    exponents = np.arange(-length, 2 * length)
+    for inverse in (False, True):
+        single = [roots_of_unity(length, np.array([exponent]), inverse) for exponent in exponents]
+        assert np.concatenate(single).tobytes() == roots_of_unity(length, exponents, inverse).tobytes()
+
+
+def test_transforms_share_the_code_of_their_steps():
+    def program(function, shape):
+        return jit(function).compile(np.zeros(shape, complex)).executable.program
+
+    def names(function, shape):
+        return {name for shared in program(function, shape).shared for name in shared.names}
+
+    assert names(np.fft.fft, (64, 64)) == names(lambda x: np.fft.fft(x * 2), (100, 256)) == names(np.fft.fft, 4096)
+    assert names(np.fft.ifft, (64, 64)).isdisjoint(names(np.fft.fft, (64, 64)))
+    # One with a large prime factor is two, there and back, by the same code.
+    assert jit(np.fft.ifft).compile(np.zeros(10007, complex)).executable.llvm_ir().count('define internal i32 @"fft.') == 1
+
+
 def test_factors():
     for length in range(1, 3000):
         primes = prime_factors(length)
