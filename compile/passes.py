@@ -24,6 +24,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     loop_simplification,
     simplification,
     update_fusion,
+    variances,
     verification,
 )
 from .expansion import collectives  # noqa: F401
