@@ -32,9 +32,9 @@ from .traversal import on_operands, transform_computations, users_of
 # Smaller arrays stay in a cache from one pass to the next.
 _LEAST_BYTES = 256 << 10
 _ELEMENTS_PER_CENTER = 16
-# A block of a row takes so many bytes at most: the processor waits for the first of them. Shorter rows stay in the first-level
-# cache from one pass to the next.
-_BLOCK_BYTES, _SHORT_ROW_BYTES = 64 << 10, 16 << 10
+# A block of a row takes so many bytes at most, as its sums are not compensated, and not many fewer, as the processor waits for
+# the first of them. Shorter rows stay in the first-level cache from one pass to the next.
+_BLOCK_BYTES, _SHORT_ROW_BYTES = 32 << 10, 16 << 10
 # So many rows are in a block of columns: enough for the sums of a block to be few beside its elements, and few enough to be
 # added up one after the other.
 _LEAST_ROWS, _USUAL_ROWS, _MOST_ROWS = 32, 128, 1024
@@ -251,7 +251,7 @@ def _block_size(count: int, columns: int, element_bytes: int) -> int | None:
             return None
         least, most = _SHORT_ROW_BYTES // 2 // element_bytes, _BLOCK_BYTES // element_bytes
     else:
-        wanted = 2 * _BLOCK_BYTES // (columns * element_bytes)
+        wanted = 4 * _BLOCK_BYTES // (columns * element_bytes)
         least, most = _LEAST_ROWS, min(max(wanted, _USUAL_ROWS), _MOST_ROWS)
     if count <= most:
         return count

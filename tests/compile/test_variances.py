@@ -73,7 +73,7 @@ def test_large_equal_and_far_elements(shape, axis):
     for value in (0.1, 1e-40, 1e15):
         assert np.all(f(np.full(shape, value, np.float32)) <= (1e-6 * value) ** 2)
     x[:3] = 1e6
-    np.testing.assert_allclose(f(x), x.astype(np.float64).var(axis=axis), rtol=1e-5)
+    np.testing.assert_allclose(f(x), x.astype(np.float64).var(axis=axis), rtol=2e-5)
 
 
 @pytest.mark.parametrize(("shape", "axis"), DIVIDED[:5])
