@@ -28,6 +28,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     simplification,
     sunk_updates,
     update_fusion,
+    variances,
     verification,
 )
 from .expansion import collectives  # noqa: F401

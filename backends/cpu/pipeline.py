@@ -17,6 +17,8 @@ _LOOP_NESTS: tuple[Step, ...] = (
     "expand-collectives",
     expansion_pass(is_native),
     *simplification_steps(unrolling_pass(FUSION_POLICY)),
+    "variances-in-one-pass",
+    "dce",
     fusion_pass(FUSION_POLICY),
     "fuse-updates",
     "insert-copies",

@@ -83,8 +83,9 @@ class RowGroups:
     def add(self, builder: ir.IRBuilder, region: Region) -> None:
         """Emit a region now, or keep it until the next flush."""
         rows = region.outputs[0].shape.dimensions[0]
-        is_large = region.largest_bytes >= _SMALLEST_ARRAY_BYTES and rows > 1 and not region.stops
-        positions = _row_positions(region, rows) if is_large else None
+        # What is small joins others, as does the division that makes a sum of each row a mean.
+        may_join = region.largest_bytes >= _SMALLEST_ARRAY_BYTES or bool(self.pending) and rows == self.rows
+        positions = _row_positions(region, rows) if may_join and rows > 1 and not region.stops else None
         member = None if positions is None else _Member(region, positions)
         is_last = member is None or rows != self.rows or not all(_independent(other, member) for other in self.pending)
         if self._clock is not None and (member is not None or self.pending):
@@ -189,6 +190,10 @@ def _of_reshape(reshape: Instruction, position: int) -> Needed:
     return [(operand, 0)] if position == 0 and operand.shape.rank else []
 
 
+def _of_slice(slice_: Instruction, position: int) -> Needed:
+    return [(slice_.operands[0], position)]
+
+
 # Operations that work row by row, besides the elementwise ones.
 _NEEDED: dict[str, Callable[[Instruction, int], Needed]] = {
     "parameter": _of_none,
@@ -199,6 +204,7 @@ _NEEDED: dict[str, Callable[[Instruction, int], Needed]] = {
     "transpose": _of_transpose,
     "reduce": _of_reduce,
     "reshape": _of_reshape,
+    "slice": _of_slice,
 }
 
 

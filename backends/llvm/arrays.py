@@ -118,7 +118,7 @@ class Array:
                 start = Affine(indices.add_base(builder, offset.base, first))
                 address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, last - first + 1)
                 value = builder.load(address, typ=around, align=align)
-                order = _lanes_constant([number - first for number in offset.offsets])
+                order = lanes_constant([number - first for number in offset.offsets])
                 value = builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), order)
                 return from_memory(builder, element_type, value)
         numbers = as_vector(builder, offset, lanes)
@@ -167,7 +167,7 @@ class Array:
             self._store_part(builder, offset, 1, 0, value, lanes, mask)
         elif lanes > 1 and isinstance(offset, Affine) and offset.stride == 1 and mask is None:
             order = [lane + part * lanes for lane in range(lanes) for part in (0, 1)]
-            both = builder.shuffle_vector(value.real, value.imag, _lanes_constant(order))
+            both = builder.shuffle_vector(value.real, value.imag, lanes_constant(order))
             address = self._address(builder, Affine(offset.base), 2, 0)
             store = _store_past_caches if self.is_streamed else ir.IRBuilder.store
             store(builder, both, address, align=part_size(memory_type(self.shape.element_type)))
@@ -246,10 +246,10 @@ def part_size(scalar: ir.Type) -> int:
 
 
 def _every_other(builder: ir.IRBuilder, vector: ir.Value, first: int, lanes: int) -> ir.Value:
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), _lanes_constant(range(first, 2 * lanes, 2)))
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes_constant(range(first, 2 * lanes, 2)))
 
 
-def _lanes_constant(lanes) -> ir.Constant:
+def lanes_constant(lanes) -> ir.Constant:
     lanes = list(lanes)
     return ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
 
@@ -264,14 +264,14 @@ def _loaded_in_steps(builder: ir.IRBuilder, address: ir.Value, vector: ir.Vector
         part = builder.load(element_address(builder, address, i64(start), vector.element), typ=vector, align=align)
         here = [lane for lane in missing if step * lane < start + lanes]
         order = [lanes + step * lane - start if lane in here else lane for lane in range(lanes)]
-        result = builder.shuffle_vector(result, part, _lanes_constant(order))
+        result = builder.shuffle_vector(result, part, lanes_constant(order))
         missing = missing[len(here) :]
     return result
 
 
 def reverse_lanes(builder: ir.IRBuilder, vector: ir.Value) -> ir.Value:
     count = vector.type.count
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), _lanes_constant(range(count - 1, -1, -1)))
+    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes_constant(range(count - 1, -1, -1)))
 
 
 def _all_lanes(lanes: int) -> ir.Constant:

@@ -1,5 +1,6 @@
 """Rules that put operations before data movement: elementwise ones before broadcasts and reshapes, where there are fewer
-elements and reshapes meet, and sorting before transposes.
+elements and reshapes meet, and sorting before transposes; and the few first or last of what is sorted, which are found without
+sorting all.
 """
 
 from __future__ import annotations
@@ -7,7 +8,8 @@ from __future__ import annotations
 from ... import hlo
 from ...hlo import F32, S32, Instruction, Shape
 from ...hlo.builder import ascending_order
-from .rule import ANY_ELEMENTWISE, f32, pred, rule, scalar_under
+from ..comparators import sort_key
+from .rule import ANY_ELEMENTWISE, Users, f32, pred, rule, s32, scalar_under
 
 
 @rule(
@@ -133,3 +135,68 @@ def sort_before_transpose(sort: Instruction) -> Instruction | None:
         return hlo.transpose(result, dimensions=order)
     elements = (hlo.get_tuple_element(result, index) for index in range(len(operands)))
     return hlo.tuple(*(hlo.transpose(element, dimensions=order) for element in elements))
+
+
+# So few elements of so long lines, and of so many times as many, are found in one pass, which looks at few others closely.
+_FEW, _LONG_LINE, _OF_MANY = 128, 256, 32
+
+
+def _sorted(x: Instruction, direction: str = "LT", **attributes) -> Instruction:
+    shapes = [Shape(x.shape.element_type)] * 2
+    to_apply = hlo.computation("order", shapes, lambda one, other: hlo.compare(one, other, direction=direction))
+    return hlo.sort(x, dimensions=(x.shape.rank - 1,), to_apply=to_apply, **attributes)
+
+
+def _in_numpy_order(x: Instruction) -> Instruction:
+    def before(one: Instruction, other: Instruction) -> Instruction:
+        return hlo.or_(hlo.lt(one, other), hlo.and_(hlo.ne(other, other), hlo.eq(one, one)))
+
+    to_apply = hlo.computation("before", [Shape(x.shape.element_type)] * 2, before)
+    return hlo.sort(x, dimensions=(x.shape.rank - 1,), to_apply=to_apply)
+
+
+@rule(
+    "slice",
+    fires=[
+        lambda: hlo.slice(_sorted(s32(5000)), (4990,), (5000,)),
+        lambda: hlo.slice(_sorted(s32(5000), "GT", is_stable=True), (0,), (7,)),
+        lambda: hlo.slice(_sorted(s32(3, 5000), "GT"), (0, 4980), (3, 5000)),
+        lambda: hlo.slice(_in_numpy_order(f32(5000)), (4900,), (5000,)),
+    ],
+    unchanged=[
+        lambda: hlo.slice(_sorted(s32(5000)), (4980,), (4990,)),
+        lambda: hlo.slice(_sorted(s32(5000)), (4000,), (5000,)),
+        lambda: hlo.slice(_sorted(s32(50)), (40,), (50,)),
+        lambda: (x := _sorted(s32(5000)), hlo.negate(x), hlo.slice(x, (4990,), (5000,)))[-1],
+    ],
+)
+def slice_of_sort(slice_: Instruction, users: Users) -> Instruction | None:
+    """slice(sort(x)) -> topk(x), reversed where that begins at the other end, of few elements at an end"""
+    sort = slice_.operands[0]
+    if sort.opcode != "sort" or sort.shape.is_tuple or sort.shape.dynamic_dimensions or _end_of_lines(slice_) is None:
+        return None
+    known, key = users(sort), sort_key(sort.attributes["to_apply"])
+    if not known or any(_end_of_lines(user) is None for user in known):
+        return None
+    if key is None or key.zeros_equal and sort.attributes["is_stable"]:
+        return None
+    (x,), (is_first, count) = sort.operands, _end_of_lines(slice_)
+    if key.zeros_equal:  # the sign of NaN does not count
+        x = hlo.select(hlo.ne(x, x), hlo.full_like(x, float("nan")), x)
+    best = hlo.get_tuple_element(hlo.topk(x, k=count, largest=is_first == key.is_descending, is_stable=True), 0)
+    return best if is_first else hlo.reverse(best, (x.shape.rank - 1,))
+
+
+def _end_of_lines(slice_: Instruction) -> tuple[bool, int] | None:
+    """Whether a slice takes the first elements of sorted lines, or the last ones, and how many; None if it does neither."""
+    if slice_.opcode != "slice":
+        return None
+    *others, (start, limit, step) = slice_.attributes["slice"]
+    sort = slice_.operands[0]
+    *outer, size = sort.shape.dimensions
+    count = limit - start
+    is_end = (start == 0 or limit == size) and step == 1
+    is_few = 0 < count <= _FEW and size >= max(_LONG_LINE, count * _OF_MANY)
+    is_along_last = sort.opcode == "sort" and sort.attributes["dimensions"] == (sort.shape.rank - 1,)
+    is_whole = all((begin, end, step) == (0, whole, 1) for (begin, end, step), whole in zip(others, outer))
+    return (start == 0, count) if is_end and is_few and is_along_last and is_whole else None

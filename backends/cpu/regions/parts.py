@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
 from llvmlite import ir
 
-from ....hlo import Computation, Instruction, Shape
+from ....hlo import PRED, S32, S64, Computation, Instruction, Shape
+from ...llvm import index as indices
 from ...llvm.arrays import Array
+from ...llvm.branches import replaced_if
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
@@ -21,7 +24,7 @@ from ...llvm.reductions import (
     identity_of,
     splat_identity,
 )
-from ...llvm.types import RegisterValue, broadcast_lanes
+from ...llvm.types import I64, RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
 from ..vectors import VectorLoop, lanes_for
@@ -33,6 +36,8 @@ _MOST_PARTS, _PARTS_BYTES = 64, 64 << 10
 # Longer rows are divided into columns.
 _MOST_KEPT_BYTES = 8 << 10
 _ALIGNMENT = 64
+# Where the first elements may decide the result, so many are looked at before others are divided, which are many times as many.
+_BEGINNING, _MANY_BEGINNINGS = 4096, 16
 
 
 def has_few_results(shape: Shape, reduced: tuple[int, ...]) -> bool:
@@ -53,7 +58,8 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
     operation = to_apply.combining_operation
     identity = None if operation is None else operation.identity(shape.element_type)
     if len(reduced) == shape.rank and is_decided_early(to_apply, operand, reduced, identity):
-        return False  # it reads a few elements at best
+        is_known = shape.element_type in (PRED, S32, S64)
+        return is_known and shape.dimensions[0] >= _MANY_BEGINNINGS * _beginning(shape.dimensions)
     if identity is not None or len(reduced) == 1:
         return True
     collapsed = collapse_dimensions(producers)
@@ -90,6 +96,23 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
     init = s32[] parameter(1)
     ROOT largest = s32[] reduce(x, init), dimensions={0}, to_apply=larger_of_all
     """,
+    # Decided by the first element of a kind.
+    """
+    x = pred[1000001] parameter(0)
+    false = pred[] constant(false)
+    ROOT any = pred[] reduce(x, false), dimensions={0}, to_apply=or_pred
+    """,
+    """
+    x = f32[300001] parameter(0)
+    some = f32[] parameter(1)
+    bound = f32[300001] broadcast(some), dimensions={}
+    above = pred[300001] compare(x, bound), direction=GT
+    place = s32[300001] iota(), iota_dimension=0
+    none = s32[] constant(2147483647)
+    nowhere = s32[300001] broadcast(none), dimensions={}
+    found = s32[300001] select(above, place, nowhere)
+    ROOT first = s32[] reduce(found, none), dimensions={0}, to_apply=minimum_s32
+    """,
     """
     x = s32[601,503] parameter(0)
     init = s32[] parameter(1)
@@ -99,6 +122,8 @@ def has_parts(producers: Computation, reduced: tuple[int, ...], reduce: Instruct
     + combining("add", "f64[]")
     + combining("add", "s32[]")
     + combining("maximum", "s32[]")
+    + combining("minimum", "s32[]")
+    + combining("or", "pred[]")
     + """larger_of_all {
       x = s32[] parameter(0)
       y = s32[] parameter(1)
@@ -116,19 +141,61 @@ def emit_in_parts(
     work: int,
 ) -> None:
     """The reduction at the end of a computation that takes so much work, into the outputs, scalars in memory, too."""
+    identity, operand = identity_of(reduction), reduction.operands[0]
+    if outputs[0].shape.rank or not is_decided_early(reduction.to_apply, operand, reduction.reduced, identity):
+        _emit_parts(builder, functions, computation, reduction, outputs, work)
+        return
+    (output,) = outputs
+    count, neutral = _beginning(reduction.dimensions), splat_identity(output.shape.element_type, identity, 1)
+    beginning = replace(reduction, stops={0: I64(count)})
+    (value,) = emit_reduction(builder, functions.target, beginning, [])
+    output.store(builder, (), value, 1)
+    if operand.shape.element_type is PRED:
+        is_open = builder.icmp_unsigned("==", value, neutral)
+    else:  # some elements behind the stop may have entered, too, but the least number is wanted
+        is_open = builder.icmp_signed(">=", value, value.type(count))
+    with builder.if_then(is_open):
+        _emit_parts(builder, functions, computation, reduction, outputs, work, neutral)
+
+
+def _beginning(dimensions: tuple[int, ...]) -> int:
+    """How many of the first dimension's indices have about as many elements as are looked at before others."""
+    return max(1, _BEGINNING // max(1, prod(dimensions[1:])))
+
+
+def _emit_parts(
+    builder: ir.IRBuilder,
+    functions: RegionFunctions,
+    computation: Computation,
+    reduction: Reduction,
+    outputs: list[Array],
+    work: int,
+    neutral: ir.Value | None = None,
+) -> None:
+    """``neutral``: a part with another result decides the whole one, and parts behind it are left out."""
     kept, most = outputs[0].shape.dimensions, _most_parts(outputs)
     parts = [_partial_results(builder, output, most) for output in outputs]
     divided, count = _without_init(reduction), len(outputs)
 
+    deciding = [] if neutral is None else [_deciding_part(builder)]
+
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-        arguments, parts = bindings[:-count], bindings[-count:]
-        place = (Affine(piece_number(builder)), *[Affine(0)] * len(kept))
+        first, last = len(reduction.arguments), len(reduction.arguments) + count
+        arguments, parts = bindings[:first], bindings[first:last]
+        number = piece_number(builder)
+        place = (Affine(number), *[Affine(0)] * len(kept))
         own = [Array(part.address(builder, place), output.shape) for part, output in zip(parts, outputs)]
         here = replace(divided, arguments=arguments)
-        for part, value in zip(own, emit_reduction(builder, functions.target, here, own if kept else [])):
+
+        def reduced() -> list[RegisterValue]:
+            return emit_reduction(builder, functions.target, here, own if kept else [])
+
+        values = reduced() if neutral is None else _unless_decided(builder, bindings[last], number, neutral, reduced)
+        for part, value in zip(own, values):
             part.store(builder, (), value, 1)
 
-    pieces = functions.emit(builder, ("part", computation), [*reduction.arguments, *parts], emit, 10, Division(work, most))
+    values = [*reduction.arguments, *parts, *deciding]
+    pieces = functions.emit(builder, ("part", computation), values, emit, 10, Division(work, most))
 
     def combine(index: Index, lanes: int, mask: ir.Value | None) -> None:
         def load(number: Base) -> list[RegisterValue]:
@@ -150,6 +217,33 @@ def emit_in_parts(
     with loop_nest(builder, outer) as index:
         loop = VectorLoop(builder, lanes, in_place=False)
         loop.emit(size, lambda component, lanes, mask: combine((*index, component), lanes, mask))
+
+
+def _deciding_part(builder: ir.IRBuilder) -> ir.Value:
+    """Memory for the number of a part that has decided the result: none has."""
+    with builder.goto_entry_block():
+        memory = stack_memory(builder, 8, 8)
+    builder.store(I64(_MOST_PARTS), memory)
+    return memory
+
+
+def _unless_decided(
+    builder: ir.IRBuilder, deciding: ir.Value, number: Base, neutral: ir.Value, emit: Callable[[], list[RegisterValue]]
+) -> list[RegisterValue]:
+    """The one value that ``emit()`` computes for the part with this number, unless one before it has decided the result.
+
+    Which those are depends on timing; what comes of all parts does not.
+    """
+    b, number = builder, indices.i64(number)
+    decided = b.load_atomic(deciding, "monotonic", 8, typ=I64)
+
+    def computed() -> list[RegisterValue]:
+        (value,) = emit()
+        with b.if_then(b.icmp_unsigned("!=", value, neutral)):
+            b.atomic_rmw("min", deciding, number, "monotonic")
+        return [value]
+
+    return replaced_if(b, b.icmp_signed(">=", decided, number), [neutral], computed)
 
 
 def _most_parts(outputs: list[Array]) -> int:

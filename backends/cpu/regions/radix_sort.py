@@ -13,12 +13,13 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from ....compile.comparators import SortKey
 from ...llvm.arrays import Array
 from ...llvm.branches import replaced_if
 from ...llvm.index import Affine, Base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.memory import copy_memory
-from ...llvm.sort_key import SortKey, order_bits
+from ...llvm.sort_key import order_bits
 from ...llvm.types import I1, I64, RegisterValue
 from ..nest_samples import combining, samples
 

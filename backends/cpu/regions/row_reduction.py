@@ -293,7 +293,7 @@ def _vector_row(
     def rest_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
         blocks_wanted = _DIVIDED_BLOCKS if divides else 1
         steps = BLOCK_STEPS if compensated else max(1, (size - done) // (group * blocks_wanted))
-        if decidable and not divides:
+        if decidable:
             steps = max(1, min(steps, DECIDED_AFTER // (group * element_type.byte_size)))
         blocks = (size - done) // (steps * group)
         if blocks:
@@ -302,19 +302,19 @@ def _vector_row(
                 return accumulate(carried, block(index, number, steps))
 
             end = done + blocks * steps * group
+            first, past, most = done, up_to(end), blocks
             if divides:
                 first, past, most = piece_bounds(builder, blocks)
                 first, past = (indices.multiply_base(builder, base, steps * group) for base in (first, past))
-                state = carried_loop(builder, first, past, steps * group, state, whole, "block", most)
-            elif decidable and blocks > 1:
+            bounds = first, past, steps * group
+            if decidable and blocks > 1:
                 search = SearchedLanes.of(target, reduction, size, steps * group)
-                bounds = done, up_to(end), steps * group
                 if search is None:
-                    state = until_decided(builder, neutral, *bounds, state, whole, blocks)
+                    state = until_decided(builder, neutral, *bounds, state, whole, most)
                 else:
-                    state = search.run(builder, reduction, index, *bounds, state, whole, blocks)
+                    state = search.run(builder, reduction, index, *bounds, state, whole, most)
             else:
-                state = carried_loop(builder, done, up_to(end), steps * group, state, whole, "block", end)
+                state = carried_loop(builder, *bounds, state, whole, "block", most if divides else end)
             done = end
         if not divides:
             return last_of_row(index, state, done)

@@ -110,7 +110,7 @@ class SearchedLanes(NamedTuple):
         builder: ir.IRBuilder,
         reduction: Reduction,
         index: dict[int, Component],
-        begin: int,
+        begin: indices.Base,
         stop: indices.Base,
         step: int,
         initial: list[RegisterValue],
@@ -130,7 +130,7 @@ class SearchedLanes(NamedTuple):
                 found = [b.or_(found[0], emitter.emit(self.truths, full, None))]
             return found
 
-        with while_loop(b, [I64(begin)], "search", most) as loop:
+        with while_loop(b, [indices.i64(begin)], "search", most) as loop:
             (start,) = loop.values
             end = b.add(start, I64(step))
             loop.leave_unless(b.icmp_signed("<", start, indices.i64(stop)))
@@ -143,7 +143,7 @@ class SearchedLanes(NamedTuple):
 def until_decided(
     builder: ir.IRBuilder,
     neutral: ir.Constant,
-    begin: int,
+    begin: indices.Base,
     stop: indices.Base,
     step: int,
     initial: list[RegisterValue],
@@ -151,7 +151,7 @@ def until_decided(
     most: int,
 ) -> list[RegisterValue]:
     """`carried_loop`, left as soon as a lane is not neutral."""
-    with while_loop(builder, [I64(begin), *initial], "block", most) as loop:
+    with while_loop(builder, [indices.i64(begin), *initial], "block", most) as loop:
         start, *state = loop.values
         loop.leave_unless(builder.icmp_signed("<", start, indices.i64(stop)))
         loop.leave_unless(are_all(builder, state[0], neutral))

@@ -12,6 +12,7 @@ from functools import partial
 
 from llvmlite import ir
 
+from ....compile.comparators import SortKey, sort_key
 from ....hlo import Computation, Instruction, Shape, leaves
 from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
@@ -20,7 +21,6 @@ from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.memory import copy_memory
 from ...llvm.pieces import independent_loops
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.sort_key import SortKey, sort_key
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
 from ..frame import KEEPS_REST
 from ..nest_samples import samples

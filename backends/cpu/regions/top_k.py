@@ -1,27 +1,31 @@
 """The top-k region: the few best elements of each line, found in one pass.
 
 The best so far stand in order in a short list; a vector of elements is looked at closely only where one of them beats the last
-of the list, which soon becomes rare.
+of the list, which soon becomes rare. Of a long line some vectors are looked at before all others: what is not among the best of
+these is not among the best of all, so that it is rare in lines that are in order already, too.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
+from ....compile.comparators import SortKey
 from ....hlo import Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import counted_loop, while_loop
 from ...llvm.memory import stack_memory
 from ...llvm.pieces import independent_loops
-from ...llvm.sort_key import SortKey, order_bits
+from ...llvm.sort_key import order_bits
 from ...llvm.types import I32, I64, broadcast_lanes, vector_of
 from ..nest_samples import samples
 from ..nests import Nest, always, emits_nest
 
 # As many are kept in a list by insertion; and of no fewer than this many times as many elements.
-_FEW = 64
+_FEW = 128
 _OF_MANY = 4
+# One vector in so many is looked at before, at most, and at least where that is done at all; of some times as many elements.
+_MOST_LEFT_OUT, _LEAST_LEFT_OUT = 64, 8
 
 
 def is_native(topk: Instruction) -> bool:
@@ -39,6 +43,10 @@ def is_native(topk: Instruction) -> bool:
     x = s16[40] parameter(0)
     ROOT y = (s16[10], s32[10]) topk(x), k=10, largest=false
     """,
+    """
+    x = s64[2,1007] parameter(0)
+    ROOT y = (s64[2,20], s32[2,20]) topk(x), k=20, largest=true
+    """,
 )
 @emits_nest("topk", is_native=is_native, divides=always)
 def emit_top_k(nest: Nest) -> None:
@@ -52,34 +60,57 @@ def emit_top_k(nest: Nest) -> None:
     integer = ir.IntType(max(8, key.element_type.bits))
     with b.goto_entry_block():
         best = stack_memory(b, k * integer.width // 8, 8)
+        most = stack_memory(b, integer.width // 8, 8)
     with independent_loops(b, outer) as index:
         row, chosen, places = (_row(b, array, index) for array in (operand, elements, positions))
-        line = _Line(b, key, integer, row, places, best)
-        with counted_loop(b, k, "first") as position:
-            line.insert(position, position)
-        lanes = target.lanes(integer.width // 8)
-        vectors = (size - k) // lanes
-        if vectors:
-            with counted_loop(b, vectors, "vectors") as number:
-                start = b.add(I64(k), b.mul(i64(number), I64(lanes)))
-                with b.if_then(line.beats_last(start, k, lanes), likely=False), counted_loop(b, lanes, "lane") as lane:
-                    line.insert_if_better(b.add(start, i64(lane)), k)
-        if rest := size - k - vectors * lanes:
-            with counted_loop(b, rest, "rest") as number:
-                line.insert_if_better(b.add(I64(size - rest), i64(number)), k)
+        line = _Line(b, key, integer, row, places, best, most)
+        lanes, greatest = target.lanes(integer.width // 8), integer((1 << integer.width) - 1)
+        b.store(greatest, most)
+        one_in = min(_MOST_LEFT_OUT, size // (k * _OF_MANY))
+        if one_in >= _LEAST_LEFT_OUT:
+            line.take(size, k, lanes, one_in)
+            last = b.load(line.best_key(I64(k - 1)), typ=integer)
+            # Others that equal the last one may be among the best.
+            b.store(b.select(b.icmp_unsigned("==", last, greatest), last, b.add(last, integer(1))), most)
+        line.take(size, k, lanes)
         with counted_loop(b, k, "chosen") as place:
             position = b.sext(line.places.load(b, (Affine(place),), 1), I64)
             chosen.store(b, (Affine(place),), line.operand.load(b, (Affine(position),), 1), 1)
 
 
 class _Line:
-    """One line of the operand with the list of its best keys, the smallest first, and their positions."""
+    """One line of the operand with the list of its best keys, the smallest first, and their positions.
+
+    All of these are smaller than a number in the memory ``most``, unless it is the greatest.
+    """
 
     def __init__(
-        self, builder: ir.IRBuilder, key: SortKey, integer: ir.IntType, operand: Array, places: Array, best: ir.Value
+        self,
+        builder: ir.IRBuilder,
+        key: SortKey,
+        integer: ir.IntType,
+        operand: Array,
+        places: Array,
+        best: ir.Value,
+        most: ir.Value,
     ) -> None:
         self.builder, self.key, self.integer = builder, key, integer
-        self.operand, self.places, self.best = operand, places, best
+        self.operand, self.places, self.best, self.most = operand, places, best, most
+
+    def take(self, size: int, k: int, lanes: int, one_in: int = 1) -> None:
+        """Make the list, from all elements or from one vector of them in so many."""
+        b = self.builder
+        with counted_loop(b, k, "first") as position:
+            self.insert(position, position)
+        vectors = (size - k) // lanes // one_in
+        if vectors:
+            with counted_loop(b, vectors, "vectors") as number:
+                start = b.add(I64(k), b.mul(i64(number), I64(lanes * one_in)))
+                with b.if_then(self.beats_last(start, k, lanes), likely=False), counted_loop(b, lanes, "lane") as lane:
+                    self.insert_if_better(b.add(start, i64(lane)), k)
+        if one_in == 1 and (rest := size - k - vectors * lanes):
+            with counted_loop(b, rest, "rest") as number:
+                self.insert_if_better(b.add(I64(size - rest), i64(number)), k)
 
     def keys(self, position: ir.Value, lanes: int) -> ir.Value:
         address = self.operand.address(self.builder, (Affine(position),))
@@ -92,7 +123,8 @@ class _Line:
     def beats_last(self, position: ir.Value, k: int, lanes: int) -> ir.Value:
         """Whether one of the elements from a position on comes before the last of the list."""
         b = self.builder
-        last = b.load(self.best_key(I64(k - 1)), typ=self.integer)
+        last, most = (b.load(address, typ=self.integer) for address in (self.best_key(I64(k - 1)), self.most))
+        last = b.select(b.icmp_unsigned("<", last, most), last, most)
         keys = self.keys(position, lanes)
         if lanes == 1:
             return b.icmp_unsigned("<", keys, last)

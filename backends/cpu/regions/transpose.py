@@ -10,12 +10,12 @@ from llvmlite import ir
 from ....hlo import Computation
 from ....hlo.shape import element_strides
 from ...llvm import index as indices
-from ...llvm.arrays import Array, part_size
+from ...llvm.arrays import Array, lanes_constant, part_size
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import counted_loop
 from ...llvm.pieces import independent_loop, independent_loops
-from ...llvm.types import I32, ComplexValue, RegisterValue, memory_type
+from ...llvm.types import ComplexValue, RegisterValue, memory_type
 from ..nest_samples import samples
 from ..target import Target
 
@@ -129,11 +129,18 @@ def transpose_registers(builder: ir.IRBuilder, lines: list[ir.Value], parts: int
     with one of the lane number.
     """
     count = len(lines)
-    low = [lane // 2 + (lane % 2) * count for lane in range(count)]
-    of_parts = [[parts * (m + half) + part for m in low for part in range(parts)] for half in (0, count // 2)]
-    masks = [ir.Constant(ir.VectorType(I32, parts * count), list(map(I32, mask))) for mask in of_parts]
-    stages = count.bit_length() - 1
-    for _ in range(stages):
+    for _ in range(count.bit_length() - 1):
         pairs = zip(lines[: count // 2], lines[count // 2 :])
-        lines = [builder.shuffle_vector(first, second, mask) for first, second in pairs for mask in masks]
+        lines = [line for first, second in pairs for line in interleaved(builder, first, second, parts)]
     return lines
+
+
+def interleaved(
+    builder: ir.IRBuilder, first: ir.Value, second: ir.Value, parts: int = 1, lanes: int | None = None
+) -> list[ir.Value]:
+    """Elements of two registers in turn: those of their lower halves, and those of their upper ones; ``lanes`` by lanes."""
+    count = first.type.count // parts
+    lanes = lanes or count
+    low = [start + lane // 2 + (lane % 2) * count for start in range(0, count, lanes) for lane in range(lanes)]
+    of_halves = [[parts * (m + half) + part for m in low for part in range(parts)] for half in (0, lanes // 2)]
+    return [builder.shuffle_vector(first, second, lanes_constant(mask)) for mask in of_halves]

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from ....compile.comparators import SortKey, sort_key
 from ....hlo import ELEMENT_TYPES, Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Component, i64, least, merge_levels, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, while_loop
-from ...llvm.sort_key import SortKey, order_bits, order_of_values, sort_key, value_of_order
+from ...llvm.sort_key import order_bits, order_of_values, value_of_order
 from ...llvm.types import I8, I32, I64, RegisterValue, broadcast_lanes, integer_constant, lane_numbers, vector_of
 from ..nest_samples import combining, samples
 from ..quick_sort import emit_quick_sort

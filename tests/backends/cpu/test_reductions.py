@@ -126,3 +126,41 @@ def test_sums_of_narrow_columns_are_at_least_as_accurate_as_those_in_order():
     exact = np.array([math.fsum(column) for column in table.T.astype(np.float64)])
     found = jit(lambda x: x.sum(0))(table)
     assert np.all(np.abs(found - exact) <= 4 * np.spacing(exact.astype(np.float32)))
+
+
+DECIDED = {
+    "any": lambda x: x.any(),
+    "none": lambda x: not x.any(),
+    "all": lambda x: (~x).all(),
+    "first": lambda x: x.argmax(),
+    "last of these": lambda x: (~x).argmin(),
+}
+
+
+@pytest.mark.parametrize("shape", [(700_001,), (700, 1001), (3, 400_001)])
+@pytest.mark.parametrize("name", DECIDED)
+def test_parts_of_which_one_decides_the_result(name, shape):
+    """Those behind it are left out; that of several the first one counts depends on nothing."""
+    function = DECIDED[name]
+    f = jit(function)
+    x = np.zeros(shape, np.bool_)
+    assert f(x) == function(x)
+    for place in (0, 4095, 4096, 9000, 123_456, 350_000, x.size - 1):
+        for others in (1, 5, 100_000):
+            x[...] = False
+            x.reshape(-1)[place::others] = True
+            assert f(x) == function(x)
+            x.reshape(-1)[place + 1 :] = False
+            assert f(x) == function(x)
+
+
+def test_parts_of_computed_truth_values():
+    f = jit(lambda x, y: (np.allclose(x, y), np.argmax(x > y), np.isfinite(x).all()))
+    x = np.random.default_rng(0).random(300_000, np.float32)
+    for place in (None, 7, 100_000, 299_999):
+        y = x.copy()
+        if place is not None:
+            y[place] = -1
+        assert f(x, y) == (place is None, place or 0, True)
+        y[place or 0] = np.inf
+        assert f(y, x) == (False, place or 0, False)

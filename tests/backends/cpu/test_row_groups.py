@@ -32,6 +32,19 @@ def test_softmax(rows):
         assert executable.llvm_ir().count('br label %"rows"') == 1
 
 
+def test_what_is_small_joins(monkeypatch):
+    """The division of a sum of each row is not large enough to stand in a group of its own."""
+    monkeypatch.setattr(row_groups, "_SMALLEST_ARRAY_BYTES", 12 * 20 * 8)
+    b = XlaBuilder("main")
+    x = b.parameter(Shape(F64, (12, 20)))
+    first = b.Slice(x, (0, 3), (12, 9), (1, 1))
+    means = b.Div(b.Reduce(x, b.constant(0.0), scalar_computation("add", F64), (1,)), b.Broadcast(b.constant(20.0), (12,)))
+    others = b.Reduce(first, b.constant(0.0), scalar_computation("add", F64), (1,))
+    moved = b.Sub(x, b.BroadcastInDim(b.Add(means, b.Exp(others)), (12, 20), (0,)))
+    executable = check_compiled(b.build_module(moved), np.random.default_rng(0).random((12, 20)), atol=1e-12)
+    assert executable.llvm_ir().count('br label %"rows"') == 1
+
+
 def test_a_whole_operand_written_in_the_group_is_not_read_early():
     b = XlaBuilder("main")
     x = b.parameter(Shape(F64, (12, 20)))

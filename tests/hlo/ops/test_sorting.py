@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from phlox import jit
-from phlox.backends.llvm.sort_key import sort_key
 from phlox.backends.loading import load_hlo
 from phlox.backends.registry import get_backend
+from phlox.compile.comparators import sort_key
 from phlox.hlo import BF16, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U64, Layout, Shape, ShapeError
 from phlox.hlo.builder import ascending_order
 from phlox.tracer.functions.sorting import comparator
