@@ -17,7 +17,7 @@ from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
 from ...recording.function_tables import DYNAMIC, SEQUENCES
-from ...recording.intervals import interval_of
+from ...recording.intervals import interval_of, note_interval
 from ...recording.operands import as_traced, require
 from ...recording.trace import Trace
 from .. import made_iterators, places
@@ -113,7 +113,11 @@ class TracedRange(Rows):
         self.length = _weak(np.maximum(steps, 0))
 
     def element(self, position: Any) -> Any:
-        return _weak(self.start + position * self.step) if self.step != 1 else _weak(self.start + position)
+        found = _weak(self.start + position * self.step) if self.step != 1 else _weak(self.start + position)
+        trace = require_trace()
+        (least, most), (low, high) = (interval_of(trace, bound) for bound in (self.start, self.stop))
+        note_interval(trace, found, (least, max(least, high - 1)) if self.step > 0 else (min(most, low + 1), most))
+        return found
 
     def __getitem__(self, position: Any) -> Any:
         if isinstance(position, slice):
