@@ -16,7 +16,7 @@ from ..hlo import PRED, Computation, Instruction, Shape, TupleShape, leaves, mak
 from ..hlo.builder import UnattachedBuilder
 from ..hlo.instruction import post_order
 from ..hlo.operation import ELEMENTWISE
-from .loop_state import PROGRESSION_RULES, Progression, lies_inside
+from .loop_state import PROGRESSION_RULES, Progression, is_of_type, lies_inside
 from .traversal import is_control_flow
 from .trip_count import loop_invariant_elements
 
@@ -244,18 +244,43 @@ def _block(batch: Batch, source: Value, places: tuple[Value, ...], sizes: tuple[
     array = source.instruction
     if not moving:
         return Fixed(hlo.dynamic_slice(array, *starts, sizes=sizes))
-    along, start, step = moving_block(batch, moving, places, array.shape, sizes)
-    low, extent = min(start, start + step * (batch.count - 1)), abs(step) * (batch.count - 1) + 1
-    starts[along] = hlo.constant(low, starts[along].shape.element_type)
-    some = hlo.dynamic_slice(array, *starts, sizes=(*sizes[:along], extent, *sizes[along + 1 :]))
-    if abs(step) > 1:
-        every = [abs(step) if dimension == along else 1 for dimension in range(len(sizes))]
-        some = hlo.slice(some, [0] * len(sizes), some.shape.dimensions, every)
+    along, start, step = moving_block(batch, moving, places, sizes)
+    rows = _lines(batch, array, starts, sizes, along, min(start, start + step * (batch.count - 1)), abs(step))
     if step < 0:
-        some = hlo.reverse(some, dimensions=(along,))
+        rows = hlo.reverse(rows, dimensions=(along,))
     others = [dimension for dimension in range(len(sizes)) if dimension != along]
-    rows = hlo.transpose(some, dimensions=(along, *others)) if along else some
+    rows = hlo.transpose(rows, dimensions=(along, *others)) if along else rows
     return Varying(hlo.reshape(rows, (batch.count, *sizes)))
+
+
+def _lines(
+    batch: Batch, array: Instruction, starts: list[Instruction], sizes: tuple[int, ...], along: int, low: int, step: int
+) -> Instruction:
+    """The lines ``low``, ``low + step``, ... of a block of the array, which lies at the starts in the other dimensions.
+
+    As of a dynamic-slice, what is in front of the first line is the first, and what is behind the last is the last.
+    """
+    last, high = array.shape.dimensions[along] - 1, low + step * (batch.count - 1)
+    first_inside, last_inside = max(low, 0), min(high, last)
+    if first_inside > last_inside or step > 1 and (low, high) != (first_inside, last_inside):
+        raise NotBatchedError("places that lie outside")
+    starts = [*starts]
+    starts[along] = hlo.constant(first_inside, starts[along].shape.element_type)
+    extent = last_inside - first_inside + 1
+    lines = hlo.dynamic_slice(array, *starts, sizes=(*sizes[:along], extent, *sizes[along + 1 :]))
+    if step > 1:
+        every = [step if dimension == along else 1 for dimension in range(len(sizes))]
+        return hlo.slice(lines, [0] * len(sizes), lines.shape.dimensions, every)
+    parts = [_repeated(lines, along, 0, first_inside - low), lines, _repeated(lines, along, extent - 1, high - last_inside)]
+    parts = [part for part in parts if part.shape.size]
+    return hlo.concatenate(*parts, dimensions=(along,)) if len(parts) > 1 else lines
+
+
+def _repeated(lines: Instruction, along: int, number: int, count: int) -> Instruction:
+    sizes = lines.shape.dimensions
+    limits = [number + 1 if dimension == along else size for dimension, size in enumerate(sizes)]
+    line = hlo.slice(lines, [number if dimension == along else 0 for dimension in range(len(sizes))], limits)
+    return hlo.broadcast_in_dim(line, [count if d == along else size for d, size in enumerate(sizes)], range(len(sizes)))
 
 
 def update_sizes(written: Written) -> tuple[int, ...]:
@@ -267,16 +292,12 @@ def _moving(places: Sequence[Value]) -> list[int]:
     return [dimension for dimension, place in enumerate(places) if type(place) is Varying]
 
 
-def moving_block(
-    batch: Batch, moving: Sequence[int], places: Sequence[Value], shape: Shape, sizes: Sequence[int]
-) -> tuple[int, int, int]:
-    """The dimension in which a block of these sizes moves from round to round: one row at a time, inside of the array."""
+def moving_block(batch: Batch, moving: Sequence[int], places: Sequence[Value], sizes: Sequence[int]) -> tuple[int, int, int]:
+    """The dimension in which a block of these sizes moves from round to round, one line at a time: from which, by how many."""
     if len(moving) == 1 and sizes[moving[0]] == 1:
         (along,) = moving
-        place = places[along]
-        found = place.progression
-        integers = place.instruction.shape.element_type
-        if found is not None and found[1] and lies_inside(found, shape.dimensions[along], integers, batch.count):
+        found, integers = places[along].progression, places[along].instruction.shape.element_type
+        if found is not None and found[1] and is_of_type(found, integers, batch.count):
             return along, *found
     raise NotBatchedError("a place that is not known to go on step by step")
 
@@ -290,7 +311,9 @@ def _dynamic_update_slice(batch: Batch, operation: Instruction, operands: Sequen
             return target._replace(update=update)
         raise NotBatchedError("an array is written in two places")
     if type(target) is Initial:
-        moving_block(batch, _moving(places), places, operation.shape, sizes)
+        along, start, step = moving_block(batch, _moving(places), places, sizes)
+        if not lies_inside((start, step), operation.shape.dimensions[along], batch.count):
+            raise NotBatchedError("places that lie outside")
         if type(update) not in (Fixed, Varying):
             raise NotBatchedError("an array that the loop writes is used as a whole")
         return Written(target, tuple(places), update)

@@ -49,14 +49,21 @@ def is_the_same(one: Instruction, other: Instruction) -> bool:
 def places_inside(place: Instruction, size: int, trips: TripCount) -> Progression | None:
     """An index in round k as start + step * k; None where it has another form, or does not lie in [0, size) in each round."""
     found = _progression(place, trips, _DEEPEST)
-    return found if found is not None and lies_inside(found, size, place.shape.element_type, trips.count) else None
+    is_known = found is not None and is_of_type(found, place.shape.element_type, trips.count)
+    return found if is_known and lies_inside(found, size, trips.count) else None
 
 
-def lies_inside(progression: Progression, size: int, integers: ElementType, rounds: int) -> bool:
-    """Whether integers of this type that go on so for so many rounds lie in [0, size), whatever has wrapped on the way."""
+def lies_inside(progression: Progression, size: int, rounds: int) -> bool:
+    """Whether integers that go on so for so many rounds lie in [0, size)."""
     start, step = progression
-    size = min(size, 2 ** (integers.bits - (integers.kind == "signed")))
     return all(0 <= end < size for end in (start, start + step * (rounds - 1)))
+
+
+def is_of_type(progression: Progression, integers: ElementType, rounds: int) -> bool:
+    """Whether integers that go on so are of this type, so that they are right whatever has wrapped on the way."""
+    start, step = progression
+    least = -(2 ** (integers.bits - 1)) if integers.kind == "signed" else 0
+    return all(least <= end < least + 2**integers.bits for end in (start, start + step * (rounds - 1)))
 
 
 def _progression(place: Instruction, trips: TripCount, depth: int) -> Progression | None:

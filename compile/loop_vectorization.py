@@ -14,6 +14,7 @@ from ..hlo.builder import UnattachedBuilder
 from ..hlo.fast_math import has_fast_math
 from ..hlo.operation import OPERATIONS
 from .batching import Batch, Carried, Fixed, Initial, NotBatchedError, Read, Value, Varying, Written, moving_block, update_sizes
+from .first_errors import first_error, keeps_first_error
 from .loop_state import is_state
 from .pass_manager import module_pass
 from .traversal import of_each_computation, on_operands, runs_effects, users_of
@@ -86,9 +87,9 @@ def _vectorized(loop: Instruction, of_floats: Set[str]) -> Instruction | None:
 def _all_rounds(loop: Instruction, trips: TripCount, batch: Batch, of_floats: Set[str]) -> Instruction:
     init, body = loop.operands[0], loop.attributes["body"]
     unchanging = loop_invariant_elements(loop)
-    (parameter,) = body.parameters
-    known = {parameter: [_at_first(leaf, start, trips, unchanging) for leaf, start in enumerate(init.operands)]}
-    users = users_of(body)
+    (parameter,), users = body.parameters, users_of(body)
+    errors = {leaf for leaf, root in enumerate(body.root.operands) if keeps_first_error(root, leaf, users)}
+    known = {parameter: [_at_first(leaf, start, trips, unchanging, errors) for leaf, start in enumerate(init.operands)]}
     results: list[Value] = []
     for leaf, (root, start) in enumerate(zip(body.root.operands, init.operands)):
         if leaf in unchanging:
@@ -98,16 +99,19 @@ def _all_rounds(loop: Instruction, trips: TripCount, batch: Batch, of_floats: Se
         elif (accumulation := _accumulation(root, leaf, users, of_floats)) is not None:
             results.append(Fixed(_accumulated(batch, accumulation, start, known)))
         else:
-            results += batch.run([root], known)
+            (value,) = batch.run([root], known)
+            results.append(Fixed(first_error(batch, value, start)) if leaf in errors else value)
     for read in batch.reads:
         _require_as_found(batch, read, results[read.leaf])
     return hlo.tuple(*(_at_last(batch, leaf, value) for leaf, value in enumerate(results)))
 
 
-def _at_first(leaf: int, start: Instruction, trips: TripCount, unchanging: set[int]) -> Value:
+def _at_first(leaf: int, start: Instruction, trips: TripCount, unchanging: set[int], errors: set[int]) -> Value:
     """The value of an element of the state at the beginning of each round."""
     if leaf in unchanging:
         return Fixed(start)
+    if leaf in errors:
+        return Fixed(hlo.constant(0, start.shape.element_type))
     if leaf == trips.index:
         numbers = hlo.iota(start.shape.with_dimensions((trips.count,)), 0)
         scaled = hlo.add(hlo.multiply(numbers, hlo.full_like(numbers, trips.step)), hlo.full_like(numbers, trips.start))
@@ -129,7 +133,7 @@ def _require_as_found(batch: Batch, read: Read, written: Value) -> None:
 def _way(batch: Batch, written: Written) -> tuple[int, int, int]:
     """The dimension in which the blocks lie side by side, the first one's place, and 1 or -1."""
     moving = [dimension for dimension, place in enumerate(written.places) if type(place) is Varying]
-    along, start, step = moving_block(batch, moving, written.places, written.initial.instruction.shape, update_sizes(written))
+    along, start, step = moving_block(batch, moving, written.places, update_sizes(written))
     if step not in (1, -1):
         raise NotBatchedError("the blocks that are written do not lie side by side")
     return along, start, step

@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
 from ...hlo import ElementType, Instruction
@@ -241,6 +240,8 @@ def _divide(context, x, y):
     b = context.builder
     if context.operand_type.is_float:
         return b.fdiv(x, y)
+    if _is_usual_divisor(context, y):
+        return (b.udiv if context.operand_type.kind == "unsigned" else b.sdiv)(x, y)
     zero, ones = integer_constant(y.type, 0), integer_constant(y.type, -1)
     by_zero = b.icmp_signed("==", y, zero)
     if context.operand_type.kind == "unsigned":
@@ -257,6 +258,8 @@ def _remainder(context, x, y):
     b = context.builder
     if context.operand_type.is_float:
         return _call_elementary(context, x, y)
+    if _is_usual_divisor(context, y):
+        return (b.urem if context.operand_type.kind == "unsigned" else b.srem)(x, y)
     zero = integer_constant(y.type, 0)
     by_zero = b.icmp_signed("==", y, zero)
     if context.operand_type.kind == "unsigned":
@@ -266,19 +269,40 @@ def _remainder(context, x, y):
     return b.select(by_zero, x, remainder)
 
 
+def _is_usual_divisor(context: ElementwiseContext, y: ir.Value) -> bool:
+    """Whether all lanes are divided by one constant with which nothing special happens: it takes no division."""
+    divisor = _constant_scalar(context.instruction.operands[1])
+    return divisor is not None and divisor not in (0, -1)
+
+
 @emitter("power")
 def _power(context, x, y):
     if not context.operand_type.is_float:
         return _integer_power(context, x, y)
-    if _is_two(context.instruction.operands[0]):
+    exponent = _constant_scalar(context.instruction.operands[1])
+    if may_contract(context.builder.module) and exponent is not None and exponent == int(exponent) and 1 <= abs(exponent) <= 16:
+        return _small_power(context.builder, x, int(exponent))
+    if _constant_scalar(context.instruction.operands[0]) == 2:
         return elementary_calls.apply(context.builder, "exponential-of-two", exponential_of_two, (y,), y)
     return _call_elementary(context, x, y)
 
 
-def _is_two(instruction: Instruction) -> bool:
+def _constant_scalar(instruction: Instruction) -> Any:
+    """The number that all elements are; None where they are no constant."""
     while instruction.opcode == "broadcast":
         (instruction,) = instruction.operands
-    return instruction.opcode == "constant" and np.all(instruction.attributes["literal"] == 2)
+    return instruction.attributes["literal"] if instruction.opcode == "constant" and not instruction.shape.rank else None
+
+
+def _small_power(b: ir.IRBuilder, x: ir.Value, exponent: int) -> ir.Value:
+    """By squares and products, which are rounded more often than a power is."""
+    found, square, left = None, x, abs(exponent)
+    while left:
+        if left & 1:
+            found = square if found is None else b.fmul(found, square)
+        left >>= 1
+        square = b.fmul(square, square) if left else square
+    return found if exponent > 0 else b.fdiv(constant(x.type, 1.0), found)
 
 
 def _integer_power(context: ElementwiseContext, x: ir.Value, y: ir.Value) -> ir.Value:

@@ -1,5 +1,6 @@
 """Loops whose rounds do not need one another become operations on arrays."""
 
+import math
 import warnings
 
 import numpy as np
@@ -206,7 +207,27 @@ def first_column(x, y, k, table):
     return table.copy()
 
 
+def neighbours(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        total, count = 0.0, 0
+        for d in (-2, -1, 1, 3):
+            if 0 <= i + d < len(x):
+                total += x[i + d]
+                count += 1
+        out[i] = total / count
+    return out
+
+
+def checked(x, y, k, table):
+    out = np.zeros_like(x)
+    for i in range(len(x)):
+        out[i] = math.sqrt(x[i] * x[i]) + 1 / (float(k[i]) ** 2 + 1) + math.log(abs(y[i]))
+    return out
+
+
 VECTORIZED = (
+    neighbours, checked,
     # What stays of these is the inner loop, of all outer rounds side by side.
     products, newton, of_two_loops, first_column,
     forwards, backwards, some_of_them, strided_reads, in_place, reads_ahead, two_results, branches, branch_in_place, clipped,
@@ -420,3 +441,22 @@ def test_large_arrays_are_not_made():
         return out
 
     assert depth_of_loops(vectorized(jit(products).lower(np.ones(20_000)).module).entry) == 1
+
+
+def test_the_first_error_is_raised():
+    def roots(x, y):
+        out = np.zeros_like(x)
+        for i in range(len(x)):
+            out[i] = math.sqrt(x[i]) + 1 / float(y[i]) + math.log(x[i])
+        return out
+
+    jitted = jit(roots)
+    for wrong, divisor in ((70, 71), (71, 70), (70, 70), (0, 139), (139, 0)):
+        x, y = np.abs(X) + 1, np.abs(Y) + 1
+        x[wrong], y[divisor] = -1, 0
+        with pytest.raises((ValueError, ZeroDivisionError)) as expected:
+            roots(x, y)
+        with pytest.raises(expected.type, match=str(expected.value)):
+            jitted(x, y)
+    np.testing.assert_allclose(jitted(np.abs(X) + 1, np.abs(Y) + 1), roots(np.abs(X) + 1, np.abs(Y) + 1), rtol=1e-14)
+    assert depth_of_loops(vectorized(jitted.lower(X, Y).module).entry) == 0

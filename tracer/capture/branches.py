@@ -21,6 +21,7 @@ from ..recording.aliases import are_apart, bases_of, keep_apart, link, with_comm
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, TracerError, endless_recursion
+from ..recording.intervals import narrowed
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from . import places as _places
@@ -166,7 +167,9 @@ def _decided(
     branches, known = Branches(outer, "if"), len(outer.program.error_messages)
     sides: list[_Side] = []
     for number, name in enumerate(("true", "false")):
-        sides.append(_recorded(test, location, branches.begin(name), functions[number], live, dead, before))
+        trace = branches.begin(name)
+        trace.narrowed = narrowed(outer, selector, number == 0)
+        sides.append(_recorded(test, location, trace, functions[number], live, dead, before))
         if sides[-1].raised is not None:
             other = functions[1 - number]
             _note_raise(_Raise(branches, selector, number, sides[-1], known), test, live, before)

@@ -8,7 +8,7 @@ computed from it has an interval, too. Where no interval shows that a result fit
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -84,6 +84,53 @@ def _known_interval(trace: Trace, instruction: hlo.Instruction, depth: int) -> I
         return None
     parts = [_known_interval(trace, operand, depth - 1) for operand in instruction.operands[_MOVES[instruction.opcode]]]
     return hull(*parts) if parts and None not in parts else None
+
+
+# --- what a condition says ---
+
+_SWAPPED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE", "EQ": "EQ"}
+_OTHERWISE = {"LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT", "NE": "EQ", "EQ": "NE"}
+
+
+def narrowed(trace: Trace, predicate: hlo.Instruction, holds: bool) -> dict[hlo.Instruction, Interval]:
+    """In which intervals integers of the trace lie where a predicate of it holds, or where it does not."""
+    found: dict[hlo.Instruction, Interval] = {}
+    for comparison, is_true in _comparisons(predicate, holds, _DEEPEST):
+        first, second = comparison.operands
+        if first.shape.element_type is not hlo.S64 or first.shape.rank:
+            continue
+        direction = comparison.attributes["direction"]
+        direction = direction if is_true else _OTHERWISE[direction]
+        for number, other, relation in ((first, second, direction), (second, first, _SWAPPED.get(direction))):
+            low, high = found.get(number) or interval_of_instruction(trace, number)
+            least, most = interval_of_instruction(trace, other)
+            if relation in ("GT", "GE", "EQ"):
+                low = max(low, least + (relation == "GT"))
+            if relation in ("LT", "LE", "EQ"):
+                high = min(high, most - (relation == "LT"))
+            if low <= high:  # else nobody comes here
+                found[number] = low, high
+    return found
+
+
+def _comparisons(predicate: hlo.Instruction, holds: bool, depth: int) -> Iterator[tuple[hlo.Instruction, bool]]:
+    """The comparisons that are known to be true, or false, where the predicate is."""
+    opcode, operands = predicate.opcode, predicate.operands
+    if opcode == "compare":
+        yield predicate, holds
+    elif not depth:
+        return
+    elif opcode == "not":
+        yield from _comparisons(operands[0], not holds, depth - 1)
+    elif opcode in ("and", "or") and holds == (opcode == "and"):
+        for operand in operands:
+            yield from _comparisons(operand, holds, depth - 1)
+    elif opcode == "select":  # as `and` and `or` are recorded: what is selected otherwise does not hold
+        test, on_true, on_false = operands
+        for side, constant, is_true in ((on_true, on_false, True), (on_false, on_true, False)):
+            if constant.opcode == "constant" and bool(constant.attributes["literal"]) != holds:
+                yield from _comparisons(test, is_true, depth - 1)
+                yield from _comparisons(side, holds, depth - 1)
 
 
 def is_traced_integer(value: Any) -> bool:

@@ -140,6 +140,7 @@ class Trace:
     def __init__(self, name: str, parent: Trace | None = None, inputs: PackedInputs | None = None) -> None:
         self.builder = RecordingBuilder(name, None if parent is None else parent.builder)
         self.name, self.parent, self.inputs = name, parent, inputs
+        self.narrowed: dict[hlo.Instruction, tuple[int, int]] = {}  # the parent's integers, where this computation runs
         self.root: Trace = self if parent is None else parent.root
         self.program: Program = Program() if parent is None else parent.program
         self.finished = False
@@ -235,12 +236,36 @@ class Trace:
 
     def interval_of_input(self, instruction: hlo.Instruction) -> tuple[int, int] | None:
         """The interval in which an integer of this trace lies, where it has been noted here or where it comes from."""
-        found = self.program.intervals.get(instruction)
-        if found is None and self.parent is not None:
-            storage = self.entries.get(instruction)
-            if storage is not None:
-                return self.parent.interval_of_input(self.parent.read(storage))
-        return found
+        for trace, here in self._seen_from(instruction):
+            narrowed = next((known for outside, known in trace.narrowed.items() if trace._is_computed_as(here, outside)), None)
+            found = trace.program.intervals.get(here)
+            if narrowed is not None and found is not None:
+                return max(narrowed[0], found[0]), min(narrowed[1], found[1])
+            if narrowed is not None or found is not None:
+                return narrowed or found
+        return None
+
+    def _seen_from(self, instruction: hlo.Instruction) -> Iterator[tuple[Trace, hlo.Instruction]]:
+        """The instruction, and what it is in the traces that it comes from."""
+        trace: Trace | None = self
+        while trace is not None:
+            yield trace, instruction
+            storage = trace.entries.get(instruction) if trace.parent is not None else None
+            if storage is None:
+                return
+            trace, instruction = trace.parent, trace.parent.read(storage)
+
+    def _is_computed_as(self, here: hlo.Instruction, outside: hlo.Instruction, depth: int = 4) -> bool:
+        """Whether an instruction of this trace is one of its parent, or computed of such ones as another of it is."""
+        storage = self.entries.get(here)
+        if storage is not None:
+            return self.parent.read(storage) is outside
+        if here.opcode != outside.opcode or here.shape != outside.shape or not depth:
+            return False
+        if here.opcode == "constant":
+            return not here.shape.rank and here.attributes["literal"] == outside.attributes["literal"]
+        is_arithmetic = here.opcode in ("add", "subtract", "multiply", "negate")
+        return is_arithmetic and all(self._is_computed_as(*pair, depth - 1) for pair in zip(here.operands, outside.operands))
 
     # --- captured arrays ---
 

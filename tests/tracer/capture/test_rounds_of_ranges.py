@@ -1,4 +1,4 @@
-"""What is known of the numbers of a range whose bounds the program decides: between which bounds they lie."""
+"""What is known of integers: numbers of a range lie between its bounds, those that are compared where the comparison says."""
 
 import numpy as np
 import pytest
@@ -51,3 +51,50 @@ def test_places_outside_are_errors():
     with pytest.raises(IndexError, match="index 90 is out of bounds for axis 0 with size 90"):
         jitted(X)
     assert "IndexError" in str(jitted.explain())
+
+
+def asked_before(x, i, n):
+    if 0 <= i < len(x):
+        return x[i]
+    return -1.0
+
+
+def asked_otherwise(x, i, n):
+    if i < 0 or i >= len(x):
+        return -1.0
+    return x[i]
+
+
+def asked_for_each(x, i, n):
+    return x[i] if i >= 0 and i < len(x) else x[0] if i < 0 else x[-1]
+
+
+def asked_for_too_much(x, i, n):
+    if not i < 0 and i <= len(x):
+        return x[i]
+    return -1.0
+
+
+def asked_for_another(x, i, n):
+    if 0 <= i < len(x):
+        i = i + n
+        return x[i]
+    return -1.0
+
+
+@pytest.mark.parametrize(
+    "function", [asked_before, asked_otherwise, asked_for_each, asked_for_too_much, asked_for_another], ids=lambda f: f.__name__
+)
+def test_what_a_condition_says_of_places(function):
+    jitted = jit(function)
+    for i in (0, 1, 45, 89, 90, 91, -1, -90, -91, 10**6):
+        for n in (1, 40):
+            try:
+                expected = function(X, i, n)
+            except IndexError as error:
+                with pytest.raises(IndexError, match=str(error)):
+                    jitted(X, i, n)
+            else:
+                assert jitted(X, i, n) == expected
+    is_asked = "IndexError" in str(jitted.explain())
+    assert is_asked == (function in (asked_for_too_much, asked_for_another))
