@@ -10,6 +10,7 @@ from . import (
     calls,
     compilation,
     convolutions,
+    element_loops,
     elementwise,
     factorizations,
     loops,
@@ -28,7 +29,7 @@ from . import (
 
 CHAPTERS = (
     calls, compilation, elementwise, reductions, normalization, movement, products, convolutions, sorting, scans, scatters,
-    transforms, random_numbers, loops, programs, factorizations, memory,
+    transforms, random_numbers, loops, element_loops, programs, factorizations, memory,
 )  # fmt: skip
 
 
