@@ -127,3 +127,18 @@ def test_html_is_well_formed(function):
     card = f.explain()._repr_html_()
     ElementTree.fromstring(f"<div>{card.replace(' open>', '>')}</div>")
     assert "<svg" in card
+
+
+def test_loops_that_become_operations_on_arrays():
+    def function(x):
+        out, total = np.zeros_like(x), 0.0
+        for i in range(len(x)):
+            out[i] = 2 * x[i]
+        for i in range(len(x)):
+            total += x[i]
+        return out, total
+
+    jitted = jit(function)
+    jitted(np.ones(90))
+    first, second = [line for line in str(jitted.explain()).splitlines() if "a loop of the program" in line]
+    assert first.endswith("90 rounds; the compiler needs no loop for them") and second.endswith("90 rounds")

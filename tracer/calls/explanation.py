@@ -120,7 +120,7 @@ def _of_entry(specialization: Specialization, entry: CacheEntry) -> Iterator[Sec
 def _sections(specialization: Specialization) -> Iterator[Section]:
     recording = specialization.recording
     recorded, runs = recording.module, getattr(specialization.executable, "optimized", recording.module)
-    loops = {**recording.unrolled_loops, **dict(_captured_loops(recorded))}
+    loops = {**recording.unrolled_loops, **dict(_captured_loops(recorded, runs))}
     subjects: dict[str, list[str]] = {
         "loops": [f"{shown_place(*place)}: {what}" for place, what in sorted(loops.items())],
         "branches": _branches(recorded, runs),
@@ -160,12 +160,14 @@ def _all(module: hlo.Module) -> Iterator[hlo.Instruction]:
                 pending += instruction.called_computations
 
 
-def _captured_loops(module: hlo.Module) -> Iterator[tuple[tuple[str, int], str]]:
-    for instruction in _all(module):
+def _captured_loops(recorded: hlo.Module, runs: hlo.Module) -> Iterator[tuple[tuple[str, int], str]]:
+    remaining = {_place(one) for one in _all(runs) if one.opcode == "while" and one.source}
+    for instruction in _all(recorded):
         if instruction.opcode == "while" and instruction.source:
             count = known_trip_count(instruction)
             rounds = "the program decides how many rounds" if count is None else f"{count.count} rounds"
-            yield (instruction.source.file, instruction.source.line), f"a loop of the program, {rounds}"
+            becomes = "" if _place(instruction) in remaining else "; the compiler needs no loop for them"
+            yield (instruction.source.file, instruction.source.line), f"a loop of the program, {rounds}{becomes}"
 
 
 def _branches(recorded: hlo.Module, runs: hlo.Module) -> list[str]:
