@@ -18,7 +18,7 @@ from ..hlo.instruction import post_order
 from ..hlo.operation import ELEMENTWISE
 from .loop_state import PROGRESSION_RULES, Progression, lies_inside
 from .traversal import is_control_flow
-from .trip_count import loop_invariant_elements
+from .trip_count import known_trip_count, loop_invariant_elements
 
 
 class NotBatchedError(Exception):
@@ -89,6 +89,7 @@ class Batch:
     def __init__(self, count: int, most_bytes: int) -> None:
         self.count, self.most_bytes = count, most_bytes
         self.reads: list[Read] = []
+        self._branches = 0  # that are being batched, one within the other
 
     def run(self, wanted: Sequence[Instruction], known: dict[Instruction, Value]) -> list[Value]:
         """The values of the wanted instructions, given some; adds all that it needs to those known. Raises NotBatchedError."""
@@ -108,6 +109,8 @@ class Batch:
         is_dynamic = any(shape.dynamic_dimensions for shape in leaves(instruction.shape))
         if opcode == "parameter" or is_dynamic:
             raise NotBatchedError(opcode)
+        if self._branches and _is_costly(instruction):
+            raise NotBatchedError("a branch does much, and perhaps in few rounds")
         if any(type(operand) is Carried for operand in operands):
             raise NotBatchedError("a round needs what the one before it has computed")
         if all(type(operand) is Fixed for operand in operands) and not is_control_flow(instruction):
@@ -116,6 +119,15 @@ class Batch:
         if rule is None:
             raise NotBatchedError(opcode)
         return rule(self, instruction, operands)
+
+    def branch(self, computation: Computation, argument: Value) -> Value:
+        """What a branch makes of its argument: computed in each round, also in those that do not choose it."""
+        (parameter,) = computation.parameters
+        self._branches += 1
+        try:
+            return self.run([computation.root], {parameter: argument})[0]
+        finally:
+            self._branches -= 1
 
     def rows(self, value: Value, dimensions: Sequence[int]) -> Instruction:
         """The array of all rounds' values, each of these dimensions; what is a scalar stands for all elements."""
@@ -324,13 +336,29 @@ def _conditional(batch: Batch, conditional: Instruction, operands: Sequence[Valu
     predicate, *arguments = operands
     if conditional.operands[0].shape.element_type is not PRED or type(predicate) is not Varying:
         raise NotBatchedError("a choice among many")
-    branches = [_branch(batch, *one) for one in zip(conditional.called_computations, arguments)]
+    branches = [batch.branch(*one) for one in zip(conditional.called_computations, arguments)]
     return _selected(batch, predicate, *branches)
 
 
-def _branch(batch: Batch, computation: Computation, argument: Value) -> Value:
-    (parameter,) = computation.parameters
-    return batch.run([computation.root], {parameter: argument})[0]
+# What a branch computes is computed in all rounds, if it is but chosen in one of a thousand, or none.
+_MOST_BRANCH_ROUNDS = 8
+_MOST_BRANCH_ELEMENTS = 64
+
+
+def _is_costly(instruction: Instruction) -> bool:
+    """Whether the instruction does more than a round loses that does not need it; as loops may that never end."""
+    if instruction.opcode == "while":
+        trips = known_trip_count(instruction)
+        return trips is None or trips.count > _MOST_BRANCH_ROUNDS
+    if is_control_flow(instruction):
+        return False
+    # Of the array from which a block is taken, or in which it is put, nothing else is touched.
+    arrays = {
+        "dynamic-slice": (instruction,),
+        "dynamic-update-slice": instruction.operands[1:],
+        "get-tuple-element": (),
+    }.get(instruction.opcode, (instruction, *instruction.operands))
+    return any(leaf.size > _MOST_BRANCH_ELEMENTS for array in arrays for leaf in leaves(array.shape))
 
 
 def _selected(batch: Batch, predicate: Varying, on_true: Value, on_false: Value) -> Value:

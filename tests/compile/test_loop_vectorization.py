@@ -356,7 +356,38 @@ def tells(x, y, k, table):
     return out
 
 
+def seldom_a_loop(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        if x[i] > 2:
+            total = 0.0
+            for j in range(len(y)):
+                total += y[j] * x[i]
+            out[i] = total
+    return out
+
+
+def never_an_endless_loop(x, y, k, table):
+    out, step = x.copy(), min(k.max(), 0)
+    for i in range(len(x)):
+        if x[i] > 100:
+            n = 0
+            while n < 3:
+                n += step
+            out[i] = n
+    return out
+
+
+def seldom_a_row(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        if x[i] > 2:
+            out[i] = np.sin(y * x[i]).max()
+    return out
+
+
 LEFT = (
+    seldom_a_loop, never_an_endless_loop, seldom_a_row,
     until_it_converges, triangle, running_rows, back_and_forth, tells,
     needs_the_last, needs_one_before, sum_of_floats, running, until, where_it_says, everywhere, always_the_first, takes_turns,
     every_other, upwards, one_place, read_where_written_twice,
