@@ -406,13 +406,17 @@ def vectorized(module):
 
 DEPTHS = {
     products: 2, newton: 1, of_two_loops: 0, first_column: 1, until_it_converges: 2, triangle: 2, running_rows: 2,
-    back_and_forth: 2,
+    back_and_forth: 2, seldom_a_loop: 2, never_an_endless_loop: 2,
 }  # fmt: skip
 
 
 def depth_of_loops(computation):
-    bodies = [one.attributes["body"] for one in computation.instructions if one.opcode == "while"]
-    return 1 + max(map(depth_of_loops, bodies)) if bodies else 0
+    depths = [
+        max(map(depth_of_loops, one.called_computations)) + (one.opcode == "while")
+        for one in computation.instructions
+        if one.opcode in ("while", "conditional")
+    ]
+    return max(depths, default=0)
 
 
 @pytest.mark.filterwarnings("ignore")
