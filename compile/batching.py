@@ -16,9 +16,12 @@ from ..hlo import PRED, Computation, Instruction, Shape, TupleShape, leaves, mak
 from ..hlo.builder import UnattachedBuilder
 from ..hlo.instruction import post_order
 from ..hlo.operation import ELEMENTWISE
+from .cost import vector_instructions
 from .loop_state import PROGRESSION_RULES, Progression, lies_inside
 from .traversal import is_control_flow
 from .trip_count import known_trip_count, loop_invariant_elements
+
+_FOR_FEW = "a branch does much, and perhaps in few rounds"
 
 
 class NotBatchedError(Exception):
@@ -109,8 +112,8 @@ class Batch:
         is_dynamic = any(shape.dynamic_dimensions for shape in leaves(instruction.shape))
         if opcode == "parameter" or is_dynamic:
             raise NotBatchedError(opcode)
-        if self._branches and _is_costly(instruction):
-            raise NotBatchedError("a branch does much, and perhaps in few rounds")
+        if self._branches and _is_for_few(instruction):
+            raise NotBatchedError(_FOR_FEW)
         if any(type(operand) is Carried for operand in operands):
             raise NotBatchedError("a round needs what the one before it has computed")
         if all(type(operand) is Fixed for operand in operands) and not is_control_flow(instruction):
@@ -122,6 +125,8 @@ class Batch:
 
     def branch(self, computation: Computation, argument: Value) -> Value:
         """What a branch makes of its argument: computed in each round, also in those that do not choose it."""
+        if vector_instructions(computation) > _MOST_BRANCH_INSTRUCTIONS:
+            raise NotBatchedError(_FOR_FEW)
         (parameter,) = computation.parameters
         self._branches += 1
         try:
@@ -341,17 +346,14 @@ def _conditional(batch: Batch, conditional: Instruction, operands: Sequence[Valu
 
 
 # What a branch computes is computed in all rounds, if it is but chosen in one of a thousand, or none.
-_MOST_BRANCH_ROUNDS = 8
+_MOST_BRANCH_INSTRUCTIONS = 45
 _MOST_BRANCH_ELEMENTS = 64
 
 
-def _is_costly(instruction: Instruction) -> bool:
-    """Whether the instruction does more than a round loses that does not need it; as loops may that never end."""
-    if instruction.opcode == "while":
-        trips = known_trip_count(instruction)
-        return trips is None or trips.count > _MOST_BRANCH_ROUNDS
+def _is_for_few(instruction: Instruction) -> bool:
+    """Whether a round must not do this that does not need it: a loop that may never end then, or work on many elements."""
     if is_control_flow(instruction):
-        return False
+        return instruction.opcode == "while" and known_trip_count(instruction) is None
     # Of the array from which a block is taken, or in which it is put, nothing else is touched.
     arrays = {
         "dynamic-slice": (instruction,),

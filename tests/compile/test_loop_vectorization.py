@@ -386,8 +386,16 @@ def seldom_a_row(x, y, k, table):
     return out
 
 
+def seldom_much(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        if x[i] > 2:
+            out[i] = np.sin(np.exp(x[i])) + np.arctan(np.tanh(x[i]))
+    return out
+
+
 LEFT = (
-    seldom_a_loop, never_an_endless_loop, seldom_a_row,
+    seldom_much, seldom_a_loop, never_an_endless_loop, seldom_a_row,
     until_it_converges, triangle, running_rows, back_and_forth, tells,
     needs_the_last, needs_one_before, sum_of_floats, running, until, where_it_says, everywhere, always_the_first, takes_turns,
     every_other, upwards, one_place, read_where_written_twice,
