@@ -69,7 +69,7 @@ def _vector_instructions_of(instruction: hlo.Instruction) -> float:
         return inside
     updated = instruction.operation.updated_operand
     written = (instruction,) if updated is None else instruction.operands[updated + 1 :]
-    made = max(leaf.size for one in written for leaf in hlo.leaves(one.shape))
+    made = max((leaf.size for one in written for leaf in hlo.leaves(one.shape)), default=0)
     read = max((leaf.size for one in instruction.operands for leaf in hlo.leaves(one.shape)), default=0) if inside else 0
     return made * (instruction.operation.cost or 0.0) + read * inside
 

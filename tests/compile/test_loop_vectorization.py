@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 from phlox import hlo, jit
+from phlox.compile.cost import vector_instructions
 from phlox.compile.passes import run_named_passes
 
 N = 140
@@ -463,3 +464,38 @@ def test_large_arrays_are_not_made():
         return out
 
     assert depth_of_loops(vectorized(jit(products).lower(np.ones(20_000)).module).entry) == 1
+
+
+def test_work_in_branches():
+    text = """
+    nothing {
+      p = () parameter(0)
+      ROOT none = () tuple()
+    }
+    much {
+      p = (s32[], f32[9]) parameter(0)
+      n = s32[] get-tuple-element(p), index=0
+      x = f32[9] get-tuple-element(p), index=1
+      y = f32[9] negate(x)
+      one = s32[] constant(1)
+      m = s32[] add(n, one)
+      ROOT next = (s32[], f32[9]) tuple(m, y)
+    }
+    go_on {
+      p = (s32[], f32[9]) parameter(0)
+      n = s32[] get-tuple-element(p), index=0
+      limit = s32[] constant(5)
+      ROOT c = pred[] compare(n, limit), direction=LT
+    }
+    ENTRY main {
+      x = f32[9] parameter(0)
+      which = pred[] parameter(1)
+      none = () tuple()
+      side = () conditional(which, none, none), true_computation=nothing, false_computation=nothing
+      zero = s32[] constant(0)
+      start = (s32[], f32[9]) tuple(zero, x)
+      ROOT end = (s32[], f32[9]) while(start), condition=go_on, body=much
+    }
+    """
+    # In each of five rounds nine negations, an addition and a comparison.
+    assert vector_instructions(hlo.parse_module(text).entry) == 5 * 11
