@@ -16,9 +16,12 @@ from ..hlo import PRED, Computation, Instruction, Shape, TupleShape, leaves, mak
 from ..hlo.builder import UnattachedBuilder
 from ..hlo.instruction import post_order
 from ..hlo.operation import ELEMENTWISE
+from .cost import vector_instructions
 from .loop_state import PROGRESSION_RULES, Progression, is_of_type, lies_inside
 from .traversal import is_control_flow
-from .trip_count import loop_invariant_elements
+from .trip_count import known_trip_count, loop_invariant_elements
+
+_FOR_FEW = "a branch does much, and perhaps in few rounds"
 
 
 class NotBatchedError(Exception):
@@ -89,6 +92,7 @@ class Batch:
     def __init__(self, count: int, most_bytes: int) -> None:
         self.count, self.most_bytes = count, most_bytes
         self.reads: list[Read] = []
+        self._branches = 0  # that are being batched, one within the other
 
     def run(self, wanted: Sequence[Instruction], known: dict[Instruction, Value]) -> list[Value]:
         """The values of the wanted instructions, given some; adds all that it needs to those known. Raises NotBatchedError."""
@@ -108,6 +112,8 @@ class Batch:
         is_dynamic = any(shape.dynamic_dimensions for shape in leaves(instruction.shape))
         if opcode == "parameter" or is_dynamic:
             raise NotBatchedError(opcode)
+        if self._branches and _is_for_few(instruction):
+            raise NotBatchedError(_FOR_FEW)
         if any(type(operand) is Carried for operand in operands):
             raise NotBatchedError("a round needs what the one before it has computed")
         if all(type(operand) is Fixed for operand in operands) and not is_control_flow(instruction):
@@ -116,6 +122,17 @@ class Batch:
         if rule is None:
             raise NotBatchedError(opcode)
         return rule(self, instruction, operands)
+
+    def branch(self, computation: Computation, argument: Value) -> Value:
+        """What a branch makes of its argument: computed in each round, also in those that do not choose it."""
+        if vector_instructions(computation) > _MOST_BRANCH_INSTRUCTIONS:
+            raise NotBatchedError(_FOR_FEW)
+        (parameter,) = computation.parameters
+        self._branches += 1
+        try:
+            return self.run([computation.root], {parameter: argument})[0]
+        finally:
+            self._branches -= 1
 
     def rows(self, value: Value, dimensions: Sequence[int]) -> Instruction:
         """The array of all rounds' values, each of these dimensions; what is a scalar stands for all elements."""
@@ -347,13 +364,26 @@ def _conditional(batch: Batch, conditional: Instruction, operands: Sequence[Valu
     predicate, *arguments = operands
     if conditional.operands[0].shape.element_type is not PRED or type(predicate) is not Varying:
         raise NotBatchedError("a choice among many")
-    branches = [_branch(batch, *one) for one in zip(conditional.called_computations, arguments)]
+    branches = [batch.branch(*one) for one in zip(conditional.called_computations, arguments)]
     return _selected(batch, predicate, *branches)
 
 
-def _branch(batch: Batch, computation: Computation, argument: Value) -> Value:
-    (parameter,) = computation.parameters
-    return batch.run([computation.root], {parameter: argument})[0]
+# What a branch computes is computed in all rounds, if it is but chosen in one of a thousand, or none.
+_MOST_BRANCH_INSTRUCTIONS = 45
+_MOST_BRANCH_ELEMENTS = 64
+
+
+def _is_for_few(instruction: Instruction) -> bool:
+    """Whether a round must not do this that does not need it: a loop that may never end then, or work on many elements."""
+    if is_control_flow(instruction):
+        return instruction.opcode == "while" and known_trip_count(instruction) is None
+    # Of the array from which a block is taken, or in which it is put, nothing else is touched.
+    arrays = {
+        "dynamic-slice": (instruction,),
+        "dynamic-update-slice": instruction.operands[1:],
+        "get-tuple-element": (),
+    }.get(instruction.opcode, (instruction, *instruction.operands))
+    return any(leaf.size > _MOST_BRANCH_ELEMENTS for array in arrays for leaf in leaves(array.shape))
 
 
 def _selected(batch: Batch, predicate: Varying, on_true: Value, on_false: Value) -> Value:

@@ -52,6 +52,28 @@ def kernel_cost(instructions: Sequence[hlo.Instruction], results: Sequence[hlo.I
     return Cost(sum(flops for flops, _ in costs), sum(transcendentals for _, transcendentals in costs), moved)
 
 
+def vector_instructions(computation: hlo.Computation) -> float:
+    """About how many cheap vector instructions one run takes for each lane, with both sides of branches.
+
+    A loop whose number of rounds is not known counts as one round.
+    """
+    return sum(map(_vector_instructions_of, computation.instructions))
+
+
+def _vector_instructions_of(instruction: hlo.Instruction) -> float:
+    inside = sum(map(vector_instructions, instruction.called_computations))
+    if instruction.opcode == "while":
+        trips = known_trip_count(instruction)
+        return inside * (1 if trips is None else trips.count)
+    if instruction.has_trait(CONTROL_FLOW):
+        return inside
+    updated = instruction.operation.updated_operand
+    written = (instruction,) if updated is None else instruction.operands[updated + 1 :]
+    made = max((leaf.size for one in written for leaf in hlo.leaves(one.shape)), default=0)
+    read = max((leaf.size for one in instruction.operands for leaf in hlo.leaves(one.shape)), default=0) if inside else 0
+    return made * (instruction.operation.cost or 0.0) + read * inside
+
+
 def _bytes_read(user: hlo.Instruction, number: int) -> int:
     if number == user.operation.updated_operand:
         return 0

@@ -163,7 +163,6 @@ def _at_last(batch: Batch, leaf: int, value: Value) -> Instruction:
 
 # --- what all rounds contribute to ---
 
-_OF_INTEGERS = {"add", "multiply", "and", "or", "xor", "maximum", "minimum"}
 _OF_FLOATS = {"maximum", "minimum"}
 
 
@@ -185,7 +184,9 @@ def _accumulation(
     if root.shape.is_tuple or len(users[root]) != 1:
         return None
     element_type = root.shape.element_type
-    if combined.opcode not in (of_floats if element_type.is_float or element_type.is_complex else _OF_INTEGERS):
+    if combined.operation.identity(element_type) is None:
+        return None
+    if combined.opcode not in of_floats and (element_type.is_float or element_type.is_complex):
         return None
     states = [operand for operand in combined.operands if is_leaf(operand)]
     if len(states) != 1 or set(users[states[0]]) != {combined, root}:

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from phlox import hlo, jit
+from phlox.compile.cost import vector_instructions
 from phlox.compile.passes import run_named_passes
 
 N = 140
@@ -377,7 +378,46 @@ def tells(x, y, k, table):
     return out
 
 
+def seldom_a_loop(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        if x[i] > 2:
+            total = 0.0
+            for j in range(len(y)):
+                total += y[j] * x[i]
+            out[i] = total
+    return out
+
+
+def never_an_endless_loop(x, y, k, table):
+    out, step = x.copy(), min(k.max(), 0)
+    for i in range(len(x)):
+        if x[i] > 100:
+            n = 0
+            while n < 3:
+                n += step
+            out[i] = n
+    return out
+
+
+def seldom_a_row(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        if x[i] > 2:
+            out[i] = np.sin(y * x[i]).max()
+    return out
+
+
+def seldom_much(x, y, k, table):
+    out = x.copy()
+    for i in range(len(x)):
+        if x[i] > 2:
+            out[i] = np.sin(np.exp(x[i])) + np.arctan(np.tanh(x[i]))
+    return out
+
+
 LEFT = (
+    seldom_much, seldom_a_loop, never_an_endless_loop, seldom_a_row,
     until_it_converges, triangle, running_rows, back_and_forth, tells,
     needs_the_last, needs_one_before, sum_of_floats, running, until, where_it_says, everywhere, always_the_first, takes_turns,
     every_other, upwards, one_place, read_where_written_twice,
@@ -396,13 +436,17 @@ def vectorized(module):
 
 DEPTHS = {
     products: 2, newton: 1, of_two_loops: 0, first_column: 1, until_it_converges: 2, triangle: 2, running_rows: 2,
-    back_and_forth: 2,
+    back_and_forth: 2, seldom_a_loop: 2, never_an_endless_loop: 2,
 }  # fmt: skip
 
 
 def depth_of_loops(computation):
-    bodies = [one.attributes["body"] for one in computation.instructions if one.opcode == "while"]
-    return 1 + max(map(depth_of_loops, bodies)) if bodies else 0
+    depths = [
+        max(map(depth_of_loops, one.called_computations)) + (one.opcode == "while")
+        for one in computation.instructions
+        if one.opcode in ("while", "conditional")
+    ]
+    return max(depths, default=0)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -460,3 +504,38 @@ def test_the_first_error_is_raised():
             jitted(x, y)
     np.testing.assert_allclose(jitted(np.abs(X) + 1, np.abs(Y) + 1), roots(np.abs(X) + 1, np.abs(Y) + 1), rtol=1e-14)
     assert depth_of_loops(vectorized(jitted.lower(X, Y).module).entry) == 0
+
+
+def test_work_in_branches():
+    text = """
+    nothing {
+      p = () parameter(0)
+      ROOT none = () tuple()
+    }
+    much {
+      p = (s32[], f32[9]) parameter(0)
+      n = s32[] get-tuple-element(p), index=0
+      x = f32[9] get-tuple-element(p), index=1
+      y = f32[9] negate(x)
+      one = s32[] constant(1)
+      m = s32[] add(n, one)
+      ROOT next = (s32[], f32[9]) tuple(m, y)
+    }
+    go_on {
+      p = (s32[], f32[9]) parameter(0)
+      n = s32[] get-tuple-element(p), index=0
+      limit = s32[] constant(5)
+      ROOT c = pred[] compare(n, limit), direction=LT
+    }
+    ENTRY main {
+      x = f32[9] parameter(0)
+      which = pred[] parameter(1)
+      none = () tuple()
+      side = () conditional(which, none, none), true_computation=nothing, false_computation=nothing
+      zero = s32[] constant(0)
+      start = (s32[], f32[9]) tuple(zero, x)
+      ROOT end = (s32[], f32[9]) while(start), condition=go_on, body=much
+    }
+    """
+    # In each of five rounds nine negations, an addition and a comparison.
+    assert vector_instructions(hlo.parse_module(text).entry) == 5 * 11

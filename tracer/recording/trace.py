@@ -17,7 +17,7 @@ import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ...hlo.operation import EFFECTFUL
+from ...hlo.operation import EFFECTFUL, ELEMENTWISE
 from ...hlo.source_lines import user_location
 from ...hlo.tracebacks import places_of_users
 from . import error_codes
@@ -264,8 +264,8 @@ class Trace:
             return False
         if here.opcode == "constant":
             return not here.shape.rank and here.attributes["literal"] == outside.attributes["literal"]
-        is_arithmetic = here.opcode in ("add", "subtract", "multiply", "negate")
-        return is_arithmetic and all(self._is_computed_as(*pair, depth - 1) for pair in zip(here.operands, outside.operands))
+        is_elementwise = ELEMENTWISE in here.operation.traits and here.attributes == outside.attributes
+        return is_elementwise and all(self._is_computed_as(*pair, depth - 1) for pair in zip(here.operands, outside.operands))
 
     # --- captured arrays ---
 
