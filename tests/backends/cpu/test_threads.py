@@ -106,6 +106,8 @@ DIVIDED = {
     "product of a vector": (lambda x, y: x @ y, [(1001,), (1001, 303)]),
     "product with a vector": (lambda x, y: x @ y, [(1001, 303), (303,)]),
     "transforms": (lambda x: np.fft.fft(x, axis=1).real, [(101, 512)]),
+    "transform": (lambda x, y: np.abs(np.fft.fft(x)) + np.fft.ifft(y).real, [(18_750,), (18_750,)]),
+    "real transform": (lambda x: np.abs(np.fft.rfft(x)), [(1 << 16,)]),
     "sums at places": (lambda x, y: np.bincount((x * 40).astype(np.int64), y, 70), [(100_003,), (100_003,)]),
     "counts": (lambda x: np.bincount((x * 40).astype(np.int64)), [(100_003,)]),
     "rows at places": (rows_added, [(20_003, 7), (20_003,)]),
