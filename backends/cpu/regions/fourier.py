@@ -107,10 +107,10 @@ def _column_bytes(layout: Layout) -> int:
     return 4 * longest * WIDEST_VECTOR_BYTES
 
 
-def _columns_before(fft: Instruction) -> EmitNest | None:
+def _columns_before(fft: Instruction) -> list[EmitNest]:
     """What transforms the columns of a single table."""
     layout = layout_of(fft)
-    return (lambda nest: _Table(nest, layout).emit_columns(0, independent_loop)) if layout.has_one_table else None
+    return [lambda nest: _Table(nest, layout).emit_columns(0, independent_loop)] if layout.has_one_table else []
 
 
 @samples(

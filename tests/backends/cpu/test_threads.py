@@ -88,6 +88,8 @@ DIVIDED = {
     "least of columns": (lambda x: np.min(x, axis=0), [(1003, 701)]),
     "sums of long rows": (lambda x: np.sum(x, axis=0), [(11, 40_003)]),
     "sorts": (lambda x: np.sort(x, axis=1), [(203, 301)]),
+    "sort": (lambda x: np.sort(x), [(150_001,)]),
+    "order": (lambda x: np.argsort(x, kind="stable"), [(150_001,)]),
     "orders": (lambda x: np.argsort(x, axis=0), [(203, 301)]),
     "running sums of rows": (lambda x: np.cumsum(x, axis=1), [(403, 701)]),
     "running sums of columns": (lambda x: np.cumsum(x, axis=0), [(203, 1301)]),
