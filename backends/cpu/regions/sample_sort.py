@@ -8,12 +8,13 @@ A. C. McKellar, "Samplesort: a sampling approach to minimal storage tree sorting
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from llvmlite import ir
 
 from ...llvm.arrays import Array, masked_store
 from ...llvm.index import ZERO, Affine, Base, Component, i64, least
-from ...llvm.loops import carried_loop
+from ...llvm.loops import carried_loop, while_loop
 from ...llvm.memory import element_address, stack_memory
 from ...llvm.pieces import independent_loop
 from ...llvm.types import I1, I8, I32, I64, RegisterValue, broadcast_lanes, lane_numbers
@@ -27,7 +28,8 @@ from .vector_sort import Line, VectorSort
 LEAST_DIVIDED = 1 << 17
 # Parts, buckets, and keys that are looked at for each of these.
 _PARTS, _BUCKETS, _SAMPLES = 32, 8, 16
-_TABLE_BYTES = _PARTS * _BUCKETS * 8
+_COUNTS_BYTES = _PARTS * _BUCKETS * 8
+_TABLE_BYTES = _COUNTS_BYTES + _PARTS * 8
 
 
 def sample_sort_bytes(plan: VectorSort) -> int:
@@ -136,12 +138,45 @@ class SampleSort:
         b = self.builder
         return element_address(b, self.nest.scratch, b.add(b.mul(part, I64(_BUCKETS)), bucket), I64)
 
+    def _flag(self, part: ir.Value) -> ir.Value:
+        """The place of a number that is not 0 where the keys of a part, and the one behind it, are in order."""
+        b = self.builder
+        return element_address(b, b.gep(self.nest.scratch, [I64(_COUNTS_BYTES)], source_etype=I8), part, I64)
+
+    def _are_all_in_order(self) -> ir.Value:
+        b = self.builder
+
+        def add(part: ir.Value, flags: list[RegisterValue]) -> list[RegisterValue]:
+            return [b.and_(flags[0], b.load(self._flag(part), typ=I64))]
+
+        (flag,) = carried_loop(b, I64(0), I64(_PARTS), 1, [I64(1)], add, "in.order", _PARTS)
+        return b.icmp_unsigned("!=", flag, I64(0))
+
+    def _is_in_order(self, first: ir.Value, end: ir.Value) -> ir.Value:
+        """Whether no key from a vector on is less than the one in front of it; looks no further than the first that is."""
+        b, all_lanes = self.builder, ir.IntType(self.lanes)(-1)
+        stop = least(b, b.mul(end, I64(self.lanes)), self.plan.size - 1)
+
+        def keys(place: ir.Value, inside: ir.Value) -> ir.Value:
+            return self.line.record(self._key_operand, self._at, Affine(place, 1), inside)[0]
+
+        with while_loop(b, [b.mul(first, I64(self.lanes))], "in.order", most=self.vectors) as loop:
+            (place,) = loop.values
+            loop.leave_unless(b.icmp_signed("<", place, stop))
+            inside = self._inside(place, stop)
+            rises = b.icmp_unsigned("<=", keys(place, inside), keys(b.add(place, I64(1)), inside))
+            rises = b.or_(rises, b.not_(inside))
+            loop.leave_unless(b.icmp_unsigned("==", b.bitcast(rises, all_lanes.type), all_lanes))
+            loop.carry([b.add(place, I64(self.lanes))])
+        return b.icmp_signed(">=", place, stop)
+
     def count(self) -> None:
         """Read the keys; of each part, how many of them there are in each bucket and those behind it."""
         b = self.builder
 
         def count(part: ir.Value, first: ir.Value, end: ir.Value) -> None:
             pivots = self._pivots()
+            b.store(b.zext(self._is_in_order(first, end), I64), self._flag(part))
 
             def step(number: ir.Value, counts: list[RegisterValue]) -> list[RegisterValue]:
                 place = b.mul(number, I64(self.lanes))
@@ -158,7 +193,7 @@ class SampleSort:
         self._each_part(count)
 
     def move(self) -> None:
-        """Move the keys of each part to their buckets."""
+        """Move the keys of each part to their buckets, unless they are in order."""
         b, row = self.builder, ir.VectorType(I64, _BUCKETS)
 
         def counted(end: ir.Value) -> list[ir.Value]:
@@ -195,7 +230,8 @@ class SampleSort:
 
             carried_loop(b, first, end, 1, places, step, "move", self.vectors)
 
-        self._each_part(move)
+        with b.if_then(b.not_(self._are_all_in_order())):
+            self._each_part(move)
 
     def sort(self) -> None:
         """Sort each bucket, and store its elements."""
@@ -219,11 +255,23 @@ class SampleSort:
                 apart = b.add(start, b.mul(bucket, I64(self.lanes)))
                 arrays = [element_address(b, array, start, self.key) for array in self.arrays]
                 spare = [element_address(b, array, apart, self.key) for array in self.spare]
-                emit_quick_sort(b, nest.target, self.plan.bits, arrays, spare, count)
+                with b.if_else(self._are_all_in_order()) as (as_they_are, otherwise):
+                    with as_they_are:
+                        carried_loop(b, start, end, self.lanes, [], partial(self._store_in_order, end), "copy", self.vectors)
+                    with otherwise:
+                        emit_quick_sort(b, nest.target, self.plan.bits, arrays, spare, count)
+                        carried_loop(b, start, end, self.lanes, [], partial(self._store, end), "store", self.vectors)
 
-                def store(place: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
-                    given = (nest.operands, nest.outputs, self._at, self.arrays, Affine(place, 1), self.lanes)
-                    self.line.store_vector(*given, self._inside(place, end))
-                    return nothing
+    def _store(self, end: ir.Value, place: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
+        nest, inside = self.nest, self._inside(place, end)
+        self.line.store_vector(nest.operands, nest.outputs, self._at, self.arrays, Affine(place, 1), self.lanes, inside)
+        return nothing
 
-                carried_loop(b, start, end, self.lanes, [], store, "store", self.vectors)
+    def _store_in_order(self, end: ir.Value, place: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
+        nest, inside, index = self.nest, self._inside(place, end), self._at(Affine(place, 1))
+        if not self.plan.has_positions:
+            self.line.store_vector(nest.operands, nest.outputs, self._at, self.spare, Affine(place, 1), self.lanes, inside)
+            return nothing
+        for operand, output in zip(nest.operands, nest.outputs):
+            output.store(self.builder, index, operand.load(self.builder, index, self.lanes, inside), self.lanes, inside)
+        return nothing
