@@ -67,15 +67,15 @@ def emits_nest(
     weight: int = LONG_NEST,
     divides: Callable[[Instruction], bool] = lambda instruction: False,
     own: Callable[[Instruction], int] = lambda instruction: 0,
-    before: Callable[[Instruction], EmitNest | None] = lambda instruction: None,
+    before: Callable[[Instruction], Sequence[EmitNest]] = lambda instruction: (),
 ) -> Callable[[EmitNest], EmitNest]:
     """Decorator: the function emits the loop nest of this operation, inline or as a function of the module.
 
-    It may be divided among threads if it ``divides`` (see `region_functions.Division`), and what ``before`` gives emits what
-    has to be complete before. ``scratch`` says how many bytes of memory it needs, ``own`` how many of these each thread needs
-    for itself, ``tables`` which constants it reads, ``scalars`` how many of the last operands it takes in registers (all
-    others are arrays, if need be on the stack), ``is_native`` which instructions it is for, ``weight`` how long its code is
-    (see `RegionFunctions.emit`).
+    It may be divided among threads if it ``divides`` (see `region_functions.Division`), and each of what ``before`` gives emits
+    what has to be complete before the next one. ``scratch`` says how many bytes of memory it needs, ``own`` how many of these
+    each thread needs for itself, ``tables`` which constants it reads, ``scalars`` how many of the last operands it takes in
+    registers (all others are arrays, if need be on the stack), ``is_native`` which instructions it is for, ``weight`` how long
+    its code is (see `RegionFunctions.emit`).
     """
 
     def register(emit: EmitNest) -> EmitNest:
@@ -108,7 +108,7 @@ def emit_nest(
     stops: Mapping[int, ir.Value] = MappingProxyType({}),
     divides: bool = False,
     own_bytes: int = 0,
-    before: EmitNest | None = None,
+    before: Sequence[EmitNest] = (),
 ) -> list[Leaf]:
     """Emit the nest of an instruction; the leaves of its result."""
     computation, shared, own = as_computation(instruction), frame.scratch(instruction), None
@@ -130,8 +130,8 @@ def emit_nest(
     work = nanoseconds(computation)
     division = Division(work, scratch=own, scratch_bytes=own_bytes) if divides else UNDIVIDED
     values = [*operands, *outputs, *memory, *tables, *stops.values()]
-    for name, part in ((f"{instruction.opcode}.before", before), (instruction.opcode, emit)):
-        if part is not None:
-            key = (name, computation, tuple(stops))
-            frame.regions.emit(frame.builder, key, values, partial(inside, part), weight, division)
+    names = [f"{instruction.opcode}.before{number or ''}" for number in range(len(before))]
+    for name, part in zip((*names, instruction.opcode), (*before, emit)):
+        key = (name, computation, tuple(stops))
+        frame.regions.emit(frame.builder, key, values, partial(inside, part), weight, division)
     return frame.loaded(outputs)

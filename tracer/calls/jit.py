@@ -61,7 +61,7 @@ def jit(
     control_flow: "source", or "trace" to leave loops and branches to Python, which runs them while the function is traced.
     tiered: whether calls for which there is no code yet run the function itself, while another thread compiles it.
     fastmath: whether a product that is added to something may be rounded together with the sum, where the processor has an
-        instruction for that, and sums and products that loops make may be made in another order; results then differ from
+        instruction for that, and running sums and products, as loops make them, too, in another order; results differ from
         NumPy's in their last bits. Else each operation is rounded by itself, in the order in which it is written, as in NumPy.
     budget: how long tracing and compiling a form of call may take: a number of seconds, a text such as "300ms" or "2s", or a
         datetime.timedelta. The compiler gives up what makes code faster, and results stay the same; `JittedFunction.explain`

@@ -71,11 +71,11 @@ def divides(dot: Instruction) -> bool:
     )
 
 
-def transposition_before(dot: Instruction) -> EmitNest | None:
+def transposition_before(dot: Instruction) -> list[EmitNest]:
     """What transposes operands, where that is needed."""
     contraction = contraction_of(dot)
     is_needed = dot.shape.size and any(_transposed_bytes(contraction)) and _side_of_matrix(contraction) is None
-    return _emit_transposition if is_needed else None
+    return [_emit_transposition] if is_needed else []
 
 
 def _transposed_bytes(contraction: Contraction) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 A *column* is a signal whose elements are vectors: each lane transforms a signal of its own. Where there are many signals, lanes
 take one each. A single long one is laid out as a table of rows and columns: its columns are transformed, multiplied by roots of
-unity, and then its rows are.
+unity, and then its rows are, both by several threads where there is no other signal.
 """
 
 from __future__ import annotations
@@ -27,15 +27,17 @@ from ...llvm.loops import counted_loop
 from ...llvm.pieces import independent_loop
 from ...llvm.types import I8, I64, ComplexValue, register_bytes
 from ..nest_samples import samples
-from ..nests import Nest, always, emits_nest
+from ..nests import EmitNest, Nest, always, emits_nest
 from ..target import WIDEST_VECTOR_BYTES
-from ..vectors import whole_lanes
+from ..vectors import Loop, whole_lanes
 
 # Longer signals are transformed as tables of rows and columns: the same elements of many long signals may lie in so few sets of
 # the cache that they drive each other out.
 LONGEST_COLUMN = 128
 # Single signals up to this long are transformed without vectors.
 _SHORT = 32
+# Shorter signals are transformed by one thread.
+_LEAST_DIVIDED = 1 << 14
 # Of fewer signals, of a prime length, a convolution is quicker from smaller primes on.
 _FEW, _LARGEST_OF_FEW = 4, 61
 
@@ -59,6 +61,11 @@ class Layout(NamedTuple):
     rows: int
     columns: int
 
+    @property
+    def has_one_table(self) -> bool:
+        """Whether the columns of one signal's table are transformed by several threads, and then its rows are."""
+        return self.rows > 1 and self.signals == 1 and self.length >= _LEAST_DIVIDED
+
 
 def layout_of(fft: Instruction) -> Layout:
     *others, length = fft.shape.dimensions
@@ -72,7 +79,7 @@ def layout_of(fft: Instruction) -> Layout:
 
 def tables(fft: Instruction) -> list[np.ndarray]:
     """The numbers that the code reads: roots for the columns' steps, for the rows', and for the table between them."""
-    layout, inverse = layout_of(fft), fft.attributes["fft_type"] == "IFFT"
+    layout, inverse = layout_of(fft), _is_inverse(fft)
     dtype = component_type(fft.shape.element_type).dtype
     if layout.rows == 1:
         return [step_roots(layout.length, inverse, dtype)]
@@ -89,9 +96,21 @@ def scratch_bytes(fft: Instruction) -> int:
     return _column_bytes(layout) + (layout.rows > 1) * layout.length * fft.shape.element_type.byte_size
 
 
+def own_bytes(fft: Instruction) -> int:
+    """What each thread needs of that for itself: without the table of a single signal, which threads have in common."""
+    layout = layout_of(fft)
+    return _column_bytes(layout) if layout.has_one_table else scratch_bytes(fft)
+
+
 def _column_bytes(layout: Layout) -> int:
     longest = layout.length if layout.rows == 1 else max(layout.rows, layout.columns)
     return 4 * longest * WIDEST_VECTOR_BYTES
+
+
+def _columns_before(fft: Instruction) -> list[EmitNest]:
+    """What transforms the columns of a single table."""
+    layout = layout_of(fft)
+    return [lambda nest: _Table(nest, layout).emit_columns(0, independent_loop)] if layout.has_one_table else []
 
 
 @samples(
@@ -103,6 +122,11 @@ def _column_bytes(layout: Layout) -> int:
     """
     x = c64[3,286] parameter(0)
     ROOT y = c64[3,286] fft(x), fft_type=IFFT, fft_length={286}
+    """,
+    # One by several threads.
+    """
+    x = c64[16500] parameter(0)
+    ROOT y = c64[16500] fft(x), fft_type=IFFT, fft_length={16500}
     """,
     # Radices whose steps are loops.
     """
@@ -126,58 +150,102 @@ def _column_bytes(layout: Layout) -> int:
     """,
     tolerance=1e-14,
 )
-@emits_nest("fft", scratch=scratch_bytes, own=scratch_bytes, tables=tables, is_native=is_native, divides=always)
+@emits_nest(
+    "fft",
+    scratch=scratch_bytes,
+    own=own_bytes,
+    tables=tables,
+    is_native=is_native,
+    divides=always,
+    before=_columns_before,
+)
 def emit_fourier(nest: Nest) -> None:
     """Transform the operand into the output."""
-    builder, target, fft, scratch, roots = nest.builder, nest.target, nest.instruction, nest.own, nest.tables
-    (operand,), (output,) = nest.operands, nest.outputs
-    b, layout, inverse = builder, layout_of(fft), fft.attributes["fft_type"] == "IFFT"
-    real = component_type(fft.shape.element_type)
-    widest = target.lanes(register_bytes(real))
-    scale = 1 / layout.length if inverse else 1.0
-
-    def halves(length: int) -> tuple[ir.Value, ir.Value]:
-        return scratch, b.gep(scratch, [I64(2 * length * WIDEST_VECTOR_BYTES)], source_etype=I8)
-
+    layout = layout_of(nest.instruction)
     if layout.rows == 1:
-        sizes = (layout.signals, layout.length)
-        source, result = _viewed(operand, sizes), _viewed(output, sizes)
-        with _lane_groups(b, layout.signals, widest, independent_loop) as (first, lanes):
-            column = FourierColumn(b, real, lanes, layout.length, inverse, halves(layout.length), roots[0])
-            signal = _lanes_from(first, lanes)
-            column.transform(
-                lambda position: source.load(b, (signal, Affine(position)), lanes),
-                lambda position, value: result.store(b, (signal, Affine(position)), _scaled(b, value, scale), lanes),
-            )
-        return
-    rows, columns = layout.rows, layout.columns
-    source, result = _viewed(operand, (layout.signals, rows, columns)), _viewed(output, (layout.signals, columns, rows))
-    memory = b.gep(scratch, [I64(_column_bytes(layout))], source_etype=I8)
-    table = Array(memory, Shape(real, (2, rows, columns)))
-    turns = Array(roots[2], Shape(real, (2, rows, columns)))
-    with independent_loop(b, layout.signals, "signal") as signal:
-        with _lane_groups(b, columns, widest) as (first, lanes):
+        _emit_columns(nest, layout)
+    elif layout.has_one_table:
+        _Table(nest, layout).emit_rows(0, independent_loop)
+    else:
+        table = _Table(nest, layout)
+        with independent_loop(nest.builder, layout.signals, "signal") as signal:
+            table.emit_columns(signal, counted_loop)
+            table.emit_rows(signal, counted_loop)
+
+
+def _emit_columns(nest: Nest, layout: Layout) -> None:
+    """All signals as columns."""
+    b, (operand,), (output,), inverse = nest.builder, nest.operands, nest.outputs, _is_inverse(nest.instruction)
+    real, sizes = component_type(nest.instruction.shape.element_type), (layout.signals, layout.length)
+    source, result = _viewed(operand, sizes), _viewed(output, sizes)
+    halves = _halves(b, nest.own, layout.length)
+    with _lane_groups(b, layout.signals, nest.target.lanes(register_bytes(real)), independent_loop) as (first, lanes):
+        column = FourierColumn(b, real, lanes, layout.length, inverse, halves, nest.tables[0])
+        signal = _lanes_from(first, lanes)
+        column.transform(
+            lambda position: source.load(b, (signal, Affine(position)), lanes),
+            lambda position, value: result.store(b, (signal, Affine(position)), _scaled(b, value, layout, inverse), lanes),
+        )
+
+
+class _Table:
+    """Signals that are tables of rows and columns, one after the other in the same memory."""
+
+    def __init__(self, nest: Nest, layout: Layout) -> None:
+        self.builder, self.layout, self.own, self.roots = nest.builder, layout, nest.own, nest.tables
+        (operand,), (output,), rows, columns = nest.operands, nest.outputs, layout.rows, layout.columns
+        self.inverse, self.real = _is_inverse(nest.instruction), component_type(nest.instruction.shape.element_type)
+        self.widest = nest.target.lanes(register_bytes(self.real))
+        self.source = _viewed(operand, (layout.signals, rows, columns))
+        self.result = _viewed(output, (layout.signals, columns, rows))
+        memory = nest.scratch
+        if not layout.has_one_table:
+            memory = nest.builder.gep(nest.own, [I64(_column_bytes(layout))], source_etype=I8)
+        self.table = Array(memory, Shape(self.real, (2, rows, columns)))
+        self.turns = Array(self.roots[2], Shape(self.real, (2, rows, columns)))
+
+    def _transform(self, lanes: int, length: int, roots: ir.Value) -> FourierColumn:
+        return FourierColumn(
+            self.builder, self.real, lanes, length, self.inverse, _halves(self.builder, self.own, length), roots
+        )
+
+    def emit_columns(self, signal: Base, loop: Loop) -> None:
+        """From the signal into the table; each frequency of each column is turned."""
+        b, rows = self.builder, self.layout.rows
+        with _lane_groups(b, self.layout.columns, self.widest, loop) as (first, lanes):
             place = _lanes_from(first, lanes)
 
             def keep(frequency: Base, value: ComplexValue) -> None:
                 index = (Affine(frequency), place)
-                turn = ComplexValue(*(turns.load(b, (Affine(part), *index), lanes) for part in (0, 1)))
+                turn = ComplexValue(*(self.turns.load(b, (Affine(part), *index), lanes) for part in (0, 1)))
                 for part, number in enumerate(complex_product(b, value, turn)):
-                    table.store(b, (Affine(part), *index), number, lanes)
+                    self.table.store(b, (Affine(part), *index), number, lanes)
 
-            FourierColumn(b, real, lanes, rows, inverse, halves(rows), roots[0]).transform(
-                lambda position: source.load(b, (Affine(signal), Affine(position), place), lanes), keep
+            self._transform(lanes, rows, self.roots[0]).transform(
+                lambda position: self.source.load(b, (Affine(signal), Affine(position), place), lanes), keep
             )
-        with _lane_groups(b, rows, widest) as (first, lanes):
+
+    def emit_rows(self, signal: Base, loop: Loop) -> None:
+        """From the table into the result."""
+        b, table = self.builder, self.table
+        with _lane_groups(b, self.layout.rows, self.widest, loop) as (first, lanes):
             row = _lanes_from(first, lanes)
-            FourierColumn(b, real, lanes, columns, inverse, halves(columns), roots[1]).transform(
+            self._transform(lanes, self.layout.columns, self.roots[1]).transform(
                 lambda position: ComplexValue(
                     *(table.load(b, (Affine(part), row, Affine(position)), lanes) for part in (0, 1))
                 ),
-                lambda frequency, value: result.store(
-                    b, (Affine(signal), Affine(frequency), row), _scaled(b, value, scale), lanes
+                lambda frequency, value: self.result.store(
+                    b, (Affine(signal), Affine(frequency), row), _scaled(b, value, self.layout, self.inverse), lanes
                 ),
             )
+
+
+def _is_inverse(fft: Instruction) -> bool:
+    return fft.attributes["fft_type"] == "IFFT"
+
+
+def _halves(builder: ir.IRBuilder, memory: ir.Value, length: int) -> tuple[ir.Value, ir.Value]:
+    return memory, builder.gep(memory, [I64(2 * length * WIDEST_VECTOR_BYTES)], source_etype=I8)
 
 
 def _viewed(array: Array, sizes: tuple[int, ...]) -> Array:
@@ -185,7 +253,7 @@ def _viewed(array: Array, sizes: tuple[int, ...]) -> Array:
 
 
 @contextmanager
-def _lane_groups(builder: ir.IRBuilder, size: int, widest: int, loop=counted_loop) -> Iterator[tuple[Base, int]]:
+def _lane_groups(builder: ir.IRBuilder, size: int, widest: int, loop: Loop) -> Iterator[tuple[Base, int]]:
     """A loop over groups of lanes that cover a dimension: the first index and the number of lanes.
 
     The last group overlaps the one before it where the size is no multiple.
@@ -200,8 +268,8 @@ def _lanes_from(first: Base, lanes: int) -> Component:
     return Affine(first, int(lanes > 1))
 
 
-def _scaled(builder: ir.IRBuilder, value: ComplexValue, scale: float) -> ComplexValue:
-    if scale == 1.0:
+def _scaled(builder: ir.IRBuilder, value: ComplexValue, layout: Layout, inverse: bool) -> ComplexValue:
+    if not inverse or layout.length == 1:
         return value
-    factor = constant(value.real.type, scale)
+    factor = constant(value.real.type, 1 / layout.length)
     return ComplexValue(builder.fmul(value.real, factor), builder.fmul(value.imag, factor))

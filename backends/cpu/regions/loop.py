@@ -11,7 +11,7 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from ....compile.fused_computations import result_roots
-from ....hlo import Computation, Instruction
+from ....hlo import Computation, Instruction, Shape
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
@@ -82,7 +82,7 @@ def emit_loop(
         computation = collapsed.computation
         arguments = reshaped_arguments(arguments, computation)
     roots = result_roots(computation)
-    streams = not in_place and target.stores_past_caches and max(root.shape.byte_size for root in roots) >= _STREAMED_BYTES
+    streams = not in_place and streams_results(target, [root.shape for root in roots])
     outputs = [Array(output.pointer, root.shape, is_streamed=streams) for output, root in zip(outputs, roots)]
     held = None if kept is None else computation.parameters[kept]
     nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place, stops, held)
@@ -94,6 +94,11 @@ def emit_loop(
         nest.emit_blocks(roots, across)
     if streams:
         builder.fence("seq_cst")
+
+
+def streams_results(target: Target, shapes: Iterable[Shape]) -> bool:
+    """Whether results of these shapes are stored past the caches, where they are not written in place of what is read."""
+    return target.stores_past_caches and max(shape.byte_size for shape in shapes) >= _STREAMED_BYTES
 
 
 def emit_loop_at(

@@ -11,9 +11,10 @@ from operator import itemgetter
 
 from llvmlite import ir
 
+from ....compile.aliasing import Value
 from ....compile.fused_computations import as_computation
 from ....compile.scan_steps import elementwise_step
-from ....hlo import Computation, Instruction
+from ....hlo import Computation, Instruction, leaves
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
@@ -28,7 +29,9 @@ from ..nest_samples import changing_sign, running_sum, samples
 from ..nests import Nest, emit_nest
 from ..target import Target
 from ..vectors import VectorLoop, lanes_of_scan, vector_strips
+from ..work_estimate import nanoseconds
 from .scan_lines import emit_lines
+from .scan_parts import emit_in_parts, plan_parts
 from .scan_tiles import emit_tiles, plan_tiles
 
 # As many vectors of a slice are carried in registers.
@@ -85,14 +88,26 @@ def scan(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
 
 def fused_scan(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
     """A scan, or a fusion whose computation holds one."""
-    operands = [values[operand][0] for operand in instruction.operands]
+    operands, outputs = [values[operand][0] for operand in instruction.operands], frame.outputs(instruction)
+    stops, work = frame.stops(instruction, values), nanoseconds(computation)
+    if frame.regions.is_divided(work) and not stops and not _is_in_place(frame, instruction):
+        parts = plan_parts(Scan(frame.builder, computation, operands, outputs), frame.target, work)
+        if parts is not None:
+            emit_in_parts(frame.builder, frame.regions, computation, operands, outputs, parts)
+            return frame.loaded(outputs)
 
     def emit(nest: Nest) -> None:
         (stop,) = nest.stops.values() or (None,)
         emit_scan(nest.builder, nest.target, computation, nest.operands, nest.outputs, stop)
 
-    stops = frame.stops(instruction, values)
-    return emit_nest(frame, instruction, emit, operands, frame.outputs(instruction), stops=stops, divides=True)
+    return emit_nest(frame, instruction, emit, operands, outputs, stops=stops, divides=True)
+
+
+def _is_in_place(frame: Frame, instruction: Instruction) -> bool:
+    """Whether results are written where operands are."""
+    of = frame.assignment.of
+    written = [of(Value(instruction, leaf)) for leaf, shape in enumerate(leaves(instruction.shape)) if shape.rank]
+    return any(operand.shape.rank and of(Value(operand)) in written for operand in instruction.operands)
 
 
 @samples(

@@ -1,7 +1,7 @@
 """The scan of single lines, along the last dimension, whose elements are neighbours.
 
 Elements are combined one after the other, as NumPy does. Where the order makes no difference, a vector is scanned in as many
-steps as its number of lanes has bits.
+steps as its number of lanes has bits, and a long line in parts (scan_parts.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from ...llvm.arrays import Array, stack_array
 from ...llvm.elementary_calls import lanes_for_calls
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop
+from ...llvm.module import may_contract
 from ...llvm.pieces import independent_loops
 from ...llvm.scans import Scan
 from ...llvm.types import I32, RegisterValue, broadcast_lanes
@@ -64,24 +65,48 @@ def emit_lines(scan: Scan, target: Target) -> None:
     """Each line on its own."""
     with independent_loops(scan.builder, scan.slice_sizes) as place:
         lanes = lanes_of_scan(target, scan, scan.steps)
-        emit = _vectors if _is_exact(scan) and 1 < lanes <= scan.steps else _blocks
-        carries = emit(scan, place, scan.first_carries(place, 1), lanes)
+        in_any_order = scans_in_any_order(scan) and 1 < lanes <= scan.steps
+        carries = (_vectors if in_any_order else _blocks)(scan, place, scan.first_carries(place, 1), lanes)
         scan.store_carries(place, carries, 1)
 
 
-def _is_exact(scan: Scan) -> bool:
-    """Whether each step does one operation on the carry and the element, and it makes no difference which ones come first."""
+def scans_in_any_order(scan: Scan) -> bool:
+    """Whether each step does one operation on the carry and the element, and it makes no difference which ones come first.
+
+    Where a module allows fast math, that floats are rounded in another order makes none.
+    """
     if len(scan.inputs) != 1 or len(scan.inits) != 1 or any(one is not scan.step_results[0] for one in scan.step_results):
         return False
     operation = scan.step_results[0]
     if tuple(reversed(operation.operands)) != tuple(scan.step.parameters) or operation.shape.element_type.is_complex:
         return False
-    rounds = operation.shape.element_type.is_float and not operation.has_trait(SELECTING)
-    return operation.has_trait(ASSOCIATIVE) and not rounds
+    return operation.has_trait(ASSOCIATIVE) and (not rounds(scan) or may_contract(scan.builder.module))
+
+
+def rounds(scan: Scan) -> bool:
+    """Whether what a step combines is rounded."""
+    operation = scan.step_results[0]
+    return operation.shape.element_type.is_float and not operation.has_trait(SELECTING)
 
 
 def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) -> list[RegisterValue]:
     """Whole vectors of elements, and what remains element by element."""
+    carries = scanned_vectors(scan, place, carries, lanes, 0, scan.whole(lanes))
+    return scanned_elements(scan, place, scan.steps // lanes * lanes, scan.steps, carries)
+
+
+def vector_index(scan: Scan, place: Index, lanes: int, number: Base) -> Index:
+    """Where the elements of the vector with this number are, counted in the direction of the scan."""
+    start = indices.multiply_base(scan.builder, number, lanes)
+    if scan.is_reverse:
+        start = indices.add_base(scan.builder, indices.multiply_base(scan.builder, start, -1), scan.steps - lanes)
+    return scan.at(place, Affine(start, 1))
+
+
+def scanned_vectors(
+    scan: Scan, place: Index, carries: list[RegisterValue], lanes: int, start: Base, stop: Base, most: int | None = None
+) -> list[RegisterValue]:
+    """The carries behind the vectors from ``start`` to before ``stop``; ``most`` of them where these are not known."""
     b = scan.builder
     last_lane = 0 if scan.is_reverse else lanes - 1
 
@@ -89,10 +114,7 @@ def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int)
         return scan.stepped([second], [first], lanes)[0][0]
 
     def vector(number: ir.Value, carries: list[RegisterValue]) -> list[RegisterValue]:
-        start = indices.multiply_base(b, number, lanes)
-        if scan.is_reverse:
-            start = indices.add_base(b, indices.multiply_base(b, start, -1), scan.steps - lanes)
-        index = scan.at(place, Affine(start, 1))
+        index = vector_index(scan, place, lanes, number)
         (values,) = scan.elements(index, lanes)
         distance = 1
         while distance < lanes:
@@ -107,15 +129,15 @@ def _vectors(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int)
         return [_shuffled(b, values, values, [last_lane] * lanes)]
 
     first = [broadcast_lanes(b, carry, lanes) for carry in carries]
-    (carry,) = carried_loop(b, 0, scan.whole(lanes), 1, first, vector, "scan")
-    return _elements(scan, place, scan.steps // lanes * lanes, scan.steps, [b.extract_element(carry, I32(0))])
+    (carry,) = carried_loop(b, start, stop, 1, first, vector, "scan", most)
+    return [b.extract_element(carry, I32(0))]
 
 
 def _shuffled(b: ir.IRBuilder, first: ir.Value, second: ir.Value, lanes: list[int]) -> ir.Value:
     return b.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes]))
 
 
-def _elements(scan: Scan, place: Index, start: Base, stop: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
+def scanned_elements(scan: Scan, place: Index, start: Base, stop: Base, carries: list[RegisterValue]) -> list[RegisterValue]:
     """The steps from ``start`` to before ``stop``, one by one."""
 
     def step(number: Base, carries: list[RegisterValue], is_first: bool | None) -> list[RegisterValue]:
@@ -132,7 +154,7 @@ def _blocks(scan: Scan, place: Index, carries: list[RegisterValue], lanes: int) 
     inputs_wait = any(x not in scan.bindings and x not in scan.marks for x in scan.inputs)
     outputs_wait = any(root not in dict(scan.parts) for root, _ in scan.results)
     if lanes == 1 or not (inputs_wait or outputs_wait):
-        return _elements(scan, place, 0, scan.end, carries)
+        return scanned_elements(scan, place, 0, scan.end, carries)
     return _Blocks(scan, place, lanes, inputs_wait, outputs_wait).emit(carries)
 
 

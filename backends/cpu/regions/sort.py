@@ -1,7 +1,8 @@
 """The sort region: each line along the sorted dimension is sorted on its own, all operands together, stably.
 
 A line is sorted in runs by insertion, and the runs are merged (a bottom-up merge sort), the comparator being emitted in
-place. Lines that are ordered by a plain key go to regions/vector_sort.py, or, where they are long, to regions/radix_sort.py.
+place. Lines that are ordered by a plain key go to regions/vector_sort.py, or, where they are long, to regions/radix_sort.py;
+a long one alone to regions/sample_sort.py.
 """
 
 from __future__ import annotations
@@ -24,10 +25,11 @@ from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
 from ..frame import KEEPS_REST
 from ..nest_samples import samples
-from ..nests import Nest, always, emits_nest
+from ..nests import EmitNest, Nest, always, emits_nest
 from ..target import Target
 from ..vectors import VectorLoop, compresses_lanes
 from .radix_sort import LEAST_ELEMENTS, emit_radix_sort, histogram_bytes
+from .sample_sort import LEAST_DIVIDED, SampleSort, emit_phase, sample_sort_bytes
 from .vector_sort import emit_vector_sort, plan_vector_sort
 
 # Runs of this length are sorted by insertion.
@@ -63,6 +65,32 @@ def scratch_bytes(instruction: Instruction) -> int:
     """Memory for one or two copies of a line, and for counting digits."""
     if leaves(instruction.shape)[0].size == 0:
         return 0
+    plan = plan_vector_sort(instruction, _line_size(instruction))
+    if plan is not None and _is_divided(instruction):
+        return max(sample_sort_bytes(plan), _undivided_bytes(instruction))
+    return _undivided_bytes(instruction)
+
+
+def own_bytes(instruction: Instruction) -> int:
+    """What each thread needs of that for itself."""
+    return 0 if _is_divided(instruction) else scratch_bytes(instruction)
+
+
+def _is_divided(instruction: Instruction) -> bool:
+    """Whether there is one long line, which several threads sort together where the processor can divide keys."""
+    size = _line_size(instruction)
+    is_alone = size >= LEAST_DIVIDED and leaves(instruction.shape)[0].size == size
+    return is_alone and plan_vector_sort(instruction, size) is not None
+
+
+def _phases_before(instruction: Instruction) -> list[EmitNest]:
+    if not _is_divided(instruction):
+        return []
+    plan = plan_vector_sort(instruction, _line_size(instruction))
+    return [lambda nest, phase=phase: emit_phase(nest, plan, phase) for phase in (SampleSort.count, SampleSort.move)]
+
+
+def _undivided_bytes(instruction: Instruction) -> int:
     plan = plan_vector_sort(instruction, _line_size(instruction))
     if plan is not None and not plan.only_divided:
         return plan.scratch_bytes
@@ -117,17 +145,19 @@ def _radix_key(instruction: Instruction) -> SortKey | None:
       ROOT z = pred[] compare(m, n), direction=LT
     }""",
 )
-@emits_nest("sort", scratch=scratch_bytes, own=scratch_bytes, divides=always)
+@emits_nest("sort", scratch=scratch_bytes, own=own_bytes, divides=always, before=_phases_before)
 def emit_sort(nest: Nest) -> None:
     """Sort the operands into the outputs."""
-    builder, target, instruction, scratch = nest.builder, nest.target, nest.instruction, nest.own
+    builder, target, instruction, scratch = nest.builder, nest.target, nest.instruction, nest.own or nest.scratch
     operands, outputs = nest.operands, nest.outputs
     if outputs[0].shape.size == 0:
         return
     b, size = builder, _line_size(instruction)
+    plan = plan_vector_sort(instruction, size)
+    if _is_divided(instruction) and emit_phase(nest, plan, SampleSort.sort):
+        return
     (dimension,) = instruction.attributes["dimensions"]
     sizes = [1 if d == dimension else s for d, s in enumerate(outputs[0].shape.dimensions)]
-    plan = plan_vector_sort(instruction, size)
     stop = nest.stops.get(dimension)
     count: Base = size if stop is None else stop
     if plan is not None and (compresses_lanes(target) or not plan.only_divided):

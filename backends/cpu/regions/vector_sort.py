@@ -124,7 +124,7 @@ def emit_vector_sort(
 
     Where they are not the whole line, as is known when the code runs, what follows in the outputs is unspecified.
     """
-    b, line = builder, _Line(builder, plan, target.lanes(plan.bits // 8), count)
+    b, line = builder, Line(builder, plan, target.lanes(plan.bits // 8), count)
     memory = [b.gep(scratch, [I64(number * plan.array_bytes)], source_etype=I8) for number in range(2 * plan.arrays)]
     arrays, others = memory[: plan.arrays], memory[plan.arrays :]
     if plan.only_divided or compresses_lanes(target) and plan.size >= _LEAST_DIVIDED_VECTORS * line.lanes:
@@ -149,7 +149,7 @@ def emit_vector_sort(
         line.store(operands, outputs, at, [keys])
 
 
-class _Line:
+class Line:
     def __init__(self, builder: ir.IRBuilder, plan: VectorSort, lanes: int, count: Base) -> None:
         self.builder, self.plan, self.lanes, self.count = builder, plan, lanes, count
         self.scalar = ir.IntType(plan.bits)
@@ -161,19 +161,9 @@ class _Line:
     def load(self, operand: Array, at: Callable, arrays: list[ir.Value], in_runs: bool) -> None:
         """Write the line's keys, ``in_runs`` each vector of them sorted; behind the last one stand the greatest there are."""
         b, plan, lanes = self.builder, self.plan, self.lanes
-        elements = _bits_of(operand)
 
         def load(start: int | ir.Value, mask: ir.Value | None) -> None:
-            order = order_bits if plan.has_positions else order_of_values
-            values = order(b, plan.key, elements.load(b, at(Affine(start, 1)), lanes, mask))
-            if values.type != self.vector:
-                values = b.zext(values, self.vector)
-            numbers = b.add(self._splat(start), lane_numbers(self.scalar, lanes))
-            if plan.position_bits:
-                values = b.or_(b.shl(values, integer_constant(self.vector, plan.position_bits)), numbers)
-            if mask is not None:
-                values = b.select(mask, values, integer_constant(self.vector, -1))
-            record = [values, numbers] if plan.has_positions_beside else [values]
+            record = self.record(operand, at, Affine(start, 1), mask)
             for value, array in zip(self.network.sorted(record) if in_runs else record, arrays):
                 b.store(value, self._at(array, start), align=self.scalar.width // 8)
 
@@ -186,6 +176,20 @@ class _Line:
                 load(multiply_base(b, number, lanes), None)
         if rest:
             load(whole * lanes, tail_mask(lanes, rest))
+
+    def record(self, operand: Array, at: Callable, places: Affine, mask: ir.Value | None) -> list[ir.Value]:
+        """Vectors of the keys, and perhaps of positions, of elements at some places; the greatest key there is elsewhere."""
+        b, plan = self.builder, self.plan
+        order = order_bits if plan.has_positions else order_of_values
+        values = order(b, plan.key, _bits_of(operand).load(b, at(places), self.lanes, mask))
+        if values.type != self.vector:
+            values = b.zext(values, self.vector)
+        numbers = b.add(self._splat(places.base), lane_numbers(self.scalar, self.lanes, places.stride))
+        if plan.position_bits:
+            values = b.or_(b.shl(values, integer_constant(self.vector, plan.position_bits)), numbers)
+        if mask is not None:
+            values = b.select(mask, values, integer_constant(self.vector, -1))
+        return [values, numbers] if plan.has_positions_beside else [values]
 
     def _load_some(self, load: Callable[[ir.Value, ir.Value | None], None]) -> None:
         """The same of as many as the code finds; of the last vector perhaps none."""
@@ -252,28 +256,41 @@ class _Line:
         VectorLoop(b, self.lanes, in_place=False).emit(self.plan.size, copy, stop)
 
     def store(self, operands: list[Array], outputs: list[Array], at: Callable, arrays: list[ir.Value]) -> None:
-        b, plan = self.builder, self.plan
-        last = Array(arrays[-1], Shape(ELEMENT_TYPES[f"u{plan.bits}"], (plan.size,)))
         stop = None if isinstance(self.count, int) else self.count
 
         def store(component: Component, lanes: int, mask: ir.Value | None) -> None:
-            values = last.load(b, (component,), lanes, mask)
-            if not plan.has_positions:
-                _bits_of(outputs[0]).store(b, at(component), value_of_order(b, plan.key, values), lanes, mask)
-                return
-            positions = values
-            if plan.position_bits:
-                positions = b.and_(values, integer_constant(values.type, (1 << plan.position_bits) - 1))
-            if stop is not None:  # behind it there is anything
-                last_position = integer_constant(positions.type, plan.size - 1)
-                positions = b.select(b.icmp_unsigned("<", positions, last_position), positions, last_position)
-            if plan.bits < 64:
-                positions = b.zext(positions, vector_of(I64, lanes))
-            for operand, output in zip(operands, outputs):
-                source = Affine(positions) if lanes == 1 else positions
-                output.store(b, at(component), operand.load(b, at(source), lanes, mask), lanes, mask)
+            self.store_vector(operands, outputs, at, arrays, component, lanes, mask)
 
-        VectorLoop(b, self.lanes, in_place=False).emit(plan.size, store, stop)
+        VectorLoop(self.builder, self.lanes, in_place=False).emit(self.plan.size, store, stop)
+
+    def store_vector(
+        self,
+        operands: list[Array],
+        outputs: list[Array],
+        at: Callable,
+        arrays: list[ir.Value],
+        component: Component,
+        lanes: int,
+        mask: ir.Value | None,
+    ) -> None:
+        """Store the elements of some sorted keys."""
+        b, plan = self.builder, self.plan
+        last = Array(arrays[-1], Shape(ELEMENT_TYPES[f"u{plan.bits}"], (plan.size,)))
+        values = last.load(b, (component,), lanes, mask)
+        if not plan.has_positions:
+            _bits_of(outputs[0]).store(b, at(component), value_of_order(b, plan.key, values), lanes, mask)
+            return
+        positions = values
+        if plan.position_bits:
+            positions = b.and_(values, integer_constant(values.type, (1 << plan.position_bits) - 1))
+        if not isinstance(self.count, int):  # behind it there is anything
+            last_position = integer_constant(positions.type, plan.size - 1)
+            positions = b.select(b.icmp_unsigned("<", positions, last_position), positions, last_position)
+        if plan.bits < 64:
+            positions = b.zext(positions, vector_of(I64, lanes))
+        for operand, output in zip(operands, outputs):
+            source = Affine(positions) if lanes == 1 else positions
+            output.store(b, at(component), operand.load(b, at(source), lanes, mask), lanes, mask)
 
     def _splat(self, start: int | ir.Value) -> ir.Value:
         if isinstance(start, int):

@@ -88,9 +88,16 @@ DIVIDED = {
     "least of columns": (lambda x: np.min(x, axis=0), [(1003, 701)]),
     "sums of long rows": (lambda x: np.sum(x, axis=0), [(11, 40_003)]),
     "sorts": (lambda x: np.sort(x, axis=1), [(203, 301)]),
+    "sort": (lambda x: np.sort(x), [(150_001,)]),
+    "order": (lambda x: np.argsort(x, kind="stable"), [(150_001,)]),
     "orders": (lambda x: np.argsort(x, axis=0), [(203, 301)]),
     "running sums of rows": (lambda x: np.cumsum(x, axis=1), [(403, 701)]),
     "running sums of columns": (lambda x: np.cumsum(x, axis=0), [(203, 1301)]),
+    "running maximum": (lambda x: np.maximum.accumulate(x), [(300_007,)]),
+    "running minimum from the end": (lambda x: np.minimum.accumulate(x[::-1])[::-1], [(90_001,)]),
+    "running count": (lambda x: np.cumsum(x > 1), [(300_007,)]),
+    "running product of integers": (lambda x: np.cumprod((x * 9).astype(np.int64) | 1), [(200_003,)]),
+    "running truth": (lambda x: np.logical_and.accumulate(x < 1.49999), [(1_000_003,)]),
     "product": (lambda x, y: x @ y, [(201, 203), (203, 301)]),
     "product of a tall matrix": (lambda x, y: x @ y, [(3001, 31), (31, 37)]),
     "product of many terms": (lambda x, y: x @ y, [(31, 8009), (8009, 37)]),
@@ -101,6 +108,8 @@ DIVIDED = {
     "product of a vector": (lambda x, y: x @ y, [(1001,), (1001, 303)]),
     "product with a vector": (lambda x, y: x @ y, [(1001, 303), (303,)]),
     "transforms": (lambda x: np.fft.fft(x, axis=1).real, [(101, 512)]),
+    "transform": (lambda x, y: np.abs(np.fft.fft(x)) + np.fft.ifft(y).real, [(18_750,), (18_750,)]),
+    "real transform": (lambda x: np.abs(np.fft.rfft(x)), [(1 << 16,)]),
     "sums at places": (lambda x, y: np.bincount((x * 40).astype(np.int64), y, 70), [(100_003,), (100_003,)]),
     "counts": (lambda x: np.bincount((x * 40).astype(np.int64)), [(100_003,)]),
     "rows at places": (rows_added, [(20_003, 7), (20_003,)]),
@@ -141,6 +150,56 @@ def test_values_of_what_is_divided(name):
     found, expected = jit(function)(*arguments), function(*arguments)
     for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, expected)], strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-12, atol=1e-13 * np.abs(other).max())
+
+
+@pooled
+@pytest.mark.parametrize("function", [np.cumsum, np.cumprod])
+def test_running_sums_in_any_order(function):
+    """Where rounding may differ from NumPy's, it is the same for any number of threads."""
+    (x,) = arrays((300_007,), dtype=np.float32)
+    x = x if function is np.cumsum else np.exp((x - 1) / 100)
+    running = jit(lambda x: function(x), fastmath=True)
+    assert divides(running, x)
+    expected = running(x)
+    np.testing.assert_allclose(expected, function(x.astype(np.float64)), rtol=1e-4)
+    for number in THREADS * 3:
+        with phlox.config(num_threads=number):
+            assert in_bits(running(x)) == in_bits(expected)
+
+
+def test_running_sums_of_floats_are_those_of_numpy():
+    (x,) = arrays((300_007,))
+    assert in_bits(jit(lambda x: np.cumsum(x))(x)) == in_bits(np.cumsum(x))
+
+
+@pooled
+def test_running_maximum_keeps_the_first_nan():
+    (x,) = arrays((200_003,))
+    x[:90_000] = np.where(np.arange(90_000) % 2, 0.0, -0.0)
+    x.view(np.uint64)[[150_000, 150_001, 190_000]] = [0xFFF8 << 48, 0x7FF8 << 48, (0x7FF8 << 48) + 5]
+    running = jit(lambda x: np.maximum.accumulate(x))
+    for number in THREADS * 3:
+        with phlox.config(num_threads=number):
+            found = running(x)
+        np.testing.assert_array_equal(found, np.maximum.accumulate(x))
+        assert (found[150_000:].view(np.int64) == x.view(np.int64)[150_000]).all()
+
+
+@pooled
+def test_running_sum_in_place():
+    """Here no thread may read what another one has overwritten."""
+    (x,) = arrays((300_007,), dtype=np.float32)
+    x = (x * 100).astype(np.int64)
+
+    @jit
+    def in_place(x):
+        np.cumsum(x, out=x)
+
+    for number in THREADS:
+        y = x.copy()
+        with phlox.config(num_threads=number):
+            in_place(y)
+        np.testing.assert_array_equal(y, np.cumsum(x))
 
 
 def test_values_that_are_changed_in_place():
