@@ -47,7 +47,8 @@ from .contraction_terms import in_one_chunk, term_chunks
 # A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
 _PACKED_BYTES = 24 << 10
 _PACKED_ROWS = 16
-_WIDEST_BLOCK, _FEW_VECTORS = 4, 16  # vectors
+_WIDEST_BLOCK, _FEW_VECTORS = 4, 8  # vectors
+_TALL = 512  # rows
 # So many strips are divided among threads, and as many blocks of rows make a piece.
 _DIVIDED_STRIPS, _LEAST_BLOCKS = 2, 16
 # A left operand that is larger than this is read again from memory for each strip, unless all strips are done for some rows of it
@@ -441,8 +442,8 @@ def _block_shape(rows: int, vectors: int, accumulators: int) -> tuple[int, int]:
     def cost(shape: tuple[int, int]) -> tuple:
         height, width = shape
         uneven = small * ((rows % height != 0) + (vectors % width != 0))
-        # Of few strips it matters how many the last one makes them.
-        strips = -(-vectors // width) / vectors if vectors <= _FEW_VECTORS else 1 / width
+        # Of few strips of a tall result it matters how many the last one makes them.
+        strips = -(-vectors // width) / vectors if vectors <= _FEW_VECTORS and rows >= _TALL else 1 / width
         return (height * width * 2 < min(accumulators, rows * vectors), uneven, 2 / height + strips, width)
 
     shapes = [(h, w) for w in range(1, min(4, vectors) + 1) for h in range(1, min(rows, 8, accumulators // w) + 1)]
