@@ -51,7 +51,7 @@ _WIDEST_BLOCK, _FEW_VECTORS = 4, 8  # vectors
 _TALL = 512  # rows
 # So many strips are divided among threads, and as many blocks of rows make a piece.
 _DIVIDED_STRIPS, _LEAST_BLOCKS = 2, 16
-# A left operand that is larger than this is read again from memory for each strip, unless all strips are done for some rows of it
+# A left operand that is larger than this is read again from memory for each strip, unless all strips are done for some rows
 # before the next ones. It pays to pack the strips again if so many rows use them; as many groups of rows are divided alone.
 _LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS, _MANY_GROUPS = 2 << 20, 256 << 10, 192, 32
 # So many floating-point terms are added one after the other, then so many of their sums, of the sums of these, and so on: the
