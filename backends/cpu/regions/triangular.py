@@ -157,6 +157,12 @@ def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, colu
     b = c64[9,1] parameter(1)
     ROOT x = c64[9,1] triangular-solve(a, b), left_side=true, lower=false, transpose_a=ADJOINT
     """,
+    # Blocks of rows, from the last one on, in several vectors of columns and in one.
+    """
+    a = f64[2,15,15] parameter(0)
+    b = f64[2,15,45] parameter(1)
+    ROOT x = f64[2,15,45] triangular-solve(a, b), left_side=true, lower=false, transpose_a=NO_TRANSPOSE
+    """,
     """
     a = f32[30,30] parameter(0)
     b = f32[30,1] parameter(1)
