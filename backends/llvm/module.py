@@ -6,7 +6,8 @@ code: a module that a backend compiles (`Module`) collects what is requested. An
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +81,20 @@ def may_contract(module: ir.Module) -> bool:
     """Whether a product and a sum may be rounded once, together, in a module."""
     shared = shared_functions_of(module)
     return shared is not None and shared.may_contract
+
+
+@contextmanager
+def contracting(module: ir.Module, wanted: bool = True) -> Iterator[None]:
+    """Around code in which a product and a sum may be rounded once, if that is wanted, or they may in all of the module."""
+    shared = shared_functions_of(module)
+    if shared is None or not wanted or shared.may_contract:
+        yield
+        return
+    shared.may_contract = True
+    try:
+        yield
+    finally:
+        shared.may_contract = False
 
 
 def declared(module: ir.Module, shared: SharedFunction) -> ir.Function:

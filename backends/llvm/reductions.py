@@ -18,6 +18,7 @@ from .elemental import Binding, ElementalEmitter
 from .elementary.double_double import two_sum
 from .index import Affine, Base, Component, Index
 from .loops import carried_loop
+from .module import contracting
 from .pieces import piece_bounds
 from .scalar_computations import emit_scalar_computation
 from .types import ComplexValue, RegisterValue, integer_constant, scalar_register_type
@@ -31,6 +32,7 @@ class Reduction:
     are scalar registers; ``reduced`` are the reduced dimensions, in order. ``stops`` says of some dimensions behind which size
     nothing is needed, or changes the result. ``divided`` says that each piece (`pieces`) is to reduce its part of the first of
     the reduced dimensions, without the init values. ``unread`` are the numbers of results that need not be written.
+    ``contracts`` says that a product and a sum may be rounded together.
     """
 
     producers: Computation
@@ -41,6 +43,7 @@ class Reduction:
     stops: Mapping[int, ir.Value] = field(default_factory=dict)
     divided: bool = False
     unread: frozenset[int] = frozenset()
+    contracts: bool = False
 
     @property
     def operands(self) -> tuple[Instruction, ...]:
@@ -70,11 +73,24 @@ class Reduction:
     def combine(
         self, builder: ir.IRBuilder, accumulators: list[RegisterValue], elements: list[RegisterValue], lanes: int
     ) -> list[RegisterValue]:
-        return emit_scalar_computation(builder, self.to_apply, [*accumulators, *elements], lanes)
+        return self.applied(builder, self.to_apply, [*accumulators, *elements], lanes)
+
+    def applied(
+        self, builder: ir.IRBuilder, computation: Computation, values: list[RegisterValue], lanes: int
+    ) -> list[RegisterValue]:
+        with contracting(builder.module, self.contracts):
+            return emit_scalar_computation(builder, computation, values, lanes)
 
     def elements(self, builder: ir.IRBuilder, index: Index, lanes: int, mask: ir.Value | None = None) -> list[RegisterValue]:
+        return self.elements_at(builder, [index], lanes, mask)[0]
+
+    def elements_at(
+        self, builder: ir.IRBuilder, places: Sequence[Index], lanes: int, mask: ir.Value | None = None
+    ) -> list[list[RegisterValue]]:
+        """The elements at several indices: what these share is computed once."""
         emitter = ElementalEmitter(builder, lanes, self.bindings)
-        return [emitter.emit(operand, index, mask) for operand in self.operands]
+        with contracting(builder.module, self.contracts):
+            return [[emitter.emit(operand, index, mask) for operand in self.operands] for index in places]
 
 
 Store = Callable[[Index, list[RegisterValue], int, "ir.Value | None"], None]
@@ -220,7 +236,7 @@ class Fold:
 
     def step(self, state: list[RegisterValue], elements: list[RegisterValue]) -> list[RegisterValue]:
         if self._extremum is None:
-            return emit_scalar_computation(self._builder, self._to_apply, [*state, *elements], self._lanes)
+            return self._reduction.applied(self._builder, self._to_apply, [*state, *elements], self._lanes)
         return self._extremum.step(self._builder, *state, *self._extremum.begin(self._builder, *elements))
 
     def merged(self, state: list[RegisterValue], other: list[RegisterValue]) -> list[RegisterValue]:

@@ -82,6 +82,7 @@ def test_matrices_of_any_size(n):
 @pytest.fixture
 def small_blocks(monkeypatch):
     monkeypatch.setattr(triangular, "_LARGEST_SIZE", 8)
+    monkeypatch.setattr(triangular, "_LARGEST_SOLVED_SIZE", 8)
     monkeypatch.setattr(linear_algebra, "LARGEST_HALVED", 12)
     monkeypatch.setattr(blocked_linear_algebra, "_BLOCK", 8)
 

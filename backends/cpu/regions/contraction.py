@@ -209,7 +209,7 @@ def _as_reduction(contraction: Contraction, lhs: Array, rhs: Array, stops: Mappi
     reduced = tuple(sorted(pair[side] for pair in c.terms))
     zero = constant(register_type(element_type, 1), 0.0)
     add = scalar_computation("add", element_type)
-    return Reduction(product, [matrix, vector], [zero], reduced, add, stops)
+    return Reduction(product, [matrix, vector], [zero], reduced, add, stops, contracts=True)
 
 
 def _side_of_matrix(contraction: Contraction) -> int | None:

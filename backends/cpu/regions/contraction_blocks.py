@@ -47,9 +47,13 @@ from .contraction_terms import in_one_chunk, term_chunks
 # A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
 _PACKED_BYTES = 24 << 10
 _PACKED_ROWS = 16
-_WIDEST_BLOCK = 4  # vectors
+_WIDEST_BLOCK, _FEW_VECTORS = 4, 8  # vectors
+_TALL = 512  # rows
 # So many strips are divided among threads, and as many blocks of rows make a piece.
 _DIVIDED_STRIPS, _LEAST_BLOCKS = 2, 16
+# A left operand that is larger than this is read again from memory for each strip, unless all strips are done for some rows
+# before the next ones. It pays to pack the strips again if so many rows use them; as many groups of rows are divided alone.
+_LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS, _MANY_GROUPS = 2 << 20, 256 << 10, 192, 32
 # So many floating-point terms are added one after the other, then so many of their sums, of the sums of these, and so on: the
 # error is that of summation by pairs, and does not grow with the number of terms.
 _RUN = 64
@@ -151,17 +155,64 @@ class Blocks:
         stop = blocks_up_to(b, self._stop_of_columns(), lanes, c.column_count)
         # Many strips are divided among threads; where there are few, the rows of each.
         divides_strips = c.column_count >= _DIVIDED_STRIPS * self.block_vectors * lanes
-        with independent_loops(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch, self._each_chunk():
+
+        def all_columns(batch: Index, rows: Callable[[Index, Columns], None]) -> None:
             for loop, count in _strips(b, c.column_count // lanes, self.block_vectors, stop, int(divides_strips)):
                 with loop as first:
                     base = indices.multiply_base(b, first, lanes)
                     positions = [Affine(indices.add_base(b, base, k * lanes), int(lanes > 1)) for k in range(count)]
-                    self._rows(batch, self._columns(batch, positions))
+                    rows(batch, self._columns(batch, positions))
             rest = c.column_count % lanes
             if rest:
                 position = Affine(c.column_count - rest, 1)
                 with in_one_piece(b, apart=True) if divides_strips else nullcontext():
-                    self._rows(batch, self.rest_of_columns(batch, position, tail_mask(lanes, rest)))
+                    rows(batch, self.rest_of_columns(batch, position, tail_mask(lanes, rest)))
+
+        with independent_loops(b, [c.lhs.dimensions[left] for left, _ in c.batch], self.stops) as batch, self._each_chunk():
+            if self._blocks_in_group():
+                self._groups_of_rows(batch, all_columns)
+            else:
+                all_columns(batch, self._rows)
+
+    def _blocks_in_group(self) -> int:
+        """How many blocks of rows are taken through all strips before the next ones are; 0 where it is all of them."""
+        c = self.contraction
+        strips = -(-c.column_count // (self.block_vectors * self.lanes))
+        if not c.rows or self.stops or strips == 1 or c.row_count * c.term_count * self._left_bytes <= _LARGE_LEFT_BYTES:
+            return 0
+        row_bytes = prod(self.term_sizes) * self._left_bytes
+        rows = min(c.lhs.dimensions[c.rows[-1]], _ROWS_BYTES // row_bytes)
+        return rows // self.block_rows if rows >= _LEAST_ROWS else 0
+
+    @property
+    def _left_bytes(self) -> int:
+        return self.lhs.shape.element_type.byte_size
+
+    def _groups_of_rows(self, batch: Index, all_columns: Callable[[Index, Callable[[Index, Columns], None]], None]) -> None:
+        b, c, block = self.builder, self.contraction, self.block_rows
+        *outer_rows, last = c.rows
+        length = self._blocks_in_group()
+        blocks, rest = divmod(c.lhs.dimensions[last], block)
+        groups = -(-blocks // length)
+        with independent_loops(b, [c.lhs.dimensions[d] for d in outer_rows]) as outer:
+
+            def rows(first: Base, count: int) -> list[Index]:
+                return [(*outer, Affine(indices.add_base(b, first, k))) for k in range(count)]
+
+            with independent_loop(b, groups, divides_inner=groups < _MANY_GROUPS) as number:
+                begin = indices.multiply_base(b, number, length)
+                count = None if blocks % length == 0 else least(b, b.sub(I64(blocks), indices.i64(begin)), length)
+
+                def whole_blocks(batch: Index, columns: Columns) -> None:
+                    with counted_loop(b, length, "blocks", count) as block_number:
+                        first = indices.multiply_base(b, indices.add_base(b, begin, block_number), block)
+                        self._block(batch, rows(first, block), columns)
+
+                all_columns(batch, whole_blocks)
+            if rest:
+                with in_one_piece(b):
+                    last_rows = rows(blocks * block, rest)
+                    all_columns(batch, lambda batch, columns: self._block(batch, last_rows, columns))
 
     @contextmanager
     def _each_chunk(self) -> Iterator[None]:
@@ -391,7 +442,9 @@ def _block_shape(rows: int, vectors: int, accumulators: int) -> tuple[int, int]:
     def cost(shape: tuple[int, int]) -> tuple:
         height, width = shape
         uneven = small * ((rows % height != 0) + (vectors % width != 0))
-        return (height * width * 2 < min(accumulators, rows * vectors), uneven, 2 / height + 1 / width, width)
+        # Of few strips of a tall result it matters how many the last one makes them.
+        strips = -(-vectors // width) / vectors if vectors <= _FEW_VECTORS and rows >= _TALL else 1 / width
+        return (height * width * 2 < min(accumulators, rows * vectors), uneven, 2 / height + strips, width)
 
     shapes = [(h, w) for w in range(1, min(4, vectors) + 1) for h in range(1, min(rows, 8, accumulators // w) + 1)]
     return min(shapes, key=cost)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from math import prod
 
 from llvmlite import ir
 
@@ -10,9 +12,9 @@ from ...llvm import index as indices
 from ...llvm.arrays import stack_array
 from ...llvm.branches import replaced_if
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
-from ...llvm.index import Affine, Component, Offsets
+from ...llvm.index import Affine, Base, Component, Offsets
 from ...llvm.loops import carried_loop, counted_loop
-from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
+from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, piece_bounds
 from ...llvm.reductions import (
     Fold,
     Reduction,
@@ -43,6 +45,11 @@ DECIDED_AFTER = 1024
 BLOCK_STEPS = 32
 # A row that is divided among threads has as many blocks.
 _DIVIDED_BLOCKS = 64
+# So many rows are taken at once, by the number of registers, where they share what they are combined with, which is loaded once
+# for all of them then: their partial results take half of the registers. There are as many groups of them, at least.
+_ROWS_AT_ONCE = {32: 4, 16: 2}
+_LEAST_GROUPS = 8
+_MOST_INSTRUCTIONS = 12
 # Many rows are so many times those that make a tile; of rows that take so many bytes the end does not matter.
 _MANY_TILES = 8
 _LONG_ROW_BYTES = 16 << 10
@@ -83,6 +90,10 @@ def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store
     if _has_many_rows(target, reduction):
         _emit_many_rows(builder, target, reduction, store)
         return
+    at_once = _rows_at_once(builder, target, reduction)
+    if at_once > 1 and dimensions[kept[-1]] >= _LEAST_GROUPS * at_once:
+        _emit_rows_at_once(builder, target, reduction, at_once, store)
+        return
     with independent_loops(builder, [dimensions[d] for d in kept], stops_of_kept(reduction)) as outer:
         fixed = dict(zip(kept, outer))
         if reduction.reduced:
@@ -93,19 +104,61 @@ def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store
         store(outer, totals, 1, None)
 
 
+def _rows_at_once(builder: ir.IRBuilder, target: Target, reduction: Reduction) -> int:
+    """How many rows are taken at once, next to each other along the last dimension that is kept."""
+    dimensions, producers, last = reduction.dimensions, reduction.producers, len(reduction.dimensions) - 1
+    if not reduction.kept or reduction.divided or {reduction.kept[-1], last} & set(reduction.stops):
+        return 1
+    # What has fewer elements than there are may be the same in all rows.
+    shares = any(p.shape.rank and p.shape.size < prod(dimensions) for p in producers.parameters)
+    if not shares or len(producers.instructions) > _MOST_INSTRUCTIONS or calls_on_vectors(builder.module, producers):
+        return 1
+    identity = identity_of(reduction)
+    if identity is None or Fold(builder, reduction, 1).width > 1 or reduction.operands[0].shape.element_type.is_complex:
+        return 1
+    is_decided = is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
+    if is_decided or CountedLanes.of(target, reduction, dimensions[last]) is not None or row_lanes(target, reduction) == 1:
+        return 1
+    return _ROWS_AT_ONCE[target.vector_registers]
+
+
+def _emit_rows_at_once(builder: ir.IRBuilder, target: Target, reduction: Reduction, at_once: int, store: Store) -> None:
+    kept = reduction.kept
+    along = kept[-1]
+    whole, rest = divmod(reduction.dimensions[along], at_once)
+    with independent_loops(builder, [reduction.dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
+        fixed = dict(zip(kept[:-1], outer))
+
+        def rows(first: Base, count: int) -> None:
+            places = [Affine(indices.add_base(builder, first, number)) for number in range(count)]
+            for place, lanes in zip(places, _vector_rows(builder, target, reduction, fixed, [{along: p} for p in places])):
+                store((*outer, place), _of_whole_row(builder, target, reduction, lanes), 1, None)
+
+        with independent_loop(builder, whole) as number:
+            rows(indices.multiply_base(builder, number, at_once), at_once)
+        if rest:
+            with in_one_piece(builder):
+                rows(whole * at_once, rest)
+
+
+def _of_whole_row(
+    builder: ir.IRBuilder, target: Target, reduction: Reduction, lanes: list[RegisterValue]
+) -> list[RegisterValue]:
+    """The results of a row, of those in its lanes."""
+    totals = combined_lanes(builder, lanes, _result_lanes(target, reduction), partial(reduction.combine, builder))
+    return totals if reduction.divided else reduction.combine(builder, reduction.init_values, totals, 1)
+
+
 def _row(builder: ir.IRBuilder, target: Target, reduction: Reduction, fixed: dict[int, Component]) -> list[RegisterValue]:
     """The results of one row."""
     init, last = reduction.init_values, len(reduction.dimensions) - 1
-
-    def scalars(lanes: list[RegisterValue]) -> list[RegisterValue]:
-        return combined_lanes(builder, lanes, _result_lanes(target, reduction), partial(reduction.combine, builder))
-
     if identity_of(reduction) is not None:
-        totals = scalars(_vector_row(builder, target, reduction, fixed))
-        return totals if reduction.divided else reduction.combine(builder, init, totals, 1)
+        (lanes,) = _vector_rows(builder, target, reduction, fixed)
+        return _of_whole_row(builder, target, reduction, lanes)
 
     def row(index: dict[int, Component], so_far: list[RegisterValue]) -> list[RegisterValue]:
-        totals = scalars(_row_of_elements(builder, target, reduction, index))
+        lanes = _row_of_elements(builder, target, reduction, index)
+        totals = combined_lanes(builder, lanes, _result_lanes(target, reduction), partial(reduction.combine, builder))
         return totals if reduction.divided else reduction.combine(builder, so_far, totals, 1)
 
     return reduce_loops(builder, reduction, [d for d in reduction.reduced if d != last], fixed, init, row)
@@ -136,21 +189,28 @@ def _has_many_rows(target: Target, reduction: Reduction) -> bool:
 def _emit_many_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
     """As many rows at a time as there are lanes: the lanes of all of them are turned, and combined at once."""
     kept, last, lanes = reduction.kept, len(reduction.dimensions) - 1, row_lanes(target, reduction)
-    row = _row_of_elements if identity_of(reduction) is None else _vector_row
+    at_once = min(lanes, _rows_at_once(builder, target, reduction))
     init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
     lines = [stack_array(builder, operand.shape.with_dimensions((lanes, lanes))) for operand in reduction.operands]
 
     def combine(low: list[RegisterValue], high: list[RegisterValue]) -> list[RegisterValue]:
         return reduction.combine(builder, low, high, lanes)
 
+    def several(fixed: dict[int, Component], places: list[dict[int, Component]]) -> list[list[RegisterValue]]:
+        if identity_of(reduction) is None:
+            return [_row_of_elements(builder, target, reduction, {**fixed, **place}) for place in places]
+        return _vector_rows(builder, target, reduction, fixed, places)
+
     with independent_loops(builder, [reduction.dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
 
         def rows(component: Affine, lanes: int, mask: ir.Value | None) -> None:
-            with counted_loop(builder, lanes, "line") as number:
-                place = Affine(indices.add_base(builder, component.base, number))
-                totals = row(builder, target, reduction, dict(zip(kept, (*outer, place))))
-                for array, value in zip(lines, totals):
-                    array.store(builder, (Affine(number), Affine(0, 1)), value, lanes)
+            with counted_loop(builder, lanes // at_once, "line") as number:
+                first = indices.multiply_base(builder, number, at_once)
+                numbers = [indices.add_base(builder, first, line) for line in range(at_once)]
+                places = [Affine(indices.add(builder, component, line).base) for line in numbers]
+                for line, totals in zip(numbers, several(dict(zip(kept[:-1], outer)), [{kept[-1]: p} for p in places])):
+                    for array, value in zip(lines, totals):
+                        array.store(builder, (Affine(line), Affine(0, 1)), value, lanes)
             loaded = [[array.load(builder, (Affine(n), Affine(0, 1)), lanes) for n in range(lanes)] for array in lines]
             parts = [list(part) for part in zip(*(turned(builder, of_operand) for of_operand in loaded))]
             while len(parts) > 1:
@@ -164,7 +224,7 @@ def _emit_many_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction,
 def _row_of_elements(
     builder: ir.IRBuilder, target: Target, reduction: Reduction, index: dict[int, Component]
 ) -> list[RegisterValue]:
-    """As _vector_row, where no identity is known: the partial results begin as elements."""
+    """As _vector_rows of one, where no identity is known: the partial results begin as elements."""
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
     size, lanes = dimensions[last], row_lanes(target, reduction)
     vectors = min(PARTIAL_VECTORS, size // lanes)
@@ -218,13 +278,17 @@ def _merged_in_pairs(fold: Fold, states: list[list[RegisterValue]]) -> list[list
     return states
 
 
-def _vector_row(
+def _vector_rows(
     builder: ir.IRBuilder,
     target: Target,
     reduction: Reduction,
     fixed: dict[int, Component],
-) -> list[RegisterValue]:
-    """Reduce one row, in lanes."""
+    places: Sequence[dict[int, Component]] = ({},),
+) -> list[list[RegisterValue]]:
+    """Reduce rows at once, in lanes: one for each of the places, which say what of their indices is not the same for all.
+
+    Each has registers of its own, so that its results are those of the row alone.
+    """
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
     size, identity = dimensions[last], identity_of(reduction)
     counted = CountedLanes.of(target, reduction, size)
@@ -234,27 +298,31 @@ def _vector_row(
     outer_reduced = [d for d in reduction.reduced if d != last]
     compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
     # An element that is not the identity leaves no other result.
-    decidable = is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
+    decidable = len(places) == 1 and is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
 
     fold = Fold(builder, reduction, result_lanes)
+    step = 1 if lanes > 1 else 0
 
-    def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> RegisterValue:
-        full = tuple(component if d == last else index[d] for d in range(len(dimensions)))
+    def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> list[RegisterValue]:
+        """A vector of each row."""
+        rows = [{**index, **place, last: component} for place in places]
+        full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
         if counted is not None:
-            return counted.count(builder, reduction, full, mask)
-        (value,) = reduction.elements(builder, full, lanes, mask)
-        return value if mask is None else _select(builder, mask, value, neutral)
+            return [counted.count(builder, reduction, one, mask) for one in full]
+        values = [value for (value,) in reduction.elements_at(builder, full, lanes, mask)]
+        return values if mask is None else [_select(builder, mask, value, neutral) for value in values]
 
     wide = result_lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
 
     def load_group(index: dict[int, Component], base: indices.Base) -> list[RegisterValue]:
-        """PARTIAL_VECTORS vectors next to each other."""
+        """PARTIAL_VECTORS vectors next to each other, of each row."""
         if wide:
-            full = tuple(Affine(base, 1) if d == last else index[d] for d in range(len(dimensions)))
-            (value,) = reduction.elements(builder, full, PARTIAL_VECTORS * lanes)
-            return [vector_part(builder, value, k * lanes, lanes) for k in range(PARTIAL_VECTORS)]
-        step = 1 if lanes > 1 else 0
-        return [load(index, Affine(indices.add_base(builder, base, k * lanes), step)) for k in range(PARTIAL_VECTORS)]
+            rows = [{**index, **place, last: Affine(base, 1)} for place in places]
+            full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
+            values = [value for (value,) in reduction.elements_at(builder, full, PARTIAL_VECTORS * lanes)]
+            return [vector_part(builder, value, k * lanes, lanes) for value in values for k in range(PARTIAL_VECTORS)]
+        parts = [load(index, Affine(indices.add_base(builder, base, k * lanes), step)) for k in range(PARTIAL_VECTORS)]
+        return [part[row] for row in range(len(places)) for part in parts]
 
     stop = reduction.stops.get(last)
 
@@ -275,12 +343,19 @@ def _vector_row(
             ]
 
         end = up_to(steps * stride, start)
-        begin = fold.begin([neutral]) * PARTIAL_VECTORS
+        begin = fold.begin([neutral]) * PARTIAL_VECTORS * len(places)
         states = carried_loop(builder, 0, end, stride, begin, iteration, "row", steps * stride)
-        return _merged_in_pairs(fold, in_groups(states, fold.width))[0]
+        of_rows = in_groups(states, fold.width * PARTIAL_VECTORS)
+        return [value for one in of_rows for value in _merged_in_pairs(fold, in_groups(one, fold.width))[0]]
+
+    def begun(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> list[RegisterValue]:
+        return [value for element in load(index, component, mask) for value in fold.begin([element])]
 
     def accumulate(state: list[RegisterValue], part: list[RegisterValue]) -> list[RegisterValue]:
-        return add_with_error(builder, *state, *part) if compensated else fold.merged(state, part)
+        pairs = zip(in_groups(state, state_width), in_groups(part, fold.width))
+        if compensated:
+            return [value for one, other in pairs for value in add_with_error(builder, *one, *other)]
+        return [value for one, other in pairs for value in fold.merged(one, other)]
 
     group, divides = PARTIAL_VECTORS * lanes, is_divided(reduction, last)
 
@@ -330,18 +405,20 @@ def _vector_row(
         if singles:
 
             def single(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-                return accumulate(carried, fold.begin([load(index, Affine(number, 1 if lanes > 1 else 0))]))
+                return accumulate(carried, begun(index, Affine(number, step)))
 
             end = done + singles * lanes
             state = carried_loop(builder, done, up_to(end), lanes, state, single, "vector", end)
             done += singles * lanes
         if done < size:
-            state = accumulate(state, fold.begin([load(index, Affine(done, 1), tail_mask(lanes, size - done))]))
+            state = accumulate(state, begun(index, Affine(done, 1), tail_mask(lanes, size - done)))
         return state
 
-    state = [neutral, splat_identity(element_type, 0.0, lanes)] if compensated else fold.begin([neutral])
-    state = reduce_loops(builder, reduction, outer_reduced, fixed, state, row)
-    return [finish_compensation(builder, *state)] if compensated else fold.finish(state)
+    first = [neutral, splat_identity(element_type, 0.0, lanes)] if compensated else fold.begin([neutral])
+    state_width = len(first)
+    state = reduce_loops(builder, reduction, outer_reduced, fixed, first * len(places), row)
+    of_rows = in_groups(state, state_width)
+    return [[finish_compensation(builder, *one)] if compensated else fold.finish(one) for one in of_rows]
 
 
 def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:

@@ -16,19 +16,25 @@ from ...llvm.arithmetic import constant, multiply_add, square_root
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Index, add_base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, loop_nest
+from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
+from ...llvm.reductions import in_groups
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I64, ComplexValue, RegisterValue, broadcast_lanes, lane_numbers, register_bytes, register_type
 from ..nest_samples import samples
 from ..nests import Nest, emits_nest
-from ..target import Target
-from ..vectors import combined_lanes
+from ..target import WIDEST_VECTOR_BYTES, Target
+from ..vectors import combined_lanes, tail_mask
 
 # Larger matrices are better divided, so that most of the work is in products; but for a system with few right-hand sides, where
 # it is in reading the matrix, and copying its parts would double it.
 _LARGEST_SIZE = 256
 _FEW_COLUMNS = 7
+_LARGEST_SOLVED_SIZE = 512
 # Vectors of a row that are computed together: so many terms a scalar serves.
 _VECTORS = 4
+# Rows and vectors of the unknowns that are computed together, by the number of registers: what is subtracted stays in them.
+_BLOCKS = {32: (6, 4), 16: (4, 2)}
+_COMPLEX_BLOCKS = {32: (3, 2), 16: (2, 1)}
 
 # What is done with some columns: (first index, lanes; the mask of those that count).
 Visit = Callable[[list[Affine], "ir.Value | None"], None]
@@ -51,7 +57,13 @@ def is_native_triangular_solve(solve: Instruction) -> bool:
         return False
     if solve.attributes["transpose_a"] != "NO_TRANSPOSE":
         return columns == 1
-    return size <= _LARGEST_SIZE or columns <= _FEW_COLUMNS or not shape.size
+    return size <= _LARGEST_SOLVED_SIZE or columns <= _FEW_COLUMNS or not shape.size
+
+
+def panel_bytes(solve: Instruction) -> int:
+    """Memory for the unknowns of as many columns as are solved for together."""
+    size, columns = solve.shape.dimensions[-2:]
+    return size * _VECTORS * WIDEST_VECTOR_BYTES if columns > 1 else 0
 
 
 @dataclass(frozen=True)
@@ -145,6 +157,12 @@ def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, colu
     b = c64[9,1] parameter(1)
     ROOT x = c64[9,1] triangular-solve(a, b), left_side=true, lower=false, transpose_a=ADJOINT
     """,
+    # Blocks of rows, from the last one on, in several vectors of columns and in one.
+    """
+    a = f64[2,15,15] parameter(0)
+    b = f64[2,15,45] parameter(1)
+    ROOT x = f64[2,15,45] triangular-solve(a, b), left_side=true, lower=false, transpose_a=NO_TRANSPOSE
+    """,
     """
     a = f32[30,30] parameter(0)
     b = f32[30,1] parameter(1)
@@ -152,9 +170,15 @@ def _rows(builder: ir.IRBuilder, target: Target, element_type: ElementType, colu
     """,
     tolerance=1e-4,
 )
-@emits_nest("triangular-solve", is_native=is_native_triangular_solve)
+@emits_nest(
+    "triangular-solve",
+    is_native=is_native_triangular_solve,
+    scratch=panel_bytes,
+    own=panel_bytes,
+    divides=lambda solve: solve.shape.dimensions[-1] > 1,
+)
 def emit_triangular_solve(nest: Nest) -> None:
-    """Solve ``matrix x = right`` into the output, one row of x after the other."""
+    """Solve ``matrix x = right`` into the output."""
     builder, target, solve = nest.builder, nest.target, nest.instruction
     (matrix, right), (output,) = nest.operands, nest.outputs
     b, attributes = builder, solve.attributes
@@ -165,34 +189,98 @@ def emit_triangular_solve(nest: Nest) -> None:
     if attributes["transpose_a"] != "NO_TRANSPOSE":
         _solve_transposed(b, target, solve, matrix, right, output)
         return
-    rows = _rows(b, target, element_type, columns, size)
+    if columns > 1:
+        _solve_in_blocks(nest)
+        return
+    rows = _rows(b, target, element_type, size, size)
     divide, subtract = (scalar_computation(opcode, element_type) for opcode in ("divide", "subtract"))
-    along = _rows(b, target, element_type, size, size) if columns == 1 else None
-    with loop_nest(b, batch_sizes) as batch:
+    with loop_nest(b, batch_sizes) as batch, counted_loop(b, size) as step:
+        # Rows are known from the first on, or from the last.
+        row = step if attributes["lower"] else add_base(b, multiply_base(b, step, -1), size - 1)
+        known = (0, row) if attributes["lower"] else (add_base(b, row, 1), size)
+        place = (*batch, Affine(row), Affine(0))
+        product = _row_times_vector(rows, matrix, output, (*batch, Affine(row)), batch, *known)
+        (value,) = emit_scalar_computation(b, subtract, [right.load(b, place, 1), product], 1)
+        if not attributes["unit_diagonal"]:
+            diagonal = matrix.load(b, (*batch, Affine(row), Affine(row)), 1)
+            (value,) = emit_scalar_computation(b, divide, [value, diagonal], 1)
+        output.store(b, place, value, 1)
 
-        def solve_columns(columns: list[Affine], mask: ir.Value | None) -> None:
-            with counted_loop(b, size) as step:
-                # Rows are known from the first on, or from the last.
-                row = step if attributes["lower"] else add_base(b, multiply_base(b, step, -1), size - 1)
-                known = (0, row) if attributes["lower"] else (add_base(b, row, 1), size)
-                values = [right.load(b, (*batch, Affine(row), column), rows.lanes, mask) for column in columns]
-                if along is not None:
-                    product = _row_times_vector(along, matrix, output, (*batch, Affine(row)), batch, *known)
-                    values = [emit_scalar_computation(b, subtract, [values[0], product], 1)[0]]
-                else:
-                    values = rows.subtracted(
-                        values,
-                        *known,
-                        lambda m: matrix.load(b, (*batch, Affine(row), m), 1),
-                        lambda m: [output.load(b, (*batch, m, column), rows.lanes, mask) for column in columns],
-                    )
+
+def _solve_in_blocks(nest: Nest) -> None:
+    """Solve for a few vectors of columns at a time, and in these for a block of rows after the other.
+
+    The unknowns that are known lie side by side in a panel, since rows of the result that are a power of two apart would take
+    each other's place in the cache.
+    """
+    b, target, solve = nest.builder, nest.target, nest.instruction
+    (matrix, right), (output,), attributes = nest.operands, nest.outputs, solve.attributes
+    *batch_sizes, size, columns = solve.shape.dimensions
+    element_type = solve.shape.element_type
+    rows = _rows(b, target, element_type, columns, size)
+    lanes = rows.lanes
+    height, most = (_COMPLEX_BLOCKS if element_type.is_complex else _BLOCKS)[target.vector_registers]
+    divide, lower = scalar_computation("divide", element_type), attributes["lower"]
+
+    def solve_columns(batch: Index, columns: list[Affine], mask: ir.Value | None) -> None:
+        panel = Array(nest.own, solve.shape.with_dimensions((size, len(columns) * lanes)))
+        lane_steps = int(lanes > 1)
+
+        def of_panel(row: Affine) -> list[Index]:
+            return [(row, Affine(number * lanes, lane_steps)) for number in range(len(columns))]
+
+        def block(first: Base, count: int) -> None:
+            numbers = [Affine(add_base(b, first, number)) for number in range(count)]
+            known = (0, first) if lower else (add_base(b, first, count), size)
+            values = [right.load(b, (*batch, row, column), lanes, mask) for row in numbers for column in columns]
+            in_rows = [matrix.seen_from(b, (*batch, row, Affine(0))) for row in numbers]
+
+            def factor(row: int, m: Affine) -> RegisterValue:
+                scalar = in_rows[row].load(b, (*[Affine(0)] * (len(batch) + 1), m), 1)
+                return broadcast_lanes(b, rows.negated(scalar), lanes)
+
+            def step(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
+                unknowns = [panel.load(b, place, lanes) for place in of_panel(Affine(number))]
+                parts = zip(range(count), in_groups(totals, len(columns)))
+                factors = [(factor(row, Affine(number)), part) for row, part in parts]
+                return [rows.multiply_add(f, x, total) for f, part in factors for x, total in zip(unknowns, part)]
+
+            of_rows = in_groups(carried_loop(b, *known, 1, values, step, "terms", size), len(columns))
+            order = list(range(count) if lower else reversed(range(count)))
+            for done, row in enumerate(order):
                 if not attributes["unit_diagonal"]:
-                    diagonal = broadcast_lanes(b, matrix.load(b, (*batch, Affine(row), Affine(row)), 1), rows.lanes)
-                    values = [emit_scalar_computation(b, divide, [value, diagonal], rows.lanes)[0] for value in values]
-                for column, value in zip(columns, values):
-                    output.store(b, (*batch, Affine(row), column), value, rows.lanes, mask)
+                    diagonal = broadcast_lanes(b, matrix.load(b, (*batch, numbers[row], numbers[row]), 1), lanes)
+                    of_rows[row] = [emit_scalar_computation(b, divide, [x, diagonal], lanes)[0] for x in of_rows[row]]
+                for place, column, value in zip(of_panel(numbers[row]), columns, of_rows[row]):
+                    panel.store(b, place, value, lanes)
+                    output.store(b, (*batch, numbers[row], column), value, lanes, mask)
+                for other in order[done + 1 :]:
+                    f = factor(other, numbers[row])
+                    of_rows[other] = [rows.multiply_add(f, x, total) for x, total in zip(of_rows[row], of_rows[other])]
 
-        rows.visit(0, columns, solve_columns)
+        blocks, rest = divmod(size, height)
+        if blocks:
+            with counted_loop(b, blocks) as number:
+                first = multiply_base(b, number, height)
+                block(first if lower else add_base(b, multiply_base(b, first, -1), size - height), height)
+        if rest:
+            block(blocks * height if lower else 0, rest)
+
+    with independent_loops(b, batch_sizes) as batch:
+        strips, left = divmod(columns, most * lanes)
+        if strips:
+            with independent_loop(b, strips) as number:
+                first = multiply_base(b, number, most * lanes)
+                places = [Affine(add_base(b, first, part * lanes), int(lanes > 1)) for part in range(most)]
+                solve_columns(batch, places, None)
+        vectors, rest = divmod(left, lanes)
+        if vectors:
+            with independent_loop(b, vectors) as number:
+                first = add_base(b, multiply_base(b, number, lanes), strips * most * lanes)
+                solve_columns(batch, [Affine(first, int(lanes > 1))], None)
+        if rest:
+            with in_one_piece(b):
+                solve_columns(batch, [Affine(columns - rest, 1)], tail_mask(lanes, rest))
 
 
 def _solve_transposed(

@@ -263,5 +263,5 @@ def test_one_right_hand_side(element_type, transpose_a):
 def test_small_matrices_are_over_before_code_asks_for_interrupts():
     executable = jit(np.linalg.cholesky).lower(np.eye(64, dtype=np.float32)).compile().executable
     assert "check_interrupts" not in executable.llvm_ir()
-    executable = jit(np.linalg.cholesky).lower(np.eye(900, dtype=np.float32)).compile().executable
+    executable = jit(np.linalg.cholesky).lower(np.eye(1500, dtype=np.float32)).compile().executable
     assert "check_interrupts" in executable.llvm_ir()

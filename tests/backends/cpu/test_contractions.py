@@ -1,0 +1,62 @@
+"""Products of matrices in the forms of their loop nests, and systems of equations."""
+
+import numpy as np
+import phlox
+import pytest
+from phlox import jit, load_hlo
+from phlox.backends.cpu.regions import contraction_blocks
+
+THREADS = (1, 2, 3, 8)
+
+
+@jit
+def product(x, y):
+    return x @ y
+
+
+def in_threads(function, *arguments):
+    """The result, which is the same to the last bit in any number of threads."""
+    found = []
+    for number in THREADS:
+        with phlox.config(num_threads=number):
+            result = function(*arguments)
+            found.append(result[0] if isinstance(result, (list, tuple)) else result)
+    assert all(one.tobytes() == found[0].tobytes() for one in found)
+    return found[0]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("size", [300, 3001])
+def test_rows_are_multiplied_by_a_vector_as_if_alone(size, dtype):
+    random = np.random.default_rng(size)
+    x, y = random.normal(size=(131, size)).astype(dtype), random.normal(size=size).astype(dtype)
+    whole = in_threads(product, x, y)
+    np.testing.assert_allclose(whole, x.astype(np.float64) @ y, atol=1e-3 if dtype is np.float32 else 1e-11)
+    for first, count in ((0, 1), (5, 3), (2, 35), (30, 101)):
+        assert product(x[first : first + count], y).tobytes() == whole[first : first + count].tobytes()
+
+
+@pytest.mark.parametrize("columns", [64, 70])
+@pytest.mark.parametrize("rows", [(1003,), (3, 515)])
+def test_tall_products(rows, columns, monkeypatch):
+    monkeypatch.setattr(contraction_blocks, "_LARGE_LEFT_BYTES", 0)
+    monkeypatch.setattr(contraction_blocks, "_LEAST_ROWS", 0)
+    monkeypatch.setattr(contraction_blocks, "_ROWS_BYTES", 30 * 64 * 8)
+    random = np.random.default_rng(0)
+    x, y = (random.integers(-9, 9, shape).astype(np.float64) for shape in ((*rows, 64), (64, columns)))
+    assert np.array_equal(in_threads(jit(lambda x, y: x @ y), x, y), x @ y)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_triangular_systems_in_threads(lower):
+    text = f"""
+    HloModule solve
+    ENTRY main {{
+      a = f64[100,100] parameter(0)
+      b = f64[100,203] parameter(1)
+      ROOT x = f64[100,203] triangular-solve(a, b), left_side=true, lower={str(lower).lower()}, transpose_a=NO_TRANSPOSE
+    }}"""
+    random = np.random.default_rng(0)
+    a, b = random.normal(size=(100, 100)) + 100 * np.eye(100), random.normal(size=(100, 203))
+    x = in_threads(load_hlo(text), a, b)
+    np.testing.assert_allclose((np.tril(a) if lower else np.triu(a)) @ x, b, atol=1e-12)
