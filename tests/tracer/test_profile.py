@@ -50,9 +50,10 @@ def test_each_call_is_counted_by_itself():
 
 @jit
 def collatz(n):
-    steps = 0
+    steps, odd = 0, np.zeros(200)
     while n != 1:
         if n % 2:
+            odd[steps] = n  # so much that the other side is not computed, too
             n = 3 * n + 1
         else:
             n = n // 2
