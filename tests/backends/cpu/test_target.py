@@ -73,7 +73,7 @@ def backend_of(level):
     return EmulatedBackend() if level in EMULATED else CpuBackend(level_target(level))
 
 
-@pytest.fixture(params=RUNNING + EMULATED)
+@pytest.fixture
 def level(request, monkeypatch):
     name = "level_" + request.param.replace("-", "_")
     for known in ("_loaders", "_loaded"):  # others are not to find it
@@ -82,7 +82,7 @@ def level(request, monkeypatch):
     return name
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("level, name", one_in_all(3, RUNNING + EMULATED, PROGRAMS), indirect=["level"])
 def test_code_for_a_level_is_right(level, name):
     function, *arguments = PROGRAMS[name]
     found, expected = jit(function, backend=level)(*arguments), function(*arguments)
