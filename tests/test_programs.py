@@ -11,7 +11,7 @@ from programs.not_yet import NOT_YET
 from programs.registry import PROGRAMS, Program
 from thinning import one_in
 
-EVERY_PROGRAM = one_in(12, PROGRAMS)
+EVERY_PROGRAM = one_in(20, PROGRAMS)
 
 
 @pytest.mark.parametrize("name", EVERY_PROGRAM)

@@ -44,7 +44,7 @@ def table_of(shape, dtype, seed):
 @divided
 @pytest.mark.parametrize(
     "form, dtype",
-    one_in_all(3, FORMS, [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64, np.uint16, bool]),
+    one_in_all(7, FORMS, [np.float32, np.float64, np.float16, ml_dtypes.bfloat16, np.int8, np.int64, np.uint16, bool]),
 )
 def test_extrema_and_their_positions(form, dtype):
     shape, axis = FORMS[form]

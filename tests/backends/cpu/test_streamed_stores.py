@@ -56,7 +56,7 @@ def test_large_results(threads):
 
 
 @x86
-@pytest.mark.parametrize("sample", one_in(4, SAMPLES))
+@pytest.mark.parametrize("sample", one_in(8, SAMPLES))
 def test_nests_that_stream_all_of_their_results(sample, monkeypatch):
     monkeypatch.setattr(loop, "_STREAMED_BYTES", 0)
     module = sample.module

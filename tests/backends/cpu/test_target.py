@@ -82,7 +82,7 @@ def level(request, monkeypatch):
     return name
 
 
-@pytest.mark.parametrize("level, name", one_in_all(3, RUNNING + EMULATED, PROGRAMS), indirect=["level"])
+@pytest.mark.parametrize("level, name", one_in_all(7, RUNNING + EMULATED, PROGRAMS), indirect=["level"])
 def test_code_for_a_level_is_right(level, name):
     function, *arguments = PROGRAMS[name]
     found, expected = jit(function, backend=level)(*arguments), function(*arguments)
@@ -140,7 +140,7 @@ def test_levels_that_there_are_not(monkeypatch):
             host_target.__wrapped__()
 
 
-@pytest.mark.parametrize("sample, name", one_in_all(8, SAMPLES, LEVELS))
+@pytest.mark.parametrize("sample, name", one_in_all(16, SAMPLES, LEVELS))
 def test_nests_at_levels(sample, name):
     """Every nest has code for every level, and it is right where it can run."""
     if name not in RUNNING + EMULATED:
