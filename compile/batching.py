@@ -154,7 +154,7 @@ class Batch:
         return Fixed(value.instruction)
 
 
-def same_place(one: Value, other: Value) -> bool:
+def _same_place(one: Value, other: Value) -> bool:
     """Whether two places are known to be one in each round."""
     if type(one) is not type(other):
         return False
@@ -248,7 +248,7 @@ def _dynamic_slice(batch: Batch, operation: Instruction, operands: Sequence[Valu
 def _block(batch: Batch, source: Value, places: tuple[Value, ...], sizes: tuple[int, ...]) -> Value:
     """The block of these sizes that begins at the places, in each round."""
     if type(source) is Written:
-        if sizes == update_sizes(source) and all(map(same_place, places, source.places)):
+        if _is_there(source, places, sizes):
             return source.update
         raise NotBatchedError("an array is read after it has been written")
     source = batch.read(source, places)
@@ -261,7 +261,7 @@ def _block(batch: Batch, source: Value, places: tuple[Value, ...], sizes: tuple[
     array = source.instruction
     if not moving:
         return Fixed(hlo.dynamic_slice(array, *starts, sizes=sizes))
-    along, start, step = moving_block(batch, moving, places, sizes)
+    along, start, step = moving_block(batch, places, sizes)
     rows = _lines(batch, array, starts, sizes, along, min(start, start + step * (batch.count - 1)), abs(step))
     if step < 0:
         rows = hlo.reverse(rows, dimensions=(along,))
@@ -305,12 +305,18 @@ def update_sizes(written: Written) -> tuple[int, ...]:
     return dimensions if type(written.update) is Fixed else dimensions[1:]
 
 
+def _is_there(written: Written, places: Sequence[Value], sizes: tuple[int, ...]) -> bool:
+    """Whether a block of these sizes at these places is the one that has been written."""
+    return sizes == update_sizes(written) and all(map(_same_place, places, written.places))
+
+
 def _moving(places: Sequence[Value]) -> list[int]:
     return [dimension for dimension, place in enumerate(places) if type(place) is Varying]
 
 
-def moving_block(batch: Batch, moving: Sequence[int], places: Sequence[Value], sizes: Sequence[int]) -> tuple[int, int, int]:
+def moving_block(batch: Batch, places: Sequence[Value], sizes: Sequence[int]) -> tuple[int, int, int]:
     """The dimension in which a block of these sizes moves from round to round, one line at a time: from which, by how many."""
+    moving = _moving(places)
     if len(moving) == 1 and sizes[moving[0]] == 1:
         (along,) = moving
         found, integers = places[along].progression, places[along].instruction.shape.element_type
@@ -324,11 +330,11 @@ def _dynamic_update_slice(batch: Batch, operation: Instruction, operands: Sequen
     target, update, *places = operands
     sizes = operation.operands[1].shape.dimensions
     if type(target) is Written:
-        if sizes == update_sizes(target) and all(map(same_place, places, target.places)):
+        if _is_there(target, places, sizes):
             return target._replace(update=update)
         raise NotBatchedError("an array is written in two places")
     if type(target) is Initial:
-        along, start, step = moving_block(batch, _moving(places), places, sizes)
+        along, start, step = moving_block(batch, places, sizes)
         if not lies_inside((start, step), operation.shape.dimensions[along], batch.count):
             raise NotBatchedError("places that lie outside")
         if type(update) not in (Fixed, Varying):
@@ -407,7 +413,7 @@ def _selected(batch: Batch, predicate: Varying, on_true: Value, on_false: Value)
 def _update_of(batch: Batch, value: Value, written: Written) -> Value:
     """What lies, in one of two arrays, where one of them has been written."""
     if type(value) is Written and value.initial.leaf == written.initial.leaf:
-        if all(map(same_place, value.places, written.places)) and update_sizes(value) == update_sizes(written):
+        if _is_there(value, written.places, update_sizes(written)):
             return value.update
     elif type(value) is Initial and value.leaf == written.initial.leaf:
         return _block(batch, value, written.places, update_sizes(written))

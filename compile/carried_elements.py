@@ -11,11 +11,19 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import hlo
-from ..hlo import Computation, Instruction, rebuild
-from ..hlo.builder import UnattachedBuilder
-from .loop_state import computed_outside, is_state, is_the_same, places_inside, stays, with_more_state
+from ..hlo import Computation, Instruction
+from .loop_state import (
+    built_for,
+    computed_outside,
+    is_state,
+    is_the_same,
+    places_inside,
+    stays,
+    with_loops_replaced,
+    with_more_state,
+)
 from .pass_manager import module_pass
-from .traversal import of_each_computation, on_operands
+from .traversal import of_each_computation
 from .trip_count import TripCount, known_trip_count, loop_invariant_elements
 
 # What was written more rounds ago is read from memory: it has long been there.
@@ -50,14 +58,7 @@ def carry_written_elements(computation: Computation) -> Computation:
 
     The loop counts, its number of rounds is known, each round writes one element of the array, and no place lies outside.
     """
-    if not any(instruction.opcode == "while" for instruction in computation.instructions):
-        return computation
-
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        current = on_operands(instruction, operands)
-        return _carrying(current) or current if instruction.opcode == "while" else current
-
-    return rebuild(computation, transform)
+    return with_loops_replaced(computation, _carrying)
 
 
 def _carrying(loop: Instruction) -> Instruction | None:
@@ -82,7 +83,7 @@ def _carrying(loop: Instruction) -> Instruction | None:
         initial += before
 
     def following(elements: Sequence[Instruction], rebuilt: Mapping[Instruction, Instruction]) -> list[Instruction]:
-        with _built_for(loop):
+        with built_for(loop):
             return [
                 hlo.reshape(rebuilt[written[number]], ()) if number in written else elements[number - 1]
                 for number in range(len(elements))
@@ -91,12 +92,8 @@ def _carrying(loop: Instruction) -> Instruction | None:
     return with_more_state(loop, initial, replaced, following) if replaced else None
 
 
-def _built_for(instruction: Instruction) -> UnattachedBuilder:
-    return UnattachedBuilder("carry", where=lambda: instruction.source)
-
-
 def _as_read(read: Instruction, number: int, elements: Sequence[Instruction], operands: Sequence[Instruction]) -> Instruction:
-    with _built_for(read):
+    with built_for(read):
         return hlo.reshape(elements[number], read.shape.dimensions)
 
 
@@ -137,7 +134,7 @@ def _writes_at(update: Instruction, places: Sequence[Instruction]) -> bool:
 
 def _before(write: _Write, ago: int, init: Instruction) -> Instruction | None:
     """Outside of the loop: the element that lies where a round so long before the first would have written."""
-    with _built_for(write.update):
+    with built_for(write.update):
         places = [computed_outside(place, init) for place in write.places]
         type_of_places = write.places[write.along].shape.element_type
         places[write.along] = hlo.constant(write.start - write.step * ago, type_of_places)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, rebuild
+from ..hlo import Computation, Instruction
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, ELEMENTWISE
-from .loop_state import is_state, with_more_state
+from .loop_state import is_state, with_loops_replaced, with_more_state
 from .pass_manager import module_pass
-from .traversal import has_effects, of_each_computation, on_operands
+from .traversal import has_effects, of_each_computation
 from .trip_count import known_trip_count, loop_invariant_elements
 
 # So many cheap elementwise operations on arrays are worth one array read in every round.
@@ -23,14 +23,7 @@ def hoist_loop_invariants(computation: Computation) -> Computation:
     unchanged. A loop that never runs computes it in vain, but to no harm: operations have no faults, and what has effects
     stays, as does a loop inside that may not end.
     """
-    if not any(instruction.opcode == "while" for instruction in computation.instructions):
-        return computation
-
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        current = on_operands(instruction, operands)
-        return _hoisted(current) or current if instruction.opcode == "while" else current
-
-    return rebuild(computation, transform)
+    return with_loops_replaced(computation, _hoisted)
 
 
 def _hoisted(loop: Instruction) -> Instruction | None:

@@ -12,11 +12,10 @@ from math import prod
 from typing import NamedTuple
 
 from .. import hlo
-from ..hlo import Computation, Instruction, rebuild
-from ..hlo.builder import UnattachedBuilder
-from .loop_state import is_state, places_inside, with_more_state
+from ..hlo import Computation, Instruction
+from .loop_state import built_for, is_state, places_inside, with_loops_replaced, with_more_state
 from .pass_manager import module_pass
-from .traversal import of_each_computation, on_operands
+from .traversal import of_each_computation
 from .trip_count import TripCount, known_trip_count, loop_invariant_elements
 
 # A matrix of fewer elements is read from the first-level cache each time.
@@ -44,14 +43,7 @@ def batch_loop_products(computation: Computation) -> Computation:
     The loop counts, its number of rounds is known, and the rows are those of an array that never changes, one after the
     other.
     """
-    if not any(instruction.opcode == "while" for instruction in computation.instructions):
-        return computation
-
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        current = on_operands(instruction, operands)
-        return _batched(current) or current if instruction.opcode == "while" else current
-
-    return rebuild(computation, transform)
+    return with_loops_replaced(computation, _batched)
 
 
 def _batched(loop: Instruction) -> Instruction | None:
@@ -68,15 +60,11 @@ def _batched(loop: Instruction) -> Instruction | None:
             continue
         rows, matrix, is_left = found
         array, factor = (init.operands[element.attributes["index"]] for element in (rows.element, matrix))
-        with _built_for(product):
+        with built_for(product):
             values.append(_all_products(product, rows, trips.count, array, factor, is_left))
         replaced[product] = partial(_row_of_products, product, rows, is_left, len(values) - 1)
         room -= values[-1].shape.byte_size
     return with_more_state(loop, values, replaced) if replaced else None
-
-
-def _built_for(product: Instruction) -> UnattachedBuilder:
-    return UnattachedBuilder(product.opcode, where=lambda: product.source)
 
 
 def _rows_by_matrix(product: Instruction, trips: TripCount, unchanging: set[int]) -> tuple[_Rows, Instruction, bool] | None:
@@ -142,7 +130,7 @@ def _row_of_products(
     while found.opcode == "reshape":
         (found,) = found.operands
     _, first, *_ = found.operands
-    with _built_for(product):
+    with built_for(product):
         zero = hlo.constant(0, first.shape.element_type)
         lowest = min(rows.start, rows.start + rows.step * (products.shape.dimensions[0] - 1))
         place = hlo.subtract(first, hlo.constant(lowest, first.shape.element_type)) if lowest else first

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 
 from ..hlo import Computation, ElementType, Instruction, TupleShape, make_instruction, rebuild
+from ..hlo.builder import UnattachedBuilder
 from ..hlo.operation import ELEMENTWISE
 from .traversal import on_operands
 from .trip_count import TripCount
@@ -18,6 +19,23 @@ Following = Callable[[Sequence[Instruction], Mapping[Instruction, Instruction]],
 Progression = tuple[int, int]
 
 _DEEPEST = 8
+
+
+def with_loops_replaced(computation: Computation, replacement: Callable[[Instruction], Instruction | None]) -> Computation:
+    """The computation with each of its while loops replaced by ``replacement(loop)``; left as it is where that is None."""
+    if not any(instruction.opcode == "while" for instruction in computation.instructions):
+        return computation
+
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        current = on_operands(instruction, operands)
+        return replacement(current) or current if instruction.opcode == "while" else current
+
+    return rebuild(computation, transform)
+
+
+def built_for(instruction: Instruction) -> UnattachedBuilder:
+    """A builder of what stands for an instruction, at its place in the user's source."""
+    return UnattachedBuilder(instruction.opcode, where=lambda: instruction.source)
 
 
 def is_state(instruction: Instruction) -> bool:

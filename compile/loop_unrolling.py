@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from ..hlo import Computation, Instruction, leaves, rebuild
+from ..hlo import Computation, Instruction, leaves
 from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE, GIVEN, TUPLING
 from .fusion_policy import FusionPolicy
 from .inlining import inlined
+from .loop_state import with_loops_replaced
 from .pass_manager import Pass
-from .traversal import has_effects, of_each_computation, on_operands
+from .traversal import has_effects, of_each_computation
 from .trip_count import known_trip_count
 
 _MOST_ROUNDS = 8
@@ -31,13 +32,7 @@ def unrolling_pass(policy: FusionPolicy) -> Pass:
 
 
 def _unroll(computation: Computation, policy: FusionPolicy) -> Computation:
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        current = on_operands(instruction, operands)
-        return _unrolled(current) if current.opcode == "while" and _is_worth_it(current, policy) else current
-
-    if not any(instruction.opcode == "while" for instruction in computation.instructions):
-        return computation
-    return rebuild(computation, transform)
+    return with_loops_replaced(computation, lambda loop: _unrolled(loop) if _is_worth_it(loop, policy) else None)
 
 
 def _is_worth_it(loop: Instruction, policy: FusionPolicy) -> bool:

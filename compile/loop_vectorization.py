@@ -9,15 +9,14 @@ from collections.abc import Set
 from typing import NamedTuple
 
 from .. import hlo
-from ..hlo import Computation, Instruction, Module, leaves, rebuild, scalar_computation
-from ..hlo.builder import UnattachedBuilder
+from ..hlo import Computation, Instruction, Module, leaves, scalar_computation
 from ..hlo.fast_math import has_fast_math
 from ..hlo.operation import OPERATIONS
 from .batching import Batch, Carried, Fixed, Initial, NotBatchedError, Read, Value, Varying, Written, moving_block, update_sizes
 from .first_errors import first_error, keeps_first_error
-from .loop_state import is_state
+from .loop_state import built_for, is_state, with_loops_replaced
 from .pass_manager import module_pass
-from .traversal import of_each_computation, on_operands, runs_effects, users_of
+from .traversal import of_each_computation, runs_effects, users_of
 from .trip_count import TripCount, known_trip_count, loop_invariant_elements
 
 # Fewer rounds are not worth the vectors.
@@ -50,14 +49,7 @@ def _in_any_order(computation: Computation) -> Computation:
 
 
 def _with_vectorized_loops(computation: Computation, of_floats: Set[str]) -> Computation:
-    if not any(instruction.opcode == "while" for instruction in computation.instructions):
-        return computation
-
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        current = on_operands(instruction, operands)
-        return _vectorized(current, of_floats) or current if instruction.opcode == "while" else current
-
-    return rebuild(computation, transform)
+    return with_loops_replaced(computation, lambda loop: _vectorized(loop, of_floats))
 
 
 class _Accumulation(NamedTuple):
@@ -78,7 +70,7 @@ def _vectorized(loop: Instruction, of_floats: Set[str]) -> Instruction | None:
     most_bytes = max(_MOST_BYTES, 4 * max(leaf.byte_size for leaf in leaves(loop.shape)))
     batch = Batch(trips.count, most_bytes)
     try:
-        with UnattachedBuilder("vectorized", where=lambda: loop.source):
+        with built_for(loop):
             return _all_rounds(loop, trips, batch, of_floats)
     except NotBatchedError:
         return None
@@ -132,8 +124,7 @@ def _require_as_found(batch: Batch, read: Read, written: Value) -> None:
 
 def _way(batch: Batch, written: Written) -> tuple[int, int, int]:
     """The dimension in which the blocks lie side by side, the first one's place, and 1 or -1."""
-    moving = [dimension for dimension, place in enumerate(written.places) if type(place) is Varying]
-    along, start, step = moving_block(batch, moving, written.places, update_sizes(written))
+    along, start, step = moving_block(batch, written.places, update_sizes(written))
     if step not in (1, -1):
         raise NotBatchedError("the blocks that are written do not lie side by side")
     return along, start, step

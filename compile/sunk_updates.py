@@ -11,11 +11,10 @@ from functools import partial
 from typing import NamedTuple
 
 from .. import hlo
-from ..hlo import Computation, Instruction, rebuild
-from ..hlo.builder import UnattachedBuilder
-from .loop_state import computed_outside, is_state, is_the_same, stays, with_more_state
+from ..hlo import Computation, Instruction
+from .loop_state import built_for, computed_outside, is_state, is_the_same, stays, with_loops_replaced, with_more_state
 from .pass_manager import module_pass
-from .traversal import of_each_computation, on_operands, users_of
+from .traversal import of_each_computation, users_of
 from .trip_count import loop_invariant_elements
 
 
@@ -43,14 +42,7 @@ def sink_loop_updates(computation: Computation) -> Computation:
 
     The place never changes, and the loop uses no other part of the array.
     """
-    if not any(instruction.opcode == "while" for instruction in computation.instructions):
-        return computation
-
-    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
-        current = on_operands(instruction, operands)
-        return _sunk(current) or current if instruction.opcode == "while" else current
-
-    return rebuild(computation, transform)
+    return with_loops_replaced(computation, _sunk)
 
 
 def _sunk(loop: Instruction) -> Instruction | None:
@@ -64,9 +56,9 @@ def _sunk(loop: Instruction) -> Instruction | None:
         for leaf, update in enumerate(body.root.operands)
         if leaf not in asked and (block := _block(update, leaf, unchanging, users)) is not None
     ]
-    if not blocks or not is_read_element_by_element(condition) or not is_read_element_by_element(body):
+    if not blocks or not _is_read_element_by_element(condition) or not _is_read_element_by_element(body):
         return None
-    with UnattachedBuilder("sink", where=lambda: loop.source):
+    with built_for(loop):
         places = [[computed_outside(place, init) for place in block.update.operands[2:]] for block in blocks]
         initial = [
             hlo.reshape(hlo.dynamic_slice(init.operands[block.leaf], *starts, sizes=block.sizes), block.state_sizes)
@@ -93,7 +85,7 @@ def _as_read(number: int, block: _Block, elements: Sequence[Instruction], operan
     return hlo.reshape(elements[number], block.sizes)
 
 
-def is_read_element_by_element(computation: Computation) -> bool:
+def _is_read_element_by_element(computation: Computation) -> bool:
     """Whether the state is never used as a whole."""
     (parameter,) = computation.parameters
     return computation.root is not parameter and all(
