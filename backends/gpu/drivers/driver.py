@@ -1,0 +1,101 @@
+"""What the host asks of a GPU's driver, whichever that is: memory, transfers, code, launches.
+
+Addresses are those that the device's programs use, as integers. Everything that is asked of a queue is done in the order in
+which it was asked for, and later; `Device.synchronize` waits for it. What fails raises an error of `errors`, at the call, or
+where it turns up, at a call that waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+Dimensions = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class DeviceProperties:
+    """What is known of a device before it is used.
+
+    ``architecture`` is what code is made for, as the family calls it: ``sm_90``, ``gfx942``; empty where code is of no
+    architecture (SPIR-V). ``sub_group`` is how many threads run in step, ``shared_bytes`` the memory that the threads of a block
+    may share, and ``threads`` how many these are at most.
+    """
+
+    name: str
+    architecture: str
+    memory_bytes: int
+    compute_units: int
+    sub_group: int
+    shared_bytes: int
+    threads: int
+
+
+class Kernel(Protocol):
+    """A kernel that has been loaded. It is valid as long as the code that it came from is referred to."""
+
+    name: str
+
+
+class Code(Protocol):
+    """Code that has been loaded on a device."""
+
+    def kernel(self, name: str) -> Kernel: ...
+
+
+class Device(Protocol):
+    """A device, opened. Safe to use from several threads at once."""
+
+    properties: DeviceProperties
+
+    def allocate(self, size: int) -> int:
+        """The address of so many bytes, aligned to 256. Raises DeviceOutOfMemoryError, which names the sizes."""
+        ...
+
+    def free(self, address: int) -> None:
+        """Give memory back. What was asked of the queue before still finds it."""
+        ...
+
+    def write(self, address: int, source: int, size: int) -> None:
+        """Copy so many bytes from the host's address; the host's memory may change once this returns."""
+        ...
+
+    def read(self, target: int, address: int, size: int) -> None:
+        """Copy so many bytes to the host's address, when all that was asked for before is done. Waits for it."""
+        ...
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        """Copy bytes on the device, in the queue; they do not overlap."""
+        ...
+
+    def fill(self, address: int, byte: int, size: int) -> None:
+        """Make bytes this one, in the queue."""
+        ...
+
+    def load(self, code: bytes) -> Code:
+        """Load code of the device's family: PTX text, a code object, SPIR-V. Raises DeviceCodeError, with the driver's log."""
+        ...
+
+    def launch(
+        self, kernel: Kernel, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0
+    ) -> None:
+        """Run a kernel, in the queue: so many blocks of so many threads. All its arguments are addresses."""
+        ...
+
+    def synchronize(self) -> None:
+        """Wait for all that was asked for. Raises what went wrong meanwhile."""
+        ...
+
+
+class Driver(Protocol):
+    """A driver that is there. ``family`` names the code that it takes: ``nvptx``, ``spirv``, ``amdgpu``."""
+
+    name: str
+    family: str
+
+    def devices(self) -> tuple[DeviceProperties, ...]: ...
+
+    def open(self, number: int) -> Device:
+        """The device with this number; the same object each time."""
+        ...

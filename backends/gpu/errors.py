@@ -1,0 +1,27 @@
+"""What goes wrong on a device, and with drivers."""
+
+from __future__ import annotations
+
+
+class DeviceError(RuntimeError):
+    """Something failed on a device, or in its driver."""
+
+
+class DeviceOutOfMemoryError(DeviceError, MemoryError):
+    """A device has no memory left for what was asked."""
+
+
+class DeviceCodeError(DeviceError):
+    """A driver does not take code: it is too old for it, or the code asks for more than the device has."""
+
+
+class DeviceLostError(DeviceError):
+    """A device cannot be used any more in this process: it is gone, or a kernel accessed memory that is not there."""
+
+
+class KernelTimeoutError(DeviceError):
+    """A kernel ran for longer than the user lets kernels run."""
+
+
+class ForkedDeviceError(DeviceError):
+    """A process that was forked off uses a device that its parent had used before."""
