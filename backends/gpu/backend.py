@@ -54,7 +54,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
     frame = Frame(prepared, assignment, target)
     plan = frame.emit()
-    llvm_ir = str(frame.kernels.llvm)
+    llvm_ir = tuple(map(str, frame.kernels.modules))
     native = native if isinstance(native, PaddedModule) else module
     return GpuProgram(
         name=module.name,
@@ -62,7 +62,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
         optimized=prepared,
         plan=plan,
         llvm_ir=llvm_ir,
-        code=compile_kernels(llvm_ir, target) if frame.kernels.names else b"",
+        code=tuple([compile_kernels(text, target) for text in llvm_ir]),
         kernels=tuple(frame.kernels.names),
         parameters=tuple(parameter_leaves(native)),
         results=tuple(array_leaves(native.entry.shape)),

@@ -5,17 +5,24 @@ from __future__ import annotations
 from llvmlite import binding
 
 from .address_spaces import with_address_spaces
+from .spirv_labels import has_unique_labels
 from .target import Target
 
 _SPEED_LEVEL = 3
+# Where LLVM gives a block the label of another one (see `spirv_labels`), other memory leads to other labels.
+_ATTEMPTS = 20
 
 
 def compile_kernels(llvm_ir: str, target: Target) -> bytes:
     """The kernels of LLVM assembly, as the target's drivers take them: PTX text, SPIR-V, or a relocatable object."""
-    machine, module = _optimized(llvm_ir, target)
-    if target.is_text:
-        return machine.emit_assembly(module).encode() + b"\0"
-    return bytes(machine.emit_object(module))
+    for _ in range(_ATTEMPTS):
+        machine, module = _optimized(llvm_ir, target)
+        if target.is_text:
+            return machine.emit_assembly(module).encode() + b"\0"
+        code = bytes(machine.emit_object(module))
+        if target.family != "spirv" or has_unique_labels(code):
+            return code
+    raise SystemError(f"LLVM has given no labels of their own to the blocks of a kernel, in {_ATTEMPTS} attempts")
 
 
 def assembly(llvm_ir: str, target: Target) -> str:
