@@ -26,11 +26,11 @@ ALLOWED = {
     "compile": {"compile", "hlo"},
     "runtime": {"runtime", "hlo"},
     "backends": {"backends.loading"} | BACKEND_TOOLS,
-    "backends.registry": {"backends.reference", "backends.cpu", "backends.cuda", "hlo", "runtime"},
+    "backends.registry": {"backends.reference", "backends.cpu", "backends.gpu", "hlo", "runtime"},
     "backends.reference": {"backends.reference"} | BACKEND_TOOLS,
     "backends.llvm": {"backends.llvm"} | BACKEND_TOOLS,
     "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,
-    "backends.cuda": {"backends.cuda", "backends.llvm"} | BACKEND_TOOLS,
+    "backends.gpu": {"backends.gpu", "backends.llvm"} | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
     "tracer": {"tracer", "hlo"},
     "debug": {"debug", "tracer", "backends.reference", "backends.registry", "hlo", "runtime"},
@@ -259,7 +259,7 @@ def private_names_of_others(source):
 # Of NumPy, sys, ast, named tuples, ctypes, threading and llvmlite's lock.
 FOREIGN_PRIVATE = {
     "_NoValue", "_ARRAY_API", "_getframe", "_attributes", "_fields", "_replace", "_make", "_asdict", "_LLVMLock", "_cblist",
-    "_lock", "_CFuncPtr", "_at_fork_reinit", "_field_defaults",
+    "_lock", "_CFuncPtr", "_name", "_at_fork_reinit", "_field_defaults",
 }  # fmt: skip
 
 

@@ -23,5 +23,9 @@ class KernelTimeoutError(DeviceError):
     """A kernel ran for longer than the user lets kernels run."""
 
 
+class DriverUnavailableError(DeviceError):
+    """A driver is not there, or no device that it could use; the message says why."""
+
+
 class ForkedDeviceError(DeviceError):
     """A process that was forked off uses a device that its parent had used before."""

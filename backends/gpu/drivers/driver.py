@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 Dimensions = tuple[int, int, int]
+ALIGNMENT = 256  # of what is allocated
 
 
 @dataclass(frozen=True)
@@ -19,8 +20,8 @@ class DeviceProperties:
     """What is known of a device before it is used.
 
     ``architecture`` is what code is made for, as the family calls it: ``sm_90``, ``gfx942``; empty where code is of no
-    architecture (SPIR-V). ``sub_group`` is how many threads run in step, ``shared_bytes`` the memory that the threads of a block
-    may share, and ``threads`` how many these are at most.
+    architecture (SPIR-V). ``sub_group`` is how many threads run in step, ``shared_bytes`` the memory that the threads of a
+    block may share, and ``threads`` how many these are at most. ``driver`` is the version of what runs it.
     """
 
     name: str
@@ -30,6 +31,7 @@ class DeviceProperties:
     sub_group: int
     shared_bytes: int
     threads: int
+    driver: str = ""
 
 
 class Kernel(Protocol):
@@ -45,9 +47,15 @@ class Code(Protocol):
 
 
 class Device(Protocol):
-    """A device, opened. Safe to use from several threads at once."""
+    """A device, opened. Safe to use from several threads at once.
+
+    Everything raises DeviceLostError where the device cannot be used any more, and ForkedDeviceError in a process that was
+    forked off after the driver was used. ``time_limit`` is how many seconds a call waits, as long as it takes where it is None;
+    then it raises KernelTimeoutError, and the device is lost.
+    """
 
     properties: DeviceProperties
+    time_limit: float | None
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes, aligned to 256. Raises DeviceOutOfMemoryError, which names the sizes."""
@@ -80,7 +88,11 @@ class Device(Protocol):
     def launch(
         self, kernel: Kernel, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0
     ) -> None:
-        """Run a kernel, in the queue: so many blocks of so many threads. All its arguments are addresses."""
+        """Run a kernel, in the queue: so many blocks of so many threads. All its arguments are addresses.
+
+        The threads of a block share so many bytes besides what the kernel declares. OpenCL has them as one more argument, the
+        last one, a pointer to local memory. Raises DeviceCodeError for more threads or bytes than the device has.
+        """
         ...
 
     def synchronize(self) -> None:
@@ -89,7 +101,10 @@ class Device(Protocol):
 
 
 class Driver(Protocol):
-    """A driver that is there. ``family`` names the code that it takes: ``nvptx``, ``spirv``, ``amdgpu``."""
+    """A driver that is there, with one device at least.
+
+    ``family`` names the code that it takes: ``nvptx``, ``spirv``, ``amdgpu``.
+    """
 
     name: str
     family: str

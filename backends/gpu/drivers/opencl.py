@@ -1,0 +1,428 @@
+"""OpenCL: SPIR-V on every device whose driver takes it, GPUs and, by Intel's runtime for processors, CPUs.
+
+Addresses are those of unified shared memory (cl_intel_unified_shared_memory) where a platform has it, and of coarse-grained
+shared virtual memory otherwise: both may point inside of what was allocated, and be arguments of kernels.
+
+On a CPU device kernels run in the process: an address that is not there ends it, and host memory is reached as it is.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from ctypes import byref, c_int32, c_size_t, c_uint32, c_void_p
+from ctypes.util import find_library
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+from ....runtime.locks import new_lock
+from ..errors import (
+    DeviceCodeError,
+    DeviceError,
+    DeviceLostError,
+    DeviceOutOfMemoryError,
+    DriverUnavailableError,
+    KernelTimeoutError,
+)
+from . import opencl_functions as cl
+from .driver import ALIGNMENT, DeviceProperties, Dimensions
+from .forks import first_use, fork_count, require_unforked
+from .libraries import Signature, address_of, function_at, functions, open_library
+from .waiting import wait_until
+
+_PREFERRED_SUB_GROUP = 32
+
+
+@dataclass(frozen=True)
+class Pointers:
+    """Memory with addresses, in one of the two ways that OpenCL has it."""
+
+    kind: str
+    allocate: Callable[[int], int | None]
+    free: Callable[[int], object]
+    copy: Callable[..., int]
+    fill: Callable[..., int]
+    set_argument: Callable[[int, int, int], int]
+
+
+class OpenCLKernel:
+    """A kernel. Its arguments are set and used under the lock of its device."""
+
+    def __init__(self, name: str, handle: int, parameters: int, code: OpenCLCode) -> None:
+        self.name, self.handle, self.parameters, self.code = name, handle, parameters, code
+
+
+class OpenCLCode:
+    """A program that was built for a device."""
+
+    def __init__(self, device: OpenCLDevice, program: int) -> None:
+        self.device, self._program = device, program
+        self._kernels: dict[str, int] = {}
+        self._lock = new_lock()
+        weakref.finalize(self, _release, device.functions, program, self._kernels, device.forks).atexit = False
+
+    def kernel(self, name: str) -> OpenCLKernel:
+        """The kernel with this name. Raises DeviceCodeError where the code has none."""
+        device = self.device
+        device.require_usable()
+        with self._lock:
+            handle = self._kernels.get(name)
+            if handle is None:
+                status = c_int32()
+                handle = device.functions.clCreateKernel(self._program, name.encode(), byref(status))
+                if status.value:
+                    names = _info_text(device.functions.clGetProgramInfo, self._program, cl.CL_PROGRAM_KERNEL_NAMES)
+                    raise DeviceCodeError(
+                        f"no kernel {name!r} in code for {device.properties.name} ({cl.error_name(status.value)}); "
+                        f"it has {names.replace(';', ', ') or 'none'}"
+                    )
+                self._kernels[name] = handle
+        count = _info_number(device.functions.clGetKernelInfo, handle, cl.CL_KERNEL_NUM_ARGS, c_uint32)
+        return OpenCLKernel(name, handle, count, self)
+
+
+def _release(api: SimpleNamespace, program: int, kernels: dict[str, int], forks: int) -> None:
+    if forks != fork_count():
+        return
+    for kernel in kernels.values():
+        api.clReleaseKernel(kernel)
+    api.clReleaseProgram(program)
+
+
+class OpenCLDevice:
+    """A device with a context and a queue in order; see `driver.Device`."""
+
+    def __init__(self, platform: _Platform, handle: int, properties: DeviceProperties) -> None:
+        self.properties, self.functions, self.handle, self.forks = properties, platform.functions, handle, platform.forks
+        self.time_limit: float | None = None
+        self._lost: str | None = None
+        self._lock = new_lock()
+        self._origins: dict[int, int] = {}
+        status = c_int32()
+        self.context = self.functions.clCreateContext(None, 1, cl.pointer_array(handle), None, None, byref(status))
+        self._check(status.value, "creating a context")
+        self.queue = self.functions.clCreateCommandQueue(self.context, handle, 0, byref(status))
+        self._check(status.value, "creating a queue")
+        self.pointers = _pointers(platform, self)
+        self._create_program = platform.create_program()
+
+    # --- memory ---
+
+    def allocate(self, size: int) -> int:
+        self.require_usable()
+        # OpenCL aligns to its largest type, of 128 bytes, at most.
+        origin = self.pointers.allocate(size + ALIGNMENT) if size < 1 << 60 else None
+        if not origin:
+            total = self.properties.memory_bytes
+            raise DeviceOutOfMemoryError(
+                f"out of memory on {self.properties.name}: {size:,} bytes asked for; the device has {total:,} bytes in all"
+            )
+        address = -(-origin // ALIGNMENT) * ALIGNMENT
+        self._origins[address] = origin
+        return address
+
+    def free(self, address: int) -> None:
+        if self.forks == fork_count():
+            self.pointers.free(self._origins.pop(address))
+
+    def write(self, address: int, source: int, size: int) -> None:
+        self._transfer(address, source, size, "copying to the device")
+
+    def read(self, target: int, address: int, size: int) -> None:
+        if self.time_limit is not None:
+            self.synchronize()
+        self._transfer(target, address, size, "copying to the host")
+
+    def _transfer(self, target: int, source: int, size: int, what: str) -> None:
+        self.require_usable()
+        if size:
+            self._check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        self.require_usable()
+        if size:
+            self._check(self.pointers.copy(self.queue, 0, target, source, size, 0, None, None), "copying on the device")
+
+    def fill(self, address: int, byte: int, size: int) -> None:
+        self.require_usable()
+        if size:
+            pattern = ctypes.c_ubyte(byte)
+            self._check(self.pointers.fill(self.queue, address, byref(pattern), 1, size, 0, None, None), "filling memory")
+
+    # --- code ---
+
+    def load(self, code: bytes) -> OpenCLCode:
+        self.require_usable()
+        api, status = self.functions, c_int32()
+        program = self._create_program(self.context, code, len(code), byref(status))
+        if status.value:
+            self._refuse(status.value, "")
+        result = api.clBuildProgram(program, 1, cl.pointer_array(self.handle), b"", None, None)
+        if result:
+            log = _build_log(api, program, self.handle)
+            api.clReleaseProgram(program)
+            self._refuse(result, log)
+        return OpenCLCode(self, program)
+
+    def _refuse(self, status: int, log: str) -> None:
+        name = self.properties.name
+        message = f"{name} (driver {self.properties.driver}) does not take code: {cl.error_name(status)}"
+        raise DeviceCodeError(f"{message}\n{log}".rstrip())
+
+    def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
+        self.require_usable()
+        required = len(arguments) + (shared_bytes > 0)
+        if kernel.parameters != required:
+            raise DeviceCodeError(f"the kernel {kernel.name} takes {kernel.parameters} arguments, {required} were given")
+        sizes = (c_size_t * 3)(*[blocks * threads for blocks, threads in zip(grid, block)])
+        with self._lock:
+            for number, argument in enumerate(arguments):
+                status = self.pointers.set_argument(kernel.handle, number, argument)
+                if status:
+                    self._check(status, f"argument {number} of the kernel {kernel.name}")
+            if shared_bytes:
+                status = self.functions.clSetKernelArg(kernel.handle, len(arguments), shared_bytes, None)
+                self._check_launch(status, kernel, grid, block, shared_bytes)
+            status = self.functions.clEnqueueNDRangeKernel(
+                self.queue, kernel.handle, 3, None, sizes, (c_size_t * 3)(*block), 0, None, None
+            )
+        self._check_launch(status, kernel, grid, block, shared_bytes)
+        self.functions.clFlush(self.queue)
+
+    def _check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
+        if status in cl.TOO_MUCH:
+            limits = self.properties
+            raise DeviceCodeError(
+                f"{limits.name} does not run the kernel {kernel.name} in blocks of {block} threads, grid {grid}, with "
+                f"{shared_bytes:,} bytes of shared memory: {cl.error_name(status)}; it has at most {limits.threads:,} threads "
+                f"and {limits.shared_bytes:,} bytes a block"
+            )
+        self._check(status, f"launching the kernel {kernel.name}")
+
+    # --- the queue ---
+
+    def synchronize(self) -> None:
+        self.require_usable()
+        if self.time_limit is None:
+            self._check(self.functions.clFinish(self.queue), "waiting")
+            return
+        event = c_void_p()
+        self._check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
+        self.functions.clFlush(self.queue)
+        try:
+            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name)
+        except KernelTimeoutError as error:
+            self._lost = str(error)
+            raise
+        finally:
+            self.functions.clReleaseEvent(event)
+
+    def _ended(self, event: c_void_p) -> bool:
+        state = _info_number(self.functions.clGetEventInfo, event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, c_int32)
+        if state < 0:
+            self._check(state, "running a kernel")
+        return state == 0
+
+    def require_usable(self) -> None:
+        """Raise ForkedDeviceError and DeviceLostError where nothing can be asked of the device any more."""
+        if self.forks != fork_count():
+            require_unforked(self.forks, f"OpenCL ({self.properties.name})")
+        if self._lost is not None:
+            raise DeviceLostError(f"{self.properties.name} cannot be used any more in this process: {self._lost}")
+
+    def _check(self, status: int, what: str) -> None:
+        if not status:
+            return
+        message = f"{what} on {self.properties.name}: {cl.error_name(status)}"
+        if status in cl.LOST:
+            self._lost = message
+            raise DeviceLostError(message)
+        raise (DeviceOutOfMemoryError if status in cl.NO_MEMORY else DeviceError)(message)
+
+
+class OpenCLDriver:
+    """The OpenCL platforms of this process with their devices that take SPIR-V, GPUs first; see `driver.Driver`.
+
+    Raises DriverUnavailableError where there is none. ``kind`` restricts how memory has addresses: ``usm`` or ``svm``.
+    """
+
+    name = "opencl"
+    family = "spirv"
+
+    def __init__(self, kind: str | None = None) -> None:
+        self._forks = first_use("OpenCL")
+        self._lock = new_lock()
+        self._opened: dict[int, OpenCLDevice] = {}
+        reasons: list[str] = []
+        found = [device for platform in _platforms(reasons, kind) for device in platform.devices(reasons)]
+        self._devices = sorted(found, key=lambda device: device[0])
+        if not self._devices:
+            raise DriverUnavailableError("; ".join(reasons) or "no OpenCL platform is installed")
+
+    def devices(self) -> tuple[DeviceProperties, ...]:
+        return tuple([properties for _, _, _, properties in self._devices])
+
+    def open(self, number: int) -> OpenCLDevice:
+        require_unforked(self._forks, "OpenCL")
+        with self._lock:
+            if number not in self._opened:
+                if not 0 <= number < len(self._devices):
+                    raise DeviceError(f"OpenCL has {len(self._devices)} devices, number {number} is asked for")
+                self._opened[number] = OpenCLDevice(*self._devices[number][1:])
+            return self._opened[number]
+
+
+class _Platform:
+    """A vendor's implementation, reached by its own library or by the loader that all share."""
+
+    def __init__(self, api: SimpleNamespace, handle: int, kind: str | None) -> None:
+        self.functions, self.handle, self.kind, self.forks = api, handle, kind, fork_count()
+        self.name = _info_text(api.clGetPlatformInfo, handle, cl.CL_PLATFORM_NAME)
+
+    def devices(self, reasons: list[str]) -> Iterator[tuple[bool, _Platform, int, DeviceProperties]]:
+        """Whether it is no GPU, the platform, handle, and properties of each device that can be used."""
+        count, handles = c_uint32(), (c_void_p * 64)()
+        kinds = cl.CL_DEVICE_TYPE_CPU | cl.CL_DEVICE_TYPE_GPU
+        status = self.functions.clGetDeviceIDs(self.handle, kinds, 64, handles, byref(count))
+        if status or not count.value:
+            reasons.append(f"the OpenCL platform {self.name} has no device ({cl.error_name(status)})")
+        for handle in filter(None, handles[: 0 if status else count.value]):
+            reason = self._unusable(handle)
+            if reason is not None:
+                reasons.append(reason)
+                continue
+            is_gpu = _info_number(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_TYPE, ctypes.c_uint64) & 4
+            yield not is_gpu, self, handle, _properties(self.functions.clGetDeviceInfo, handle)
+
+    def _unusable(self, handle: int) -> str | None:
+        get = self.functions.clGetDeviceInfo
+        name = _info_text(get, handle, cl.CL_DEVICE_NAME)
+        if "SPIR-V" not in _info_text(get, handle, cl.CL_DEVICE_IL_VERSION):
+            return f"the driver of {name} does not take SPIR-V"
+        if not self.has_usm(handle) and not self.has_svm(handle):
+            return f"{name} has neither unified shared memory nor shared virtual memory"
+        return None
+
+    def has_usm(self, handle: int) -> bool:
+        extensions = _info_text(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_EXTENSIONS)
+        return self.kind != "svm" and "cl_intel_unified_shared_memory" in extensions.split()
+
+    def has_svm(self, handle: int) -> bool:
+        capabilities = _info_number(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_SVM_CAPABILITIES, ctypes.c_uint64)
+        return self.kind != "usm" and bool(capabilities & cl.CL_DEVICE_SVM_COARSE_GRAIN_BUFFER)
+
+    def function(self, name: str, signature: Signature) -> Any:
+        """A function that the platform has, or an extension of it; None where it has none of this name."""
+        address = self.functions.clGetExtensionFunctionAddressForPlatform(self.handle, name.encode())
+        address = address or address_of(self.functions.library, name)
+        return function_at(address, signature) if address else None
+
+    def create_program(self) -> Any:
+        names = ("clCreateProgramWithIL", "clCreateProgramWithILKHR")
+        return next(filter(None, (self.function(name, cl.CREATE_PROGRAM_WITH_IL) for name in names)))
+
+
+def _pointers(platform: _Platform, device: OpenCLDevice) -> Pointers:
+    get = platform.function
+    if platform.has_usm(device.handle):
+        allocate, status = get("clDeviceMemAllocINTEL", cl.ALLOCATE_USM), c_int32()
+        free = get("clMemBlockingFreeINTEL", cl.FREE_USM)
+        return Pointers(
+            "usm",
+            lambda size: allocate(device.context, device.handle, None, size, 0, byref(status)),
+            lambda address: free(device.context, address),
+            get("clEnqueueMemcpyINTEL", cl.COPY),
+            get("clEnqueueMemFillINTEL", cl.FILL),
+            get("clSetKernelArgMemPointerINTEL", cl.SET_POINTER),
+        )
+    allocate, free = get("clSVMAlloc", cl.ALLOCATE_SVM), get("clSVMFree", cl.FREE_SVM)
+    finish, copy = device.functions.clFinish, get("clEnqueueSVMMemcpy", cl.COPY)
+    return Pointers(
+        "svm",
+        lambda size: allocate(device.context, cl.CL_MEM_READ_WRITE, size, 0),
+        lambda address: (finish(device.queue), free(device.context, address)),  # which does not wait for the queue
+        copy,
+        get("clEnqueueSVMMemFill", cl.FILL),
+        get("clSetKernelArgSVMPointer", cl.SET_POINTER),
+    )
+
+
+def _libraries() -> Iterator[ctypes.CDLL]:
+    """The loader of the system, and Intel's runtime where pip has installed it.
+
+    The runtime is asked directly: the loader would find it only by a variable of the environment.
+    """
+    names = [find_library("OpenCL"), "libOpenCL.so.1", "OpenCL.dll"]
+    try:
+        yield open_library([name for name in names if name])
+    except OSError:
+        pass
+    for folder in dict.fromkeys([sys.prefix, sys.exec_prefix]):
+        path = os.path.join(folder, "lib", "libintelocl.so")
+        if os.path.exists(path):
+            yield open_library([path])
+
+
+def _platforms(reasons: list[str], kind: str | None) -> Iterator[_Platform]:
+    names: set[str] = set()
+    for library in _libraries():
+        try:
+            api = functions(library, cl.FUNCTIONS)
+        except OSError as error:
+            reasons.append(str(error))
+            continue
+        api.library = library
+        count, handles = c_uint32(), (c_void_p * 32)()
+        status = api.clGetPlatformIDs(32, handles, byref(count))
+        if status and status != cl.CL_PLATFORM_NOT_FOUND_KHR:
+            reasons.append(f"{library._name} has no platforms: {cl.error_name(status)}")
+        found = [_Platform(api, handle, kind) for handle in filter(None, handles[: 0 if status else count.value])]
+        yield from [platform for platform in found if platform.name not in names]
+        names |= {platform.name for platform in found}
+
+
+def _properties(get: Any, handle: int) -> DeviceProperties:
+    def number(key: int) -> int:
+        return _info_number(get, handle, key, ctypes.c_uint64)
+
+    return DeviceProperties(
+        name=_info_text(get, handle, cl.CL_DEVICE_NAME).strip(),
+        architecture="",
+        memory_bytes=number(cl.CL_DEVICE_GLOBAL_MEM_SIZE),
+        compute_units=_info_number(get, handle, cl.CL_DEVICE_MAX_COMPUTE_UNITS, c_uint32),
+        sub_group=_sub_group(get, handle),
+        shared_bytes=number(cl.CL_DEVICE_LOCAL_MEM_SIZE),
+        threads=_info_number(get, handle, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, c_size_t),
+        driver=_info_text(get, handle, cl.CL_DRIVER_VERSION),
+    )
+
+
+def _sub_group(get: Any, handle: int) -> int:
+    sizes, written = (c_size_t * 16)(), c_size_t()
+    if get(handle, cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL, ctypes.sizeof(sizes), sizes, byref(written)):
+        return 1
+    found = list(sizes[: written.value // ctypes.sizeof(c_size_t)])
+    return _PREFERRED_SUB_GROUP if _PREFERRED_SUB_GROUP in found else max(found, default=1)
+
+
+def _build_log(api: SimpleNamespace, program: int, device: int) -> str:
+    return _info_text(lambda _, *rest: api.clGetProgramBuildInfo(program, device, *rest), program, cl.CL_PROGRAM_BUILD_LOG)
+
+
+def _info_text(get: Callable[..., int], handle: Any, key: int) -> str:
+    size = c_size_t()
+    if get(handle, key, 0, None, byref(size)) or not size.value:
+        return ""
+    text = ctypes.create_string_buffer(size.value)
+    get(handle, key, size.value, text, None)
+    return text.value.decode(errors="replace")
+
+
+def _info_number(get: Callable[..., int], handle: Any, key: int, number_type: type) -> int:
+    """0 where the driver does not know the key."""
+    number = number_type()
+    return 0 if get(handle, key, ctypes.sizeof(number), byref(number), None) else number.value
