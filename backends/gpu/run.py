@@ -91,7 +91,7 @@ class Run:
         with np.errstate(all="ignore"):
             found = evaluate_instruction(instruction, operands, Evaluator(environment=current_environment()))
         for value, shape, place in zip(flatten(found), array_leaves(instruction.shape), call.results, strict=True):
-            array = np.ascontiguousarray(value, shape.dtype)
+            array = np.asarray(value, shape.dtype, order="C")
             if array.shape != shape.dimensions:
                 required = f"{shape.dtype} of shape {shape.dimensions}"
                 raise TypeError(f"{instruction.opcode}: {required} is required, got an array of shape {array.shape}")
