@@ -15,7 +15,6 @@ _GENERIC = re.compile(r"\bptr\b(?! addrspace)")
 _STACK = re.compile(r"^(\s*)(%\S+) = alloca ([^\n]+)$", re.MULTILINE)
 # The types of arguments in the names of LLVM's intrinsics.
 _MANGLED = re.compile(r"(@\"?llvm\.[\w.]*?[.\d])p0\b")
-_VARIABLE = re.compile(r"^(@\S+) = internal( unnamed_addr)? ((?:constant|global) )", re.MULTILINE)
 
 
 def with_address_spaces(llvm_ir: str, spaces: AddressSpaces) -> str:
@@ -34,10 +33,6 @@ def with_address_spaces(llvm_ir: str, spaces: AddressSpaces) -> str:
         llvm_ir = _GENERIC.sub(generic, llvm_ir)
         while (renamed := _MANGLED.sub(rf"\1p{spaces.generic}", llvm_ir)) != llvm_ir:
             llvm_ir = renamed
-    for name in [found.group(1) for found in _VARIABLE.finditer(llvm_ir)]:
-        cast = f"{generic} addrspacecast (ptr addrspace({spaces.device}) {name} to {generic})"
-        llvm_ir = llvm_ir.replace(f"{generic} {name}", cast)
-    llvm_ir = _VARIABLE.sub(rf"\1 = internal addrspace({spaces.device})\2 \3", llvm_ir)
     suffix = f", addrspace({spaces.private})" if spaces.private else ""
     private = f"ptr addrspace({spaces.private})" if spaces.private else "ptr"
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-
 from ...compile.common_subexpression_elimination import ComputationKeys
 from ...hlo import Computation
+from ..llvm.module import DeviceFeatures, DeviceModule
 from .kernel import Grid, Kernel
 from .target import Target
 
@@ -18,7 +17,7 @@ class KernelModule:
 
     def __init__(self, name: str, target: Target) -> None:
         self.target = target
-        self.llvm = ir.Module(name)
+        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks))
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()
