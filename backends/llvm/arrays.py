@@ -38,12 +38,14 @@ class Array:
     """An array in memory: its first element's address and its shape, whose layout says where the others are.
 
     ``is_streamed`` says that stores should pass by the caches: writing a line that is in none of them fetches it first, a
-    third of the traffic of ``x + y``. Who stores so ends with a fence.
+    third of the traffic of ``x + y``. Who stores so ends with a fence. ``vector_alignment`` says that whole vectors lie at
+    multiples of so many bytes.
     """
 
     pointer: ir.Value
     shape: Shape
     is_streamed: bool = field(default=False, kw_only=True)
+    vector_alignment: int = field(default=0, kw_only=True)
 
     @property
     def strides(self) -> tuple[int, ...]:
@@ -92,7 +94,7 @@ class Array:
         if isinstance(offset, Affine) and offset.stride * scale == 1:
             address = self._address(builder, Affine(offset.base), scale, part)
             if mask is None:
-                value = builder.load(address, typ=vector, align=align)
+                value = builder.load(address, typ=vector, align=max(align, self.vector_alignment))
             else:
                 value = masked_load(builder, address, vector, mask, align)
             return from_memory(builder, element_type, value)
@@ -197,7 +199,7 @@ class Array:
             elif self.is_streamed:
                 _store_past_caches(builder, value, address, align)
             else:
-                builder.store(value, address, align=align)
+                builder.store(value, address, align=max(align, self.vector_alignment))
         elif isinstance(offset, Affine) and mask is None:
             # Processors scatter a vector no faster.
             for lane in range(lanes):

@@ -22,10 +22,10 @@ from ..arithmetic import (
 from ..branches import RARE, replaced_if
 from ..loops import carried_loop
 from ..module import SharedFunction, declaration, declared
+from ..wide_integers import wide_product
 from .double_double import fast_two_sum, two_product
 
 I64 = ir.IntType(64)
-I128 = ir.IntType(128)
 PI_HALF = (1.5707963267948966, 6.123233995736766e-17)
 # The bits of 2 / pi with weights 2**63 (a run of zeros, for small exponents) down to 2**-1216.
 TABLE_WORDS = 20
@@ -82,20 +82,20 @@ def reduce_huge(builder, x):
     funnel_shift = declaration(builder.module, "llvm.fshl.i64", I64, [I64] * 3)
     window = [builder.call(funnel_shift, [words[i], words[i + 1], shift]) for i in range(3)]
 
-    wide_mantissa = builder.zext(mantissa, I128)
-    product_low = builder.mul(builder.zext(window[2], I128), wide_mantissa)
-    product_middle = builder.mul(builder.zext(window[1], I128), wide_mantissa)
-    carried = builder.add(product_middle, builder.lshr(product_low, I128(64)))
-    top = builder.shl(builder.zext(builder.mul(window[0], mantissa), I128), I128(64))
+    _, carried_in = wide_product(builder, window[2], mantissa)
+    middle_low, middle_high = wide_product(builder, window[1], mantissa)
     # x * 2 / pi modulo 4, in units of 2**-126.
-    turns = builder.add(top, carried)
-    fraction = builder.shl(turns, I128(2))
-    negative = builder.icmp_signed("<", fraction, I128(0))
+    turns_low = builder.add(middle_low, carried_in)
+    carry = builder.zext(builder.icmp_unsigned("<", turns_low, middle_low), I64)
+    turns_high = builder.add(builder.add(middle_high, carry), builder.mul(window[0], mantissa))
+    fraction_low_word = builder.shl(turns_low, I64(2))
+    fraction_high_word = builder.call(funnel_shift, [turns_high, turns_low, I64(2)])
+    negative = builder.icmp_signed("<", fraction_high_word, I64(0))
     # Rounding to the nearest multiple: a fraction of one half or more, seen as negative, belongs to the next.
-    n = builder.add(builder.trunc(builder.lshr(turns, I128(126)), I64), builder.zext(negative, I64))
-    magnitude = builder.select(negative, builder.sub(I128(0), fraction), fraction)
-    high_word = builder.trunc(builder.lshr(magnitude, I128(64)), I64)
-    low_word = builder.trunc(magnitude, I64)
+    n = builder.add(builder.lshr(turns_high, I64(62)), builder.zext(negative, I64))
+    borrow = builder.zext(builder.icmp_unsigned("==", fraction_low_word, I64(0)), I64)
+    low_word = builder.select(negative, builder.neg(fraction_low_word), fraction_low_word)
+    high_word = builder.select(negative, builder.add(builder.not_(fraction_high_word), borrow), fraction_high_word)
 
     def scaled(word, power):
         return multiply(builder, builder.uitofp(word, DOUBLE), 2.0**power)

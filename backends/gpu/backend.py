@@ -1,0 +1,70 @@
+"""A GPU backend: HLO modules to kernels and a plan, for the devices of one driver."""
+
+from __future__ import annotations
+
+from ...compile.buffer_assignment import assign_buffers
+from ...compile.dynamic_padding import PaddedModule
+from ...compile.pass_manager import run_steps
+from ...hlo import Module, array_leaves
+from ...hlo.address_space import check_address_space
+from ...runtime.locks import compilation_lock
+from ...runtime.progress import Progress
+from ..arguments import parameter_leaves
+from ..requirements import require_runnable
+from .code import compile_kernels
+from .drivers.driver import Device
+from .emitter_table import scratch_bytes
+from .executable import GpuExecutable
+from .frame import ALIGNMENT, Frame
+from .memory import GpuMemory
+from .pipeline import PIPELINE
+from .program import GpuProgram
+from .support import support
+from .target import Target
+
+
+class GpuBackend:
+    """Compiles modules for a device."""
+
+    pipeline = PIPELINE
+
+    def __init__(self, name: str, device: Device, target: Target) -> None:
+        self.name, self.device, self.target = name, device, target
+        self.memory = GpuMemory(name, device)
+
+    def compile(self, module: Module) -> GpuExecutable:
+        """The module, optimized and compiled.
+
+        Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for arrays
+        that no memory can hold.
+        """
+        require_runnable(module)
+        check_address_space(module)
+        with compilation_lock, Progress(module.name, "optimizing"):
+            return GpuExecutable(module, program_of(module, self.target), self.device, self.memory)
+
+    def support(self, opcode: str) -> str | None:
+        return support(opcode)
+
+
+def program_of(module: Module, target: Target) -> GpuProgram:
+    """The kernels of a module and its plan."""
+    steps = dict(run_steps(module, PIPELINE))
+    native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
+    assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
+    frame = Frame(prepared, assignment, target)
+    plan = frame.emit()
+    llvm_ir = tuple(map(str, frame.kernels.modules))
+    native = native if isinstance(native, PaddedModule) else module
+    return GpuProgram(
+        name=module.name,
+        target=target,
+        optimized=prepared,
+        plan=plan,
+        llvm_ir=llvm_ir,
+        code=tuple([compile_kernels(text, target) for text in llvm_ir]),
+        kernels=tuple(frame.kernels.names),
+        parameters=tuple(parameter_leaves(native)),
+        results=tuple(array_leaves(native.entry.shape)),
+        padded=native if isinstance(native, PaddedModule) else None,
+    )

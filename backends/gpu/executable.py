@@ -1,0 +1,67 @@
+"""Programs on a device that can be called, with arrays or with buffers of the device."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from ...hlo import Module
+from ..device_memory import Buffer, call_on_device, in_layout
+from .code import assembly
+from .drivers.driver import Device
+from .memory import GpuMemory
+from .program import GpuProgram
+from .run import Run
+
+
+class GpuExecutable:
+    """A program, loaded on a device. ``module`` is the module as given."""
+
+    def __init__(self, module: Module, program: GpuProgram, device: Device, memory: GpuMemory) -> None:
+        self.module, self.program, self.device, self.memory = module, program, device, memory
+        self._code = [device.load(code) for code in program.code]
+        pieces = self._code * len(program.kernels) if len(self._code) == 1 else self._code
+        self._kernels = {name: code.kernel(name) for name, code in zip(program.kernels, pieces)}
+        constants = program.plan.constants
+        self._constants = device.allocate(len(constants)) if constants else 0
+        if constants:
+            device.write(self._constants, np.frombuffer(constants, np.uint8).ctypes.data, len(constants))
+            weakref.finalize(self, device.free, self._constants).atexit = False
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        program = self.program
+        return call_on_device(self.memory, self.execute, program.name, program.parameters, arguments)
+
+    def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
+        """The results, as buffers, for one buffer for each leaf of the parameters."""
+        given = [in_layout(self.memory, buffer, shape) for buffer, (_, shape) in zip(arguments, self.program.parameters)]
+        results = [self.memory.allocate(shape) for shape in self.program.results]
+        plan = self.program.plan
+        temporaries = self.memory.allocate_bytes(plan.temporary_bytes) if plan.temporary_bytes else None
+        addresses = [[one.address for one in buffers] for buffers in (given, results)]
+        base = 0 if temporaries is None else temporaries.address
+        Run(self.device, plan, self._kernels, *addresses, self._constants, base).run(plan.steps)
+        return tuple(results)
+
+    def as_text(self, form: str = "hlo") -> str:
+        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code as text."""
+        forms = {
+            "hlo": lambda: self.program.optimized.as_text(),
+            "plan": lambda: self.program.plan.as_text(),
+            "llvm": lambda: "".join(self.program.llvm_ir),
+            "assembly": lambda: "".join([assembly(text, self.program.target) for text in self.program.llvm_ir]),
+        }
+        if form not in forms:
+            raise ValueError(f"as_text: one of {', '.join(forms)} is required, {form!r} given")
+        return forms[form]()
+
+    def memory_analysis(self) -> dict[str, int]:
+        """Bytes of ``arguments``, ``results`` and ``temporaries`` (the arena that buffers share, and the slots of scalars)."""
+        return {
+            "arguments": sum(shape.byte_size for _, shape in self.program.parameters),
+            "results": sum(shape.byte_size for shape in self.program.results),
+            "temporaries": self.program.plan.temporary_bytes,
+        }

@@ -1,0 +1,294 @@
+"""The plan that is being written: values, where they lie, and the kernels that compute them.
+
+Arrays have their places from the buffer assignment; each scalar that is computed has a slot of its own beside the arena. What
+computes scalars from scalars waits until a kernel needs memory to be as the program says, and then runs as one kernel of one
+thread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from ...compile.aliasing import Value
+from ...compile.buffer_assignment import Buffer, BufferAssignment
+from ...compile.fused_computations import as_computation
+from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
+from ..llvm.arrays import Array
+from ..llvm.elemental import Binding
+from ..llvm.scalar_computations import constant_value
+from ..llvm.types import RegisterValue, check_supported
+from .emitter_table import emitter_of
+from .kernel import ONE_THREAD, Grid, Kernel
+from .kernel_module import KernelModule
+from .plan import Copy, Launch, Place, Plan, Step
+from .target import Target
+
+ALIGNMENT = 256
+_SLOT_BYTES = 16  # of a scalar: as large as any
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """An array or scalar in the device's memory."""
+
+    place: Place
+    shape: Shape
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """A scalar that the program says."""
+
+    instruction: Instruction
+
+    @property
+    def shape(self) -> Shape:
+        return self.instruction.shape
+
+
+# None stands for a token.
+Leaf = Stored | Known | None
+Values = dict[Instruction, list[Leaf]]
+# Writes a kernel, given what its inputs are, and the arrays that it writes.
+EmitWithBindings = Callable[[Kernel, list[Binding], list[Array]], None]
+# From the values of operands to those of results, of scalars.
+EmitScalars = Callable[[ir.IRBuilder, list[Binding]], list[RegisterValue]]
+
+
+@dataclass(frozen=True, eq=False)
+class _Waiting:
+    """Scalars that are still to be computed: from ``inputs``, into ``outputs``."""
+
+    key: Any
+    inputs: tuple[Stored | Known, ...]
+    outputs: tuple[Stored, ...]
+    emit: EmitScalars
+
+
+class Frame:
+    """A program, while its instructions become steps, one after the other.
+
+    ``steps`` are those of the computation that is being emitted, ``moving`` the pointers that stand for buffers whose place
+    differs from one round of a loop to the next.
+    """
+
+    def __init__(self, program: Module, assignment: BufferAssignment, target: Target) -> None:
+        self.program, self.assignment, self.target = program, assignment, target
+        self.kernels = KernelModule(program.name, target)
+        self.steps: list[Step] = []
+        self.moving: dict[Buffer, Place] = {}
+        self.pointers = 0
+        self._waiting: list[_Waiting] = []
+        self._slots = 0
+        self._constants: dict[int, tuple[int, np.ndarray]] = {}
+        self._constant_bytes = 0
+
+    def emit(self) -> Plan:
+        """The plan of the whole program."""
+        entry, values, number = self.program.entry, {}, 0
+        for parameter in entry.parameters:
+            values[parameter] = []
+            for shape in leaves(parameter.shape):
+                is_token = shape.element_type is TOKEN
+                values[parameter].append(None if is_token else Stored(Place("argument", number), shape))
+                number += not is_token
+        self._emit_instructions(entry, values)
+        self._store_results(values[entry.root])
+        constants = bytearray(self._constant_bytes)
+        for offset, literal in self._constants.values():
+            constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
+        size = self.assignment.arena_size + self._slots * _SLOT_BYTES
+        return Plan(self.steps, size, bytes(constants), self.pointers)
+
+    def _store_results(self, held: list[Leaf]) -> None:
+        """Scalars have no buffers of the assignment's; an array that is an argument as well is one of its results' already."""
+        results = [leaf for leaf in held if leaf is not None]
+        moves = [
+            (leaf, Stored(Place("result", number), leaf.shape)) for number, leaf in enumerate(results) if leaf.shape.rank == 0
+        ]
+        self.move_scalars(moves)
+        self.flush()
+
+    # --- memory ---
+
+    def place_of(self, buffer: Buffer) -> Place:
+        if buffer in self.moving:
+            return self.moving[buffer]
+        if buffer.kind == "constant":
+            return Place("constant", self._constant_offset(buffer.literal))
+        return Place(buffer.kind, buffer.offset if buffer.kind == "temporary" else buffer.number)
+
+    def _constant_offset(self, literal: np.ndarray) -> int:
+        known = self._constants.get(id(literal))
+        if known is None:
+            known = self._constants[id(literal)] = self._constant_bytes, literal
+            self._constant_bytes += -(-max(literal.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        return known[0]
+
+    def constant(self, literal: np.ndarray, shape: Shape) -> Stored:
+        """An array that kernels read."""
+        return Stored(Place("constant", self._constant_offset(literal)), shape)
+
+    def slot(self, shape: Shape) -> Stored:
+        """Memory for a scalar."""
+        self._slots += 1
+        return Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
+
+    def pointer(self) -> Place:
+        """A new pointer that moves."""
+        self.pointers += 1
+        return Place("moving", self.pointers - 1)
+
+    def output(self, instruction: Instruction, leaf: int = 0) -> Stored:
+        """Memory for a leaf of the result: its planned buffer, or a slot for a scalar."""
+        shape = leaves(instruction.shape)[leaf]
+        if not shape.rank:
+            return self.slot(shape)
+        return Stored(self.place_of(self.assignment.of(Value(instruction, leaf))), shape)
+
+    def outputs(self, instruction: Instruction) -> list[Stored | None]:
+        """Memory for each leaf of the result, none for a token."""
+        shapes = leaves(instruction.shape)
+        return [None if shape.element_type is TOKEN else self.output(instruction, leaf) for leaf, shape in enumerate(shapes)]
+
+    def scratch(self, instruction: Instruction, shape: Shape, offset: int = 0) -> Stored:
+        """An array in the memory that an instruction has for itself, which begins so many bytes behind its beginning."""
+        place = self.place_of(self.assignment.scratch[instruction])
+        return Stored(Place(place.region, place.number + offset), shape)
+
+    def updated(self, instruction: Instruction, leaf: int, operand: Instruction, values: Values) -> Stored:
+        """Memory for a leaf of the result that holds the operand: its own, or a copy where it is needed afterwards."""
+        source, output = self.stored(values[operand][0]), self.output(instruction, leaf)
+        if source.place != output.place:
+            self.copy(output, source)
+        return output
+
+    def copy(self, target: Stored, source: Stored) -> None:
+        if target.shape.byte_size:
+            self.add(Copy(target.place, source.place, target.shape.byte_size))
+
+    def stored(self, leaf: Leaf) -> Stored:
+        """The leaf in memory, where it is a scalar that the program says, too."""
+        if isinstance(leaf, Known):
+            literal = leaf.instruction.attributes["literal"]
+            return self.constant(literal, leaf.shape)
+        assert leaf is not None
+        return leaf
+
+    # --- steps ---
+
+    def add(self, step: Step) -> None:
+        """A step that may read or write anything."""
+        self.flush()
+        self.steps.append(step)
+
+    def launch(
+        self,
+        name: str,
+        key: Any,
+        inputs: Sequence[Leaf],
+        outputs: Sequence[Stored],
+        grid: Grid,
+        emit: EmitWithBindings,
+        source: Any = None,
+    ) -> None:
+        """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
+        but the shapes.
+        """
+        self.flush()
+        self._launch(name, key, inputs, outputs, grid, emit, source)
+
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None) -> None:
+        places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
+        numbers = {place: number for number, place in enumerate(places)}
+        forms = tuple([
+            (numbers[one.place], one.shape) if isinstance(one, Stored) else (one.shape, one.instruction.attributes["literal"].tobytes())
+            for one in (*inputs, *outputs)
+        ])  # fmt: skip
+
+        def write(kernel: Kernel) -> None:
+            arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
+            emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
+
+        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), source=source))
+
+    @staticmethod
+    def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
+        if isinstance(leaf, Known):
+            return constant_value(kernel.builder, leaf.instruction, 1)
+        array = Array(kernel.pointers[numbers[leaf.place]], leaf.shape)
+        return array if leaf.shape.rank else array.load(kernel.builder, (), 1)
+
+    # --- scalars ---
+
+    def compute_scalars(self, key: Any, inputs: Sequence[Leaf], shapes: Sequence[Shape], emit: EmitScalars) -> list[Stored]:
+        """Slots that will hold what ``emit(builder, bindings)`` makes of the inputs, before anything else is run."""
+        outputs = [self.slot(shape) for shape in shapes]
+        self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit))
+        return outputs
+
+    def move_scalars(self, moves: Sequence[tuple[Leaf, Stored]]) -> None:
+        """Store scalars at places, all of them as they are now."""
+        moves = [
+            (source, target) for source, target in moves if not (isinstance(source, Stored) and source.place == target.place)
+        ]
+        if moves:
+            sources, targets = zip(*moves)
+            self._waiting.append(_Waiting("move", sources, targets, lambda builder, values: list(values)))
+
+    def flush(self) -> None:
+        """Compute the scalars that wait."""
+        if not self._waiting:
+            return
+        waiting, self._waiting = self._waiting, []
+        made: dict[Place, int] = {}
+        inputs: dict[Leaf, int] = {}
+        outputs: list[Stored] = []
+        wiring = []
+        for one in waiting:
+            origins = []
+            for leaf in one.inputs:
+                if isinstance(leaf, Stored) and leaf.place in made:
+                    origins.append(("made", made[leaf.place]))
+                else:
+                    origins.append(("given", inputs.setdefault(leaf, len(inputs))))
+            wiring.append((one, tuple(origins)))
+            for output in one.outputs:
+                made[output.place] = len(outputs)
+                outputs.append(output)
+
+        def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+            values: dict[str, list] = {"given": bindings, "made": []}
+            for one, origins in wiring:
+                values["made"] += one.emit(kernel.builder, [values[origin][number] for origin, number in origins])
+            for array, value in zip(arrays, values["made"]):
+                array.store(kernel.builder, (), value, 1)
+
+        key = tuple([(one.key, origins, len(one.outputs)) for one, origins in wiring])
+        self._launch("scalars", key, list(inputs), outputs, ONE_THREAD, write)
+
+    # --- instructions ---
+
+    def emit_computation(self, computation: Computation, arguments: list[list[Leaf]]) -> list[Leaf]:
+        """Emit a called computation in place; its parameters are bound to the arguments' leaves."""
+        values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters}
+        self._emit_instructions(computation, values)
+        return values[computation.root]
+
+    def _emit_instructions(self, computation: Computation, values: Values) -> None:
+        for instruction in computation.instructions:
+            if instruction.opcode == "parameter":
+                continue
+            for shape in leaves(instruction.shape):
+                check_supported(shape.element_type)
+            values[instruction] = emitter_of(instruction)(self, instruction, values)
+
+    def number(self, instruction: Instruction) -> int:
+        """The same for instructions that do the same to operands of the same shapes."""
+        return self.kernels.number(as_computation(instruction))

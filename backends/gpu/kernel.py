@@ -1,0 +1,138 @@
+"""A kernel while it is emitted: its function, its arguments, which thread it is, and what threads of a block share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from llvmlite import ir
+
+from ...hlo import Shape
+from ..llvm.arrays import Array
+from ..llvm.index import Affine, Index
+from ..llvm.types import I8, I32, I64, POINTER
+from .target import Dimensions, Target
+
+# Indices below this are computed with 32 bits: devices divide these several times as fast.
+_NARROW = 1 << 31
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How many blocks of how many threads run a kernel."""
+
+    blocks: Dimensions
+    threads: Dimensions
+
+    @classmethod
+    def of(cls, count: int, threads: int) -> Grid:
+        """For so many threads in all, at least."""
+        return cls((max(1, -(-count // threads)), 1, 1), (threads, 1, 1))
+
+
+ONE_THREAD = Grid((1, 1, 1), (1, 1, 1))
+
+
+class KernelFunction(ir.Function):
+    """A function whose attributes are not among those that llvmlite knows."""
+
+    text_attributes = ""
+
+    def descr_prototype(self, buf: list[str]) -> None:
+        start = len(buf)
+        super().descr_prototype(buf)
+        if self.text_attributes:
+            head, metadata, rest = buf[start].rstrip("\n").partition(" !")
+            buf[start] = f"{head} {self.text_attributes}{metadata}{rest}\n"
+
+
+class Kernel:
+    """A kernel while it is emitted, for a grid that is known.
+
+    ``pointers`` are those of its arguments; ``aliased`` numbers arguments that may overlap with others.
+    """
+
+    def __init__(self, module: ir.Module, target: Target, name: str, arguments: int, grid: Grid) -> None:
+        self.module, self.target, self.name, self.grid = module, target, name, grid
+        device = ir.PointerType(addrspace=target.spaces.device)
+        function = KernelFunction(module, ir.FunctionType(ir.VoidType(), [device] * arguments), name)
+        function.calling_convention = target.calling_convention
+        self.function = function
+        target.finish(function, grid.threads)
+        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.pointers = []
+        for argument in function.args:
+            argument.add_attribute("noalias")
+            argument.attributes.align = 16
+            self.pointers.append(self.builder.addrspacecast(argument, POINTER))
+        self._shared_bytes = 0
+
+    def end(self) -> None:
+        self.builder.ret_void()
+
+    # --- which thread this is ---
+
+    def thread(self, dimension: int = 0) -> ir.Value:
+        """The thread's number in its block, i32."""
+        if self.grid.threads[dimension] == 1:
+            return I32(0)
+        return self.target.thread_index(self.builder, dimension)
+
+    def block(self, dimension: int = 0) -> ir.Value:
+        """The block's number, i32."""
+        if self.grid.blocks[dimension] == 1:
+            return I32(0)
+        return self.target.block_index(self.builder, dimension)
+
+    def number(self, scale: int = 1) -> ir.Value:
+        """The thread's number among all along the first dimension, times a scale: i32, or i64 where that may be too narrow."""
+        b, threads = self.builder, self.grid.threads[0]
+        wide = I32 if self.grid.blocks[0] * threads * scale < _NARROW else I64
+        block, thread = (value if wide is I32 else b.zext(value, I64) for value in (self.block(), self.thread()))
+        number = b.add(b.mul(block, wide(threads), flags=["nuw", "nsw"]), thread, flags=["nuw", "nsw"])
+        return number if scale == 1 else b.mul(number, wide(scale), flags=["nuw", "nsw"])
+
+    # --- what threads of a block share ---
+
+    def shared(self, size: int, align: int = 16) -> ir.Value:
+        """So many bytes of the block's memory, whose contents are anything."""
+        name = f"{self.name}.shared.{self._shared_bytes}"
+        memory = ir.GlobalVariable(self.module, ir.ArrayType(I8, size), name, addrspace=self.target.spaces.shared)
+        memory.linkage, memory.align = "internal", align
+        memory.initializer = ir.Constant(memory.value_type, ir.Undefined)
+        self._shared_bytes += size
+        return self.builder.addrspacecast(memory, POINTER)
+
+    def barrier(self) -> None:
+        """Wait until all threads of the block are here, and what they have written can be read."""
+        self.target.barrier(self.builder)
+
+
+def wide(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+    """A number that is not negative, as i64."""
+    return value if value.type == I64 else builder.zext(value, I64)
+
+
+def index_of(builder: ir.IRBuilder, number: ir.Value, sizes: Sequence[int]) -> Index:
+    """The index of the element with this number in row-major order."""
+    components: list[Affine] = []
+    for dimension in range(len(sizes) - 1, -1, -1):
+        size = sizes[dimension]
+        if size == 1:
+            components.append(Affine(0))
+        elif prod(sizes[:dimension]) == 1:
+            components.append(Affine(wide(builder, number)))
+            number = number.type(0)
+        else:
+            components.append(Affine(wide(builder, builder.urem(number, number.type(size)))))
+            number = builder.udiv(number, number.type(size))
+    return tuple(reversed(components))
+
+
+def of_shape(array: Array, shape: Shape) -> Array:
+    """The same memory as an array of another shape."""
+    return Array(array.pointer, shape)
+
+
+EmitKernel = Callable[[Kernel], None]

@@ -1,0 +1,48 @@
+"""The kernels of a program: each is emitted once for all launches that do the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+
+from ...compile.common_subexpression_elimination import ComputationKeys
+from ...hlo import Computation
+from .kernel import Grid, Kernel
+from .target import Target
+
+
+class KernelModule:
+    """LLVM modules of kernels for a target: one, or one for each kernel where the target wants that."""
+
+    def __init__(self, name: str, target: Target) -> None:
+        self.name, self.target = name, target
+        self.modules: list[ir.Module] = []
+        self._names: dict[Any, str] = {}
+        self._keys = ComputationKeys()
+
+    def number(self, computation: Computation) -> int:
+        """The same for computations that do the same."""
+        return self._keys.number(computation)
+
+    def kernel(self, name: str, key: Any, arguments: int, grid: Grid, emit: Callable[[Kernel], None]) -> str:
+        """The name of the kernel with this key, which ``emit`` writes where there is none yet."""
+        key = (name, key, arguments, grid)
+        if key not in self._names:
+            unique = f"{name}.{len(self._names)}".replace("-", "_").replace(".", "_")
+            self._names[key] = unique
+            kernel = Kernel(self._module(), self.target, unique, arguments, grid)
+            emit(kernel)
+            kernel.end()
+        return self._names[key]
+
+    def _module(self) -> ir.Module:
+        if not self.modules or self.target.one_kernel_a_module:
+            self.modules.append(ir.Module(self.name))
+            self.modules[-1].triple = self.target.triple
+        return self.modules[-1]
+
+    @property
+    def names(self) -> list[str]:
+        return list(self._names.values())

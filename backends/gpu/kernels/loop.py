@@ -1,0 +1,127 @@
+"""The elementwise kernel: each thread computes a few neighbouring elements of the results."""
+
+from __future__ import annotations
+
+from math import prod
+
+from ....compile.fused_computations import as_computation, result_roots
+from ....hlo import Computation, Instruction
+from ....hlo.operation import ELEMENTWISE
+from ...llvm import index as indices
+from ...llvm.arrays import Array, part_size
+from ...llvm.collapse import collapse_dimensions
+from ...llvm.elemental import Binding, ElementalEmitter
+from ...llvm.index import Affine, Index
+from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.types import I64, memory_type, register_bytes
+from ..emitter_table import ELEMENTS, emits
+from ..frame import Frame, Leaf, Stored, Values
+from ..kernel import Grid, Kernel, index_of, of_shape
+from ..operations import scalars
+
+THREADS = 256
+# What costs more, in cheap instructions, is computed one element a thread: its code would be as many times as long.
+_MOST_COST_IN_VECTORS = 400.0
+
+
+def emit_loop(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+    """Compute the results of a fused computation, arrays of the same dimensions."""
+    outputs = [output for output in frame.outputs(instruction) if output is not None]
+    launch_loop(frame, instruction, computation, values, outputs)
+    return list(outputs)
+
+
+def launch_loop(
+    frame: Frame,
+    instruction: Instruction,
+    computation: Computation,
+    values: Values,
+    outputs: list[Stored],
+    origin: list[Leaf] | None = None,
+) -> None:
+    """Compute a fused computation's results into arrays; those of a block whose first element is at an origin, if that is
+    given: scalars, which are moved so that the block lies inside.
+    """
+    roots = result_roots(computation)
+    if not roots[0].shape.size:
+        return
+    inputs = [values[operand][0] for operand in instruction.operands]
+    collapsed = None if origin is not None else collapse_dimensions(computation)
+    walked, shapes = computation, [root.shape for root in roots]
+    if collapsed is not None:
+        walked = collapsed.computation
+        shapes = [root.shape for root in result_roots(walked)]
+    dimensions = shapes[0].dimensions
+    lanes = 1 if origin is not None else _lanes(frame.target.vector_bytes, walked, dimensions)
+    grid = Grid.of(prod(dimensions) // lanes, THREADS)
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        b, count = kernel.builder, prod(dimensions) // lanes
+        number = kernel.number()
+        with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
+            given = bindings[: len(inputs)]
+            bound = {
+                parameter: _aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
+                for parameter, binding in zip(walked.parameters, given)
+            }
+            emitter = ElementalEmitter(b, lanes, bound)
+            index = index_of(b, number, (*dimensions[:-1], dimensions[-1] // lanes)) if dimensions else ()
+            if lanes > 1:
+                index = (*index[:-1], Affine(indices.multiply_base(b, index[-1].base, lanes), 1))
+            computed = [emitter.emit(root, index) for root in result_roots(walked)]
+            place = index if origin is None else _moved(kernel, index, bindings[len(inputs) :], arrays[0], dimensions)
+            for array, value, shape in zip(arrays, computed, shapes):
+                target = array if origin is not None else _aligned(array, shape, lanes)
+                target.store(b, place, value, lanes)
+
+    key = (frame.kernels.number(walked), lanes, origin is not None)
+    name = roots[0].opcode
+    frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source)
+
+
+def _moved(kernel: Kernel, index: Index, origin: list[Binding], array: Array, sizes: tuple[int, ...]) -> Index:
+    """The index behind an origin, at which a block of these sizes lies inside of the array."""
+    b, moved = kernel.builder, []
+    for component, start, whole, size in zip(index, origin, array.shape.dimensions, sizes):
+        if whole == size:
+            moved.append(component)
+            continue
+        start = start if start.type == I64 else b.sext(start, I64)
+        moved.append(indices.add(b, component, indices.clamp_base(b, start, 0, whole - size)))
+    return tuple(moved)
+
+
+def _aligned(array: Array, shape, lanes: int) -> Array:
+    """The array as another shape, whose vectors of so many elements lie at multiples of their size."""
+    is_vector = lanes > 1 and shape.dimensions and not shape.element_type.is_complex
+    alignment = lanes * part_size(memory_type(shape.element_type)) if is_vector else 0
+    return Array(array.pointer, shape, vector_alignment=min(alignment, 16)) if alignment else of_shape(array, shape)
+
+
+def _lanes(vector_bytes: int, computation: Computation, dimensions: tuple[int, ...]) -> int:
+    """How many elements a thread computes: as many as it loads at once, where all that it reads lies as the results do."""
+    if not dimensions or has_control_flow([computation]):
+        return 1
+    widest, cost = 1, 0.0
+    for instruction in computation.instructions:
+        if instruction.shape.is_tuple:
+            continue
+        if instruction.opcode not in ("parameter", "constant", "broadcast") and ELEMENTWISE not in instruction.operation.traits:
+            return 1
+        if instruction.shape.element_type.is_complex:
+            return 1
+        widest = max(widest, register_bytes(instruction.shape.element_type))
+        cost += instruction.operation.cost or 0.0
+    lanes = max(1, vector_bytes // widest)
+    while lanes > 1 and (dimensions[-1] % lanes or cost * lanes > _MOST_COST_IN_VECTORS):
+        lanes //= 2
+    return lanes
+
+
+@emits(ELEMENTS)
+def single(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """An instruction outside of any fusion: a scalar, or a kernel of its own."""
+    computation = as_computation(instruction)
+    if instruction.shape.rank == 0:
+        return scalars(frame, instruction, computation, values)
+    return emit_loop(frame, instruction, computation, values)

@@ -1,0 +1,21 @@
+"""What the GPU backends do to a program before kernels are emitted. A table of contents of the optimizer."""
+
+from __future__ import annotations
+
+from ...compile import simplification_steps
+from ...compile.expansion import expansion_pass
+from ...compile.fusion import fusion_pass
+from ...compile.pass_manager import Step
+from .fusion_policy import FUSION_POLICY
+from .support import is_native
+
+PIPELINE: tuple[Step, ...] = (
+    "normalize-layouts",
+    "pad-dynamic-dimensions",
+    "expand-collectives",
+    expansion_pass(is_native),
+    *simplification_steps(),
+    "dce",
+    fusion_pass(FUSION_POLICY),
+    "insert-copies",
+)

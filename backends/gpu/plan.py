@@ -1,0 +1,151 @@
+"""The host plan: what the host asks of a device, in order, as data.
+
+A program becomes kernels and such a plan. Where something lies is a `Place`; the kernels' arguments are addresses of places.
+
+>>> print(Launch("add", (4, 1, 1), (256, 1, 1), (Place("argument", 0), Place("result", 0))))
+launch add, 4 blocks of 256 threads: argument 0, result 0
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from ...hlo import Instruction
+from .target import Dimensions
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an array begins: an ``argument`` or a ``result`` of this number, a byte of the ``constant`` or ``temporary``
+    memory, or wherever the ``moving`` pointer of this number points.
+    """
+
+    region: str
+    number: int
+
+    def __str__(self) -> str:
+        return f"{self.region} {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class Launch:
+    """Run a kernel."""
+
+    kernel: str
+    grid: Dimensions
+    block: Dimensions
+    arguments: tuple[Place, ...]
+    shared_bytes: int = 0
+    source: object = None
+
+    def __str__(self) -> str:
+        shared = f", {self.shared_bytes} bytes in common" if self.shared_bytes else ""
+        sizes = f"{_product(self.grid)} blocks of {_product(self.block)} threads"
+        return f"launch {self.kernel}, {sizes}{shared}: {', '.join(map(str, self.arguments))}"
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """Copy bytes that do not overlap."""
+
+    target: Place
+    source: Place
+    size: int
+
+    def __str__(self) -> str:
+        return f"copy {self.size} bytes: {self.source} to {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class Fill:
+    """Make bytes this one."""
+
+    target: Place
+    byte: int
+    size: int
+
+    def __str__(self) -> str:
+        return f"fill {self.size} bytes with {self.byte}: {self.target}"
+
+
+@dataclass(frozen=True, slots=True)
+class HostCall:
+    """Let the host evaluate an instruction: its operands are read from places, its results written to places."""
+
+    instruction: Instruction
+    operands: tuple[Place, ...]
+    results: tuple[Place, ...]
+
+    def __str__(self) -> str:
+        ends = f"{', '.join(map(str, self.operands))} to {', '.join(map(str, self.results))}"
+        return f"call the host for {self.instruction.opcode}: {ends}"
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Let moving pointers point to places."""
+
+    numbers: tuple[int, ...]
+    places: tuple[Place, ...]
+
+    def __str__(self) -> str:
+        return f"point {', '.join(f'{number} to {place}' for number, place in zip(self.numbers, self.places))}"
+
+
+@dataclass(slots=True)
+class While:
+    """Run the body as long as the predicate, a byte, is not zero; or so many times, where that is known."""
+
+    body: list[Step] = field(default_factory=list)
+    predicate: Place | None = None
+    trips: int | None = None
+
+    def __str__(self) -> str:
+        return f"while {self.predicate}:" if self.trips is None else f"{self.trips} times:"
+
+
+@dataclass(slots=True)
+class Conditional:
+    """Run one of the branches: by a byte the first where it is not zero; by an i32 that of its number, or the last."""
+
+    selector: Place
+    is_predicate: bool
+    branches: list[list[Step]]
+
+    def __str__(self) -> str:
+        return f"branch on {self.selector}:"
+
+
+Step = Launch | Copy | Fill | HostCall | Point | While | Conditional
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a program asks for. ``temporary_bytes`` of memory are its own; ``constants`` are written once, when it is loaded.
+
+    ``moving`` is the number of pointers that move.
+    """
+
+    steps: list[Step]
+    temporary_bytes: int
+    constants: bytes
+    moving: int
+
+    def as_text(self) -> str:
+        lines = [f"temporary: {self.temporary_bytes} bytes, constant: {len(self.constants)} bytes"]
+        return "\n".join([*lines, *_lines(self.steps, "")]) + "\n"
+
+
+def _lines(steps: list[Step], indentation: str) -> Iterator[str]:
+    for step in steps:
+        yield f"{indentation}{step}"
+        inner = [step.body] if isinstance(step, While) else step.branches if isinstance(step, Conditional) else []
+        for number, steps_inside in enumerate(inner):
+            if isinstance(step, Conditional):
+                yield f"{indentation}  {number}:"
+            yield from _lines(steps_inside, indentation + ("    " if isinstance(step, Conditional) else "  "))
+
+
+def _product(sizes: Dimensions) -> int:
+    return sizes[0] * sizes[1] * sizes[2]

@@ -1,0 +1,30 @@
+"""What a module becomes: kernels for a target, and the plan that runs them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...compile.dynamic_padding import PaddedModule
+from ...hlo import Module, Shape
+from .plan import Plan
+from .target import Target
+
+
+@dataclass(frozen=True, eq=False)
+class GpuProgram:
+    """Kernels and a plan. ``code`` is what the target's drivers take, piece by piece, ``llvm_ir`` what that was compiled from.
+
+    ``parameters`` are names and shapes of the arguments, ``results`` the shapes of the results; ``padded`` is the module that
+    was compiled, where the one that was given has dynamic dimensions.
+    """
+
+    name: str
+    target: Target
+    optimized: Module
+    plan: Plan
+    llvm_ir: tuple[str, ...]
+    code: tuple[bytes, ...]
+    kernels: tuple[str, ...]
+    parameters: tuple[tuple[str, Shape], ...]
+    results: tuple[Shape, ...]
+    padded: PaddedModule | None

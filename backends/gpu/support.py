@@ -1,0 +1,31 @@
+"""What the GPU backends have code for: operations, and the forms of them."""
+
+from __future__ import annotations
+
+from ...compile.expansion import EXPANSIONS
+from ...hlo import OPERATIONS, Instruction
+from ...hlo.operation import HOST_CALL
+from . import control_flow, kernels, operations  # noqa: F401  (importing them fills the table of emitters)
+from .emitter_table import has_code, has_emitter
+
+# The pass "normalize-layouts" writes bitcasts as others, "pad-dynamic-dimensions" sizes, and calls are inlined.
+_EXPANDED_BY_OTHER_PASSES = {"bitcast", "set-dimension-size", "call"}
+
+
+def is_native(instruction: Instruction) -> bool:
+    """Whether the instruction of a program may stay as it is.
+
+    A fusion is cut anew: that of a program was cut for another compiler.
+    """
+    return instruction.opcode != "fusion" and has_code(instruction)
+
+
+def support(opcode: str) -> str | None:
+    """ "native", "expanded", "host call", or None for an operation that compiling refuses."""
+    if HOST_CALL in OPERATIONS[opcode].traits:
+        return "host call"
+    if opcode in _EXPANDED_BY_OTHER_PASSES:
+        return "expanded"
+    if has_emitter(opcode):
+        return "native"
+    return "expanded" if opcode in EXPANSIONS else None

@@ -1,0 +1,80 @@
+"""What differs between the families of GPUs: the smallest interface under which one emitter of kernels serves all.
+
+Kernels are written with pointers of address space 0 for all memory, which every family has under some number: *generic*
+pointers (`address_spaces`). What a family has no instruction for, it says here, and kernels do it otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llvmlite import binding, ir
+
+from ..llvm.types import I32
+
+Dimensions = tuple[int, int, int]
+ReadIndex = Callable[[ir.IRBuilder, int], ir.Value]
+
+
+@dataclass(frozen=True)
+class AddressSpaces:
+    """The numbers of a family's address spaces: pointers to anything, arguments' memory, memory of a block, of a thread."""
+
+    generic: int
+    device: int = 1
+    shared: int = 3
+    private: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Target:
+    """What kernels are generated for.
+
+    ``family`` is ``nvptx``, ``spirv`` or ``amdgpu``; ``architecture`` the processor's name for LLVM, if there is one.
+    ``sub_group`` threads run in step; ``threads`` are in a block at most, which may have ``shared_bytes`` of memory in common.
+    ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a dimension,
+    ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
+    number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
+    declares a kernel that blocks of so many threads run. ``one_kernel_a_module`` says that LLVM gets one kernel at a time.
+    """
+
+    family: str
+    architecture: str
+    triple: str
+    features: str
+    calling_convention: str
+    spaces: AddressSpaces
+    sub_group: int
+    threads: int
+    shared_bytes: int
+    vector_bytes: int
+    thread_index: ReadIndex
+    block_index: ReadIndex
+    barrier: Callable[[ir.IRBuilder], None]
+    finish: Callable[[ir.Function, Dimensions], None]
+    one_kernel_a_module: bool = False
+    shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
+
+    @property
+    def is_text(self) -> bool:
+        """Whether a driver takes the code as text."""
+        return self.family == "nvptx"
+
+    def machine(self, level: int = 3) -> binding.TargetMachine:
+        """LLVM's target machine."""
+        binding.initialize_all_targets()
+        binding.initialize_all_asmprinters()
+        target = binding.Target.from_triple(self.triple)
+        return target.create_target_machine(cpu=self.architecture, features=self.features, opt=level, reloc="pic")
+
+
+def intrinsic_index(names: tuple[str, str, str]) -> ReadIndex:
+    """Reads an index by an intrinsic without arguments for each dimension."""
+
+    def read(builder: ir.IRBuilder, dimension: int) -> ir.Value:
+        name = names[dimension]
+        known = builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(I32, []), name)
+        return builder.call(known, [])
+
+    return read

@@ -1,0 +1,54 @@
+"""OpenCL: SPIR-V, by LLVM's SPIR-V target.
+
+The functions are OpenCL C's, whose mangled names the target knows. Source: "OpenCL C 3.0 Specification", 6.15 (built-in
+functions); LLVM's "User Guide for SPIR-V Target".
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from ...llvm.module import declaration
+from ...llvm.types import I32, I64
+from ..target import AddressSpaces, Dimensions, Target
+
+_LOCAL_AND_GLOBAL_FENCE = 3
+
+
+def _reader(name: str):
+    def read(builder: ir.IRBuilder, dimension: int) -> ir.Value:
+        function = declaration(builder.module, name, I64, [I32])
+        return builder.trunc(builder.call(function, [I32(dimension)]), I32)
+
+    return read
+
+
+def _barrier(builder: ir.IRBuilder) -> None:
+    function = declaration(builder.module, "_Z7barrierj", ir.VoidType(), [I32])
+    function.attributes.add("convergent")
+    builder.call(function, [I32(_LOCAL_AND_GLOBAL_FENCE)])
+
+
+def _finish(function: ir.Function, block: Dimensions) -> None:
+    function.set_metadata("reqd_work_group_size", function.module.add_metadata([I32(size) for size in block]))
+
+
+def spirv_target(threads: int = 256, shared_bytes: int = 32 << 10) -> Target:
+    """The target of OpenCL devices that take SPIR-V."""
+    return Target(
+        family="spirv",
+        architecture="",
+        triple="spirv64-unknown-unknown",
+        features="",
+        calling_convention="spir_kernel",
+        spaces=AddressSpaces(generic=4),
+        sub_group=1,
+        threads=threads,
+        shared_bytes=shared_bytes,
+        vector_bytes=16,
+        thread_index=_reader("_Z12get_local_idj"),
+        block_index=_reader("_Z12get_group_idj"),
+        barrier=_barrier,
+        finish=_finish,
+        one_kernel_a_module=True,  # LLVM 22 gives blocks of several functions the same label
+    )
