@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -25,10 +24,9 @@ class GpuExecutable:
         self._code = device.load(program.code) if program.code else None
         self._kernels = {name: self._code.kernel(name) for name in program.kernels} if self._code else {}
         constants = program.plan.constants
-        self._constants = device.allocate(len(constants)) if constants else 0
-        if constants:
-            device.write(self._constants, np.frombuffer(constants, np.uint8).ctypes.data, len(constants))
-            weakref.finalize(self, device.free, self._constants).atexit = False
+        self._constants = memory.allocate_bytes(len(constants)) if constants else None
+        if self._constants is not None:
+            device.write(self._constants.address, np.frombuffer(constants, np.uint8).ctypes.data, len(constants))
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         program = self.program
@@ -41,8 +39,8 @@ class GpuExecutable:
         plan = self.program.plan
         temporaries = self.memory.allocate_bytes(plan.temporary_bytes) if plan.temporary_bytes else None
         addresses = [[one.address for one in buffers] for buffers in (given, results)]
-        base = 0 if temporaries is None else temporaries.address
-        Run(self.device, plan, self._kernels, *addresses, self._constants, base).run(plan.steps)
+        constants, base = (0 if block is None else block.address for block in (self._constants, temporaries))
+        Run(self.device, plan, self._kernels, *addresses, constants, base).run(plan.steps)
         return tuple(results)
 
     def as_text(self, form: str = "hlo") -> str:
