@@ -62,7 +62,7 @@ def launch_loop(
         with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
             given = bindings[: len(inputs)]
             bound = {
-                parameter: _aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
+                parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
                 for parameter, binding in zip(walked.parameters, given)
             }
             emitter = ElementalEmitter(b, lanes, bound)
@@ -75,7 +75,7 @@ def launch_loop(
                 starts = zip(bindings[len(inputs) :], [leaf.shape.element_type for leaf in origin])
                 place = _moved(kernel, index, list(starts), arrays[0], dimensions)
             for array, value, shape in zip(arrays, computed, shapes):
-                target = array if origin is not None else _aligned(array, shape, lanes)
+                target = array if origin is not None else aligned(array, shape, lanes)
                 target.store(b, place, value, lanes)
 
     key = (frame.kernels.number(walked), lanes, origin is not None)
@@ -95,7 +95,7 @@ def _moved(
     return tuple(moved)
 
 
-def _aligned(array: Array, shape, lanes: int) -> Array:
+def aligned(array: Array, shape, lanes: int) -> Array:
     """The array as another shape, whose vectors of so many elements lie at multiples of their size."""
     is_vector = lanes > 1 and shape.dimensions and not shape.element_type.is_complex
     alignment = lanes * part_size(memory_type(shape.element_type)) if is_vector else 0

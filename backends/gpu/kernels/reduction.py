@@ -27,7 +27,9 @@ from ..emitter_table import emits
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
 from ..operations import scalars as emit_scalars
+from ..row_fusion import ROWS
 from .loop import emit_loop
+from .rows import emit_rows
 
 THREADS = 256
 # So many threads keep a device busy, and each has so many elements at least before another one helps it.
@@ -162,6 +164,8 @@ def _form(computation: Computation, reduce: Instruction) -> _Form:
 
 
 def _reduce_of(instruction: Instruction) -> tuple[Computation, Instruction] | None:
+    if instruction.opcode == "fusion" and instruction.attributes["kind"] == ROWS:
+        return None
     computation = instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
     root = computation.root
     return (computation, root) if root.opcode == "reduce" else None
@@ -290,6 +294,8 @@ def reduce(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
 def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A fused computation: the hero gives the kernel its form."""
     computation = instruction.attributes["calls"]
+    if instruction.attributes["kind"] == ROWS:
+        return emit_rows(frame, instruction, computation, values)
     roots = result_roots(computation)
     if any(root.opcode == "reduce" for root in roots):
         return emit_reduction(frame, instruction, computation, values)
