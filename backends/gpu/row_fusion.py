@@ -23,6 +23,8 @@ ROWS = "kCustom"
 # A row is no longer than the registers of a block hold, with room for what is computed of it.
 LONGEST_ROW = 32 << 10
 _SHORTEST_ROW = 8
+# A single reduction of fewer rows is better divided among more threads than those of a block.
+_LEAST_ROWS = 512
 _MOST_INSTRUCTIONS, _MOST_OPERANDS = 120, 24
 
 
@@ -60,7 +62,7 @@ def _fused(computation: Computation) -> Computation:
         if group is None:
             return
         closing, group = group, None
-        if closing.reductions == 0 or len(closing.members) < 2:
+        if closing.reductions == 0 or len(closing.members) < 2 and prod(closing.sizes[0]) < _LEAST_ROWS:
             for member in closing.members:
                 append(member)
             return

@@ -10,18 +10,17 @@ from llvmlite import ir
 
 from ....compile.fused_computations import result_roots
 from ....hlo import Computation, Instruction, Shape
-from ....hlo.operation import ELEMENTWISE
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Index
 from ...llvm.reductions import splat_identity
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I32, I64, ComplexValue, RegisterValue, register_bytes
+from ...llvm.types import I32, I64, ComplexValue, RegisterValue
 from ..frame import Frame, Leaf, Values
 from ..kernel import Grid, Kernel, index_of, wide
 from ..teams import totals_of_teams
-from .loop import aligned
+from .vectors import aligned, lanes_for
 
 # Vectors that a thread holds of a row: few where rows are short, so that more threads wait for memory.
 _WANTED_VECTORS, _MOST_VECTORS = 4, 32
@@ -56,27 +55,12 @@ def _division(frame: Frame, computation: Computation) -> _Rows:
     reduce = next(one for one in computation.instructions if one.opcode == "reduce")
     dimensions, first = reduce.operands[0].shape.dimensions, len(reduce.shape.dimensions)
     rows, row = dimensions[:first], dimensions[first:]
-    lanes = _lanes(frame.target.vector_bytes, computation, row[-1])
+    lanes = lanes_for(frame.target.vector_bytes, computation, row[-1])
     in_row, largest = prod(row) // lanes, min(_LARGEST_TEAM, frame.target.threads)
     team = 1
     while team < largest and team * _WANTED_VECTORS < in_row:
         team *= 2
     return _Rows(rows, row, lanes, team, -(-in_row // team))
-
-
-def _lanes(vector_bytes: int, computation: Computation, last: int) -> int:
-    widest = 1
-    for instruction in computation.instructions:
-        if instruction.shape.is_tuple:
-            continue
-        plain = instruction.opcode in ("parameter", "constant", "broadcast", "reduce", "iota")
-        if not plain and ELEMENTWISE not in instruction.operation.traits or instruction.shape.element_type.is_complex:
-            return 1
-        widest = max(widest, register_bytes(instruction.shape.element_type))
-    lanes = max(1, vector_bytes // widest)
-    while last % lanes:
-        lanes //= 2
-    return lanes
 
 
 def emit_rows(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
