@@ -39,6 +39,7 @@ entry:
   %position = alloca i64
   %register = alloca i64
   %jumps = alloca i64
+  %three = alloca [3 x i64]
   store i64 0, ptr %position
   store i64 0, ptr %register
   store i64 0, ptr %jumps
@@ -140,16 +141,13 @@ read:
   %by_python = icmp ne i64 %limited, 0
   br i1 %by_python, label %read_by_python, label %read_directly
 read_by_python:
-  store i64 %read_size, ptr %register
   %target_word = ptrtoint ptr %register to i64
   %source_word = call i64 @element(ptr %values, i64 0)
-  %three = alloca [3 x i64]
   %three_second = getelementptr i64, ptr %three, i64 1
   %three_third = getelementptr i64, ptr %three, i64 2
   store i64 %target_word, ptr %three
   store i64 %source_word, ptr %three_second
   store i64 %read_size, ptr %three_third
-  store i64 0, ptr %register
   %python_read = call i32 %host(i64 READ, ptr %three)
   br label %advance
 read_directly:

@@ -128,9 +128,9 @@ local:
   %has_shared = icmp ne i64 %shared, 0
   br i1 %has_shared, label %set_local, label %run
 set_local:
-  %set = call ptr @word(ptr %device, i64 2)
+  %set_argument = call ptr @word(ptr %device, i64 2)
   %last = trunc i64 %count to i32
-  %local_set = call i32 %set(ptr %kernel, i32 %last, i64 %shared, ptr null)
+  %local_set = call i32 %set_argument(ptr %kernel, i32 %last, i64 %shared, ptr null)
   %local_failed = icmp ne i32 %local_set, 0
   br i1 %local_failed, label %refused, label %run
 refused:
