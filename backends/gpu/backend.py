@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
 from ...compile.pass_manager import run_steps
-from ...hlo import Module, array_leaves
+from ...hlo import Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
@@ -54,7 +54,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
     frame = Frame(prepared, assignment, target)
     plan = frame.emit()
-    llvm_ir = tuple(map(str, frame.kernels.modules))
+    llvm_ir = str(frame.kernels.llvm)
     native = native if isinstance(native, PaddedModule) else module
     return GpuProgram(
         name=module.name,
@@ -62,9 +62,9 @@ def program_of(module: Module, target: Target) -> GpuProgram:
         optimized=prepared,
         plan=plan,
         llvm_ir=llvm_ir,
-        code=tuple([compile_kernels(text, target) for text in llvm_ir]),
+        code=compile_kernels(llvm_ir, target) if frame.kernels.names else b"",
         kernels=tuple(frame.kernels.names),
         parameters=tuple(parameter_leaves(native)),
-        results=tuple(array_leaves(native.entry.shape)),
+        results=tuple([Shape(shape.element_type, shape.dimensions) for shape in array_leaves(native.entry.shape)]),
         padded=native if isinstance(native, PaddedModule) else None,
     )

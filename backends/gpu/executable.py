@@ -22,9 +22,8 @@ class GpuExecutable:
 
     def __init__(self, module: Module, program: GpuProgram, device: Device, memory: GpuMemory) -> None:
         self.module, self.program, self.device, self.memory = module, program, device, memory
-        self._code = [device.load(code) for code in program.code]
-        pieces = self._code * len(program.kernels) if len(self._code) == 1 else self._code
-        self._kernels = {name: code.kernel(name) for name, code in zip(program.kernels, pieces)}
+        self._code = device.load(program.code) if program.code else None
+        self._kernels = {name: self._code.kernel(name) for name in program.kernels} if self._code else {}
         constants = program.plan.constants
         self._constants = device.allocate(len(constants)) if constants else 0
         if constants:
@@ -51,8 +50,8 @@ class GpuExecutable:
         forms = {
             "hlo": lambda: self.program.optimized.as_text(),
             "plan": lambda: self.program.plan.as_text(),
-            "llvm": lambda: "".join(self.program.llvm_ir),
-            "assembly": lambda: "".join([assembly(text, self.program.target) for text in self.program.llvm_ir]),
+            "llvm": lambda: self.program.llvm_ir,
+            "assembly": lambda: assembly(self.program.llvm_ir, self.program.target),
         }
         if form not in forms:
             raise ValueError(f"as_text: one of {', '.join(forms)} is required, {form!r} given")

@@ -26,7 +26,7 @@ def call_host(device: Device, instruction: Instruction, operands: Sequence[int],
     with np.errstate(all="ignore"):
         found = evaluate_instruction(instruction, values, Evaluator(environment=current_environment()))
     for value, shape, address in zip(flatten(found), array_leaves(instruction.shape), results, strict=True):
-        array = np.ascontiguousarray(value, shape.dtype)
+        array = np.asarray(value, shape.dtype, order="C")
         if array.shape != shape.dimensions:
             required = f"{shape.dtype} of shape {shape.dimensions}"
             raise TypeError(f"{instruction.opcode}: {required} is required, got an array of shape {array.shape}")

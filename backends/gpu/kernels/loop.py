@@ -5,15 +5,16 @@ from __future__ import annotations
 from math import prod
 
 from ....compile.fused_computations import as_computation, result_roots
-from ....hlo import Computation, Instruction
+from ....hlo import Computation, ElementType, Instruction
 from ....hlo.operation import ELEMENTWISE
 from ...llvm import index as indices
+from ...llvm import start_indices
 from ...llvm.arrays import Array, part_size
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Index
 from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.types import I64, memory_type, register_bytes
+from ...llvm.types import memory_type, register_bytes
 from ..emitter_table import ELEMENTS, emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, of_shape
@@ -69,7 +70,10 @@ def launch_loop(
             if lanes > 1:
                 index = (*index[:-1], Affine(indices.multiply_base(b, index[-1].base, lanes), 1))
             computed = [emitter.emit(root, index) for root in result_roots(walked)]
-            place = index if origin is None else _moved(kernel, index, bindings[len(inputs) :], arrays[0], dimensions)
+            place = index
+            if origin is not None:
+                starts = zip(bindings[len(inputs) :], [leaf.shape.element_type for leaf in origin])
+                place = _moved(kernel, index, list(starts), arrays[0], dimensions)
             for array, value, shape in zip(arrays, computed, shapes):
                 target = array if origin is not None else _aligned(array, shape, lanes)
                 target.store(b, place, value, lanes)
@@ -79,15 +83,15 @@ def launch_loop(
     frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source)
 
 
-def _moved(kernel: Kernel, index: Index, origin: list[Binding], array: Array, sizes: tuple[int, ...]) -> Index:
+def _moved(
+    kernel: Kernel, index: Index, origin: list[tuple[Binding, ElementType]], array: Array, sizes: tuple[int, ...]
+) -> Index:
     """The index behind an origin, at which a block of these sizes lies inside of the array."""
     b, moved = kernel.builder, []
-    for component, start, whole, size in zip(index, origin, array.shape.dimensions, sizes):
-        if whole == size:
-            moved.append(component)
-            continue
-        start = start if start.type == I64 else b.sext(start, I64)
-        moved.append(indices.add(b, component, indices.clamp_base(b, start, 0, whole - size)))
+    for component, (start, element_type), whole, size in zip(index, origin, array.shape.dimensions, sizes):
+        if whole != size:
+            component = start_indices.moved(b, component, start_indices.clamped(b, element_type, start, whole - size), 1)
+        moved.append(component)
     return tuple(moved)
 
 
