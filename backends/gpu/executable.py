@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Iterable
 from typing import Any
 
@@ -13,8 +12,8 @@ from ..device_memory import Buffer, call_on_device, in_layout
 from .code import assembly
 from .drivers.driver import Device
 from .memory import GpuMemory
+from .native_run import NativeRun
 from .program import GpuProgram
-from .run import Run
 
 
 class GpuExecutable:
@@ -24,11 +23,10 @@ class GpuExecutable:
         self.module, self.program, self.device, self.memory = module, program, device, memory
         self._code = device.load(program.code) if program.code else None
         self._kernels = {name: self._code.kernel(name) for name in program.kernels} if self._code else {}
-        constants = program.plan.constants
-        self._constants = device.allocate(len(constants)) if constants else 0
-        if constants:
-            device.write(self._constants, np.frombuffer(constants, np.uint8).ctypes.data, len(constants))
-            weakref.finalize(self, device.free, self._constants).atexit = False
+        constants = np.frombuffer(program.plan.constants, np.uint8)
+        self._constants = memory.allocate_bytes(constants.size)
+        device.write(self._constants.address, constants.ctypes.data, constants.size)
+        self._run = NativeRun(device, program.plan, self._kernels, len(program.parameters), len(program.results))
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         program = self.program
@@ -38,11 +36,9 @@ class GpuExecutable:
         """The results, as buffers, for one buffer for each leaf of the parameters."""
         given = [in_layout(self.memory, buffer, shape) for buffer, (_, shape) in zip(arguments, self.program.parameters)]
         results = [self.memory.allocate(shape) for shape in self.program.results]
-        plan = self.program.plan
-        temporaries = self.memory.allocate_bytes(plan.temporary_bytes) if plan.temporary_bytes else None
+        temporaries = self.memory.allocate_bytes(self.program.plan.temporary_bytes)
         addresses = [[one.address for one in buffers] for buffers in (given, results)]
-        base = 0 if temporaries is None else temporaries.address
-        Run(self.device, plan, self._kernels, *addresses, self._constants, base).run(plan.steps)
+        self._run(*addresses, self._constants.address, temporaries.address)
         return tuple(results)
 
     def as_text(self, form: str = "hlo") -> str:

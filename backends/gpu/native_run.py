@@ -1,16 +1,16 @@
 """Runs plans in native code: one call a run, whatever it launches.
 
-One function runs the code of all plans on the devices of a driver (`plan_code`), compiled when it is first needed. It goes
-back to Python for what the host evaluates, for what is read where there is a time limit, and now and then in loops, so that
-they can be interrupted.
+One function runs the code of all plans on the devices of a driver (`plan_code`), compiled when it is first needed. It returns
+to Python for what the host evaluates, for what is read where there is a time limit, and now and then in loops, so that they can
+be interrupted; then it goes on where it was.
 """
 
 from __future__ import annotations
 
 import ctypes
-import threading
+import re
 from collections.abc import Sequence
-from ctypes import POINTER, c_int32, c_int64, c_void_p
+from ctypes import c_int32, c_int64, c_void_p
 from typing import Any
 
 from ...runtime.locks import compilation_lock
@@ -23,25 +23,24 @@ from .host_call import call_host
 from .plan import Launch, Plan
 from .plan_code import encode
 
-_PAUSE, _READ = -1, -2  # what Python is called for, besides the calls of the host, whose numbers are from 0
+# What the function returns, besides 0 and the statuses of drivers.
+_PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
 _JUMPS_BETWEEN_PAUSES = 1024
-_FAILED_IN_PYTHON = 0x7FFFFFFF
-_HOST = ctypes.CFUNCTYPE(c_int32, c_int64, POINTER(c_int64))
-# The numbers, the slots, the device's table, Python, whether reads go by Python, the most places of an operation; the step that
-# failed.
-_RUN = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, _HOST, c_int64, c_int64, POINTER(c_int64))
+# The state: where it is; the number that was read; what is to be done in Python, the number of a call or minus the bytes to be
+# read, or the step that failed; and the addresses of that.
+_POSITION, _REGISTER, _WHAT, _ADDRESSES = range(4)
+# The numbers, the slots, the device's table, the state, whether Python reads, the most places of an operation.
+_RUN = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_int64)
 
 _ASSEMBLY = """
-define i32 @run(ptr %code, ptr %slots, ptr %device, ptr %host, i64 %limited, i64 %most, ptr %failed_step) {
+define i32 @run(ptr %code, ptr %slots, ptr %device, ptr %state, i64 %limited, i64 %most) {
 entry:
-  %values = alloca i64, i64 %most
+  %position = getelementptr i64, ptr %state, i64 0
+  %register = getelementptr i64, ptr %state, i64 1
+  %what = getelementptr i64, ptr %state, i64 2
+  %values = getelementptr i64, ptr %state, i64 3
   %pointers = alloca ptr, i64 %most
-  %position = alloca i64
-  %register = alloca i64
   %jumps = alloca i64
-  %three = alloca [3 x i64]
-  store i64 0, ptr %position
-  store i64 0, ptr %register
   store i64 0, ptr %jumps
   br label %point_at_values
 point_at_values:
@@ -75,7 +74,10 @@ next:
   ]
 end:
   %flushed = call i32 @flush(ptr %device)
-  ret i32 %flushed
+  %not_flushed = icmp ne i32 %flushed, 0
+  br i1 %not_flushed, label %failed, label %done
+done:
+  ret i32 0
 
 launch:
   %kernel_word = call i64 @element(ptr %operands, i64 0)
@@ -141,14 +143,8 @@ read:
   %by_python = icmp ne i64 %limited, 0
   br i1 %by_python, label %read_by_python, label %read_directly
 read_by_python:
-  %target_word = ptrtoint ptr %register to i64
-  %source_word = call i64 @element(ptr %values, i64 0)
-  %three_second = getelementptr i64, ptr %three, i64 1
-  %three_third = getelementptr i64, ptr %three, i64 2
-  store i64 %target_word, ptr %three
-  store i64 %source_word, ptr %three_second
-  store i64 %read_size, ptr %three_third
-  %python_read = call i32 %host(i64 READ, ptr %three)
+  %size_code = sub i64 0, %read_size
+  store i64 %size_code, ptr %what
   br label %advance
 read_directly:
   %read_address = call i64 @element(ptr %values, i64 0)
@@ -188,13 +184,11 @@ back:
   %jumped = load i64, ptr %jumps
   %jumped_more = add i64 %jumped, 1
   store i64 %jumped_more, ptr %jumps
-  %phase = urem i64 %jumped_more, JUMPS_BETWEEN_PAUSES
+  %phase = urem i64 %jumped_more, JUMPS
   %pauses = icmp eq i64 %phase, 0
   br i1 %pauses, label %pause, label %next
 pause:
-  %paused = call i32 %host(i64 PAUSE, ptr %values)
-  %interrupted = icmp ne i32 %paused, 0
-  br i1 %interrupted, label %failed, label %next
+  ret i32 PAUSED
 
 select:
   %which = load i64, ptr %register
@@ -212,27 +206,32 @@ call_host:
   %call_count = call i64 @element(ptr %operands, i64 1)
   %call_places = getelementptr i64, ptr %operands, i64 2
   call void @addresses(ptr %slots, ptr %call_places, i64 %call_count, ptr %values)
-  %called = call i32 %host(i64 %call, ptr %values)
+  store i64 %call, ptr %what
   %call_words = shl i64 %call_count, 1
   %call_length = add i64 %call_words, 4
   br label %advance
 
 advance:
   %status = phi i32 [ %launched, %launch ], [ %copied_status, %copied ], [ %filled, %fill ], [ 0, %move ],
-                    [ %python_read, %read_by_python ], [ %read_status, %read_directly ], [ 0, %jump_if_zero ], [ 0, %count ],
-                    [ 0, %count_down ], [ %called, %call_host ]
+                    [ TO_PYTHON, %read_by_python ], [ %read_status, %read_directly ], [ 0, %jump_if_zero ], [ 0, %count ],
+                    [ 0, %count_down ], [ TO_PYTHON, %call_host ]
   %length = phi i64 [ %launch_length, %launch ], [ 7, %copied ], [ 6, %fill ], [ %point_length, %move ],
                     [ 4, %read_by_python ], [ 4, %read_directly ], [ 3, %jump_if_zero ], [ 4, %count ],
                     [ 4, %count_down ], [ %call_length, %call_host ]
   %after = add i64 %at, %length
   store i64 %after, ptr %position
   %wrong = icmp ne i32 %status, 0
-  br i1 %wrong, label %failed, label %next
+  br i1 %wrong, label %stop, label %next
+stop:
+  %to_python = icmp eq i32 %status, TO_PYTHON
+  br i1 %to_python, label %leave, label %failed
 failed:
-  %failure = phi i32 [ %status, %advance ], [ %paused, %pause ]
+  %failure = phi i32 [ %flushed, %end ], [ %status, %stop ]
   %step = load i64, ptr %here
-  store i64 %step, ptr %failed_step
+  store i64 %step, ptr %what
   ret i32 %failure
+leave:
+  ret i32 TO_PYTHON
 }
 
 ; The addresses of places.
@@ -274,56 +273,40 @@ class NativeRun:
         self._table = (c_int64 * len(calls.table))(*calls.table)
         self._lock = calls.lock
         self._run = _run_function(calls.functions)
-        self._host = _Host(device, self._code)
-        self._callback = _HOST(self._host)
 
     def __call__(self, arguments: Sequence[int], results: Sequence[int], constants: int, temporaries: int) -> None:
-        """Ask the device for all of it. Raises what a step raises, which is not run again."""
+        """Ask the device for all of it. Raises what a step raises; no step comes after that."""
         device, code = self._device, self._code
-        slots, step = (c_int64 * code.slots)(*arguments, *results, constants, temporaries), c_int64()
+        slots = (c_int64 * code.slots)(*arguments, *results, constants, temporaries)
+        state = (c_int64 * (_ADDRESSES + code.most_places))()
         limited = device.time_limit is not None
         device.require_usable()
-        with self._lock:
-            status = self._run(
-                code.numbers.ctypes.data, ctypes.addressof(slots), ctypes.addressof(self._table), self._callback, limited,
-                code.most_places, step,
-            )  # fmt: skip
-        if status:
-            self._fail(status, step.value)
+        status = _PAUSED
+        while status:
+            with self._lock:
+                status = self._run(code.numbers.ctypes.data, slots, self._table, state, limited, code.most_places)
+            if status == _TO_PYTHON:
+                self._go_on(state)
+            elif status and status != _PAUSED:
+                self._fail(status, state[_WHAT])
+
+    def _go_on(self, state: ctypes.Array[c_int64]) -> None:
+        what = state[_WHAT]
+        if what < 0:
+            self._device.read(ctypes.addressof(state) + 8 * _REGISTER, state[_ADDRESSES], -what)
+        else:
+            call = self._code.host_calls[what]
+            middle = _ADDRESSES + len(call.operands)
+            call_host(self._device, call.instruction, state[_ADDRESSES:middle], state[middle : middle + len(call.results)])
 
     def _fail(self, status: int, number: int) -> None:
-        error = self._host.failures.pop(threading.get_ident(), None)
-        if error is not None:
-            raise error
         if number < 0:
-            self._device.check(status, "running a program")
+            self._device.check(status, "beginning to run a program")
         step = self._code.steps[number]
         if isinstance(step, Launch):
             kernel = self._kernels[step.kernel]
             self._device.check_launch(status, kernel, step.grid, step.block, step.shared_bytes)
         self._device.check(status, str(step))
-
-
-class _Host:
-    """What native code calls Python for. Errors wait for the call's end in ``failures``, by their threads."""
-
-    def __init__(self, device: Device, code: plan_code.PlanCode) -> None:
-        self._device, self._calls = device, code.host_calls
-        self.failures: dict[int, BaseException] = {}
-
-    def __call__(self, what: int, addresses: ctypes._Pointer[c_int64]) -> int:
-        try:
-            if what == _READ:
-                self._device.read(*addresses[:3])
-            elif what >= 0:
-                call = self._calls[what]
-                operands = len(call.operands)
-                found = addresses[: operands + len(call.results)]
-                call_host(self._device, call.instruction, found[:operands], found[operands:])
-        except BaseException as error:  # an interrupt, too
-            self.failures[threading.get_ident()] = error
-            return _FAILED_IN_PYTHON
-        return 0
 
 
 def _launches(plan: Plan) -> list[Launch]:
@@ -334,11 +317,9 @@ def _launches(plan: Plan) -> list[Launch]:
 def _run_function(functions: str) -> Any:
     with compilation_lock:
         if functions not in _loaded:
-            text = functions + _ASSEMBLY
-            names = {name: value for name, value in vars(plan_code).items() if name.isupper()}
-            names |= {"READ": _READ, "PAUSE": _PAUSE, "JUMPS_BETWEEN_PAUSES": _JUMPS_BETWEEN_PAUSES}
-            for name in sorted(names, key=len, reverse=True):
-                text = text.replace(f"i64 {name}", f"i64 {names[name]}").replace(f", {name}", f", {names[name]}")
+            names = {name: str(value) for name, value in vars(plan_code).items() if name.isupper()}
+            names |= {"PAUSED": str(_PAUSED), "TO_PYTHON": str(_TO_PYTHON), "JUMPS": str(_JUMPS_BETWEEN_PAUSES)}
+            text = re.sub(r"\b[A-Z][A-Z_0-9]+\b", lambda found: names[found.group()], functions + _ASSEMBLY)
             code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})
             _loaded[functions] = code, _RUN(code.address("run"))
         return _loaded[functions][1]

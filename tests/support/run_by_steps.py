@@ -1,14 +1,13 @@
-"""Runs a plan on a device, step by step."""
+"""Runs a plan on a device step by step, by the driver's own functions."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
-
-from .drivers.driver import Device, Kernel
-from .host_call import call_host
-from .plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
+from phlox.backends.gpu.drivers.driver import Device, Kernel
+from phlox.backends.gpu.host_call import call_host
+from phlox.backends.gpu.plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
 
 
 class Run:
