@@ -102,7 +102,7 @@ def load_functions(vendor: Vendor, library: ctypes.CDLL | None = None) -> Simple
     try:
         opened = library if library is not None else open_library(vendor.libraries)
     except OSError as error:
-        raise DriverUnavailableError(f"no driver of {vendor.driver} is installed ({error})") from None
+        raise DriverUnavailableError(f"no driver of {vendor.driver} is installed: {error}") from None
 
     def get(name: str, signature: Signature) -> Any:
         address = address_of(opened, name)

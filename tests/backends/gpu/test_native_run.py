@@ -9,11 +9,13 @@ from host_as_device import CUDA_EXTRA, ILLEGAL_ADDRESS, HostAsDevice
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from opencl_device import REVERSE, opencl_driver, spirv
+from phlox.backends.device_memory import HOST_MEMORY, to_device
 from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
 from phlox.backends.gpu.errors import DeviceCodeError, DeviceLostError, ForkedDeviceError
 from phlox.backends.gpu.native_run import NativeRun
 from phlox.backends.gpu.plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, While
-from phlox.hlo import parse_module
+from phlox.backends.registry import get_backend
+from phlox.hlo import F32, Layout, Shape, parse_module
 from run_by_steps import Run
 from signals import Interrupt, interrupt
 
@@ -210,3 +212,21 @@ def test_a_child_is_refused(opencl):
         finally:
             os._exit(status)
     assert os.waitpid(process, 0)[1] == 0
+
+
+def test_programs_take_buffers_that_fit():
+    opencl_driver()
+    backend = get_backend("opencl")
+    text = "HloModule m\nENTRY e { x = f32[2,3] parameter(0)  ROOT y = f32[2,3] negate(x) }"
+    negate, x = backend.compile(parse_module(text)), np.ones((2, 3), np.float32)
+    np.testing.assert_array_equal(backend.memory.read(negate.execute([to_device(backend.memory, x)])[0]), -x)
+    column_major = to_device(backend.memory, x, Shape(F32, (2, 3), Layout((0, 1))))
+    np.testing.assert_array_equal(backend.memory.read(negate.execute([column_major])[0]), -x)
+    with pytest.raises(TypeError, match="module m takes 1 arrays, 0 given"):
+        negate.execute([])
+    with pytest.raises(TypeError, match="argument 0: a buffer in the memory of opencl is required, HostBuffer given"):
+        negate.execute([to_device(HOST_MEMORY, x)])
+    with pytest.raises(ValueError, match=r"f32\[2,3\] is required, an array of shape \(3, 2\) given"):
+        negate.execute([to_device(backend.memory, x.reshape(3, 2))])
+    with pytest.raises(TypeError, match=r"f32\[2,3\] is required, s32\[2,3\] given"):
+        negate.execute([to_device(backend.memory, x.astype(np.int32))])
