@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -26,6 +27,7 @@ from ..errors import (
 from .driver import DeviceProperties, Dimensions
 from .forks import first_use, fork_count, require_unforked
 from .libraries import Signature, address_of, function_at, open_library
+from .native_calls import STREAM_FUNCTIONS, NativeCalls, address_of_function
 from .waiting import wait_until
 
 _SIZES = (c_uint,) * 3
@@ -100,7 +102,7 @@ def load_functions(vendor: Vendor, library: ctypes.CDLL | None = None) -> Simple
     try:
         opened = library if library is not None else open_library(vendor.libraries)
     except OSError as error:
-        raise DriverUnavailableError(f"no driver of {vendor.driver} is installed ({error})") from None
+        raise DriverUnavailableError(f"no driver of {vendor.driver} is installed: {error}") from None
 
     def get(name: str, signature: Signature) -> Any:
         address = address_of(opened, name)
@@ -296,18 +298,36 @@ class StreamDevice:
             api.StreamSynchronize(self.stream)
             api.ModuleUnload(module)
 
+    def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
+        if shared_bytes > kernel.dynamic_bytes:
+            status = self.functions().allow_shared(kernel.handle, shared_bytes)
+            if status:
+                limits = self.properties
+                raise DeviceCodeError(
+                    f"{limits.name} does not run the kernel {kernel.name} with {shared_bytes:,} bytes of shared memory: "
+                    f"{self._api.error_text(status)}; a block has at most {limits.shared_bytes:,} bytes"
+                )
+            kernel.dynamic_bytes = shared_bytes
+
+    def native_calls(self) -> NativeCalls:
+        api = self._api
+        functions = (api.LaunchKernel, api.MemcpyDtoDAsync, api.MemsetD8Async, api.MemcpyDtoHAsync, api.StreamSynchronize)
+        return NativeCalls(STREAM_FUNCTIONS, (self.stream or 0, *map(address_of_function, functions)), nullcontext())
+
+    def require_usable(self) -> None:
+        """Make this the device of the thread. Raises ForkedDeviceError and DeviceLostError."""
+        self.functions()
+
     def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
         api = self.functions()
-        if shared_bytes > kernel.dynamic_bytes:
-            self._check_launch(api.allow_shared(kernel.handle, shared_bytes), kernel, grid, block, shared_bytes)
-            kernel.dynamic_bytes = shared_bytes
+        self.prepare(kernel, len(arguments), shared_bytes)
         values = (c_uint64 * len(arguments))(*arguments)
         begin = ctypes.addressof(values)
         pointers = (c_void_p * len(arguments))(*range(begin, begin + 8 * len(arguments), 8))
         status = api.LaunchKernel(kernel.handle, *grid, *block, shared_bytes, self.stream, pointers, None)
-        self._check_launch(status, kernel, grid, block, shared_bytes)
+        self.check_launch(status, kernel, grid, block, shared_bytes)
 
-    def _check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
+    def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in TOO_MUCH:
             limits = self.properties
             raise DeviceCodeError(
