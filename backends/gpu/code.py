@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from llvmlite import binding
 
 from .address_spaces import with_address_spaces
@@ -11,6 +13,7 @@ from .target import Target
 _SPEED_LEVEL = 3
 # Where LLVM gives a block the label of another one (see `spirv_labels`), other memory leads to other labels.
 _ATTEMPTS = 20
+_FREEZE = re.compile(r"^ *(%[^ ]+) = freeze [^%\n]*(%[^ ,\n]+)\n", re.MULTILINE)
 
 
 def compile_kernels(llvm_ir: str, target: Target) -> bytes:
@@ -41,4 +44,25 @@ def _optimized(llvm_ir: str, target: Target) -> tuple[binding.TargetMachine, bin
     options.loop_vectorization = options.slp_vectorization = False
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(module, builder)
+    if target.family == "spirv":
+        module = binding.parse_assembly(without_freezes(str(module)), context)
     return machine, module
+
+
+def without_freezes(llvm_ir: str) -> str:
+    """The LLVM assembly, with what is frozen in place of what freezes it.
+
+    LLVM 22 takes the result of `freeze` for a value of another width in SPIR-V, where its operand is a truncated number.
+
+    >>> print(without_freezes("  %y = freeze i8 %x\\n  %z = add i8 %y, %yy\\n"), end="")
+      %z = add i8 %x, %yy
+    """
+    return "\n}\n".join(map(_without_freezes, llvm_ir.split("\n}\n")))
+
+
+def _without_freezes(function: str) -> str:
+    while (found := _FREEZE.search(function)) is not None:
+        name, frozen = found.groups()
+        rest = function[: found.start()] + function[found.end() :]
+        function = re.sub(rf"{re.escape(name)}(?![\w.$\"-])", lambda _: frozen, rest)
+    return function
