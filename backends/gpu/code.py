@@ -11,15 +11,17 @@ from .spirv_labels import has_unique_labels
 from .target import Target
 
 _SPEED_LEVEL = 3
-# Where LLVM gives a block the label of another one (see `spirv_labels`), other memory leads to other labels.
+# Where LLVM gives a block the label of another one (see `spirv_labels`), other memory leads to other labels: what was made before is kept meanwhile.
 _ATTEMPTS = 20
 _FREEZE = re.compile(r"^ *(%[^ ]+) = freeze [^%\n]*(%[^ ,\n]+)\n", re.MULTILINE)
 
 
 def compile_kernels(llvm_ir: str, target: Target) -> bytes:
     """The kernels of LLVM assembly, as the target's drivers take them: PTX text, SPIR-V, or a relocatable object."""
+    kept = []
     for _ in range(_ATTEMPTS):
         machine, module = _optimized(llvm_ir, target)
+        kept.append(module)
         if target.is_text:
             return machine.emit_assembly(module).encode() + b"\0"
         code = bytes(machine.emit_object(module))
@@ -64,5 +66,5 @@ def _without_freezes(function: str) -> str:
     while (found := _FREEZE.search(function)) is not None:
         name, frozen = found.groups()
         rest = function[: found.start()] + function[found.end() :]
-        function = re.sub(rf"{re.escape(name)}(?![\w.$\"-])", lambda _: frozen, rest)
+        function = re.sub(rf"{re.escape(name)}(?![\w.$\"-])", frozen.replace("\\", r"\\"), rest)
     return function

@@ -1,3 +1,3 @@
 """Kernels, one file for each form. Importing them fills the table of emitters."""
 
-from . import loop, reduction  # noqa: F401
+from . import fourier, loop, reduction  # noqa: F401
