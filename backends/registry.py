@@ -211,5 +211,20 @@ def _load_cpu() -> Backend:
     return CpuBackend()
 
 
+def _load_gpu(name: str) -> Callable[[], Backend]:
+    def load() -> Backend:
+        from .gpu.backend import backend_of_driver  # when it is asked for
+        from .gpu.errors import DriverUnavailableError
+
+        try:
+            return backend_of_driver(name)
+        except DriverUnavailableError as error:
+            raise BackendUnavailableError(str(error)) from error
+
+    return load
+
+
 register_backend("cpu", _load_cpu)
 register_backend("reference", _load_reference)
+for _name in ("cuda", "rocm", "opencl", "gpu"):
+    register_backend(_name, _load_gpu(_name))

@@ -30,7 +30,14 @@ ALLOWED = {
     "backends.reference": {"backends.reference"} | BACKEND_TOOLS,
     "backends.llvm": {"backends.llvm"} | BACKEND_TOOLS,
     "backends.cpu": {"backends.cpu", "backends.llvm"} | BACKEND_TOOLS,
-    "backends.gpu": {"backends.gpu", "backends.llvm"} | BACKEND_TOOLS,
+    "backends.gpu": {
+        "backends.gpu",
+        "backends.llvm",
+        "backends.cpu.kept_code",
+        "backends.cpu.machine_code",
+        "backends.cpu.target",
+    }
+    | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
     "tracer": {"tracer", "hlo"},
     "debug": {"debug", "tracer", "backends.reference", "backends.registry", "hlo", "runtime"},

@@ -10,9 +10,11 @@ import re
 
 from .target import AddressSpaces
 
+_TYPED = re.compile(r"(?:\[[^\[\]]*\]|<[^<>]*>|\b\w+)\*(?= )")
 _GENERIC = re.compile(r"\bptr\b(?! addrspace)")
 _STACK = re.compile(r"^(\s*)(%\S+) = alloca ([^\n]+)$", re.MULTILINE)
-_MANGLED = re.compile(r"(@\"?llvm\.[\w.]+?)\.p0\b")
+# The types of arguments in the names of LLVM's intrinsics.
+_MANGLED = re.compile(r"(@\"?llvm\.[\w.]*?[.\d])p0\b")
 
 
 def with_address_spaces(llvm_ir: str, spaces: AddressSpaces) -> str:
@@ -25,22 +27,19 @@ def with_address_spaces(llvm_ir: str, spaces: AddressSpaces) -> str:
     """
     if spaces.generic == spaces.private:
         return llvm_ir
+    generic = f"ptr addrspace({spaces.generic})" if spaces.generic else "ptr"
+    llvm_ir = _TYPED.sub("ptr", llvm_ir)
     if spaces.generic:
-        generic = f"ptr addrspace({spaces.generic})"
         llvm_ir = _GENERIC.sub(generic, llvm_ir)
-        while (renamed := _MANGLED.sub(rf"\1.p{spaces.generic}", llvm_ir)) != llvm_ir:
+        while (renamed := _MANGLED.sub(rf"\1p{spaces.generic}", llvm_ir)) != llvm_ir:
             llvm_ir = renamed
-    else:
-        generic = "ptr"
-    private, suffix = (
-        ("ptr", "") if not spaces.private else (f"ptr addrspace({spaces.private})", f", addrspace({spaces.private})")
-    )
+    suffix = f", addrspace({spaces.private})" if spaces.private else ""
+    private = f"ptr addrspace({spaces.private})" if spaces.private else "ptr"
 
-    def cast(found: re.Match) -> str:
+    def moved(found: re.Match) -> str:
         indentation, name, rest = found.groups()
         inner = f'{name[:-1]}.private"' if name.endswith('"') else f"{name}.private"
-        return (
-            f"{indentation}{inner} = alloca {rest}{suffix}\n{indentation}{name} = addrspacecast {private} {inner} to {generic}"
-        )
+        lines = f"{inner} = alloca {rest}{suffix}", f"{name} = addrspacecast {private} {inner} to {generic}"
+        return "\n".join([indentation + line for line in lines])
 
-    return _STACK.sub(cast, llvm_ir)
+    return _STACK.sub(moved, llvm_ir)

@@ -5,15 +5,17 @@ from __future__ import annotations
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
 from ...compile.pass_manager import run_steps
-from ...hlo import Module, array_leaves
+from ...hlo import Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
 from ..requirements import require_runnable
 from .code import compile_kernels
-from .drivers.driver import Device
+from .drivers.available import find_driver, unavailable_drivers
+from .drivers.driver import Device, DeviceProperties
 from .emitter_table import scratch_bytes
+from .errors import DriverUnavailableError
 from .executable import GpuExecutable
 from .frame import ALIGNMENT, Frame
 from .memory import GpuMemory
@@ -21,6 +23,9 @@ from .pipeline import PIPELINE
 from .program import GpuProgram
 from .support import support
 from .target import Target
+from .targets.amdgpu import amdgpu_target
+from .targets.nvptx import nvptx_target
+from .targets.spirv import spirv_target
 
 
 class GpuBackend:
@@ -54,7 +59,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
     frame = Frame(prepared, assignment, target)
     plan = frame.emit()
-    llvm_ir = tuple(map(str, frame.kernels.modules))
+    llvm_ir = str(frame.kernels.llvm)
     native = native if isinstance(native, PaddedModule) else module
     return GpuProgram(
         name=module.name,
@@ -62,9 +67,35 @@ def program_of(module: Module, target: Target) -> GpuProgram:
         optimized=prepared,
         plan=plan,
         llvm_ir=llvm_ir,
-        code=tuple([compile_kernels(text, target) for text in llvm_ir]),
+        code=compile_kernels(llvm_ir, target) if frame.kernels.names else b"",
         kernels=tuple(frame.kernels.names),
         parameters=tuple(parameter_leaves(native)),
-        results=tuple(array_leaves(native.entry.shape)),
+        results=tuple([Shape(shape.element_type, shape.dimensions) for shape in array_leaves(native.entry.shape)]),
         padded=native if isinstance(native, PaddedModule) else None,
     )
+
+
+# What "gpu" stands for: the first of these that has a device.
+_PREFERRED = ("cuda", "rocm", "opencl")
+
+
+def backend_of_driver(name: str, number: int = 0) -> GpuBackend:
+    """The backend for a driver's device of this number. Raises DriverUnavailableError where the driver is not there."""
+    if name != "gpu":
+        driver = find_driver(name)
+        device = driver.open(number)
+        return GpuBackend(name, device, target_of(driver.family, device.properties))
+    reasons = unavailable_drivers()
+    for preferred in _PREFERRED:
+        if preferred not in reasons:
+            return backend_of_driver(preferred, number)
+    raise DriverUnavailableError("; ".join([f"{driver}: {reason}" for driver, reason in reasons.items()]))
+
+
+def target_of(family: str, properties: DeviceProperties) -> Target:
+    """What kernels for a device are generated for."""
+    if family == "nvptx":
+        return nvptx_target(properties.architecture)
+    if family == "amdgpu":
+        return amdgpu_target(properties.architecture)
+    return spirv_target()

@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-
 from ...compile.common_subexpression_elimination import ComputationKeys
 from ...hlo import Computation
+from ..llvm.module import DeviceFeatures, DeviceModule
 from .kernel import Grid, Kernel
 from .target import Target
 
 
 class KernelModule:
-    """LLVM modules of kernels for a target: one, or one for each kernel where the target wants that."""
+    """An LLVM module of kernels for a target."""
 
     def __init__(self, name: str, target: Target) -> None:
-        self.name, self.target = name, target
-        self.modules: list[ir.Module] = []
+        self.target = target
+        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks))
+        self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()
 
@@ -32,16 +32,10 @@ class KernelModule:
         if key not in self._names:
             unique = f"{name}.{len(self._names)}".replace("-", "_").replace(".", "_")
             self._names[key] = unique
-            kernel = Kernel(self._module(), self.target, unique, arguments, grid)
+            kernel = Kernel(self.llvm, self.target, unique, arguments, grid)
             emit(kernel)
             kernel.end()
         return self._names[key]
-
-    def _module(self) -> ir.Module:
-        if not self.modules or self.target.one_kernel_a_module:
-            self.modules.append(ir.Module(self.name))
-            self.modules[-1].triple = self.target.triple
-        return self.modules[-1]
 
     @property
     def names(self) -> list[str]:

@@ -7,6 +7,7 @@ from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from .fusion_policy import FUSION_POLICY
+from .row_fusion import FUSE_ROWS
 from .support import is_native
 
 PIPELINE: tuple[Step, ...] = (
@@ -17,5 +18,6 @@ PIPELINE: tuple[Step, ...] = (
     *simplification_steps(),
     "dce",
     fusion_pass(FUSION_POLICY),
+    FUSE_ROWS,
     "insert-copies",
 )

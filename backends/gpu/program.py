@@ -12,7 +12,7 @@ from .target import Target
 
 @dataclass(frozen=True, eq=False)
 class GpuProgram:
-    """Kernels and a plan. ``code`` is what the target's drivers take, piece by piece, ``llvm_ir`` what that was compiled from.
+    """Kernels and a plan. ``code`` is what the target's drivers take, ``llvm_ir`` what that was compiled from.
 
     ``parameters`` are names and shapes of the arguments, ``results`` the shapes of the results; ``padded`` is the module that
     was compiled, where the one that was given has dynamic dimensions.
@@ -22,8 +22,8 @@ class GpuProgram:
     target: Target
     optimized: Module
     plan: Plan
-    llvm_ir: tuple[str, ...]
-    code: tuple[bytes, ...]
+    llvm_ir: str
+    code: bytes
     kernels: tuple[str, ...]
     parameters: tuple[tuple[str, Shape], ...]
     results: tuple[Shape, ...]

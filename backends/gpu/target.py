@@ -36,7 +36,7 @@ class Target:
     ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a dimension,
     ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
     number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
-    declares a kernel that blocks of so many threads run. ``one_kernel_a_module`` says that LLVM gets one kernel at a time.
+    declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`.
     """
 
     family: str
@@ -53,7 +53,7 @@ class Target:
     block_index: ReadIndex
     barrier: Callable[[ir.IRBuilder], None]
     finish: Callable[[ir.Function, Dimensions], None]
-    one_kernel_a_module: bool = False
+    lacks: frozenset[str] = frozenset()
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
 
     @property

@@ -8,11 +8,11 @@ a constant of the type of the operation (splat over the lanes of a vector).
 '<4 x float> splat (float 0x3ff0000000000000)'
 """
 
-from functools import cache, lru_cache
+from functools import cache, lru_cache, reduce
 
 from llvmlite import binding, ir
 
-from .module import declaration
+from .module import declaration, lacks
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
@@ -236,6 +236,9 @@ def any_lane(builder, condition):
     """Return an i1 that is true when the condition holds in any lane."""
     if not isinstance(condition.type, ir.VectorType):
         return condition
+    if lacks(builder.module, "lane masks"):
+        lanes = [builder.extract_element(condition, ir.IntType(32)(lane)) for lane in range(condition.type.count)]
+        return reduce(builder.or_, lanes)
     mask_type = ir.IntType(condition.type.count)
     return builder.icmp_unsigned("!=", builder.bitcast(condition, mask_type), ir.Constant(mask_type, 0))
 

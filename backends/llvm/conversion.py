@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from ...hlo import ElementType, component_type
 from .arithmetic import constant, intrinsic
-from .module import declaration
+from .module import declaration, lacks
 from .small_types import FORMATS, POWERS_OF_TWO, is_small_float, is_small_integer
 from .types import (
     ComplexValue,
@@ -138,15 +138,15 @@ def _saturating(b: ir.IRBuilder, x: ir.Value, type_: ir.Type, target: ElementTyp
 
 
 def _saturating_call(b: ir.IRBuilder, sign: str, x: ir.Value, type_: ir.Type) -> ir.Value:
-    if isinstance(type_, ir.VectorType):
+    if isinstance(type_, ir.VectorType) or lacks(b.module, "saturation"):
         return _saturating_lanes(b, sign == "s", x, type_)
     name = f"llvm.fpto{sign}i.sat.{type_suffix(type_)}.{type_suffix(x.type)}"
     return b.call(declaration(b.module, name, type_, [x.type]), [x])
 
 
-def _saturating_lanes(b: ir.IRBuilder, signed: bool, x: ir.Value, type_: ir.VectorType) -> ir.Value:
+def _saturating_lanes(b: ir.IRBuilder, signed: bool, x: ir.Value, type_: ir.Type) -> ir.Value:
     """As the intrinsic, which LLVM computes lane by lane where it is one of vectors."""
-    bits = type_.element.width
+    bits = getattr(type_, "element", type_).width
     least, beyond = (-(1 << (bits - 1)), 1 << (bits - 1)) if signed else (0, 1 << bits)
     # What does not fit is poison, which a selection does not look at that takes the other side.
     integer = (b.fptosi if signed else b.fptoui)(x, type_)

@@ -6,7 +6,7 @@ code: a module that a backend compiles (`Module`) collects what is requested. An
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -59,6 +59,44 @@ class Module(ir.Module):
         self.shared_functions = shared_functions
         self.called_computations: Callable[..., list] | None = None
         self.scalar_functions: dict[Any, Any] = {}
+
+
+@dataclass(frozen=True)
+class DeviceFeatures:
+    """What code for a device needs to know of it.
+
+    ``constant_space`` is the address space of constant tables; ``lacks`` says for what there are no instructions: ``extrema``
+    (that know NaN and the order of zeros), ``saturation`` (conversions of floats to integers that end at their limits),
+    ``pointer vectors`` and ``lane masks`` (vectors of conditions as the bits of an integer).
+    """
+
+    constant_space: int
+    lacks: frozenset[str] = frozenset()
+
+
+class DeviceModule(ir.Module):
+    """A module of kernels for a device."""
+
+    def __init__(self, name: str, features: DeviceFeatures) -> None:
+        super().__init__(name)
+        self.features = features
+
+
+def lacks(module: ir.Module, what: str) -> bool:
+    """Whether a module is for a device without instructions for this: see `DeviceFeatures`."""
+    return isinstance(module, DeviceModule) and what in module.features.lacks
+
+
+def constant_table(builder: ir.IRBuilder, name: str, element: ir.Type, values: Sequence[Any]) -> ir.Value:
+    """The address of a constant array, which is in a module once under this name."""
+    module, kind = builder.module, ir.ArrayType(element, len(values))
+    space = module.features.constant_space if isinstance(module, DeviceModule) else 0
+    table = module.globals.get(name)
+    if table is None:
+        table = ir.GlobalVariable(module, kind, name, addrspace=space)
+        table.linkage, table.global_constant = "internal", True
+        table.initializer = ir.Constant(kind, [element(value) for value in values])
+    return builder.addrspacecast(table, ir.PointerType()) if space else table
 
 
 def shared_functions_of(module: ir.Module) -> SharedFunctions | None:

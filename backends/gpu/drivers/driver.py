@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from .native_calls import NativeCalls
 
 Dimensions = tuple[int, int, int]
 ALIGNMENT = 256  # of what is allocated
@@ -38,6 +40,7 @@ class Kernel(Protocol):
     """A kernel that has been loaded. It is valid as long as the code that it came from is referred to."""
 
     name: str
+    handle: int
 
 
 class Code(Protocol):
@@ -93,6 +96,26 @@ class Device(Protocol):
         The threads of a block share so many bytes besides what the kernel declares. OpenCL has them as one more argument, the
         last one, a pointer to local memory. Raises DeviceCodeError for more threads or bytes than the device has.
         """
+        ...
+
+    def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
+        """Make a kernel ready for launches with so many arguments and shared bytes. Raises DeviceCodeError."""
+        ...
+
+    def native_calls(self) -> NativeCalls:
+        """What native code launches kernels with, in a thread for which `require_usable` was called."""
+        ...
+
+    def require_usable(self) -> None:
+        """Raise ForkedDeviceError or DeviceLostError where nothing can be asked of the device any more."""
+        ...
+
+    def check(self, status: int, what: str) -> None:
+        """Raise the error that a status other than 0 of the driver's functions stands for."""
+        ...
+
+    def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
+        """As `check`, for the status of a launch."""
         ...
 
     def synchronize(self) -> None:

@@ -32,6 +32,7 @@ from . import opencl_functions as cl
 from .driver import ALIGNMENT, DeviceProperties, Dimensions
 from .forks import first_use, fork_count, require_unforked
 from .libraries import Signature, address_of, function_at, functions, open_library
+from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
 from .waiting import wait_until
 
 _PREFERRED_SUB_GROUP = 32
@@ -104,9 +105,9 @@ class OpenCLDevice:
         self._origins: dict[int, int] = {}
         status = c_int32()
         self.context = self.functions.clCreateContext(None, 1, cl.pointer_array(handle), None, None, byref(status))
-        self._check(status.value, "creating a context")
+        self.check(status.value, "creating a context")
         self.queue = self.functions.clCreateCommandQueue(self.context, handle, 0, byref(status))
-        self._check(status.value, "creating a queue")
+        self.check(status.value, "creating a queue")
         self.pointers = _pointers(platform, self)
         self._create_program = platform.create_program()
 
@@ -140,18 +141,18 @@ class OpenCLDevice:
     def _transfer(self, target: int, source: int, size: int, what: str) -> None:
         self.require_usable()
         if size:
-            self._check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
+            self.check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
 
     def copy(self, target: int, source: int, size: int) -> None:
         self.require_usable()
         if size:
-            self._check(self.pointers.copy(self.queue, 0, target, source, size, 0, None, None), "copying on the device")
+            self.check(self.pointers.copy(self.queue, 0, target, source, size, 0, None, None), "copying on the device")
 
     def fill(self, address: int, byte: int, size: int) -> None:
         self.require_usable()
         if size:
             pattern = ctypes.c_ubyte(byte)
-            self._check(self.pointers.fill(self.queue, address, byref(pattern), 1, size, 0, None, None), "filling memory")
+            self.check(self.pointers.fill(self.queue, address, byref(pattern), 1, size, 0, None, None), "filling memory")
 
     # --- code ---
 
@@ -173,27 +174,37 @@ class OpenCLDevice:
         message = f"{name} (driver {self.properties.driver}) does not take code: {cl.error_name(status)}"
         raise DeviceCodeError(f"{message}\n{log}".rstrip())
 
-    def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
-        self.require_usable()
-        required = len(arguments) + (shared_bytes > 0)
+    def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
+        required = arguments + (shared_bytes > 0)
         if kernel.parameters != required:
             raise DeviceCodeError(f"the kernel {kernel.name} takes {kernel.parameters} arguments, {required} were given")
+
+    def native_calls(self) -> NativeCalls:
+        api, pointers = self.functions, self.pointers
+        functions = (
+            pointers.set_argument, api.clSetKernelArg, api.clEnqueueNDRangeKernel, pointers.copy, pointers.fill, api.clFlush,
+        )  # fmt: skip
+        return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *map(address_of_function, functions)), self._lock)
+
+    def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
+        self.require_usable()
+        self.prepare(kernel, len(arguments), shared_bytes)
         sizes = (c_size_t * 3)(*[blocks * threads for blocks, threads in zip(grid, block)])
         with self._lock:
             for number, argument in enumerate(arguments):
                 status = self.pointers.set_argument(kernel.handle, number, argument)
                 if status:
-                    self._check(status, f"argument {number} of the kernel {kernel.name}")
+                    self.check(status, f"argument {number} of the kernel {kernel.name}")
             if shared_bytes:
                 status = self.functions.clSetKernelArg(kernel.handle, len(arguments), shared_bytes, None)
-                self._check_launch(status, kernel, grid, block, shared_bytes)
+                self.check_launch(status, kernel, grid, block, shared_bytes)
             status = self.functions.clEnqueueNDRangeKernel(
                 self.queue, kernel.handle, 3, None, sizes, (c_size_t * 3)(*block), 0, None, None
             )
-        self._check_launch(status, kernel, grid, block, shared_bytes)
+        self.check_launch(status, kernel, grid, block, shared_bytes)
         self.functions.clFlush(self.queue)
 
-    def _check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
+    def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in cl.TOO_MUCH:
             limits = self.properties
             raise DeviceCodeError(
@@ -201,17 +212,17 @@ class OpenCLDevice:
                 f"{shared_bytes:,} bytes of shared memory: {cl.error_name(status)}; it has at most {limits.threads:,} threads "
                 f"and {limits.shared_bytes:,} bytes a block"
             )
-        self._check(status, f"launching the kernel {kernel.name}")
+        self.check(status, f"launching the kernel {kernel.name}")
 
     # --- the queue ---
 
     def synchronize(self) -> None:
         self.require_usable()
         if self.time_limit is None:
-            self._check(self.functions.clFinish(self.queue), "waiting")
+            self.check(self.functions.clFinish(self.queue), "waiting")
             return
         event = c_void_p()
-        self._check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
+        self.check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
         self.functions.clFlush(self.queue)
         try:
             wait_until(lambda: self._ended(event), self.time_limit, self.properties.name)
@@ -224,7 +235,7 @@ class OpenCLDevice:
     def _ended(self, event: c_void_p) -> bool:
         state = _info_number(self.functions.clGetEventInfo, event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, c_int32)
         if state < 0:
-            self._check(state, "running a kernel")
+            self.check(state, "running a kernel")
         return state == 0
 
     def require_usable(self) -> None:
@@ -234,7 +245,7 @@ class OpenCLDevice:
         if self._lost is not None:
             raise DeviceLostError(f"{self.properties.name} cannot be used any more in this process: {self._lost}")
 
-    def _check(self, status: int, what: str) -> None:
+    def check(self, status: int, what: str) -> None:
         if not status:
             return
         message = f"{what} on {self.properties.name}: {cl.error_name(status)}"

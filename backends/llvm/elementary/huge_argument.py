@@ -21,7 +21,7 @@ from ..arithmetic import (
 )
 from ..branches import RARE, replaced_if
 from ..loops import carried_loop
-from ..module import SharedFunction, declaration, declared
+from ..module import SharedFunction, constant_table, declaration, declared
 from ..wide_integers import wide_product
 from .double_double import fast_two_sum, two_product
 
@@ -55,17 +55,6 @@ def two_over_pi_words():
     return [value >> (64 * (TABLE_WORDS - 1 - i)) & (2**64 - 1) for i in range(TABLE_WORDS)]
 
 
-def _table(module):
-    name = "phlox.two_over_pi"
-    if name in module.globals:
-        return module.globals[name]
-    table_type = ir.ArrayType(I64, TABLE_WORDS)
-    table = ir.GlobalVariable(module, table_type, name)
-    table.linkage, table.global_constant = "internal", True
-    table.initializer = ir.Constant(table_type, two_over_pi_words())
-    return table
-
-
 def reduce_huge(builder, x):
     """Return (n, r, r_low) for a finite double x >= 2**16: x = n pi/2 + r + r_low, |r| <= pi / 4, n (i64) modulo 4."""
     bits = to_bits(builder, x)
@@ -74,11 +63,11 @@ def reduce_huge(builder, x):
     # x = mantissa * 2**(exponent - 1075); the window begins at the bit of weight 2**(2 - (exponent - 1075) - 1).
     position = builder.sub(exponent, I64(1075 - 62))
     word, shift = builder.lshr(position, I64(6)), builder.and_(position, I64(63))
-    table = _table(builder.module)
+    table = constant_table(builder, "phlox.two_over_pi", I64, two_over_pi_words())
     words = []
     for i in range(4):
-        address = builder.gep(table, [I64(0), builder.add(word, I64(i))], inbounds=True)
-        words.append(builder.load(address))
+        address = builder.gep(table, [builder.add(word, I64(i))], inbounds=True, source_etype=I64)
+        words.append(builder.load(address, typ=I64))
     funnel_shift = declaration(builder.module, "llvm.fshl.i64", I64, [I64] * 3)
     window = [builder.call(funnel_shift, [words[i], words[i + 1], shift]) for i in range(3)]
 

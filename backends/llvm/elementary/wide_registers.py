@@ -26,7 +26,7 @@ from ..arithmetic import (
 )
 from ..arrays import masked_gather
 from ..memory import element_address
-from ..module import declaration, vector_bytes_of
+from ..module import constant_table, declaration, lacks, vector_bytes_of
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
 _LANES = 8  # doubles in a register
@@ -46,7 +46,14 @@ def table_entry(builder: ir.IRBuilder, name: str, table: tuple[float, ...], numb
         choose = declaration(builder.module, "llvm.x86.avx512.vpermi2var.pd.512", _REGISTER, [_REGISTER, _INDICES, _REGISTER])
         return _by_registers(builder, number, lambda part: builder.call(choose, [halves[0], part, halves[1]]))
     number = builder.and_(number, constant(number.type, TABLE_SIZE - 1))
-    address = element_address(builder, _global_table(builder.module, name, table), number, DOUBLE)
+    pointer = constant_table(builder, f"phlox.table.{name}", DOUBLE, table)
+    if isinstance(number.type, ir.VectorType) and lacks(builder.module, "pointer vectors"):
+        entries = ir.Constant(with_element_type(number.type, DOUBLE), ir.Undefined)
+        for lane in range(number.type.count):
+            address = element_address(builder, pointer, builder.extract_element(number, I32(lane)), DOUBLE)
+            entries = builder.insert_element(entries, builder.load(address, typ=DOUBLE), I32(lane))
+        return entries
+    address = element_address(builder, pointer, number, DOUBLE)
     if isinstance(number.type, ir.VectorType):
         return masked_gather(builder, address, with_element_type(number.type, DOUBLE), None, 8)
     return builder.load(address, typ=DOUBLE)
@@ -91,7 +98,17 @@ def extremum(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool) 
         choose = declaration(builder.module, name, x.type, [x.type, x.type, I32, x.type, mask, I32])
         chosen = builder.call(choose, [x, y, of_both, ir.Constant(x.type, ir.Undefined), mask(-1), I32(4)])
         return builder.select(builder.fcmp_unordered("uno", x, y), builder.fadd(x, y), chosen)
+    if lacks(builder.module, "extrema"):
+        return _compared(builder, x, y, is_largest)
     return intrinsic(builder, "maximum" if is_largest else "minimum", x, y)
+
+
+def _compared(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool) -> ir.Value:
+    """The extremum, by comparisons: of two zeros, that with the sign that both, or one of them, has."""
+    chosen = select(builder, compare(builder, ">" if is_largest else "<", x, y), x, y)
+    bits = (builder.and_ if is_largest else builder.or_)(to_bits(builder, x), to_bits(builder, y))
+    chosen = select(builder, compare(builder, "==", x, y), from_bits(builder, bits, x.type), chosen)
+    return builder.select(builder.fcmp_unordered("uno", x, y), builder.fadd(x, y), chosen)
 
 
 def _in_registers(builder: ir.IRBuilder, value: ir.Value) -> bool:
@@ -118,14 +135,3 @@ def _lanes_from(builder: ir.IRBuilder, value: ir.Value, first: int, count: int) 
 
 def _constant_numbers(numbers: Sequence[int]) -> ir.Constant:
     return ir.Constant(ir.VectorType(I32, len(numbers)), list(numbers))
-
-
-def _global_table(module: ir.Module, name: str, table: tuple[float, ...]) -> ir.GlobalVariable:
-    name = f"phlox.table.{name}"
-    found = module.globals.get(name)
-    if found is None:
-        kind = ir.ArrayType(DOUBLE, len(table))
-        found = ir.GlobalVariable(module, kind, name)
-        found.linkage, found.global_constant = "internal", True
-        found.initializer = ir.Constant(kind, [DOUBLE(one) for one in table])
-    return found

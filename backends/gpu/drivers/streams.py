@@ -1,0 +1,363 @@
+"""CUDA and HIP, whose driver interfaces are one with two spellings: a device is used through a stream.
+
+What is spelled differently stands in a `Vendor`; `cuda` and `hip` have one each. The functions of a vendor are called by CUDA's
+names here, without ``cu`` and version.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+from typing import Any
+
+from ....runtime.locks import new_lock
+from ..errors import (
+    DeviceCodeError,
+    DeviceError,
+    DeviceLostError,
+    DeviceOutOfMemoryError,
+    DriverUnavailableError,
+    KernelTimeoutError,
+)
+from .driver import DeviceProperties, Dimensions
+from .forks import first_use, fork_count, require_unforked
+from .libraries import Signature, address_of, function_at, open_library
+from .native_calls import STREAM_FUNCTIONS, NativeCalls, address_of_function
+from .waiting import wait_until
+
+_SIZES = (c_uint,) * 3
+SIGNATURES: dict[str, Signature] = {
+    "Init": (c_int, c_uint),
+    "DriverGetVersion": (c_int, POINTER(c_int)),
+    "DeviceGetCount": (c_int, POINTER(c_int)),
+    "DeviceGet": (c_int, POINTER(c_int), c_int),
+    "DeviceGetName": (c_int, c_char_p, c_int, c_int),
+    "DeviceGetAttribute": (c_int, POINTER(c_int), c_int, c_int),
+    "DeviceTotalMem": (c_int, POINTER(c_size_t), c_int),
+    "MemGetInfo": (c_int, POINTER(c_size_t), POINTER(c_size_t)),
+    "MemAlloc": (c_int, POINTER(c_uint64), c_size_t),
+    "MemFree": (c_int, c_uint64),
+    "MemcpyHtoDAsync": (c_int, c_uint64, c_void_p, c_size_t, c_void_p),
+    "MemcpyDtoHAsync": (c_int, c_void_p, c_uint64, c_size_t, c_void_p),
+    "MemcpyDtoDAsync": (c_int, c_uint64, c_uint64, c_size_t, c_void_p),
+    "MemsetD8Async": (c_int, c_uint64, c_ubyte, c_size_t, c_void_p),
+    "StreamCreate": (c_int, POINTER(c_void_p), c_uint),
+    "StreamSynchronize": (c_int, c_void_p),
+    "StreamQuery": (c_int, c_void_p),
+    "ModuleLoad": (c_int, POINTER(c_void_p), c_void_p, c_uint, POINTER(c_int), POINTER(c_void_p)),
+    "ModuleUnload": (c_int, c_void_p),
+    "ModuleGetFunction": (c_int, POINTER(c_void_p), c_void_p, c_char_p),
+    "LaunchKernel": (c_int, c_void_p, *_SIZES, *_SIZES, c_uint, c_void_p, POINTER(c_void_p), POINTER(c_void_p)),
+}
+STREAM_NON_BLOCKING = 1
+
+# The numbers of errors that both have in common.
+OUT_OF_MEMORY, NO_DEVICE, NOT_FOUND, NOT_READY = 2, 100, 500, 600
+LOST = {
+    46: "the device is in use by others or cannot be reached",
+    214: "its memory has an error that cannot be corrected",
+    700: "a kernel accessed memory that is not there (an illegal address)",
+    702: "a kernel ran for longer than the system lets kernels run",
+    709: "its context is gone",
+    710: "a kernel ended by an assertion",
+    714: "a kernel's stack was overwritten",
+    715: "a kernel ran into an illegal instruction",
+    716: "a kernel accessed memory at an address that is not aligned",
+    717: "a kernel used an address in a space where it cannot be",
+    718: "a kernel's program counter was invalid",
+    719: "a kernel failed",
+    999: "the driver does not know why",
+}
+REFUSED_CODE = {98, 200, 201, 209, 218, 220, 221, 222, 223, 301, 302, 303, 801}
+TOO_MUCH = {1, 9, 701}  # what a launch asks for and the device has not
+
+
+@dataclass(frozen=True)
+class Vendor:
+    """One spelling of the interface.
+
+    ``names`` are the functions' names by those that are used here. ``bind`` adds what is done by different functions: it is
+    given the others, by those names, and ``get(name, signature)``. ``attributes`` are the numbers of a device's threads of a
+    block, shared bytes, threads in step, and multiprocessors.
+    """
+
+    name: str
+    driver: str
+    family: str
+    libraries: tuple[str, ...]
+    names: dict[str, str]
+    bind: Callable[[SimpleNamespace, Callable[[str, Signature], Any]], None]
+    attributes: tuple[int, int, int, int]
+    version_text: Callable[[int], str]
+    signatures: dict[str, Signature] = field(default_factory=lambda: SIGNATURES)
+
+
+def load_functions(vendor: Vendor, library: ctypes.CDLL | None = None) -> SimpleNamespace:
+    """The functions of a vendor's library. Raises DriverUnavailableError."""
+    try:
+        opened = library if library is not None else open_library(vendor.libraries)
+    except OSError as error:
+        raise DriverUnavailableError(f"no driver of {vendor.driver} is installed: {error}") from None
+
+    def get(name: str, signature: Signature) -> Any:
+        address = address_of(opened, name)
+        if address is None:
+            raise DriverUnavailableError(f"the driver of {vendor.driver} is too old: it has no function {name}")
+        return function_at(address, signature)
+
+    functions = SimpleNamespace(library=opened)
+    for known, name in vendor.names.items():
+        setattr(functions, known, get(name, vendor.signatures[known]))
+    vendor.bind(functions, get)
+    return functions
+
+
+class StreamDriver:
+    """A vendor's driver; see `driver.Driver`. Raises DriverUnavailableError where it is not there or has no device."""
+
+    def __init__(self, vendor: Vendor, library: ctypes.CDLL | None = None) -> None:
+        self.vendor, self.name, self.family = vendor, vendor.name, vendor.family
+        self.functions = load_functions(vendor, library)
+        self.forks = first_use(vendor.driver)
+        self._lock = new_lock()
+        self._opened: dict[int, StreamDevice] = {}
+        api, count, version = self.functions, c_int(), c_int()
+        for status in (api.Init(0), api.DriverGetVersion(byref(version)), api.DeviceGetCount(byref(count))):
+            if status:
+                reason = "it finds no device" if status == NO_DEVICE else api.error_text(status)
+                raise DriverUnavailableError(f"the driver of {vendor.driver} cannot be used: {reason}")
+        if not count.value:
+            raise DriverUnavailableError(f"the driver of {vendor.driver} finds no device")
+        self.version = vendor.version_text(version.value)
+        self._properties = tuple([self._properties_of(number) for number in range(count.value)])
+
+    def devices(self) -> tuple[DeviceProperties, ...]:
+        return self._properties
+
+    def open(self, number: int) -> StreamDevice:
+        require_unforked(self.forks, self.vendor.driver)
+        with self._lock:
+            if number not in self._opened:
+                count = len(self._properties)
+                if not 0 <= number < count:
+                    raise DeviceError(f"{self.vendor.driver} has {count} devices, number {number} is asked for")
+                self._opened[number] = StreamDevice(self, number)
+            return self._opened[number]
+
+    def _properties_of(self, number: int) -> DeviceProperties:
+        api, device, name, memory = self.functions, c_int(), ctypes.create_string_buffer(256), c_size_t()
+        values = [c_int() for _ in self.vendor.attributes]
+        statuses = [
+            api.DeviceGet(byref(device), number),
+            api.DeviceGetName(name, 256, device),
+            api.DeviceTotalMem(byref(memory), device),
+            *[api.DeviceGetAttribute(byref(value), key, device) for value, key in zip(values, self.vendor.attributes)],
+        ]
+        if any(statuses):
+            failed = next(filter(None, statuses))
+            raise DriverUnavailableError(f"the driver of {self.vendor.driver} cannot be used: {api.error_text(failed)}")
+        threads, shared_bytes, sub_group, multiprocessors = [value.value for value in values]
+        return DeviceProperties(
+            name=name.value.decode(errors="replace"),
+            architecture=api.architecture(number),
+            memory_bytes=memory.value,
+            compute_units=multiprocessors,
+            sub_group=sub_group,
+            shared_bytes=shared_bytes,
+            threads=threads,
+            driver=self.version,
+        )
+
+
+class StreamKernel:
+    """A kernel. ``dynamic_bytes`` of shared memory are what it has been allowed so far."""
+
+    def __init__(self, name: str, handle: int, code: StreamCode) -> None:
+        self.name, self.handle, self.code, self.dynamic_bytes = name, handle, code, 0
+
+
+class StreamCode:
+    """A module, loaded in the device's context."""
+
+    def __init__(self, device: StreamDevice, module: int) -> None:
+        self.device, self._module = device, module
+        weakref.finalize(self, device.unload, module).atexit = False
+
+    def kernel(self, name: str) -> StreamKernel:
+        """The kernel with this name. Raises DeviceCodeError where the code has none."""
+        function, device = c_void_p(), self.device
+        status = device.functions().ModuleGetFunction(byref(function), self._module, name.encode())
+        if status == NOT_FOUND or (not status and not function.value):
+            raise DeviceCodeError(f"no kernel {name!r} in code for {device.properties.name}")
+        device.check(status, f"looking for the kernel {name}")
+        return StreamKernel(name, function.value or 0, self)
+
+
+class StreamDevice:
+    """A device, its context and a stream; see `driver.Device`."""
+
+    def __init__(self, driver: StreamDriver, number: int) -> None:
+        self.properties: DeviceProperties = driver.devices()[number]
+        self.time_limit: float | None = None
+        self.number = number
+        self._driver, self._api = driver, driver.functions
+        self._lost: str | None = None
+        self._lock = new_lock()
+        self._context = self._api.open_context(number, self.check)
+        stream = c_void_p()
+        self.check(self.functions().StreamCreate(byref(stream), STREAM_NON_BLOCKING), "creating a stream")
+        self.stream = stream.value
+
+    def functions(self) -> SimpleNamespace:
+        """The driver's functions, for use in this thread. Raises ForkedDeviceError and DeviceLostError."""
+        if self._driver.forks != fork_count():
+            require_unforked(self._driver.forks, f"{self._driver.vendor.driver} ({self.properties.name})")
+        if self._lost is not None:
+            raise DeviceLostError(f"{self.properties.name} cannot be used any more in this process: {self._lost}")
+        self.check(self._api.enter(self._context), "entering the context")
+        return self._api
+
+    def check(self, status: int, what: str) -> None:
+        """Raise the error of a status that is not 0."""
+        if not status:
+            return
+        message = f"{what} on {self.properties.name}: {self._api.error_text(status)}"
+        if status in LOST:
+            self._lost = f"{LOST[status]} ({self._api.error_text(status)})"
+            raise DeviceLostError(f"{message}: {LOST[status]}; the device cannot be used any more in this process")
+        raise (DeviceOutOfMemoryError if status == OUT_OF_MEMORY else DeviceError)(message)
+
+    # --- memory ---
+
+    def allocate(self, size: int) -> int:
+        api, address = self.functions(), c_uint64()
+        status = api.MemAlloc(byref(address), max(size, 1))
+        if status == OUT_OF_MEMORY:
+            free, total = c_size_t(), c_size_t()
+            api.MemGetInfo(byref(free), byref(total))
+            raise DeviceOutOfMemoryError(
+                f"out of memory on {self.properties.name}: {size:,} bytes asked for, {free.value:,} are free of "
+                f"{total.value:,} in all"
+            )
+        self.check(status, f"allocating {size:,} bytes")
+        return address.value
+
+    def free(self, address: int) -> None:
+        if self._is_usable():
+            # What is in the stream still uses it.
+            api = self.functions()
+            self.check(api.StreamSynchronize(self.stream), "waiting")
+            self.check(api.MemFree(address), "freeing memory")
+
+    def write(self, address: int, source: int, size: int) -> None:
+        if size:
+            api = self.functions()
+            self.check(api.MemcpyHtoDAsync(address, source, size, self.stream), "copying to the device")
+            # Where the host's memory is pinned, or the device reads pages, the copy is still to come.
+            self._wait(api)
+
+    def read(self, target: int, address: int, size: int) -> None:
+        if size:
+            api = self.functions()
+            if self.time_limit is not None:
+                self._wait(api)  # a copy to pageable memory waits without limit
+            self.check(api.MemcpyDtoHAsync(target, address, size, self.stream), "copying to the host")
+            self._wait(api)
+
+    def copy(self, target: int, source: int, size: int) -> None:
+        if size:
+            self.check(self.functions().MemcpyDtoDAsync(target, source, size, self.stream), "copying on the device")
+
+    def fill(self, address: int, byte: int, size: int) -> None:
+        if size:
+            self.check(self.functions().MemsetD8Async(address, byte, size, self.stream), "filling memory")
+
+    # --- code ---
+
+    def load(self, code: bytes) -> StreamCode:
+        api, module = self.functions(), c_void_p()
+        status, log = api.load_module(module, code, self.properties)
+        if status in REFUSED_CODE:
+            properties = self.properties
+            raise DeviceCodeError(
+                f"{properties.name} ({properties.architecture}, driver for {properties.driver}) does not take code: "
+                f"{api.error_text(status)}\n{log}".rstrip()
+            )
+        self.check(status, "loading code")
+        return StreamCode(self, module.value or 0)
+
+    def unload(self, module: int) -> None:
+        """Give a module back, when what was asked for before is done."""
+        if self._is_usable():
+            api = self.functions()
+            api.StreamSynchronize(self.stream)
+            api.ModuleUnload(module)
+
+    def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
+        if shared_bytes > kernel.dynamic_bytes:
+            status = self.functions().allow_shared(kernel.handle, shared_bytes)
+            if status:
+                limits = self.properties
+                raise DeviceCodeError(
+                    f"{limits.name} does not run the kernel {kernel.name} with {shared_bytes:,} bytes of shared memory: "
+                    f"{self._api.error_text(status)}; a block has at most {limits.shared_bytes:,} bytes"
+                )
+            kernel.dynamic_bytes = shared_bytes
+
+    def native_calls(self) -> NativeCalls:
+        api = self._api
+        functions = (api.LaunchKernel, api.MemcpyDtoDAsync, api.MemsetD8Async, api.MemcpyDtoHAsync, api.StreamSynchronize)
+        return NativeCalls(STREAM_FUNCTIONS, (self.stream or 0, *map(address_of_function, functions)), nullcontext())
+
+    def require_usable(self) -> None:
+        """Make this the device of the thread. Raises ForkedDeviceError and DeviceLostError."""
+        self.functions()
+
+    def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
+        api = self.functions()
+        self.prepare(kernel, len(arguments), shared_bytes)
+        values = (c_uint64 * len(arguments))(*arguments)
+        begin = ctypes.addressof(values)
+        pointers = (c_void_p * len(arguments))(*range(begin, begin + 8 * len(arguments), 8))
+        status = api.LaunchKernel(kernel.handle, *grid, *block, shared_bytes, self.stream, pointers, None)
+        self.check_launch(status, kernel, grid, block, shared_bytes)
+
+    def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
+        if status in TOO_MUCH:
+            limits = self.properties
+            raise DeviceCodeError(
+                f"{limits.name} does not run the kernel {kernel.name} in blocks of {block} threads, grid {grid}, with "
+                f"{shared_bytes:,} bytes of shared memory: {self._api.error_text(status)}; it has at most {limits.threads:,} "
+                f"threads and {limits.shared_bytes:,} bytes a block"
+            )
+        self.check(status, f"launching the kernel {kernel.name}")
+
+    # --- the stream ---
+
+    def synchronize(self) -> None:
+        self._wait(self.functions())
+
+    def _wait(self, api: SimpleNamespace) -> None:
+        if self.time_limit is None:
+            self.check(api.StreamSynchronize(self.stream), "waiting")
+            return
+        try:
+            wait_until(lambda: self._is_done(api), self.time_limit, self.properties.name)
+        except KernelTimeoutError as error:
+            self._lost = str(error)
+            raise
+
+    def _is_done(self, api: SimpleNamespace) -> bool:
+        status = api.StreamQuery(self.stream)
+        if status == NOT_READY:
+            return False
+        self.check(status, "running a kernel")
+        return True
+
+    def _is_usable(self) -> bool:
+        return self._lost is None and self._driver.forks == fork_count()

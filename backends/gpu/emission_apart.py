@@ -1,0 +1,44 @@
+"""LLVM assembly to object code in a process of its own.
+
+LLVM 22's SPIR-V target keeps, from one module to the next, which labels it has given to blocks, by their addresses, which are
+used again: in a process that has emitted code before, blocks get labels of other things. And where it lacks code for something
+it ends the process.
+
+Run as a program it reads assembly from its input, and writes object code to its output: `python -I -S FILE FOLDER TRIPLE`,
+where the folder has llvmlite.
+"""
+
+import sys
+
+
+def emit_apart(llvm_ir: str, triple: str) -> bytes:
+    """The object code. Raises NotImplementedError with what LLVM says where it ends the process."""
+    import subprocess
+    from pathlib import Path
+
+    import llvmlite
+
+    folder = str(Path(llvmlite.__file__).parent.parent)
+    command = [sys.executable, "-I", "-S", __file__, folder, triple]
+    done = subprocess.run(command, input=llvm_ir.encode(), capture_output=True, check=False)
+    if done.returncode:
+        said = done.stderr.decode(errors="replace").strip().splitlines()
+        raise NotImplementedError(f"LLVM has no code for a kernel on {triple}: {said[-1] if said else done.returncode}")
+    return done.stdout
+
+
+def main(folder: str, triple: str) -> None:
+    sys.path.append(folder)
+    from llvmlite import binding
+
+    binding.initialize_all_targets()
+    binding.initialize_all_asmprinters()
+    machine = binding.Target.from_triple(triple).create_target_machine(opt=3)
+    module = binding.parse_assembly(sys.stdin.buffer.read().decode())
+    module.data_layout = str(machine.target_data)
+    module.verify()
+    sys.stdout.buffer.write(machine.emit_object(module))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

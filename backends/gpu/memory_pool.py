@@ -1,0 +1,183 @@
+"""Memory of a device in blocks that are kept for the next ones: to ask the driver takes as long as a kernel does.
+
+The driver gives segments. What is asked for is cut from the smallest free block that has room, and a block that comes back
+becomes one with its free neighbours. Small blocks have segments of their own, so that one which stays does not keep a large
+segment from becoming free. All use of the memory is in one queue, so a block may be given out again before what used it
+has run.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, insort
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ...runtime.locks import new_lock
+from .drivers.driver import ALIGNMENT, Device
+from .errors import DeviceOutOfMemoryError
+
+SMALL = 1 << 20  # what is larger is cut from segments for large blocks
+SEGMENT = 2 << 20  # of small blocks; large ones are of a multiple of it
+LARGE_SEGMENT = 32 << 20  # for what is smaller than half of it
+
+
+class Block:
+    """Memory that is given back when nothing refers to this object."""
+
+    __slots__ = ("address", "size", "_give_back", "__weakref__")
+
+    def __init__(self, address: int, size: int, give_back: Callable[[int], None]) -> None:
+        self.address, self.size, self._give_back = address, size, give_back
+
+    def __del__(self) -> None:
+        self._give_back(self.address)
+
+
+@dataclass(slots=True)
+class _Span:
+    """A part of a segment, between its neighbours in it; ``asked`` is None where it is free."""
+
+    address: int
+    size: int
+    small: bool
+    asked: int | None = None
+    before: _Span | None = None
+    after: _Span | None = None
+
+
+class MemoryPool:
+    """Blocks of a device's memory. Safe to use from several threads at once, and by finalizers at any time.
+
+    >>> from types import SimpleNamespace
+    >>> device = SimpleNamespace(allocate=lambda size: 1 << 20, free=print)
+    >>> pool = MemoryPool(device)
+    >>> block = pool.allocate(1000)
+    >>> block.address == 1 << 20, pool.statistics()["bytes_in_use"]
+    (True, 1024)
+    >>> del block
+    >>> pool.release(), pool.statistics()["bytes_reserved"]
+    1048576
+    (2097152, 0)
+    """
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._lock = new_lock()
+        self._taken: dict[int, _Span] = {}
+        # Sizes and addresses of free blocks in order, for small and large ones.
+        self._free: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+        self._spans: dict[int, _Span] = {}  # the free ones
+        # A finalizer may run between any two steps, those under the lock too, so what it gives back waits here.
+        self._returned: deque[_Span] = deque()
+        self._in_use = self._peak = self._reserved = self._allocations = 0
+
+    def allocate(self, size: int) -> Block:
+        """So many bytes, aligned to 256. Raises DeviceOutOfMemoryError, after all that is free went back to the driver."""
+        rounded = max(-(-size // ALIGNMENT), 1) * ALIGNMENT
+        with self._lock:
+            self._take_back()
+            small = rounded <= SMALL
+            span = self._best_fit(rounded, small) or self._segment(rounded, small, size)
+            self._cut(span, rounded)
+            span.asked = size
+            self._taken[span.address] = span
+            self._allocations += 1
+            self._in_use += rounded
+            self._peak = max(self._peak, self._in_use)
+            return Block(span.address, size, self.free)
+
+    def free(self, address: int) -> None:
+        """Give back a block; blocks do so themselves. Raises ValueError for what is no block in use."""
+        span = self._taken.pop(address, None)
+        if span is None:
+            raise ValueError(f"no block of memory in use begins at {address:#x}")
+        self._returned.append(span)
+
+    def release(self) -> int:
+        """Give the driver back what is free, and return how many bytes that was."""
+        with self._lock:
+            self._take_back()
+            whole = [span for span in self._spans.values() if span.before is span.after is None]
+            for span in whole:
+                self._remove(span)
+                self._reserved -= span.size
+                self.device.free(span.address)
+            return sum(span.size for span in whole)
+
+    def statistics(self) -> dict[str, int]:
+        """Bytes in use, at most so far, and of the driver; how many blocks were and are given out."""
+        with self._lock:
+            self._take_back()
+            return {
+                "bytes_in_use": self._in_use,
+                "peak_bytes_in_use": self._peak,
+                "bytes_reserved": self._reserved,
+                "allocations": self._allocations,
+                "blocks_in_use": len(self._taken),
+            }
+
+    # --- under the lock ---
+
+    def _best_fit(self, size: int, small: bool) -> _Span | None:
+        free = self._free[small]
+        found = bisect_left(free, (size, 0))
+        return self._remove(self._spans[free[found][1]]) if found < len(free) else None
+
+    def _segment(self, size: int, small: bool, asked: int) -> _Span:
+        least = SEGMENT if small else LARGE_SEGMENT if size < LARGE_SEGMENT // 2 else size
+        rounded = -(-least // SEGMENT) * SEGMENT
+        try:
+            address = self.device.allocate(rounded)
+        except DeviceOutOfMemoryError:
+            self.release()
+            rounded = size  # no more than has to be
+            try:
+                address = self.device.allocate(rounded)
+            except DeviceOutOfMemoryError as error:
+                raise DeviceOutOfMemoryError(
+                    f"{error}; arrays of this process have {self._in_use:,} bytes in {len(self._taken):,} blocks, "
+                    f"{self._reserved - self._in_use:,} more are between them, the block needed is of {asked:,} bytes"
+                ) from None
+        self._reserved += rounded
+        return _Span(address, rounded, small)
+
+    def _cut(self, span: _Span, size: int) -> None:
+        """Leave what is not needed of a span as a free one after it."""
+        if span.size == size:
+            return
+        rest = _Span(span.address + size, span.size - size, span.small, before=span, after=span.after)
+        if span.after is not None:
+            span.after.before = rest
+        span.after, span.size = rest, size
+        self._add(rest)
+
+    def _take_back(self) -> None:
+        while self._returned:
+            span = self._returned.popleft()
+            span.asked = None
+            self._in_use -= span.size
+            # A span that was returned and is not taken back yet is no neighbour to be one with: it is not among the free.
+            if span.after is not None and span.after.address in self._spans:
+                self._join(span, self._remove(span.after))
+            if span.before is not None and span.before.address in self._spans:
+                before = self._remove(span.before)
+                self._join(before, span)
+                span = before
+            self._add(span)
+
+    def _join(self, span: _Span, after: _Span) -> None:
+        span.size += after.size
+        span.after = after.after
+        if span.after is not None:
+            span.after.before = span
+
+    def _add(self, span: _Span) -> None:
+        self._spans[span.address] = span
+        insort(self._free[span.small], (span.size, span.address))
+
+    def _remove(self, span: _Span) -> _Span:
+        del self._spans[span.address]
+        free = self._free[span.small]
+        del free[bisect_left(free, (span.size, span.address))]
+        return span
