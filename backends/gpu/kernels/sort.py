@@ -30,14 +30,12 @@ def _is_long(lines: Lines, records: SortedRecords) -> bool:
     return lines.size > tile_size(records.order)
 
 
-def _scratch(sort: Instruction) -> int:
-    lines, records = lines_of(sort), records_of(sort)
-    if not lines.count or not _is_long(lines, records):
-        return 0
-    return merged_bytes(records.order, lines)
+def sort_bytes(lines: Lines, records: SortedRecords) -> int:
+    """The memory that sorting lines takes."""
+    return merged_bytes(records.order, lines) if lines.count and _is_long(lines, records) else 0
 
 
-@emits("sort", scratch=_scratch)
+@emits("sort", scratch=lambda sort: sort_bytes(lines_of(sort), records_of(sort)))
 def sort(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     outputs = frame.outputs(instruction)
     lines, records = lines_of(instruction), records_of(instruction)
