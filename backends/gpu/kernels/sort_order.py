@@ -153,7 +153,9 @@ def records_of(sort: Instruction) -> SortedRecords:
 
 def records_of_key(key: SortKey) -> SortedRecords:
     """The records of an operand that is sorted by a key, whose results are its elements and their positions."""
-    return SortedRecords(order_of_numbers(max(8, key.element_type.bits), True), key, (key.operand,), True, returns_positions=True)
+    return SortedRecords(
+        order_of_numbers(max(8, key.element_type.bits), True), key, (key.operand,), True, returns_positions=True
+    )
 
 
 @dataclass(frozen=True)
@@ -182,5 +184,3 @@ class Lines:
 
 def flat(array: Array) -> Array:
     return of_shape(array, array.shape.with_dimensions((array.shape.size,)))
-
-
