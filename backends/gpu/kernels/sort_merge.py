@@ -239,5 +239,3 @@ class _Runs:
         tile.each(self.size, fill)
         tile.merge()
         _write_tile(kernel, tile, self.lines, line, start, b.add(start, count), arrays)
-
-
