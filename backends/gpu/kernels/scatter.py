@@ -1,7 +1,7 @@
 """Scatter: each update by threads of its own; results are the same from run to run.
 
-Where no two updates meet, each is written at once. Where they may, integers are combined by atomic operations, which come to the
-same in any order; all else is sorted by places, stably, so that updates of the same place lie side by side in their order, and
+Where no two updates meet, each is written at once. Where they may, integers are combined by atomic operations, which come
+to the same in any order; all else is sorted by places, stably, so that updates of a place lie side by side in their order, and
 these runs are reduced.
 """
 
