@@ -37,6 +37,7 @@ class Target:
     ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
     number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
     declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`.
+    ``device_scope`` is the family's name for all threads of the device, among which atomic operations are.
     """
 
     family: str
@@ -54,6 +55,7 @@ class Target:
     barrier: Callable[[ir.IRBuilder], None]
     finish: Callable[[ir.Function, Dimensions], None]
     lacks: frozenset[str] = frozenset()
+    device_scope: str = "device"
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
 
     @property
