@@ -36,7 +36,8 @@ class Target:
     ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a dimension,
     ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
     number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
-    declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`.
+    declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``dynamic_bytes`` of shared memory
+    may be asked for when a kernel is launched, instead of those that it declares.
     """
 
     family: str
@@ -55,6 +56,7 @@ class Target:
     finish: Callable[[ir.Function, Dimensions], None]
     lacks: frozenset[str] = frozenset()
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
+    dynamic_bytes: int = 0
 
     @property
     def is_text(self) -> bool:

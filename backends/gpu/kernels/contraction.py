@@ -23,6 +23,7 @@ from ...llvm.types import I32, I64, ComplexValue, RegisterValue, register_bytes
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, wide
+from .matrix_product import allows_less_precision, launch_matrix_product, matrix_form
 from .product import Axis, Product, as_factor, dense_output, multiply_add, offsets_of, product_of, store_sum, sum_type, zero
 from .product_parts import launch_sum_of_parts, parts_for, parts_shape
 from .vector_product import is_vector_product, launch_vector_product
@@ -58,14 +59,27 @@ def launch_product(
     frame: Frame, instruction: Instruction, product: Product, operands: tuple[Stored, Stored], output: Stored
 ) -> None:
     """Compute a product into the output."""
-    count = parts_for(product, (operands[0].shape, operands[1].shape), output.shape)
-    parts = None if count == 1 else frame.scratch(instruction, parts_shape(product, count, output.shape))
+    shapes = operands[0].shape, operands[1].shape
+    count = parts_for(product, shapes, output.shape)
     if is_vector_product(product):
+        parts = _parts(frame, instruction, product, count)
         launch_vector_product(frame, instruction, product, operands, output, parts)
+    elif form := matrix_form(frame.target, instruction, allows_less_precision(frame), product, shapes, count):
+        count = form.division.parts
+        parts = _parts(frame, instruction, product, count)
+        if parts is not None:
+            form = matrix_form(frame.target, instruction, allows_less_precision(frame), dense_output(product), shapes, count)
+        launch_matrix_product(frame, instruction, form, operands, output if parts is None else parts)
     else:
+        parts = _parts(frame, instruction, product, count)
         _launch_tiles(frame, instruction, product, operands, output, parts, count)
     if parts is not None:
         launch_sum_of_parts(frame, instruction, product, count, parts, output)
+
+
+def _parts(frame: Frame, instruction: Instruction, product: Product, count: int) -> Stored | None:
+    """Memory for the sums of each part, if there are several."""
+    return None if count == 1 else frame.scratch(instruction, parts_shape(product, count, instruction.shape))
 
 
 def _launch_tiles(
@@ -76,7 +90,7 @@ def _launch_tiles(
     tile = tile_for(product, width, count)
     written = product if parts is None else dense_output(product)
     batches, rows, columns, _ = product.sizes
-    grid = Grid((-(-columns // tile.columns), -(-rows // tile.rows), batches * count), (THREADS, 1, 1))
+    grid = Grid((-(-columns // tile.columns) * -(-rows // tile.rows) * batches * count, 1, 1), (THREADS, 1, 1))
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         _Tiles(kernel, instruction, written, tile, count, bindings, arrays[0]).emit()
@@ -99,9 +113,12 @@ class _Tiles:
         b = self.builder
         _, self.rows, self.columns, self.terms = product.sizes
         self.thread = kernel.thread()
-        self.first_row = b.mul(kernel.block(1), I32(tile.rows))
-        self.first_column = b.mul(kernel.block(0), I32(tile.columns))
-        batch, part = kernel.block(2), I32(0)
+        tiles_of_rows, tiles_of_columns = -(-self.rows // tile.rows), -(-product.sizes[2] // tile.columns)
+        number, column_tile = (divide(kernel.block(), I32(tiles_of_columns)) for divide in (b.udiv, b.urem))
+        batch, row_tile = (divide(number, I32(tiles_of_rows)) for divide in (b.udiv, b.urem))
+        self.first_row = b.mul(row_tile, I32(tile.rows))
+        self.first_column = b.mul(column_tile, I32(tile.columns))
+        part = I32(0)
         if parts > 1:
             batch, part = b.udiv(batch, I32(parts)), b.urem(batch, I32(parts))
         self.batch = offsets_of(b, wide(b, batch), product.batch)
