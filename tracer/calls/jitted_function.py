@@ -10,7 +10,16 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from ...backends.registry import Backend, get_backend, make_callable_type, remove_native_entries
+import numpy as np
+
+from ...backends.registry import (
+    Backend,
+    backend_in_force,
+    get_backend,
+    make_callable_type,
+    no_backend_in_force,
+    remove_native_entries,
+)
 from ...hlo.fast_math import allow_fast_math
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.garbage import rare_collections
@@ -20,8 +29,10 @@ from ..capture.calls.dispatch import reason_not_captured
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
+from ..recording import pytree
 from ..recording.callables import describe_as, named
 from ..recording.current_trace import current_trace
+from ..recording.device_arrays import ArrayOnDevice, common_device
 from ..recording.errors import (
     ChangedMeanwhile,
     ConcretizationError,
@@ -40,7 +51,7 @@ from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
 from .concretization import make_known
 from .diversion import current_way, note_function
 from .explanation import Explanation, explanation
-from .leaves import STATIC_CALLABLES
+from .leaves import PYTHON_SCALARS, STATIC_CALLABLES
 from .native_call import install
 from .nested_call import call_in_trace
 from .own_code import HasCode, read_function
@@ -123,6 +134,9 @@ class JittedFunctionBase(HasCode):
         if current_trace() is not None:
             self.own_code.guard()
             return call_in_trace(self._to_trace(), self.__name__, args, kwargs)
+        function = self._of_device(args, kwargs)
+        if function is not self:
+            return function(*args, **kwargs)
         may_wait = self._background is None or beginning is not None
         way = current_way() or (JittedFunctionBase.run_compiled if may_wait else JittedFunctionBase._run_at_once)
         try:
@@ -282,7 +296,7 @@ class JittedFunctionBase(HasCode):
         outgrown, self._outgrown = self._outgrown, ""
         reason = outgrown or "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
         started = time.perf_counter()
-        specialization = Specialization(recording, self._compile(recording))
+        specialization = self._compiled(recording)
         seconds = time.perf_counter() - started
         native = install(specialization, self, form, call)
         numbers = static_numbers(form.leaves, form.numbers)
@@ -297,8 +311,30 @@ class JittedFunctionBase(HasCode):
         if entry is not None and install(specialization, self, call.form(), call):
             self._entries[specialization] = replace(entry, native=True)
 
-    def _compile(self, recording: Recording) -> Any:
-        return compiled_within(self._budget, self._backend or get_backend(self.backend), self.__name__, recording)
+    def _compiled(self, recording: Recording) -> Specialization:
+        backend = self._backend or get_backend(self.backend)
+        return Specialization(recording, compiled_within(self._budget, backend, self.__name__, recording), backend)
+
+    @property
+    def facts(self) -> list[tuple[Any, ...]]:
+        """As `identities.facts_of` has them, what holds where code of this function may be called natively."""
+        follows = self.backend is None and self._backend is None
+        return [*self.own_code.facts, *(no_backend_in_force() if follows else ())]
+
+    def _of_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> JittedFunctionBase:
+        """The function that makes this call: where it names no backend, the one of the device of its arrays, or in force."""
+        if self.backend is not None or self._backend is not None:
+            return self
+        leaves: list[Any] = []
+        for value in (*args, *kwargs.values()) if ArrayOnDevice.exist else ():
+            if type(value) is not np.ndarray and type(value) not in PYTHON_SCALARS:
+                pytree.flatten_into(value, leaves)
+        if any([isinstance(leaf, ArrayOnDevice) for leaf in leaves]):
+            found = [(name, *pytree.flatten(value)) for name, value in self._reader.given(args, kwargs).items()]
+            named_leaves = [pair for name, flat, form in found for pair in zip(pytree.leaf_paths(form, name), flat)]
+            device = common_device([(f"argument {path}", leaf) for path, leaf in named_leaves])
+            return self.compiled_by(device.backend)
+        return self if backend_in_force() is None else self.compiled_by(get_backend())
 
     def _form_and_recording(
         self, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
@@ -340,7 +376,7 @@ class JittedFunctionBase(HasCode):
         recording = self._recorded(form, objects, same[:count], aliases)
         with compilation_lock:
             is_new = same not in specialization.variants
-            variant = specialization.variants[same] = Specialization(recording, self._compile(recording))
+            variant = specialization.variants[same] = self._compiled(recording)
             self._misses += 1
             if is_new and not any(isinstance(place, Place) for place in same):
                 install(variant, self, form, call, specialization.named(same))
@@ -393,6 +429,8 @@ class JittedFunctionBase(HasCode):
             table.clear()
         if self._background is not None:
             self._background.clear()
+        for sibling in self._siblings.values():
+            sibling.cache_clear()
         self._reader.intervals.clear()
         self._reader.taken_apart.clear()
         self._policy.clear()

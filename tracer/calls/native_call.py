@@ -75,7 +75,7 @@ def install(
                 around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
         is_made_again = raise_found is None and _may_fail(specialization)
         put_back = _drawn_from(recording, around) if is_made_again else []
-        facts = [*instance.own_code.facts, *[fact for guard in recording.guards for fact in _facts(guard, around)]]
+        facts = [*instance.facts, *[fact for guard in recording.guards for fact in _facts(guard, around)]]
         results, errors, structure, steps = results_and_steps(recording, around, call)
     except NotNative:
         return False
