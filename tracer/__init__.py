@@ -23,7 +23,7 @@ from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
     "BudgetExceededWarning", "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "DeviceArray",
-    "LeakedArrayError", "Lowered", "MixedDevicesError", "RecompilationWarning", "ShapeDtype", "StaticArgumentError", "Traced", "TracerError",
-    "associative_scan", "cond", "custom_call", "device", "device_put", "devices", "fori_loop", "from_dlpack", "host_call", "jit", "map", "memory_stats", "register_pytree", "scan", "switch",
-    "tree_map", "while_loop",
+    "LeakedArrayError", "Lowered", "MixedDevicesError", "RecompilationWarning", "ShapeDtype", "StaticArgumentError", "Traced",
+    "TracerError", "associative_scan", "cond", "custom_call", "device", "device_put", "devices", "fori_loop", "from_dlpack",
+    "host_call", "jit", "map", "memory_stats", "register_pytree", "scan", "switch", "tree_map", "while_loop",
 ]  # fmt: skip

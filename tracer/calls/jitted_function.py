@@ -117,6 +117,7 @@ class JittedFunctionBase(HasCode):
         self._compilations = Recompilations()
         self._backend: Backend | None = None  # in the place of the one that is named
         self._siblings: dict[Backend, JittedFunctionBase] = {}
+        self._on_devices: dict[Backend, JittedFunctionBase] = {}  # those that make calls on devices
         note_function(self)
 
     def _follow_function(self) -> None:
@@ -302,7 +303,8 @@ class JittedFunctionBase(HasCode):
         numbers = static_numbers(form.leaves, form.numbers)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native, seconds)
         self._misses += 1
-        self._compilations.note(self.__name__, reason, recording.trace_seconds + seconds)
+        if not getattr(self._function, "is_for_any_form", False):
+            self._compilations.note(self.__name__, reason, recording.trace_seconds + seconds)
         return specialization
 
     def _install(self, specialization: Specialization, call: Call) -> None:
@@ -333,8 +335,12 @@ class JittedFunctionBase(HasCode):
             found = [(name, *pytree.flatten(value)) for name, value in self._reader.given(args, kwargs).items()]
             named_leaves = [pair for name, flat, form in found for pair in zip(pytree.leaf_paths(form, name), flat)]
             device = common_device([(f"argument {path}", leaf) for path, leaf in named_leaves])
-            return self.compiled_by(device.backend)
-        return self if backend_in_force() is None else self.compiled_by(get_backend())
+            return self._on_device(device.backend)
+        return self if backend_in_force() is None else self._on_device(get_backend())
+
+    def _on_device(self, backend: Backend) -> JittedFunctionBase:
+        found = self._on_devices[backend] = self.compiled_by(backend)
+        return found
 
     def _form_and_recording(
         self, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
@@ -408,7 +414,12 @@ class JittedFunctionBase(HasCode):
 
     def cache_info(self) -> CacheInfo:
         """Hits, misses, and the compiled entries with the reasons for which they were compiled."""
-        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()), self._reason_not_captured)
+        own = (self, *self._on_devices.values())
+        hits, misses = sum([one._hits for one in own]), sum([one._misses for one in own])
+        return CacheInfo(self.__name__, hits, misses, tuple(self._all_entries().values()), self._reason_not_captured)
+
+    def _all_entries(self) -> dict[Specialization, CacheEntry]:
+        return {key: entry for one in (self, *self._on_devices.values()) for key, entry in one._entries.items()}
 
     def explain(self) -> Explanation:
         """What has become of the function, for each form of call: text, and in notebooks a card with the program, drawn.
@@ -416,7 +427,7 @@ class JittedFunctionBase(HasCode):
         Which loops are loops of the program and which were unrolled, and why; what becomes of branches; what is read and set
         outside; the exceptions that the program may raise; the arrays that are copied; operations, memory, and time.
         """
-        return explanation(self.__name__, self._entries, self._reason_not_captured)
+        return explanation(self.__name__, self._all_entries(), self._reason_not_captured)
 
     @property
     def _reason_not_captured(self) -> str | None:
@@ -442,6 +453,9 @@ class JittedFunctionBase(HasCode):
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
         self._follow_function()
+        function = self._of_device(args, kwargs)
+        if function is not self:
+            return function.trace(*args, **kwargs)
         try:
             call = self._reader.call(args, kwargs)
             form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)
@@ -452,7 +466,7 @@ class JittedFunctionBase(HasCode):
         except BaseException as error:
             keep_frames_of_users(error)
             raise
-        return Traced(self.__name__, form, recording, self._reader, self.backend, self._budget)
+        return Traced(self.__name__, form, recording, self._reader, self._backend or self.backend, self._budget)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The module for these arguments, which may be arrays or descriptions (`ShapeDtype`)."""

@@ -32,7 +32,7 @@ class Stage:
         form: CallForm,
         recording: Recording,
         reader: ArgumentReader,
-        backend: str | None,
+        backend: Backend | str | None,
         budget: float | None = None,
     ) -> None:
         self.name, self.module = name, recording.module
@@ -84,7 +84,8 @@ class Lowered(Stage):
 
     def compile(self) -> Compiled:
         """The module, compiled by the function's backend."""
-        backend = get_backend(self._backend)
+        named = isinstance(self._backend, str) or self._backend is None
+        backend = get_backend(self._backend) if named else self._backend
         executable = compiled_within(self._budget, backend, self.name, self._recording)
         return Compiled(self.name, self._form, self._recording, self._reader, backend, executable)
 
@@ -105,7 +106,7 @@ class Compiled(Stage):
         backend: Backend,
         executable: Any,
     ) -> None:
-        super().__init__(name, form, recording, reader, backend.name)
+        super().__init__(name, form, recording, reader, backend)
         self.executable = executable
         self._specialization = Specialization(recording, executable, backend)
 

@@ -14,6 +14,7 @@ from ... import hlo
 from ..calls.array_memory import put_on_device
 from ..calls.devices import find_device
 from ..calls.jit import jit
+from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.device_arrays import ArrayOnDevice, array_like
@@ -77,6 +78,8 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         write(self.root, steps, contents)
 
     def __getitem__(self, index: Any) -> Any:
+        if current_trace() is not None:
+            return _in_trace(self)[index]
         found = item(index, self.shape)
         if found is None:
             return _get(self, _as_index(index))
@@ -85,6 +88,9 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         return self.view_of(self, (found,))
 
     def __setitem__(self, index: Any, value: Any) -> None:
+        if current_trace() is not None:
+            _in_trace(self)[index] = value
+            return
         if not self.is_writeable:
             raise ValueError("assignment destination is read-only")
         found = item(index, self.shape)
@@ -212,10 +218,17 @@ def _eager(function: Callable) -> Callable:
     """The function, compiled; where the arrays lie."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = pytree.tree_map(_in_trace, (args, kwargs))
         return function(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = getattr(function, "__name__", type(function).__name__)
-    return jit(call, control_flow="trace")
+    return _for_any_form(call, getattr(function, "__name__", type(function).__name__))
+
+
+def _for_any_form(function: Callable, name: str) -> Callable:
+    """The function, compiled for whatever arrays the user works with, which is no reason to warn."""
+    function.__name__ = function.__qualname__ = name
+    function.is_for_any_form = True
+    return jit(function, control_flow="trace")
 
 
 def _as_index(index: Any) -> Any:
@@ -225,15 +238,7 @@ def _as_index(index: Any) -> Any:
     return found if isinstance(index, tuple) else found[0]
 
 
-def _get_item(array: Any, index: Any) -> Any:
-    return array[index]
-
-
-def _set_item(array: Any, index: Any, value: Any) -> None:
-    array[index] = value
-
-
-_get, _set = jit(_get_item, control_flow="trace"), jit(_set_item, control_flow="trace")
+_get, _set = _eager(operator.getitem), _eager(operator.setitem)
 
 _METHODS = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj",
@@ -257,15 +262,15 @@ def _method(name: str) -> Callable:
 @cache
 def _eager_method(name: str) -> Callable:
     def call(array: Any, *args: Any, **kwargs: Any) -> Any:
+        array, args, kwargs = pytree.tree_map(_in_trace, (array, args, kwargs))
         return getattr(array, name)(*args, **kwargs)
 
-    call.__name__ = call.__qualname__ = name
-    return jit(call, control_flow="trace")
+    return _for_any_form(call, name)
 
 
 def _attribute(name: str) -> property:
-    get = jit(lambda array: getattr(array, name), control_flow="trace")
-    set_ = jit(lambda array, value: setattr(array, name, value), control_flow="trace")
+    get = _for_any_form(lambda array: getattr(_in_trace(array), name), name)
+    set_ = _for_any_form(lambda array, value: setattr(_in_trace(array), name, _in_trace(value)), name)
     return property(get, set_ if name in ("real", "imag") else None, doc=getattr(np.ndarray, name).__doc__)
 
 
@@ -292,10 +297,10 @@ for _name in _ATTRIBUTES:
     setattr(DeviceArray, _name, _attribute(_name))
 
 
-def _in_trace(array: DeviceArray) -> Any:
-    """What stands for an array on a device where a traced function meets it."""
+def _in_trace(array: Any) -> Any:
+    """What stands for an array on a device where a traced function meets it; anything else, and elsewhere, itself."""
     trace = current_trace()
-    if trace is None:
+    if trace is None or not isinstance(array, DeviceArray):
         return array
     return TracedArray(trace.captured(array).storage, hlo.Shape(hlo.element_type_of(array.dtype), array.shape), is_scalar=False)
 

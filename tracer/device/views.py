@@ -107,6 +107,7 @@ def _reader(steps: tuple[Any, ...]) -> Any:
             root = step.read(root, numbers) if isinstance(step, ItemAtPositions) else step(root)
         return root.copy()
 
+    read_view.is_for_any_form = True
     return jit(read_view, control_flow="trace")
 
 
@@ -120,4 +121,5 @@ def _writer(first: tuple[Any, ...], last: Any) -> Any:
         else:
             last(root)[...] = contents
 
+    write_view.is_for_any_form = True
     return jit(write_view, control_flow="trace")
