@@ -104,6 +104,8 @@ class JittedFunctionBase(HasCode):
         effort = {"tiered": tiered, "fastmath": fastmath, "budget": budget}
         self.options = {**static, "backend": backend, "control_flow": control_flow, **effort}
         self._budget = budget
+        # One function of NumPy's, which is given whatever arrays there are on devices.
+        self._is_for_any_form = getattr(function, "is_for_any_form", False)
         self._background = BackgroundCompilations() if tiered else None
         self.own_code, self._reader, self._to_trace = read_function(function, self.options)
         self._known: dict[Any, KnownForm] = {}
@@ -153,6 +155,8 @@ class JittedFunctionBase(HasCode):
 
     def _called_by_python(self, behind_changes: RaisedBehindChanges, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Python changes what is changed before the error, and raises it."""
+        if self._is_for_any_form:  # Python would call the very same
+            raise behind_changes.make_error()
         beginning = behind_changes.beginning
         if beginning is None:
             found = self._function(*args, **kwargs)
@@ -303,7 +307,7 @@ class JittedFunctionBase(HasCode):
         numbers = static_numbers(form.leaves, form.numbers)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native, seconds)
         self._misses += 1
-        if not getattr(self._function, "is_for_any_form", False):
+        if not self._is_for_any_form:
             self._compilations.note(self.__name__, reason, recording.trace_seconds + seconds)
         return specialization
 

@@ -56,6 +56,9 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         outputs = kwargs.get("out", ())
         if any(_is_anothers(value) for value in (*inputs, *outputs)):
             return NotImplemented
+        for output in outputs:
+            if isinstance(output, DeviceArray):  # NumPy reads what overlaps before it writes
+                inputs = tuple([one.as_it_is(output) if isinstance(one, DeviceArray) else one for one in inputs])
         if len(outputs) == 1:
             kwargs["out"] = outputs[0]
         return _eager(ufunc if method == "__call__" else getattr(ufunc, method))(*inputs, **kwargs)
@@ -93,6 +96,8 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
             return
         if not self.is_writeable:
             raise ValueError("assignment destination is read-only")
+        if isinstance(value, DeviceArray):
+            value = value.as_it_is(self)
         found = item(index, self.shape)
         if found is not None:
             write(self.root, (*self.steps, found), value)

@@ -95,6 +95,8 @@ def computed(root: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:
 
 def write(root: ArrayOnDevice, steps: Steps, contents: Any) -> None:
     """Let that view have other contents, which are broadcast to it."""
+    if isinstance(contents, ArrayOnDevice):
+        contents = contents.as_it_is(root)
     *first, last = steps or (Item(()),)
     last, numbers = _apart(last)
     _writer(tuple(first), last)(root, numbers, contents)

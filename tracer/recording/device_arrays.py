@@ -47,19 +47,19 @@ class Device:
 class ArrayOnDevice:
     """An array in the memory of a device, or a view of one.
 
-    ``root`` is the array itself, or the one that it is a view of: applied to that, ``steps`` make it. The contents of a root
-    are one of the device's buffers, which is never written to but replaced, so that what was asked for before it was replaced
-    still reads what it is to read. A view computes its own buffer when it is read, once for each state of its root.
+    ``base`` is the array that it is a view of, None where its memory is its own; applied to that, ``steps`` make it. The
+    contents of an array are one of the device's buffers, which is never written to but replaced, so that what was asked for
+    before still reads what it is to read. A view computes its own buffer when it is read, once for each state of its base.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_kept", "changes", "device", "dtype", "is_writeable", "root", "shape", "steps")
+    __slots__ = ("__weakref__", "_buffer", "_kept", "changes", "device", "dtype", "is_writeable", "base", "shape", "steps")
     made: ClassVar[type[ArrayOnDevice]]  # the class of what calls return
     exist: ClassVar[bool] = False  # whether there has been any in this process
 
     def __init__(self, device: Device, buffer: Any, root: ArrayOnDevice | None = None, steps: Steps = ()) -> None:
         """An array with the contents of the buffer; or, where that is an ndarray of its form, the view of a root."""
         self.device, self._buffer = device, buffer if root is None else None
-        self.root, self.steps = self if root is None else root, steps
+        self.base, self.steps = root, steps
         self.shape = buffer.shape.dimensions if root is None else buffer.shape
         self.dtype = np.dtype(buffer.shape.dtype if root is None else buffer.dtype)
         self.is_writeable = root is None or root.is_writeable and buffer.flags.writeable
@@ -107,10 +107,16 @@ class ArrayOnDevice:
         """Let the view that these steps make have other contents."""
         raise NotImplementedError
 
+    def as_it_is(self, beside: ArrayOnDevice) -> ArrayOnDevice:
+        """The array; where it shares memory with this other one, which will change, one with the contents that it has now."""
+        if self.root is not beside.root or self.memory_place == beside.memory_place:
+            return self
+        return type(self)(self.device, self.buffer)
+
     @property
-    def base(self) -> ArrayOnDevice | None:
-        """The array that this is a view of; None where its memory is its own."""
-        return None if self.root is self else self.root
+    def root(self) -> ArrayOnDevice:
+        """The array whose memory it is: itself, or the one that it is a view of."""
+        return self if self.base is None else self.base
 
     @property
     def state(self) -> tuple[int, int]:
