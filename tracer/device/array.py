@@ -255,12 +255,10 @@ _ATTRIBUTES = ("T", "mT", "real", "imag")
 
 
 def _method(name: str) -> Callable:
-    own = getattr(np.ndarray, name)
-
     def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
         return _eager_method(name)(self, *args, **kwargs)
 
-    method.__name__, method.__qualname__, method.__doc__ = name, f"DeviceArray.{name}", own.__doc__
+    method.__name__, method.__qualname__, method.__doc__ = name, f"DeviceArray.{name}", f"As `numpy.ndarray.{name}`."
     return method
 
 
@@ -276,7 +274,7 @@ def _eager_method(name: str) -> Callable:
 def _attribute(name: str) -> property:
     get = _for_any_form(lambda array: getattr(_in_trace(array), name), name)
     set_ = _for_any_form(lambda array, value: setattr(_in_trace(array), name, _in_trace(value)), name)
-    return property(get, set_ if name in ("real", "imag") else None, doc=getattr(np.ndarray, name).__doc__)
+    return property(get, set_ if name in ("real", "imag") else None, doc=f"As `numpy.ndarray.{name}`.")
 
 
 def _in_place(name: str) -> Callable:
