@@ -37,7 +37,8 @@ class Target:
     ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
     number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
     declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`.
-    ``device_scope`` is the family's name for all threads of the device, among which atomic operations are.
+    ``device_scope`` and ``block_scope`` are the family's names for the threads of the device, and of a block, among which
+    operations are atomic.
     """
 
     family: str
@@ -56,6 +57,7 @@ class Target:
     finish: Callable[[ir.Function, Dimensions], None]
     lacks: frozenset[str] = frozenset()
     device_scope: str = "device"
+    block_scope: str = "workgroup"
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
 
     @property

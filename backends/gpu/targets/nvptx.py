@@ -53,4 +53,5 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         barrier=_barrier,
         finish=_finish,
         shuffle_xor=_shuffle_xor,
+        block_scope="block",
     )
