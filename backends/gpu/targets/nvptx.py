@@ -56,4 +56,5 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         finish=_finish,
         shuffle_xor=_shuffle_xor,
         dynamic_bytes=_DYNAMIC_BYTES.get(number, 99 << 10),
+        block_scope="block",
     )
