@@ -37,7 +37,8 @@ class Target:
     ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
     number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
     declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``dynamic_bytes`` of shared memory
-    may be asked for when a kernel is launched, instead of those that it declares.
+    may be asked for when a kernel is launched, instead of those that it declares. ``keep_resident(function, blocks)`` asks for
+    code with so few registers that a processor runs so many blocks at once.
     """
 
     family: str
@@ -57,6 +58,7 @@ class Target:
     lacks: frozenset[str] = frozenset()
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
+    keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
 
     @property
     def is_text(self) -> bool:
