@@ -39,6 +39,7 @@ class Target:
     declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``device_scope`` and
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
+    ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
     """
 
     family: str
@@ -60,6 +61,7 @@ class Target:
     block_scope: str = "workgroup"
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
+    keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
 
     @property
     def is_text(self) -> bool:
