@@ -84,6 +84,7 @@ class Frame:
         self.moving: dict[Buffer, Place] = {}
         self.pointers = 0
         self._waiting: list[_Waiting] = []
+        self._source: Any = None  # of what is being emitted
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -216,6 +217,7 @@ class Frame:
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
+        source = source or self._source
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), source=source))
 
     @staticmethod
@@ -289,6 +291,7 @@ class Frame:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
+            self._source = instruction.source or self._source
             values[instruction] = emitter_of(instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:

@@ -1,4 +1,4 @@
-"""Small arrays on their way to a device: through pinned memory, which may be written again when the copy from it has been made."""
+"""Small arrays on their way to a device: through pinned memory, which is written again when the copies from it were made."""
 
 from __future__ import annotations
 
