@@ -213,7 +213,8 @@ def _load_cpu() -> Backend:
 
 def _load_gpu(name: str) -> Callable[[], Backend]:
     def load() -> Backend:
-        from .gpu.backend import backend_of_driver  # when it is asked for
+        # When it is asked for.
+        from .gpu.backend import backend_of_driver
         from .gpu.errors import DriverUnavailableError
 
         try:

@@ -97,5 +97,5 @@ def target_of(family: str, properties: DeviceProperties) -> Target:
     if family == "nvptx":
         return nvptx_target(properties.architecture)
     if family == "amdgpu":
-        return amdgpu_target(properties.architecture)
+        return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
     return spirv_target()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from llvmlite import binding
 
 from .address_spaces import with_address_spaces
+from .code_object import link_code_object
 from .emission_apart import emit_apart
 from .target import Target
 
@@ -12,7 +13,7 @@ _SPEED_LEVEL = 3
 
 
 def compile_kernels(llvm_ir: str, target: Target) -> bytes:
-    """The kernels of LLVM assembly, as the target's drivers take them: PTX text, SPIR-V, or a relocatable object.
+    """The kernels of LLVM assembly, as the target's drivers take them: PTX text, SPIR-V, or a code object.
 
     Raises NotImplementedError where LLVM has no code for something.
     """
@@ -21,7 +22,7 @@ def compile_kernels(llvm_ir: str, target: Target) -> bytes:
     machine, module = _optimized(llvm_ir, target)
     if target.is_text:
         return machine.emit_assembly(module).encode() + b"\0"
-    return bytes(machine.emit_object(module))
+    return link_code_object(bytes(machine.emit_object(module)))
 
 
 def assembly(llvm_ir: str, target: Target) -> str:

@@ -217,8 +217,8 @@ class Frame:
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
-        source = source or self._source
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), source=source))
+        shared = self.kernels.dynamic_bytes[kernel]
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source or self._source))
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:

@@ -80,7 +80,7 @@ class _Writer:
         self.numbers: list[int] = []
         self.steps: list[Step] = []
         self.host_calls: list[HostCall] = []
-        self.most_places = 1
+        self.most_places = 2  # of a copy
         constant = arguments + results
         self.first = {
             "argument": 0,

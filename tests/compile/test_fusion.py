@@ -354,6 +354,26 @@ def test_the_updated_array_and_its_update_are_separate():
     assert top_level(fused(update)) == ["fusion", "dynamic-update-slice"]
 
 
+def test_of_many_writes_with_steps_each_touches_what_it_writes():
+    """Two may stand in the nest of something else; each further one writes into the array in place."""
+
+    def build(b, count):
+        (x,) = parameters(b, (100,))
+        for step in range(3, 3 + count):
+            size = -(-100 // step)
+            end = 99 - (size - 1) * step
+            trues = b.BroadcastInDim(b.constant(np.bool_(True)), (size,), ())
+            mask = b.Pad(trues, b.constant(np.bool_(False)), [(0, end, step - 1)])
+            x = b.Select(mask, full(b, step, (100,)), x)
+        return total(b, x, (0,))
+
+    def selects(count):
+        return [inside.split().count("select") for inside in fusions(fused(lambda b: build(b, count)))]
+
+    assert selects(2) == [2]
+    assert selects(5) == [3, 1, 1]
+
+
 def test_effects_keep_their_order():
     @operation("test-note", "operand", traits={EFFECTFUL})
     def record(operand):

@@ -14,6 +14,7 @@ from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
 from phlox.backends.gpu.errors import DeviceCodeError, DeviceLostError, ForkedDeviceError
 from phlox.backends.gpu.native_run import NativeRun
 from phlox.backends.gpu.plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, While
+from phlox.backends.gpu.plan_code import encode
 from phlox.backends.registry import get_backend
 from phlox.hlo import F32, Layout, Shape, parse_module
 from run_by_steps import Run
@@ -118,6 +119,12 @@ def test_as_step_by_step(steps, limited):
     assert native.contents() == by_steps.contents()
     launched = [[name for name in one.library.calls if name == "cuLaunchKernel"] for one in (native, by_steps)]
     assert launched[0] == launched[1]
+
+
+def test_there_is_room_for_the_places_of_a_step():
+    """Of a copy, too, where the plan has nothing else."""
+    steps = [Copy(Place("result", 0), Place("argument", 0), 4)]
+    assert encode(Plan(steps, 0, b"", 0), 1, 1, lambda launch: 0).most_places == 2
 
 
 def test_errors_are_those_of_the_driver():
