@@ -64,7 +64,11 @@ class GpuMemory:
 
     def allocate(self, shape: hlo.Shape) -> DeviceBuffer:
         require_storable("a buffer", shape)
-        block = self.pool.allocate(shape.byte_size)
+        return self.new_buffer(shape, shape.byte_size)
+
+    def new_buffer(self, shape: hlo.Shape, size: int) -> DeviceBuffer:
+        """As `allocate`, for a shape that is storable and has so many bytes."""
+        block = self.pool.allocate(size)
         return DeviceBuffer(shape, block.address, block, self.device)
 
     def allocate_bytes(self, size: int) -> Block:
