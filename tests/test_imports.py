@@ -70,11 +70,13 @@ ALLOWED = {
         "tracer.outside",
         "tracer.recording",
         "tracer.source",
+        "backends.device_memory",
         "backends.registry",
         "compile",
         "hlo",
         "runtime",
     },
+    "tracer.device": {"tracer.device", "tracer.calls", "tracer.recording", "backends.registry", "hlo"},
     "tracer.functions": {
         "tracer.functions",
         "tracer.calls.custom_call",

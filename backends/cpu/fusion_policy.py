@@ -44,8 +44,8 @@ def may_stand_in(instruction: Instruction, root: Instruction) -> bool:
     """Anything but what a nest would compute much slower than one of its own.
 
     The nest of a scan turns tiles where the scanned dimension, or the operand's last, becomes the last. That of a transposition
-    gathers elements, and of those of a concatenate it would have to ask in which operand each is. Of many writes with steps, one
-    over the other, a nest asks of each element where it stands between the steps of each; one by one they touch what they write.
+    gathers elements, and of those of a concatenate it would have to ask in which operand each is. Of writes with steps, one
+    over the other, a nest asks of each element where it stands between the steps of each; alone they touch what they write.
     """
     if _writes_over_others(instruction):
         return False

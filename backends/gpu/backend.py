@@ -40,8 +40,8 @@ class GpuBackend:
     def compile(self, module: Module) -> GpuExecutable:
         """The module, optimized and compiled.
 
-        Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for arrays
-        that no memory can hold.
+        Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for
+        arrays that no memory can hold.
         """
         require_runnable(module)
         check_address_space(module)

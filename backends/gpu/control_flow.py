@@ -16,12 +16,14 @@ from ..llvm.scalar_control_flow import emit_scalar_conditional, emit_scalar_whil
 from ..llvm.types import RegisterValue
 from .emitter_table import emits
 from .frame import Frame, Leaf, Stored, Values
+from .loop_counters import counter_of
 from .plan import Conditional, Copy, Point, While
 
 
 @emits("while")
 def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
-    """Scalars are carried in slots; arrays stay in their homes, or move between two buffers.
+    """Scalars are carried in slots; arrays stay in their homes, or move between two buffers. What counts rounds whose number is
+    known is carried by nothing.
 
     The condition is computed before the loop and at the end of each round, where it joins what computes the next state.
     """
@@ -32,10 +34,11 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     state = frame.assignment.loops[loop]
     invariant = invariant_leaves(loop)
     trips = known_trip_count(loop)
+    counter = counter_of(frame, loop, trips)
     current: list[Leaf] = list(initial)
     moves = []
     for leaf, shape in enumerate(shapes):
-        if leaf in invariant or initial[leaf] is None:
+        if leaf in invariant or initial[leaf] is None or (counter is not None and leaf == counter.leaf):
             continue
         if shape.rank:
             current[leaf] = _home(frame, loop, leaf, initial[leaf])
@@ -54,16 +57,25 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
         current[leaf] = Stored(firsts[leaf], home.shape)
     predicate = None if trips is not None else _condition(frame, condition, current)
     frame.flush()
+    counted = None if counter is None else counter.leaf
+    known: Values = {}
+    if counter is not None:
+        current[counter.leaf], known[counter.update] = counter.now, [counter.following]
+        frame.steps += counter.point()
     outside, frame.steps = frame.steps, []
     frame.moving.update({state.seconds[leaf]: seconds[leaf] for leaf in homes})
-    results = frame.emit_computation(body, [current])
-    frame.move_scalars([(results[leaf], target) for leaf, target in enumerate(current) if _is_carried(shapes, invariant, leaf)])
+    results = frame.emit_computation(body, [current], known)
+    carried = [leaf for leaf in range(len(shapes)) if leaf != counted and _is_carried(shapes, invariant, leaf)]
+    frame.move_scalars([(results[leaf], current[leaf]) for leaf in carried])
     if homes:
         numbers = [place.number for place in (*firsts.values(), *seconds.values())]
         frame.add(Point(tuple(numbers), (*seconds.values(), *firsts.values())))
     if predicate is not None:
         _condition(frame, condition, current, predicate)
     frame.flush()
+    if counter is not None:
+        frame.steps += counter.advance()
+        current[counter.leaf] = counter.last
     inside, frame.steps = frame.steps, outside
     for leaf in homes:
         del frame.moving[state.seconds[leaf]]

@@ -216,7 +216,8 @@ class Frame:
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), source=source))
+        shared = self.kernels.dynamic_bytes[kernel]
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source))
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -275,15 +276,17 @@ class Frame:
 
     # --- instructions ---
 
-    def emit_computation(self, computation: Computation, arguments: list[list[Leaf]]) -> list[Leaf]:
-        """Emit a called computation in place; its parameters are bound to the arguments' leaves."""
-        values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters}
+    def emit_computation(
+        self, computation: Computation, arguments: list[list[Leaf]], known: Values | None = None
+    ) -> list[Leaf]:
+        """Emit a called computation in place; its parameters are bound to the arguments' leaves, and some instructions known."""
+        values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters} | (known or {})
         self._emit_instructions(computation, values)
         return values[computation.root]
 
     def _emit_instructions(self, computation: Computation, values: Values) -> None:
         for instruction in computation.instructions:
-            if instruction.opcode == "parameter":
+            if instruction.opcode == "parameter" or instruction in values:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)

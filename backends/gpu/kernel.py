@@ -67,6 +67,7 @@ class Kernel:
             argument.attributes.align = 16
             self.pointers.append(self.builder.addrspacecast(argument, POINTER))
         self._shared_bytes = 0
+        self.dynamic_bytes = 0
 
     def end(self) -> None:
         self.builder.ret_void()
@@ -103,6 +104,17 @@ class Kernel:
         memory.initializer = ir.Constant(memory.value_type, ir.Undefined)
         self._shared_bytes += size
         return self.builder.addrspacecast(memory, POINTER)
+
+    def dynamic_shared(self, size: int) -> ir.Value:
+        """So many bytes of the block's memory, of `Target.dynamic_bytes`, which the launch asks for: their address in the block's
+        memory, i32, a multiple of 1024.
+        """
+        assert not self.dynamic_bytes and not self._shared_bytes and size <= self.target.dynamic_bytes
+        self.dynamic_bytes = size
+        name = f"{self.name}_dynamic"
+        memory = ir.GlobalVariable(self.module, ir.ArrayType(I8, 0), name, addrspace=self.target.spaces.shared)
+        memory.linkage, memory.align = "external", 1024
+        return self.builder.trunc(self.builder.ptrtoint(memory, I64), I32)
 
     def barrier(self) -> None:
         """Wait until all threads of the block are here, and what they have written can be read."""

@@ -21,6 +21,7 @@ class KernelModule:
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()
+        self.dynamic_bytes: dict[str, int] = {}  # of memory that launches ask for
 
     def number(self, computation: Computation) -> int:
         """The same for computations that do the same."""
@@ -35,6 +36,7 @@ class KernelModule:
             kernel = Kernel(self.llvm, self.target, unique, arguments, grid)
             emit(kernel)
             kernel.end()
+            self.dynamic_bytes[unique] = kernel.dynamic_bytes
         return self._names[key]
 
     @property

@@ -16,6 +16,7 @@ PIPELINE: tuple[Step, ...] = (
     "expand-collectives",
     expansion_pass(is_native),
     *simplification_steps(),
+    "variances-in-one-pass",
     "dce",
     fusion_pass(FUSION_POLICY),
     FUSE_ROWS,

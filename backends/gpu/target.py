@@ -36,7 +36,9 @@ class Target:
     ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a dimension,
     ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
     number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
-    declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`.
+    declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``device_scope`` is the family's
+    name for all threads of the device, among which atomic operations are. ``dynamic_bytes`` of shared memory may be asked for
+    when a kernel is launched, instead of those that it declares.
     """
 
     family: str
@@ -54,7 +56,9 @@ class Target:
     barrier: Callable[[ir.IRBuilder], None]
     finish: Callable[[ir.Function, Dimensions], None]
     lacks: frozenset[str] = frozenset()
+    device_scope: str = "device"
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
+    dynamic_bytes: int = 0
 
     @property
     def is_text(self) -> bool:

@@ -43,6 +43,12 @@ class Kernel(Protocol):
     handle: int
 
 
+class HostBlock(Protocol):
+    """Memory of the host, aligned to 8 bytes."""
+
+    address: int
+
+
 class Code(Protocol):
     """Code that has been loaded on a device."""
 
@@ -66,6 +72,10 @@ class Device(Protocol):
 
     def free(self, address: int) -> None:
         """Give memory back. What was asked of the queue before still finds it."""
+        ...
+
+    def host_block(self, size: int) -> HostBlock:
+        """Memory of the host that is good for copies, free when nothing refers to it."""
         ...
 
     def write(self, address: int, source: int, size: int) -> None:
@@ -103,7 +113,7 @@ class Device(Protocol):
         ...
 
     def native_calls(self) -> NativeCalls:
-        """What native code launches kernels with, in a thread for which `require_usable` was called."""
+        """What native code launches kernels with."""
         ...
 
     def require_usable(self) -> None:

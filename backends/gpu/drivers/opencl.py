@@ -50,6 +50,14 @@ class Pointers:
     set_argument: Callable[[int, int, int], int]
 
 
+class HostBytes:
+    """Memory of the host."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes = (ctypes.c_int64 * -(-size // 8))()
+        self.address = ctypes.addressof(self._bytes)
+
+
 class OpenCLKernel:
     """A kernel. Its arguments are set and used under the lock of its device."""
 
@@ -129,6 +137,9 @@ class OpenCLDevice:
     def free(self, address: int) -> None:
         if self.forks == fork_count():
             self.pointers.free(self._origins.pop(address))
+
+    def host_block(self, size: int) -> HostBytes:
+        return HostBytes(size)
 
     def write(self, address: int, source: int, size: int) -> None:
         self._transfer(address, source, size, "copying to the device")

@@ -88,9 +88,7 @@ def _sort_short(frame, instruction, key, lines, wanted, records, inputs, outputs
 
         def fill(number) -> None:
             line, position, place = parts(number)
-            is_inside = b.and_(
-                b.icmp_unsigned("<", line, I32(lines.count)), b.icmp_unsigned("<", position, I32(lines.size))
-            )
+            is_inside = b.and_(b.icmp_unsigned("<", line, I32(lines.count)), b.icmp_unsigned("<", position, I32(lines.size)))
             with b.if_else(is_inside) as (then, otherwise):
                 with then:
                     tile.store(place, records.load(b, operands, lines.place(b, line, position), position))

@@ -1,8 +1,8 @@
 """Long lines: tiles of records are sorted in blocks' memory, and runs of tiles merged in pairs until one is left.
 
-Each block writes one tile of two merged runs: where in the runs its part begins was searched before. What a block merges ascends
-and then descends, so that a bitonic network sorts it. Source of the search: O. Green, R. McColl, D. Bader, "GPU Merge Path",
-2012.
+Each block writes one tile of two merged runs: where in the runs its part begins was searched before. What a block merges
+ascends and then descends, so that a bitonic network sorts it. Source of the search: O. Green, R. McColl, D. Bader, "GPU Merge
+Path", 2012.
 """
 
 from __future__ import annotations
@@ -239,5 +239,3 @@ class _Runs:
         tile.each(self.size, fill)
         tile.merge()
         _write_tile(kernel, tile, self.lines, line, start, b.add(start, count), arrays)
-
-

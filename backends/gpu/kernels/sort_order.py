@@ -61,7 +61,7 @@ def _order_by_comparator(comparator: Computation, components: tuple[int, ...]) -
     shapes = (*(parameters[2 * number].shape for number in components), Shape(U32))
 
     def holds(b: ir.IRBuilder, x: Record, y: Record) -> ir.Value:
-        arguments: list[RegisterValue] = [_zero(parameter.shape) for parameter in parameters]
+        arguments: list[RegisterValue] = [zero_of(parameter.shape) for parameter in parameters]
         for place, number in enumerate(components):
             arguments[2 * number], arguments[2 * number + 1] = x[place], y[place]
         (result,) = emit_scalar_computation(b, comparator, arguments, 1)
@@ -75,12 +75,13 @@ def _order_by_comparator(comparator: Computation, components: tuple[int, ...]) -
         return b.and_(b.not_(is_last), b.or_(other_is_last, before))
 
     def padding(b: ir.IRBuilder) -> Record:
-        return [*map(_zero, shapes[:-1]), I32(_PADDING)]
+        return [*map(zero_of, shapes[:-1]), I32(_PADDING)]
 
     return SortOrder(shapes, less, padding, is_consistent=False)
 
 
-def _zero(shape: Shape) -> RegisterValue:
+def zero_of(shape: Shape) -> RegisterValue:
+    """A zero in registers."""
     scalar = scalar_register_type(shape.element_type)
     zero = scalar(0.0) if isinstance(scalar, ir.FloatType | ir.DoubleType) else scalar(0)
     return ComplexValue(zero, zero) if shape.element_type.is_complex else zero
@@ -153,7 +154,9 @@ def records_of(sort: Instruction) -> SortedRecords:
 
 def records_of_key(key: SortKey) -> SortedRecords:
     """The records of an operand that is sorted by a key, whose results are its elements and their positions."""
-    return SortedRecords(order_of_numbers(max(8, key.element_type.bits), True), key, (key.operand,), True, returns_positions=True)
+    return SortedRecords(
+        order_of_numbers(max(8, key.element_type.bits), True), key, (key.operand,), True, returns_positions=True
+    )
 
 
 @dataclass(frozen=True)
@@ -182,5 +185,3 @@ class Lines:
 
 def flat(array: Array) -> Array:
     return of_shape(array, array.shape.with_dimensions((array.shape.size,)))
-
-

@@ -13,6 +13,8 @@ from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
 _FULL_MASK = -1
+# Of shared memory, by architecture ("CUDA C++ Programming Guide", technical specifications); others have less.
+_DYNAMIC_BYTES = {80: 163 << 10, 87: 163 << 10, 90: 227 << 10, 100: 227 << 10, 103: 227 << 10}
 
 
 def _registers(kind: str) -> tuple[str, str, str]:
@@ -53,4 +55,5 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         barrier=_barrier,
         finish=_finish,
         shuffle_xor=_shuffle_xor,
+        dynamic_bytes=_DYNAMIC_BYTES.get(number, 99 << 10),
     )
