@@ -38,6 +38,7 @@ class GpuBackend:
     def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
         self.name, self.device, self.target = name, device, target
         self.memory = GpuMemory(f"{name}:{number}", device)
+        self.properties = device.properties
 
     def compile(self, module: Module) -> GpuExecutable:
         """The module, optimized and compiled.
