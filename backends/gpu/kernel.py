@@ -94,6 +94,22 @@ class Kernel:
         number = b.add(b.mul(block, wide(threads), flags=["nuw", "nsw"]), thread, flags=["nuw", "nsw"])
         return number if scale == 1 else b.mul(number, wide(scale), flags=["nuw", "nsw"])
 
+    def own(self, number: ir.Value) -> ir.Value:
+        """A number that all threads of a block have, as one that could differ between them.
+
+        In kernels with barriers, Intel's compiler for processors makes wrong code of some loops by such a number, and of some
+        divisions.
+        """
+        if self.target.family != "spirv":
+            return number
+        always = self.builder.icmp_unsigned("<", self.thread(), I32(1 << 30))
+        return self.builder.select(always, number, number.type(1))
+
+    def divided(self, number: ir.Value, divisor: int) -> tuple[ir.Value, ir.Value]:
+        """The quotient and the rest of a number that differs between threads, in kernels with barriers."""
+        by = self.own(number.type(divisor))
+        return self.builder.udiv(number, by), self.builder.urem(number, by)
+
     # --- what threads of a block share ---
 
     def shared(self, size: int, align: int = 16) -> ir.Value:
