@@ -298,6 +298,16 @@ class Block:
 
     def _assembly(self, assembly, arguments):
         text = assembly.asm
+        if "wgmma.mma_async" in text:
+            return self._multiply_together(text, arguments)
+        if text.startswith("wgmma.wait_group"):
+            keep = int(re.search(r" (\d+);", text)[1])
+            while len(self.products) > keep:
+                for places, data in self.products.pop(0):
+                    assert (self.shared[places] == data).all(), "written over while it is read"
+            return arguments
+        if text.startswith("fence.proxy.async"):
+            return None
         if text.startswith("cp.async.c") and "commit" not in text:
             size = int(re.search(r"\[\$1\], (\d+)", text)[1])
             self._copy(arguments, size)
@@ -326,16 +336,6 @@ class Block:
             return None
         if text.startswith("cvt.rna.tf32"):
             return (arguments[0] + np.uint64(0x1000)) & np.uint64(0xFFFFE000)
-        if "wgmma.mma_async" in text:
-            return self._multiply_together(text, arguments)
-        if text.startswith("wgmma.wait_group"):
-            keep = int(re.search(r" (\d+);", text)[1])
-            while len(self.products) > keep:
-                for places, data in self.products.pop(0):
-                    assert (self.shared[places] == data).all(), "written over while it is read"
-            return arguments
-        if text.startswith("fence.proxy.async"):
-            return None
         if text.startswith("mma.sync.aligned."):
             return _multiply(text.split()[0].removeprefix("mma.sync.aligned."), arguments)
         raise NotImplementedError(text)
