@@ -118,7 +118,9 @@ def _backend(name: str, number: int) -> GpuBackend:
 def target_of(family: str, properties: DeviceProperties) -> Target:
     """What kernels for a device are generated for."""
     if family == "nvptx":
-        return nvptx_target(properties.architecture)
+        # What this one alone has is in code for it under another name.
+        name = "sm_90a" if properties.architecture == "sm_90" else properties.architecture
+        return nvptx_target(name)
     if family == "amdgpu":
         return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
     return spirv_target()
