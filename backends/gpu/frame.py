@@ -25,7 +25,8 @@ from ..llvm.types import RegisterValue, check_supported
 from .emitter_table import emitter_of
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
-from .plan import Copy, Launch, Place, Plan, Step
+from .phases import is_small
+from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
 ALIGNMENT = 256
@@ -85,6 +86,7 @@ class Frame:
         self.pointers = 0
         self._waiting: list[_Waiting] = []
         self._source: Any = None  # of what is being emitted
+        self.depth = 0  # of loops around what is being emitted
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -103,6 +105,7 @@ class Frame:
         constants = bytearray(self._constant_bytes)
         for offset, literal in self._constants.values():
             constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
+        self.kernels.keep({step.kernel for step in inside(self.steps) if isinstance(step, Launch)})
         size = self.assignment.arena_size + self._slots * _SLOT_BYTES
         return Plan(self.steps, size, bytes(constants), self.pointers)
 
@@ -216,7 +219,8 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
+        phase = self.depth > 0 and is_small(self.target, grid)
+        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
         shared = self.kernels.dynamic_bytes[kernel]
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source or self._source))
 
