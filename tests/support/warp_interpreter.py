@@ -244,7 +244,14 @@ class Block:
             return (np.isnan(one) | np.isnan(other)).astype(np.uint64)
         if op[0] == "s":
             one, other = _signed(one, _bits(kind)), _signed(other, _bits(kind))
-        tests = {"eq": one == other, "ne": one != other, "lt": one < other, "le": one <= other, "gt": one > other, "ge": one >= other}
+        tests = {
+            "eq": one == other,
+            "ne": one != other,
+            "lt": one < other,
+            "le": one <= other,
+            "gt": one > other,
+            "ge": one >= other,
+        }
         return tests[op if op in tests else op[1:]].astype(np.uint64)
 
     def _places(self, addresses, size):
