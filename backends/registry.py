@@ -11,6 +11,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
@@ -292,21 +293,24 @@ def _load_cpu() -> Backend:
     return CpuBackend()
 
 
-def _load_gpu(name: str) -> Callable[[], Backend]:
-    def load() -> Backend:
-        # When it is asked for.
-        from .gpu.backend import backend_of_driver
-        from .gpu.errors import DriverUnavailableError
+def _load_gpu(name: str, number: int) -> Backend:
+    # When it is asked for.
+    from .gpu.backend import backend_of_driver
+    from .gpu.errors import DriverUnavailableError
 
-        try:
-            return backend_of_driver(name)
-        except DriverUnavailableError as error:
-            raise BackendUnavailableError(str(error)) from error
+    try:
+        return backend_of_driver(name, number)
+    except DriverUnavailableError as error:
+        raise BackendUnavailableError(str(error)) from error
 
-    return load
+
+def _count_gpus(name: str) -> int:
+    from .gpu.backend import device_count  # when it is asked for
+
+    return device_count(name)
 
 
 register_backend("cpu", _load_cpu)
 register_backend("reference", _load_reference)
 for _name in ("cuda", "rocm", "opencl", "gpu"):
-    register_backend(_name, _load_gpu(_name))
+    register_backend(_name, partial(_load_gpu, _name), partial(_count_gpus, _name))

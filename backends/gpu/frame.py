@@ -84,6 +84,7 @@ class Frame:
         self.moving: dict[Buffer, Place] = {}
         self.pointers = 0
         self._waiting: list[_Waiting] = []
+        self._source: Any = None  # of what is being emitted
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -217,7 +218,7 @@ class Frame:
 
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
         shared = self.kernels.dynamic_bytes[kernel]
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source))
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source or self._source))
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -290,6 +291,7 @@ class Frame:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
+            self._source = instruction.source or self._source
             values[instruction] = emitter_of(instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:

@@ -1,4 +1,4 @@
-"""Counters of loops whose trip count is known: the plan counts, and kernels read a table of what the counter is in each round."""
+"""Counters of loops whose trip count is known: the plan counts, and kernels read what the counter is from a table."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
 """Memory of a device in blocks that are kept for the next ones: to ask the driver takes as long as a kernel does.
 
 The driver gives segments. What is asked for is cut from the smallest free block that has room. A block that comes back is kept
-for the next one of its size; only where there is no free block with room, those become one with their free neighbours. Small blocks have segments of their own, so that one which stays does not keep a large
-segment from becoming free. All use of the memory is in one queue, so a block may be given out again before what used it
-has run.
+for the next one of its size; only where there is no free block with room, those become one with their free neighbours. Small
+blocks have segments of their own, so that one which stays does not keep a large segment from becoming free. All use of the
+memory is in one queue, so a block may be given out again before what used it has run.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from .plan_code import Packed, PlanCode, encode
 _PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
 _JUMPS_BETWEEN_PAUSES = 1024
 # What the function is given, as words: the addresses of the code, the slots, the device's table, and the number that is read;
-# whether Python reads, the most places of an operation; then the state: where it is; what is to be done in Python, the number of
-# a call or minus the bytes to be read, or the step that failed; and the addresses of that.
+# whether Python reads, the most places of an operation; then the state: where it is; what is to be done in Python, the number
+# of a call or minus the bytes to be read, or the step that failed; and the addresses of that.
 _CODE, _SLOTS, _DEVICE, _REGISTER, _LIMITED, _MOST, _POSITION, _WHAT, _ADDRESSES = range(9)
 _RUN = ctypes.CFUNCTYPE(c_int32, c_void_p)
 
@@ -330,6 +330,7 @@ class NativeRun:
         self._code = encode(plan, arguments, results, lambda launch: kernels[launch.kernel].handle, packed)
         for launch in {step.kernel: step for step in self._code.steps if isinstance(step, Launch)}.values():
             device.prepare(kernels[launch.kernel], len(launch.arguments), launch.shared_bytes)
+        self._launches = [(step.kernel, step.source) for step in self._code.steps if isinstance(step, Launch)]
         calls = device.native_calls()
         self._table = (c_int64 * len(calls.table))(*calls.table)
         self._lock = calls.lock
@@ -349,6 +350,8 @@ class NativeRun:
             used = _Words(device, self._code, self._table)
         words, address = used.words, used.address
         self._given.pack_into(used.slots, 0, *arguments, *results, constants, temporaries, host)
+        if self._launches:
+            device.launched.programs.append(self._launches)
         words[_POSITION], words[_LIMITED] = 0, device.time_limit is not None
         with self._lock:
             status = self._run(address)

@@ -50,8 +50,8 @@ class PlanCode:
 
 @dataclass(frozen=True)
 class Packed:
-    """Arguments that lie side by side from the first one on, and results that do so: bytes that are copied from and to memory of
-    the host, where the results follow at ``results_at``.
+    """Arguments that lie side by side from the first one on, and results that do so: bytes that are copied from and to memory
+    of the host, where the results follow at ``results_at``.
     """
 
     argument_bytes: int

@@ -213,8 +213,38 @@ def test_scalars_are_values(put):
     total = before = put(X).sum()
     total += 1
     assert (float(before), float(total)) == (66.0, 67.0)
-    with pytest.raises(ValueError, match="read-only"):
+    for one in (before[()], before[...], before.reshape(1)[0], before.astype(np.float64), before.T, before.real, +before):
+        assert float(one) == 66.0
+    with pytest.raises(TypeError, match="return arrays must be of ArrayType"):
         np.add(before, 1, out=before)
+    with pytest.raises(ValueError, match="read-only"):
+        before[()] = 1
+
+
+def test_scalars_as_arguments(put):
+    @jit
+    def add(total, x):
+        total += x.sum()
+        return total, np.zeros(2) + total
+
+    total = put(X).sum()
+    for found, expected in zip(add(total, put(X)), add(X.sum(), X)):
+        same(found, expected)
+    assert float(total) == 66.0
+
+    zero_dimensional = put(np.array(1.0))
+    add(zero_dimensional, put(X))
+    assert float(zero_dimensional) == 67.0
+
+
+def test_scalars_from_outside(put):
+    scale = put(np.float32([1, 2])).max()
+
+    @jit
+    def scaled(x):
+        return x * scale
+
+    same(scaled(put(X)), X * np.float32(2))
 
 
 def test_broadcast_views_are_read_only(put):
@@ -327,6 +357,8 @@ def test_values_that_decide_on_a_shape(far):
 def test_a_value_that_has_to_be_known_is_asked_for(far):
     with pytest.raises(ConcretizationError, match="argument axes"):
         jit(lambda x, axes: x.transpose(axes))(far(X), far(np.array([1, 0])))
+    with pytest.raises(ConcretizationError, match="argument axis"):
+        jit(lambda x, axis: x.sum(axis=axis))(far(X), far(np.array([1, 0])).max())
     same(jit(lambda x, axes: x.transpose(axes))(far(X), np.array([1, 0])), X.T)
 
 
@@ -494,9 +526,19 @@ def test_stages(put):
     same(compiled(x), X + 1)
 
 
-def test_unknown_dtype(put):
-    with pytest.raises(TypeError, match="object"):
-        put(np.array([None]))
+@pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.zeros(2, [("x", float)]), np.zeros(1, "M8[s]")])
+def test_unknown_dtypes(put, array):
+    with pytest.raises(TypeError, match="XLA"):
+        put(array)
+
+
+def test_what_an_array_is_does_not_change(put):
+    x = put(X)
+    for name, value in [("shape", (4, 3)), ("dtype", np.int64), ("T", X)]:
+        with pytest.raises(AttributeError):
+            setattr(x, name, value)
+    with pytest.raises(AttributeError):
+        x.label = "a"
 
 
 def test_pickle_of_a_device_that_is_not_there(far):

@@ -9,6 +9,7 @@ import numpy as np
 import phlox
 import pytest
 from phlox import device_put, jit
+from phlox.backends import registry
 from phlox.backends.reference.backend import ReferenceBackend
 from phlox.backends.registry import (
     BackendUnavailableError,
@@ -17,6 +18,7 @@ from phlox.backends.registry import (
     get_backend,
     register_backend,
 )
+from phlox.command_line import info
 
 NAME = device_with_memory.NAME
 
@@ -37,8 +39,6 @@ def several():
 
     register_backend("several", load, device_count=lambda: 3)
     yield
-    from phlox.backends import registry
-
     registry._loaders.pop("several")
 
 
@@ -234,3 +234,17 @@ def test_cache_info_and_clear_know_of_devices():
 
 def test_reasons_of_backends_with_several_devices(several):
     assert available_backends()["several"] is None
+
+
+def test_info_names_devices_and_says_why_others_are_not_there(monkeypatch):
+    backend = get_backend(NAME)
+    backend.properties = type("Properties", (), {"name": "An accelerator"})()
+
+    def broken():
+        raise BackendUnavailableError("no driver is installed")
+
+    monkeypatch.setattr(registry, "_loaders", dict(registry._loaders))
+    register_backend("broken", broken)
+    rows = info.backends()
+    assert rows[NAME] == f"available; {NAME}:0 is An accelerator"
+    assert (rows["cpu"], rows["broken"]) == ("available", "not available: no driver is installed")

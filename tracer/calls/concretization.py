@@ -24,6 +24,8 @@ def make_known(
     if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
         return False
     sources = [leaves[number] for number in numbers]
+    if not all([call.is_on_host(leaf.path) for leaf in sources if not isinstance(leaf, PackedLeaf)]):
+        return False
     if packs := [leaf for leaf in sources if isinstance(leaf, PackedLeaf)]:  # it is to be seen which of them it is
         reader.taken_apart.update(leaf.path for leaf in packs)
         return True
@@ -31,7 +33,7 @@ def make_known(
     # Floats decide on sizes, but are too many to trace for each that a condition is asked of.
     takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
     takes_arrays = takes_floats and error.purpose != ENDS_RECURSION
-    arrays = [leaf for leaf in sources if takes_arrays and leaf.is_short_row_of_integers and call.is_on_host(leaf.path)]
+    arrays = [leaf for leaf in sources if takes_arrays and leaf.is_short_row_of_integers]
     if not all(leaf in arrays or (leaf.is_number if takes_floats else leaf.is_integer) for leaf in sources):
         return False
     if is_unproven and any(leaf.interval is None for leaf in sources):  # of the integers of NumPy's there are no fewer

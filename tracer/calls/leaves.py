@@ -192,7 +192,7 @@ def leaf_key(value: Any) -> Any:
     if kind in PYTHON_SCALARS:
         return kind
     if isinstance(value, ArrayOnDevice):
-        return value.dtype, value.shape, memory_key(value)
+        return ("scalar", value.dtype) if value.is_scalar else (value.dtype, value.shape, memory_key(value))
     if is_static(value):
         return static_key(value)
     return kind, getattr(value, "dtype", None), getattr(value, "shape", None)
@@ -289,7 +289,7 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
     """
     kind = type(value)
     if isinstance(value, ArrayOnDevice):
-        return TracedLeaf(path, array_form(value, f"argument {path}")[0], "array")
+        return TracedLeaf(path, array_form(value, f"argument {path}")[0], "numpy scalar" if value.is_scalar else "array")
     if isinstance(value, np.ndarray):
         if counts_by_contents(value):
             return ObjectLeaf(path, kind)

@@ -282,7 +282,7 @@ def _in_place(name: str) -> Callable:
     change, make = getattr(NDArrayOperatorsMixin, name), getattr(NDArrayOperatorsMixin, name.replace("__i", "__", 1))
 
     def operate(self: DeviceArray, other: Any) -> Any:
-        return (change if self.ndim or self.is_writeable else make)(self, other)
+        return (make if self.is_scalar else change)(self, other)
 
     operate.__name__ = name
     return operate

@@ -31,7 +31,7 @@ def device_put(x: Any, device: str | Device | None = None) -> Any:
     if current_trace() is not None:
         return x  # it lies where the program runs
     where = find_device(device)
-    leaves, structure = pytree.flatten(x)
+    leaves, structure = pytree.flatten(x, lambda value: isinstance(value, np.ndarray))  # those of records, too
     moved = [_moved(leaf, where) for leaf in leaves]
     if not any(isinstance(leaf, ArrayOnDevice) for leaf in moved):
         raise TypeError(f"device_put takes arrays and containers of arrays; there is none in {type(x).__name__}")

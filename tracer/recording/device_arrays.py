@@ -52,7 +52,7 @@ class ArrayOnDevice:
     before still reads what it is to read. A view computes its own buffer when it is read, once for each state of its base.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_kept", "changes", "device", "dtype", "is_writeable", "base", "shape", "steps")
+    __slots__ = ("__weakref__", "_buffer", "_form", "_kept", "changes", "device", "is_writeable", "base", "steps")
     made: ClassVar[type[ArrayOnDevice]]  # the class of what calls return
     exist: ClassVar[bool] = False  # whether there has been any in this process
 
@@ -60,8 +60,7 @@ class ArrayOnDevice:
         """An array with the contents of the buffer; or, where that is an ndarray of its form, the view of a root."""
         self.device, self._buffer = device, buffer if root is None else None
         self.base, self.steps = root, steps
-        self.shape = buffer.shape.dimensions if root is None else buffer.shape
-        self.dtype = np.dtype(buffer.shape.dtype if root is None else buffer.dtype)
+        self._form = (buffer.shape.dimensions, np.dtype(buffer.shape.dtype)) if root is None else (buffer.shape, buffer.dtype)
         self.is_writeable = root is None or root.is_writeable and buffer.flags.writeable
         self.changes, self._kept = 0, None
         ArrayOnDevice.exist = True
@@ -127,6 +126,19 @@ class ArrayOnDevice:
     def memory_place(self) -> tuple[Any, ...]:
         """Equal for arrays that are the same part of the same memory."""
         return id(self.root), self.steps, self.shape, self.dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self._form[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._form[1]
+
+    @property
+    def is_scalar(self) -> bool:
+        """Whether it stands for one of NumPy's scalars: `+=` makes another one."""
+        return not self.shape and not self.is_writeable and self.base is None
 
     @property
     def ndim(self) -> int:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from .launched import Launched
 from .native_calls import NativeCalls
 
 Dimensions = tuple[int, int, int]
@@ -60,11 +61,13 @@ class Device(Protocol):
 
     Everything raises DeviceLostError where the device cannot be used any more, and ForkedDeviceError in a process that was
     forked off after the driver was used. ``time_limit`` is how many seconds a call waits, as long as it takes where it is None;
-    then it raises KernelTimeoutError, and the device is lost.
+    then it raises KernelTimeoutError, and the device is lost. Errors that turn up where something is waited for name what was
+    ``launched`` last.
     """
 
     properties: DeviceProperties
     time_limit: float | None
+    launched: Launched
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes, aligned to 256. Raises DeviceOutOfMemoryError, which names the sizes."""

@@ -31,6 +31,7 @@ from ..errors import (
 from . import opencl_functions as cl
 from .driver import ALIGNMENT, DeviceProperties, Dimensions
 from .forks import first_use, fork_count, require_unforked
+from .launched import Launched
 from .libraries import Signature, address_of, function_at, functions, open_library
 from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
 from .waiting import wait_until
@@ -108,6 +109,7 @@ class OpenCLDevice:
     def __init__(self, platform: _Platform, handle: int, properties: DeviceProperties) -> None:
         self.properties, self.functions, self.handle, self.forks = properties, platform.functions, handle, platform.forks
         self.time_limit: float | None = None
+        self.launched = Launched()
         self._lost: str | None = None
         self._lock = new_lock()
         self._origins: dict[int, int] = {}
@@ -236,7 +238,7 @@ class OpenCLDevice:
         self.check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
         self.functions.clFlush(self.queue)
         try:
-            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name)
+            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
             raise
@@ -262,7 +264,7 @@ class OpenCLDevice:
         message = f"{what} on {self.properties.name}: {cl.error_name(status)}"
         if status in cl.LOST:
             self._lost = message
-            raise DeviceLostError(message)
+            raise DeviceLostError(message + self.launched.text())
         raise (DeviceOutOfMemoryError if status in cl.NO_MEMORY else DeviceError)(message)
 
 

@@ -1,4 +1,4 @@
-"""Small arrays on their way to a device: through pinned memory, which is written again when the copy from it is made."""
+"""Small arrays on their way to a device: through pinned memory, which is written again when the copies from it were made."""
 
 from __future__ import annotations
 

@@ -27,6 +27,7 @@ from ..errors import (
 from ..memory_pool import Block, MemoryPool
 from .driver import DeviceProperties, Dimensions
 from .forks import first_use, fork_count, require_unforked
+from .launched import Launched
 from .libraries import Signature, address_of, function_at, open_library
 from .native_calls import STREAM_FUNCTIONS, NativeCalls, address_of_function
 from .staging import STAGED_BYTES, WriteRing
@@ -233,6 +234,7 @@ class StreamDevice:
         self.time_limit: float | None = None
         self.number = number
         self._driver, self._api = driver, driver.functions
+        self.launched = Launched()
         self._lost: str | None = None
         self._abandoned: list[Block | None] = []
         self._context = self._api.open_context(number, self.check)
@@ -258,7 +260,9 @@ class StreamDevice:
         message = f"{what} on {self.properties.name}: {self._api.error_text(status)}"
         if status in LOST:
             self._lost = f"{LOST[status]} ({self._api.error_text(status)})"
-            raise DeviceLostError(f"{message}: {LOST[status]}; the device cannot be used any more in this process")
+            raise DeviceLostError(
+                f"{message}: {LOST[status]}; the device cannot be used any more in this process{self.launched.text()}"
+            )
         raise (DeviceOutOfMemoryError if status == OUT_OF_MEMORY else DeviceError)(message)
 
     # --- memory ---
@@ -408,7 +412,7 @@ class StreamDevice:
             self.check(api.StreamSynchronize(self.stream), "waiting")
             return
         try:
-            wait_until(lambda: self._is_done(api), self.time_limit, self.properties.name)
+            wait_until(lambda: self._is_done(api), self.time_limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
             raise

@@ -93,6 +93,7 @@ def _launch_tiles(
     grid = Grid((-(-columns // tile.columns) * -(-rows // tile.rows) * batches * count, 1, 1), (THREADS, 1, 1))
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        kernel.target.keep_resident(kernel.function, 2)
         _Tiles(kernel, instruction, written, tile, count, bindings, arrays[0]).emit()
 
     key = (written, tile, count, instruction.opcode, instruction.shape.element_type)

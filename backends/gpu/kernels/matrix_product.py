@@ -133,6 +133,8 @@ def launch_matrix_product(
     operands = operands[::-1] if form.is_exchanged else operands
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        if division.columns * division.rows * form.instruction.sums.byte_size <= 256 * division.threads:
+            kernel.target.keep_resident(kernel.function, 2)
         _MatrixProduct(kernel, form, bindings, arrays[0]).emit()
 
     frame.launch("matrix_product", form, operands, [target], grid, write, instruction.source)

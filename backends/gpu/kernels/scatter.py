@@ -25,7 +25,8 @@ from ..kernel import Grid, Kernel, of_shape, wide
 from .atomics import combine_atomically, has_atomics
 from .scatter_form import ScatterForm
 from .scatter_runs import reduce_runs, runs_bytes
-from .sort_merge import aligned, merge_tiles, merged_bytes, stored_records
+from .sort_lines import sorted_bytes, sorted_records
+from .sort_merge import aligned, stored_records
 from .sort_order import Lines, Record, SortOrder, flat, order_of_numbers
 
 THREADS = 256
@@ -49,6 +50,11 @@ class _Items:
     """Items as records that are sorted: where their first elements lie, or the greatest number, and their own numbers."""
 
     form: ScatterForm
+
+    @property
+    def key_bits(self) -> int:
+        """What is nowhere has a one in each of these, and more."""
+        return leaves(self.form.scatter.shape)[0].size.bit_length()
 
     @property
     def bits(self) -> int:
@@ -75,6 +81,11 @@ def _lines(form: ScatterForm) -> Lines:
     return Lines(1, form.items, 1)
 
 
+def _sorted_bytes(form: ScatterForm) -> int:
+    items = _Items(form)
+    return sorted_bytes(items.order, _lines(form), items.key_bits)
+
+
 def _is_empty(form: ScatterForm) -> bool:
     return not form.items or not form.elements or not leaves(form.scatter.shape)[0].size
 
@@ -83,7 +94,7 @@ def _scratch(scatter: Instruction) -> int:
     form = ScatterForm(scatter)
     if _is_empty(form) or way_of(form) != "sorted":
         return 0
-    return aligned(merged_bytes(_Items(form).order, _lines(form))) + runs_bytes(form, _Items(form).bits)
+    return aligned(_sorted_bytes(form)) + runs_bytes(form, _Items(form).bits)
 
 
 @emits("scatter", scratch=_scratch)
@@ -141,12 +152,12 @@ def update_elements(
 def _in_order(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored]) -> None:
     instruction, items = form.scatter, _Items(form)
     if _needs_order(form):
-        sorted_ = merge_tiles(frame, instruction, ("scatter", key), _lines(form), items, inputs[:1])
+        sorted_ = sorted_records(frame, instruction, ("scatter", key), _lines(form), items, inputs[:1])
     else:
         sorted_ = stored_records(frame, instruction, items.order, form.items, 0)
         _store_places(frame, form, items, key, inputs[:1], sorted_)
     if form.is_reduced_in_parts:
-        offset = aligned(merged_bytes(items.order, _lines(form)))
+        offset = aligned(_sorted_bytes(form))
         reduce_runs(frame, form, key, items.bits, offset, sorted_, inputs[1:], outputs, update_elements)
     else:
         _walk_runs(frame, form, key, items.bits, sorted_, inputs[1:], outputs)

@@ -12,7 +12,7 @@ from ...llvm.types import I32
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel
-from .sort_merge import merge_tiles, merged_bytes
+from .sort_lines import sorted_bytes, sorted_records
 from .sort_order import Lines, SortedRecords, flat, records_of
 from .sort_tile import Tile, threads_for, tile_size
 
@@ -32,7 +32,7 @@ def _is_long(lines: Lines, records: SortedRecords) -> bool:
 
 def sort_bytes(lines: Lines, records: SortedRecords) -> int:
     """The memory that sorting lines takes."""
-    return merged_bytes(records.order, lines) if lines.count and _is_long(lines, records) else 0
+    return sorted_bytes(records.order, lines, records.key_bits) if lines.count and _is_long(lines, records) else 0
 
 
 @emits("sort", scratch=lambda sort: sort_bytes(lines_of(sort), records_of(sort)))
@@ -111,7 +111,7 @@ def _sort_short(frame, instruction, key, lines, wanted, records, inputs, outputs
 
 def _sort_long(frame, instruction, key, lines, wanted, records, inputs, outputs) -> None:
     """Tiles of records are sorted, and merged, in memory; then the elements are put where their records are."""
-    sorted_ = merge_tiles(frame, instruction, key, lines, records, inputs)
+    sorted_ = sorted_records(frame, instruction, key, lines, records, inputs)
     results = Lines(lines.outer, wanted, lines.inner)
     count = len(sorted_)
 

@@ -100,8 +100,9 @@ class SortedRecords:
     returns_positions: bool = False
 
     @property
-    def key_bits(self) -> int:
-        return max(8, self.key.element_type.bits)
+    def key_bits(self) -> int | None:
+        """The bits of the number that orders records, None where it is no number."""
+        return None if self.key is None else max(8, self.key.element_type.bits)
 
     def load(self, b: ir.IRBuilder, operands: list[Array], place: ir.Value, position: ir.Value) -> Record:
         """The record of the elements at a place of the operands, flat, whose position in its line is given: i64, i32."""

@@ -231,7 +231,7 @@ def test_programs_take_buffers_that_fit():
     np.testing.assert_array_equal(backend.memory.read(negate.execute([column_major])[0]), -x)
     with pytest.raises(TypeError, match="module m takes 1 arrays, 0 given"):
         negate.execute([])
-    with pytest.raises(TypeError, match="argument 0: a buffer in the memory of opencl is required, HostBuffer given"):
+    with pytest.raises(TypeError, match="argument 0: a buffer in the memory of opencl:0 is required, HostBuffer given"):
         negate.execute([to_device(HOST_MEMORY, x)])
     with pytest.raises(ValueError, match=r"f32\[2,3\] is required, an array of shape \(3, 2\) given"):
         negate.execute([to_device(backend.memory, x.reshape(3, 2))])
