@@ -33,7 +33,7 @@ def find_ptxas():
 
 
 def assemble(ptx, architecture):
-    """Assembles PTX text, as many kernels as it has; each kernel's name with its resources. Raises AssertionError if it is refused."""
+    """The kernels of PTX text, by name, with their resources. Raises AssertionError where the text is refused."""
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "kernels.ptx"
         source.write_bytes(ptx.rstrip(b"\0"))

@@ -1,5 +1,6 @@
 """Code for AMD's devices, on machines without one: code objects as a loader finds them, read by pyelftools."""
 
+import re
 import struct
 
 import pytest
@@ -15,6 +16,7 @@ from thinning import one_in_all
 
 # EF_AMDGPU_MACH: LLVM's "User Guide for AMDGPU Backend", ELF Header.
 MACHINES = {"gfx90a": 0x3F, "gfx942": 0x4C, "gfx1100": 0x41}
+ELFOSABI_AMDGPU_HSA = 64  # a number that pyelftools knows as another processor's
 PAGE = 0x1000
 
 
@@ -23,7 +25,7 @@ def descriptors_of(program, architecture):
     elf = read_elf(program.code)
     header = elf.header
     assert header["e_machine"] == "EM_AMDGPU" and header["e_type"] == "ET_DYN"
-    assert header["e_ident"]["EI_OSABI"] == "ELFOSABI_AMDGPU_HSA"
+    assert program.code[7] == ELFOSABI_AMDGPU_HSA
     assert header["e_flags"] & 0xFF == MACHINES[architecture]
     segments = list(elf.iter_segments("PT_LOAD"))
     ends = [(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"]) for one in segments]
@@ -38,7 +40,7 @@ def descriptors_of(program, architecture):
     return found
 
 
-@pytest.mark.parametrize("opcode, architecture", one_in_all(13, WITH_SAMPLES, AMD_ARCHITECTURES))
+@pytest.mark.parametrize("opcode, architecture", one_in_all(29, WITH_SAMPLES, AMD_ARCHITECTURES))
 def test_samples_become_code_objects(opcode, architecture):
     samples = native_samples(opcode)
     if not samples:
@@ -49,13 +51,13 @@ def test_samples_become_code_objects(opcode, architecture):
         descriptors_of(program, architecture)
 
 
-@pytest.mark.parametrize("name, architecture", one_in_all(4, HOT_PROGRAMS, AMD_ARCHITECTURES))
+@pytest.mark.parametrize("name, architecture", one_in_all(5, HOT_PROGRAMS, AMD_ARCHITECTURES))
 def test_hot_kernels_have_all_they_use_in_registers(name, architecture):
     program = program_of(hot_module(name), target(architecture))
     found = descriptors_of(program, architecture)
     assert found and not {kernel: one for kernel, one in found.items() if one.private_bytes}
     text = assembly(program.llvm_ir, target(architecture))
-    assert text.count("s_endpgm") >= len(program.kernels) and "scratch_" not in text
+    assert text.count("s_endpgm") >= len(program.kernels) and not re.search(r"^\s*scratch_", text, re.MULTILINE)
 
 
 # --- the linker ---
@@ -118,11 +120,10 @@ def test_what_is_referred_to_is_where_it_is_said_to_be(architecture):
     for name in (".rodata", ".data"):
         kept = linked.get_section_by_name(name)
         assert bytes_at(linked, kept["sh_addr"], kept["sh_size"]) == kept.data()
-    assert given.get_section_by_name(".data").data() == linked.get_section_by_name(".data").data() == struct.pack("<i", 7)
-    (writable,) = [
-        one for one in linked.iter_segments("PT_LOAD") if one.section_in_segment(linked.get_section_by_name(".data"))
-    ]
-    assert writable["p_flags"] & 2
+    data = linked.get_section_by_name(".data")
+    assert data.data() == struct.pack("<i", 7)
+    (holder,) = [one for one in linked.iter_segments("PT_LOAD") if one.section_in_segment(data)]
+    assert holder["p_flags"] & 2
 
 
 def test_kernels_are_found_by_their_names():

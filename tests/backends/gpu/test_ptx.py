@@ -1,4 +1,4 @@
-"""Code for NVIDIA's devices, on machines without one: the assembler takes every kernel that the samples make, and hot ones fit."""
+"""Code for NVIDIA's devices, on machines without one: the assembler takes every kernel of the samples, and hot ones fit."""
 
 import pytest
 from gpu_backends import PTX_ARCHITECTURES, WITH_SAMPLES, native_samples, target
@@ -19,7 +19,7 @@ def assembled(module, architecture):
     return found
 
 
-@pytest.mark.parametrize("opcode, architecture", one_in_all(9, WITH_SAMPLES, PTX_ARCHITECTURES))
+@pytest.mark.parametrize("opcode, architecture", one_in_all(13, WITH_SAMPLES, PTX_ARCHITECTURES))
 def test_samples_are_assembled(opcode, architecture):
     samples = native_samples(opcode)
     if samples:
