@@ -120,6 +120,17 @@ def test_integers_are_combined_atomically(run, random, dtype, ufunc, opcode):
     assert kernels == ["scatter_atomic"]
 
 
+@pytest.mark.parametrize("ufunc, opcode", [(np.add, "add"), (np.minimum, "minimum")])
+def test_many_updates_of_few_integers_meet_in_blocks(run, random, ufunc, opcode):
+    x, places = random.integers(-99, 99, 300), random.integers(-3, 310, (20000, 1)).astype(np.int32)
+    updates = random.integers(-99, 99, 20000)
+    (found,), kernels = run("scatter", [x, places, updates], scattering(element_type_of(x.dtype), opcode))
+    inside = (places[:, 0] >= 0) & (places[:, 0] < 300)
+    ufunc.at(x, places[inside, 0], updates[inside])
+    np.testing.assert_array_equal(found, x)
+    assert kernels == ["scatter_copies"]
+
+
 @pytest.mark.parametrize("is_one_place", [True, False])
 def test_floats_are_added_in_the_same_order_each_time(run, random, is_one_place):
     places = np.full((3000, 1), 3) if is_one_place else random.integers(-1, 60, (3000, 1))
