@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...hlo import Module
+from ...hlo import Module, Shape
+from ..arguments import check_arguments, check_sizes
 from ..device_memory import Buffer, call_on_device, in_layout
 from .code import assembly
 from .drivers.driver import Device
-from .memory import GpuMemory
+from .errors import DeviceOutOfMemoryError
+from .memory import DeviceBuffer, GpuMemory
+from .native_run import NativeRun
 from .program import GpuProgram
-from .run import Run
+from .small_calls import SmallCalls
 
 
 class GpuExecutable:
@@ -23,25 +26,71 @@ class GpuExecutable:
         self.module, self.program, self.device, self.memory = module, program, device, memory
         self._code = device.load(program.code) if program.code else None
         self._kernels = {name: self._code.kernel(name) for name in program.kernels} if self._code else {}
-        constants = program.plan.constants
-        self._constants = memory.allocate_bytes(len(constants)) if constants else None
-        if self._constants is not None:
-            device.write(self._constants.address, np.frombuffer(constants, np.uint8).ctypes.data, len(constants))
+        constants = np.frombuffer(program.plan.constants, np.uint8)
+        self._constants = memory.allocate_bytes(constants.size)
+        device.write(self._constants.address, constants.ctypes.data, constants.size)
+        self._run = NativeRun(device, program.plan, self._kernels, len(program.parameters), len(program.results))
+        self._temporary_bytes = program.plan.temporary_bytes
+        self._results = [(shape, shape.byte_size) for shape in program.results]
+        # The shapes that buffers had which were passed last: those of the next ones are often the same objects.
+        self._accepted: list[Shape | None] = [None] * len(program.parameters)
+        self._small = SmallCalls.of(program, device, memory, self._kernels, self._constants)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         program = self.program
+        if self._small is not None and self.device.time_limit is None:
+            check_arguments(program.name, program.parameters, arguments)
+            return self._small(arguments)
         return call_on_device(self.memory, self.execute, program.name, program.parameters, arguments)
 
     def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
-        """The results, as buffers, for one buffer for each leaf of the parameters."""
-        given = [in_layout(self.memory, buffer, shape) for buffer, (_, shape) in zip(arguments, self.program.parameters)]
-        results = [self.memory.allocate(shape) for shape in self.program.results]
-        plan = self.program.plan
-        temporaries = self.memory.allocate_bytes(plan.temporary_bytes) if plan.temporary_bytes else None
-        addresses = [[one.address for one in buffers] for buffers in (given, results)]
-        constants, base = (0 if block is None else block.address for block in (self._constants, temporaries))
-        Run(self.device, plan, self._kernels, *addresses, constants, base).run(plan.steps)
+        """The results, as buffers, for one buffer for each leaf of the parameters.
+
+        Raises TypeError and ValueError for buffers that are of another memory, or have other element types or dimensions.
+        """
+        given = arguments if isinstance(arguments, list | tuple) else list(arguments)
+        device, accepted = self.device, self._accepted
+        for buffer, shape in zip(given, accepted):
+            if type(buffer) is not DeviceBuffer or buffer.shape is not shape or buffer.device is not device:
+                given = self._in_layout(given)
+                break
+        else:
+            if len(given) != len(accepted):
+                given = self._in_layout(given)
+        memory = self.memory
+        try:
+            results = [memory.new_buffer(shape, size) for shape, size in self._results]
+            # What uses it is in the queue before it is given to others.
+            temporaries = memory.allocate_bytes(self._temporary_bytes) if self._temporary_bytes else None
+        except DeviceOutOfMemoryError as error:
+            raise self._out_of_memory(error) from None
+        self._run(
+            [one.address for one in given],
+            [one.address for one in results],
+            self._constants.address,
+            temporaries.address if temporaries is not None else 0,
+        )
         return tuple(results)
+
+    def _out_of_memory(self, error: DeviceOutOfMemoryError) -> DeviceOutOfMemoryError:
+        shapes = ", ".join([f"{shape} ({size:,} bytes)" for shape, size in self._results]) or "nothing"
+        needs = f"the results of {self.program.name} are {shapes}, its temporaries have {self._temporary_bytes:,} bytes"
+        return DeviceOutOfMemoryError(f"{needs}: {error}")
+
+    def _in_layout(self, arguments: Sequence[Buffer]) -> list[Buffer]:
+        program, found = self.program, []
+        if len(arguments) != len(program.parameters):
+            raise TypeError(f"module {program.name} takes {len(program.parameters)} arrays, {len(arguments)} given")
+        for number, (buffer, (name, shape)) in enumerate(zip(arguments, program.parameters)):
+            self.memory.own(f"argument {number}", buffer)
+            if buffer.shape.element_type != shape.element_type:
+                raise TypeError(f"module {program.name}, {name}: {shape} is required, {buffer.shape} given")
+            if buffer.shape.dimensions != shape.dimensions:
+                check_sizes(f"module {program.name}, {name}", shape, buffer.shape.dimensions)
+            found.append(in_layout(self.memory, buffer, shape))
+            if found[-1] is buffer:
+                self._accepted[number] = buffer.shape
+        return found
 
     def as_text(self, form: str = "hlo") -> str:
         """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code as text."""

@@ -36,9 +36,10 @@ class Target:
     ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a dimension,
     ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
     number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
-    declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``dynamic_bytes`` of shared memory
-    may be asked for when a kernel is launched, instead of those that it declares. ``keep_resident(function, blocks)`` asks for
-    code with so few registers that a processor runs so many blocks at once.
+    declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``device_scope`` and
+    ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
+    ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
+    ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
     """
 
     family: str
@@ -56,6 +57,8 @@ class Target:
     barrier: Callable[[ir.IRBuilder], None]
     finish: Callable[[ir.Function, Dimensions], None]
     lacks: frozenset[str] = frozenset()
+    device_scope: str = "device"
+    block_scope: str = "workgroup"
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None

@@ -7,12 +7,12 @@ frequencies in order, as Stockham's do (Van Loan, "Computational Frameworks for 
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import cos, pi, sin
 
 from llvmlite import ir
 
 from ...hlo import ElementType
 from .arithmetic import constant, multiply_add
+from .fourier_butterflies import Butterfly, complex_difference, complex_product, complex_sum
 from .fourier_plan import LARGEST_UNROLLED
 from .index import Base, i64, least
 from .loops import carried_loop, counted_loop
@@ -21,20 +21,6 @@ from .types import I8, I64, POINTER, ComplexValue, broadcast_lanes, memory_type,
 
 # Of a large radix the values at so many frequencies, and their opposites, are summed up at once: they stay in registers.
 FREQUENCIES = 4
-
-
-def complex_product(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
-    b = builder
-    real = multiply_add(b, b.fneg(x.imag), y.imag, b.fmul(x.real, y.real))
-    return ComplexValue(real, multiply_add(b, x.imag, y.real, b.fmul(x.real, y.imag)))
-
-
-def _sum(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
-    return ComplexValue(builder.fadd(x.real, y.real), builder.fadd(x.imag, y.imag))
-
-
-def _difference(builder: ir.IRBuilder, x: ComplexValue, y: ComplexValue) -> ComplexValue:
-    return ComplexValue(builder.fsub(x.real, y.real), builder.fsub(x.imag, y.imag))
 
 
 class Elements:
@@ -94,7 +80,7 @@ class _Step(Elements):
         self, builder: ir.IRBuilder, scalar: ir.Type, lanes: int, inverse: bool, radix: int, arguments: list[ir.Value]
     ) -> None:
         super().__init__(builder, scalar, lanes)
-        self.radix, self.inverse = radix, inverse
+        self.radix, self.butterfly = radix, Butterfly(builder, self.vector, inverse)
         self.source, self.target, self.roots, self.remaining, self.done = arguments
 
     def emit(self) -> None:
@@ -122,7 +108,7 @@ class _Step(Elements):
 
         def butterfly(start: ir.Value, into: ir.Value) -> None:
             inputs = [self.read(self.source, b.add(start, b.mul(distance, I64(k)))) for k in range(radix)]
-            for j, value in enumerate(self._butterfly(inputs)):
+            for j, value in enumerate(self.butterfly.transform(inputs)):
                 turned = complex_product(b, value, turns[j - 1]) if j else value
                 self.write(self.target, b.add(into, b.mul(self.done, I64(j))), turned)
 
@@ -143,10 +129,10 @@ class _Step(Elements):
             def pair(k: ir.Value, carried: list) -> list:
                 near, far = at(k), at(b.sub(I64(radix), k))
                 x, y = self.read(self.source, near), self.read(self.source, far)
-                total = _sum(b, x, y)
+                total = complex_sum(b, x, y)
                 self.write(self.source, near, total)
-                self.write(self.source, far, _difference(b, x, y))
-                return list(_sum(b, ComplexValue(*carried), total))
+                self.write(self.source, far, complex_difference(b, x, y))
+                return list(complex_sum(b, ComplexValue(*carried), total))
 
             zeroth = self.read(self.source, start)
             total = carried_loop(b, 1, half + 1, 1, list(zeroth), pair, "pairs")
@@ -187,9 +173,9 @@ class _Step(Elements):
         begin = [*js, *[value for _ in js for value in (*zeroth, zero, zero)]]
         sums = carried_loop(b, 1, radix // 2 + 1, 1, begin, add, "frequency")[count:]
         cosines = [ComplexValue(*sums[4 * n : 4 * n + 2]) for n in range(count)]
-        sines = [self._quarter_turned(ComplexValue(*sums[4 * n + 2 : 4 * n + 4])) for n in range(count)]
+        sines = [self.butterfly.quarter_turned(ComplexValue(*sums[4 * n + 2 : 4 * n + 4])) for n in range(count)]
         pairs = list(zip(cosines, sines))
-        return [_sum(b, *pair) for pair in pairs], [_difference(b, *pair) for pair in pairs]
+        return [complex_sum(b, *pair) for pair in pairs], [complex_difference(b, *pair) for pair in pairs]
 
     def _root(self, factors: ir.Value, exponent: ir.Value) -> list[ir.Value]:
         """The cosine and the sine of an angle, in all lanes."""
@@ -202,56 +188,3 @@ class _Step(Elements):
         place = b.add(b.mul(p, I64(2 * (radix - 1))), b.mul(b.sub(i64(j), I64(1)), I64(2)))
         parts = (b.load(b.gep(roots, [b.add(place, I64(k))], source_etype=self.scalar), typ=self.scalar) for k in (0, 1))
         return ComplexValue(*(broadcast_lanes(b, part, self.lanes) for part in parts))
-
-    def _butterfly(self, x: list[ComplexValue]) -> list[ComplexValue]:
-        """The transform of a few elements."""
-        b = self.builder
-        if len(x) == 2:
-            return [_sum(b, *x), _difference(b, *x)]
-        if len(x) == 4:
-            even, odd = (_sum(b, x[k], x[k + 2]) for k in (0, 1))
-            even_difference = _difference(b, x[0], x[2])
-            odd_difference = self._quarter_turned(_difference(b, x[1], x[3]))
-            return [
-                _sum(b, even, odd),
-                _sum(b, even_difference, odd_difference),
-                _difference(b, even, odd),
-                _difference(b, even_difference, odd_difference),
-            ]
-        return self._odd_butterfly(x)
-
-    def _odd_butterfly(self, x: list[ComplexValue]) -> list[ComplexValue]:
-        """Elements k and -k together: cosines of their sum, sines of their difference, for frequencies j and -j at once."""
-        b, radix = self.builder, len(x)
-        half = radix // 2
-        sums = [_sum(b, x[k], x[radix - k]) for k in range(1, half + 1)]
-        differences = [_difference(b, x[k], x[radix - k]) for k in range(1, half + 1)]
-        total = x[0]
-        for pair in sums:
-            total = _sum(b, total, pair)
-        outputs = [total] * radix
-        for j in range(1, half + 1):
-            angles = [2 * pi * (j * k % radix) / radix for k in range(1, half + 1)]
-            cosines = self._combination(x[0], sums, [cos(angle) for angle in angles])
-            sines = self._quarter_turned(self._combination(None, differences, [sin(angle) for angle in angles]))
-            outputs[j], outputs[radix - j] = _sum(b, cosines, sines), _difference(b, cosines, sines)
-        return outputs
-
-    def _combination(self, start: ComplexValue | None, values: list[ComplexValue], factors: list[float]) -> ComplexValue:
-        b, total = self.builder, start
-        for value, factor in zip(values, factors):
-            number = constant(self.vector, factor)
-            if total is None:
-                total = ComplexValue(b.fmul(value.real, number), b.fmul(value.imag, number))
-            else:
-                total = ComplexValue(
-                    multiply_add(b, value.real, number, total.real), multiply_add(b, value.imag, number, total.imag)
-                )
-        assert total is not None
-        return total
-
-    def _quarter_turned(self, x: ComplexValue) -> ComplexValue:
-        """Times -i, or i for the inverse transform."""
-        if self.inverse:
-            return ComplexValue(self.builder.fneg(x.imag), x.real)
-        return ComplexValue(x.imag, self.builder.fneg(x.real))

@@ -19,9 +19,9 @@ from ....compile.expansion.fourier_tables import LONGEST
 from ....hlo import C64, C128, Instruction, Shape, component_type
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
+from ...llvm.fourier_butterflies import complex_product
 from ...llvm.fourier_column import FourierColumn
 from ...llvm.fourier_plan import LARGEST_UNROLLED, has_small_factors, rows_and_columns, step_roots, table_roots
-from ...llvm.fourier_steps import complex_product
 from ...llvm.index import Affine, Base, Component, least, multiply_base
 from ...llvm.loops import counted_loop
 from ...llvm.pieces import independent_loop

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
+
+from .launched import Launched
+from .native_calls import NativeCalls
 
 Dimensions = tuple[int, int, int]
 ALIGNMENT = 256  # of what is allocated
@@ -38,6 +41,13 @@ class Kernel(Protocol):
     """A kernel that has been loaded. It is valid as long as the code that it came from is referred to."""
 
     name: str
+    handle: int
+
+
+class HostBlock(Protocol):
+    """Memory of the host, aligned to 8 bytes."""
+
+    address: int
 
 
 class Code(Protocol):
@@ -51,11 +61,13 @@ class Device(Protocol):
 
     Everything raises DeviceLostError where the device cannot be used any more, and ForkedDeviceError in a process that was
     forked off after the driver was used. ``time_limit`` is how many seconds a call waits, as long as it takes where it is None;
-    then it raises KernelTimeoutError, and the device is lost.
+    then it raises KernelTimeoutError, and the device is lost. Errors that turn up where something is waited for name what was
+    ``launched`` last.
     """
 
     properties: DeviceProperties
     time_limit: float | None
+    launched: Launched
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes, aligned to 256. Raises DeviceOutOfMemoryError, which names the sizes."""
@@ -63,6 +75,10 @@ class Device(Protocol):
 
     def free(self, address: int) -> None:
         """Give memory back. What was asked of the queue before still finds it."""
+        ...
+
+    def host_block(self, size: int) -> HostBlock:
+        """Memory of the host that is good for copies, free when nothing refers to it."""
         ...
 
     def write(self, address: int, source: int, size: int) -> None:
@@ -93,6 +109,26 @@ class Device(Protocol):
         The threads of a block share so many bytes besides what the kernel declares. OpenCL has them as one more argument, the
         last one, a pointer to local memory. Raises DeviceCodeError for more threads or bytes than the device has.
         """
+        ...
+
+    def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
+        """Make a kernel ready for launches with so many arguments and shared bytes. Raises DeviceCodeError."""
+        ...
+
+    def native_calls(self) -> NativeCalls:
+        """What native code launches kernels with."""
+        ...
+
+    def require_usable(self) -> None:
+        """Raise ForkedDeviceError or DeviceLostError where nothing can be asked of the device any more."""
+        ...
+
+    def check(self, status: int, what: str) -> None:
+        """Raise the error that a status other than 0 of the driver's functions stands for."""
+        ...
+
+    def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
+        """As `check`, for the status of a launch."""
         ...
 
     def synchronize(self) -> None:

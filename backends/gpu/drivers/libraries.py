@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 Signature = tuple[type | None, ...]
 
 
-def open_library(names: Iterable[str]) -> ctypes.CDLL:
-    """The first of these libraries that can be opened, by name or path. Raises OSError, which says what was tried."""
+def open_library(names: Sequence[str]) -> ctypes.CDLL:
+    """The first of these libraries that can be opened, by name or path. Raises OSError, which says why none can."""
     reasons = []
     for name in names:
         try:
             return ctypes.CDLL(name)
         except OSError as error:
-            reasons.append(str(error))
-    raise OSError("; ".join(reasons))
+            # One that is there and needs another that is not says more than those that are not there.
+            if not str(error).startswith(f"{name}: cannot open"):
+                reasons.append(str(error))
+    raise OSError("; ".join(reasons) or f"{names[0]} is not found")
 
 
 def functions(library: ctypes.CDLL, signatures: Mapping[str, Signature]) -> SimpleNamespace:

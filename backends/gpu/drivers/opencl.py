@@ -31,7 +31,9 @@ from ..errors import (
 from . import opencl_functions as cl
 from .driver import ALIGNMENT, DeviceProperties, Dimensions
 from .forks import first_use, fork_count, require_unforked
+from .launched import Launched
 from .libraries import Signature, address_of, function_at, functions, open_library
+from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
 from .waiting import wait_until
 
 _PREFERRED_SUB_GROUP = 32
@@ -47,6 +49,14 @@ class Pointers:
     copy: Callable[..., int]
     fill: Callable[..., int]
     set_argument: Callable[[int, int, int], int]
+
+
+class HostBytes:
+    """Memory of the host."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes = (ctypes.c_int64 * -(-size // 8))()
+        self.address = ctypes.addressof(self._bytes)
 
 
 class OpenCLKernel:
@@ -99,14 +109,15 @@ class OpenCLDevice:
     def __init__(self, platform: _Platform, handle: int, properties: DeviceProperties) -> None:
         self.properties, self.functions, self.handle, self.forks = properties, platform.functions, handle, platform.forks
         self.time_limit: float | None = None
+        self.launched = Launched()
         self._lost: str | None = None
         self._lock = new_lock()
         self._origins: dict[int, int] = {}
         status = c_int32()
         self.context = self.functions.clCreateContext(None, 1, cl.pointer_array(handle), None, None, byref(status))
-        self._check(status.value, "creating a context")
+        self.check(status.value, "creating a context")
         self.queue = self.functions.clCreateCommandQueue(self.context, handle, 0, byref(status))
-        self._check(status.value, "creating a queue")
+        self.check(status.value, "creating a queue")
         self.pointers = _pointers(platform, self)
         self._create_program = platform.create_program()
 
@@ -129,6 +140,9 @@ class OpenCLDevice:
         if self.forks == fork_count():
             self.pointers.free(self._origins.pop(address))
 
+    def host_block(self, size: int) -> HostBytes:
+        return HostBytes(size)
+
     def write(self, address: int, source: int, size: int) -> None:
         self._transfer(address, source, size, "copying to the device")
 
@@ -140,18 +154,18 @@ class OpenCLDevice:
     def _transfer(self, target: int, source: int, size: int, what: str) -> None:
         self.require_usable()
         if size:
-            self._check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
+            self.check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
 
     def copy(self, target: int, source: int, size: int) -> None:
         self.require_usable()
         if size:
-            self._check(self.pointers.copy(self.queue, 0, target, source, size, 0, None, None), "copying on the device")
+            self.check(self.pointers.copy(self.queue, 0, target, source, size, 0, None, None), "copying on the device")
 
     def fill(self, address: int, byte: int, size: int) -> None:
         self.require_usable()
         if size:
             pattern = ctypes.c_ubyte(byte)
-            self._check(self.pointers.fill(self.queue, address, byref(pattern), 1, size, 0, None, None), "filling memory")
+            self.check(self.pointers.fill(self.queue, address, byref(pattern), 1, size, 0, None, None), "filling memory")
 
     # --- code ---
 
@@ -173,27 +187,37 @@ class OpenCLDevice:
         message = f"{name} (driver {self.properties.driver}) does not take code: {cl.error_name(status)}"
         raise DeviceCodeError(f"{message}\n{log}".rstrip())
 
-    def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
-        self.require_usable()
-        required = len(arguments) + (shared_bytes > 0)
+    def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
+        required = arguments + (shared_bytes > 0)
         if kernel.parameters != required:
             raise DeviceCodeError(f"the kernel {kernel.name} takes {kernel.parameters} arguments, {required} were given")
+
+    def native_calls(self) -> NativeCalls:
+        api, pointers = self.functions, self.pointers
+        functions = (
+            pointers.set_argument, api.clSetKernelArg, api.clEnqueueNDRangeKernel, pointers.copy, pointers.fill, api.clFlush,
+        )  # fmt: skip
+        return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *map(address_of_function, functions)), self._lock)
+
+    def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
+        self.require_usable()
+        self.prepare(kernel, len(arguments), shared_bytes)
         sizes = (c_size_t * 3)(*[blocks * threads for blocks, threads in zip(grid, block)])
         with self._lock:
             for number, argument in enumerate(arguments):
                 status = self.pointers.set_argument(kernel.handle, number, argument)
                 if status:
-                    self._check(status, f"argument {number} of the kernel {kernel.name}")
+                    self.check(status, f"argument {number} of the kernel {kernel.name}")
             if shared_bytes:
                 status = self.functions.clSetKernelArg(kernel.handle, len(arguments), shared_bytes, None)
-                self._check_launch(status, kernel, grid, block, shared_bytes)
+                self.check_launch(status, kernel, grid, block, shared_bytes)
             status = self.functions.clEnqueueNDRangeKernel(
                 self.queue, kernel.handle, 3, None, sizes, (c_size_t * 3)(*block), 0, None, None
             )
-        self._check_launch(status, kernel, grid, block, shared_bytes)
+        self.check_launch(status, kernel, grid, block, shared_bytes)
         self.functions.clFlush(self.queue)
 
-    def _check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
+    def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in cl.TOO_MUCH:
             limits = self.properties
             raise DeviceCodeError(
@@ -201,20 +225,20 @@ class OpenCLDevice:
                 f"{shared_bytes:,} bytes of shared memory: {cl.error_name(status)}; it has at most {limits.threads:,} threads "
                 f"and {limits.shared_bytes:,} bytes a block"
             )
-        self._check(status, f"launching the kernel {kernel.name}")
+        self.check(status, f"launching the kernel {kernel.name}")
 
     # --- the queue ---
 
     def synchronize(self) -> None:
         self.require_usable()
         if self.time_limit is None:
-            self._check(self.functions.clFinish(self.queue), "waiting")
+            self.check(self.functions.clFinish(self.queue), "waiting")
             return
         event = c_void_p()
-        self._check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
+        self.check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
         self.functions.clFlush(self.queue)
         try:
-            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name)
+            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
             raise
@@ -224,7 +248,7 @@ class OpenCLDevice:
     def _ended(self, event: c_void_p) -> bool:
         state = _info_number(self.functions.clGetEventInfo, event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, c_int32)
         if state < 0:
-            self._check(state, "running a kernel")
+            self.check(state, "running a kernel")
         return state == 0
 
     def require_usable(self) -> None:
@@ -234,13 +258,13 @@ class OpenCLDevice:
         if self._lost is not None:
             raise DeviceLostError(f"{self.properties.name} cannot be used any more in this process: {self._lost}")
 
-    def _check(self, status: int, what: str) -> None:
+    def check(self, status: int, what: str) -> None:
         if not status:
             return
         message = f"{what} on {self.properties.name}: {cl.error_name(status)}"
         if status in cl.LOST:
             self._lost = message
-            raise DeviceLostError(message)
+            raise DeviceLostError(message + self.launched.text())
         raise (DeviceOutOfMemoryError if status in cl.NO_MEMORY else DeviceError)(message)
 
 

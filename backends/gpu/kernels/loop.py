@@ -6,23 +6,19 @@ from math import prod
 
 from ....compile.fused_computations import as_computation, result_roots
 from ....hlo import Computation, ElementType, Instruction
-from ....hlo.operation import ELEMENTWISE
 from ...llvm import index as indices
 from ...llvm import start_indices
-from ...llvm.arrays import Array, part_size
+from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Index
-from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.types import memory_type, register_bytes
 from ..emitter_table import ELEMENTS, emits
 from ..frame import Frame, Leaf, Stored, Values
-from ..kernel import Grid, Kernel, index_of, of_shape
+from ..kernel import Grid, Kernel, index_of
 from ..operations import scalars
+from .vectors import aligned, lanes_for
 
 THREADS = 256
-# What costs more, in cheap instructions, is computed one element a thread: its code would be as many times as long.
-_MOST_COST_IN_VECTORS = 400.0
 
 
 def emit_loop(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
@@ -53,7 +49,9 @@ def launch_loop(
         walked = collapsed.computation
         shapes = [root.shape for root in result_roots(walked)]
     dimensions = shapes[0].dimensions
-    lanes = 1 if origin is not None else _lanes(frame.target.vector_bytes, walked, dimensions)
+    lanes = 1
+    if origin is None and dimensions:
+        lanes = lanes_for(frame.target.vector_bytes, walked, dimensions[-1])
     grid = Grid.of(prod(dimensions) // lanes, THREADS)
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
@@ -62,7 +60,7 @@ def launch_loop(
         with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
             given = bindings[: len(inputs)]
             bound = {
-                parameter: _aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
+                parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
                 for parameter, binding in zip(walked.parameters, given)
             }
             emitter = ElementalEmitter(b, lanes, bound)
@@ -75,7 +73,7 @@ def launch_loop(
                 starts = zip(bindings[len(inputs) :], [leaf.shape.element_type for leaf in origin])
                 place = _moved(kernel, index, list(starts), arrays[0], dimensions)
             for array, value, shape in zip(arrays, computed, shapes):
-                target = array if origin is not None else _aligned(array, shape, lanes)
+                target = array if origin is not None else aligned(array, shape, lanes)
                 target.store(b, place, value, lanes)
 
     key = (frame.kernels.number(walked), lanes, origin is not None)
@@ -93,33 +91,6 @@ def _moved(
             component = start_indices.moved(b, component, start_indices.clamped(b, element_type, start, whole - size), 1)
         moved.append(component)
     return tuple(moved)
-
-
-def _aligned(array: Array, shape, lanes: int) -> Array:
-    """The array as another shape, whose vectors of so many elements lie at multiples of their size."""
-    is_vector = lanes > 1 and shape.dimensions and not shape.element_type.is_complex
-    alignment = lanes * part_size(memory_type(shape.element_type)) if is_vector else 0
-    return Array(array.pointer, shape, vector_alignment=min(alignment, 16)) if alignment else of_shape(array, shape)
-
-
-def _lanes(vector_bytes: int, computation: Computation, dimensions: tuple[int, ...]) -> int:
-    """How many elements a thread computes: as many as it loads at once, where all that it reads lies as the results do."""
-    if not dimensions or has_control_flow([computation]):
-        return 1
-    widest, cost = 1, 0.0
-    for instruction in computation.instructions:
-        if instruction.shape.is_tuple:
-            continue
-        if instruction.opcode not in ("parameter", "constant", "broadcast") and ELEMENTWISE not in instruction.operation.traits:
-            return 1
-        if instruction.shape.element_type.is_complex:
-            return 1
-        widest = max(widest, register_bytes(instruction.shape.element_type))
-        cost += instruction.operation.cost or 0.0
-    lanes = max(1, vector_bytes // widest)
-    while lanes > 1 and (dimensions[-1] % lanes or cost * lanes > _MOST_COST_IN_VECTORS):
-        lanes //= 2
-    return lanes
 
 
 @emits(ELEMENTS)

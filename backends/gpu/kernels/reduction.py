@@ -10,26 +10,33 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from functools import reduce as fold
 from math import prod
 
 from llvmlite import ir
 
 from ....compile.fused_computations import as_computation, producers, result_roots
 from ....hlo import Computation, Instruction, Shape, array_leaves
+from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Index
 from ...llvm.loops import carried_loop
 from ...llvm.reductions import Reduction
-from ...llvm.types import I32, I64, RegisterValue
+from ...llvm.scalar_control_flow import has_control_flow
+from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes
 from ..emitter_table import emits
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
 from ..operations import scalars as emit_scalars
+from ..row_fusion import ROWS
 from .loop import emit_loop
+from .rows import emit_rows
+from .vectors import aligned, lanes_for
 
 THREADS = 256
+VECTOR_BYTES = 16
 # So many threads keep a device busy, and each has so many elements at least before another one helps it.
 _BUSY_THREADS = 1 << 17
 _LEAST_ELEMENTS = 8
@@ -39,7 +46,8 @@ _LEAST_ELEMENTS = 8
 class Teams:
     """How the threads of a reduction divide the work: ``parts`` teams of so many threads (a power of two) for each result.
 
-    ``across``: neighbouring threads work on neighbouring results, rather than on elements of the same.
+    ``across``: neighbouring threads work on neighbouring results, rather than on elements of the same. Each takes ``lanes`` of
+    these at once: ``results``, or else ``elements``, count vectors.
     """
 
     results: int
@@ -47,6 +55,16 @@ class Teams:
     size: int
     parts: int
     across: bool
+    lanes: int = 1
+
+    @property
+    def held(self) -> int:
+        """How many elements of results a team has."""
+        return self.lanes if self.across else 1
+
+    @property
+    def all_results(self) -> int:
+        return self.results * self.held
 
     @property
     def in_block(self) -> int:
@@ -57,8 +75,9 @@ class Teams:
         return Grid((max(1, -(-self.results // self.in_block)), self.parts, 1), (THREADS, 1, 1))
 
 
-def teams_for(results: int, elements: int, across: bool) -> Teams:
-    """The teams for so many results of so many elements each."""
+def teams_for(results: int, elements: int, across: bool, lanes: int = 1) -> Teams:
+    """The teams for so many results of so many elements each, of which a thread takes so many at once."""
+    results, elements = (results // lanes, elements) if across else (results, elements // lanes)
     most = max(1, elements)
     wanted = max(1, min(elements // _LEAST_ELEMENTS, _BUSY_THREADS // max(1, results)))
     largest = 8 if across and results >= 32 else THREADS
@@ -68,7 +87,7 @@ def teams_for(results: int, elements: int, across: bool) -> Teams:
     parts = 1
     if size == largest:
         parts = max(1, min(wanted // size, elements // (size * _LEAST_ELEMENTS), 1024))
-    return Teams(results, elements, size, parts, across)
+    return Teams(results, elements, size, parts, across, lanes)
 
 
 def reduce_in_teams(
@@ -76,11 +95,12 @@ def reduce_in_teams(
     teams: Teams,
     shapes: Sequence[Shape],
     element: Callable[[ir.Value, ir.Value], list[RegisterValue]],
-    combine: Callable[[list[RegisterValue], list[RegisterValue]], list[RegisterValue]],
+    combine: Callable[[list[RegisterValue], list[RegisterValue], int], list[RegisterValue]],
     finish: Callable[[ir.Value, ir.Value, list[RegisterValue]], None],
 ) -> None:
     """Reduce ``element(result, number)``, each i64, for all numbers below ``teams.elements``, of which there is one at least.
 
+    Results, or else elements, are vectors of ``teams.lanes``; ``combine(values, others, lanes)`` combines vectors.
     ``finish(result, part, totals)`` is emitted for one thread of each team. ``shapes`` are those of the scalars.
     """
     b, size, in_block = kernel.builder, teams.size, teams.in_block
@@ -92,25 +112,29 @@ def reduce_in_teams(
     result = b.add(b.mul(wide(b, kernel.block()), I64(in_block)), wide(b, team))
     part = wide(b, kernel.block(1))
     is_inside = b.icmp_unsigned("<", result, I64(teams.results))
-    shared = (
-        [Array(kernel.shared(THREADS * shape.byte_size), shape.with_dimensions((THREADS,))) for shape in shapes]
-        if size > 1
-        else []
-    )
+    held = teams.held
+    count = THREADS * held
+    shared = [Array(kernel.shared(count * shape.byte_size), shape.with_dimensions((count,))) for shape in shapes if size > 1]
+
+    def own(number: ir.Value) -> Index:
+        return (_vector(b, wide(b, number), held),)
+
     with b.if_then(is_inside):
         first = b.add(b.mul(part, I64(size)), wide(b, member))
         step = teams.parts * size
 
         def following(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
-            return combine(totals, element(result, number))
+            return combine(totals, element(result, number), teams.lanes)
 
         begin = element(result, first)
         start = b.add(first, I64(step))
         totals = carried_loop(b, start, teams.elements, step, begin, following, "reduce", most=-(-teams.elements // step))
+        if held != teams.lanes:
+            totals = fold(partial(combine, lanes=1), _in_lanes(b, totals, teams.lanes))
         if size == 1:
             finish(result, part, totals)
         for array, value in zip(shared, totals):
-            array.store(b, (Affine(wide(b, thread)),), value, 1)
+            array.store(b, own(thread), value, held)
     if size == 1:
         return
     distance = size // 2
@@ -118,14 +142,23 @@ def reduce_in_teams(
         kernel.barrier()
         with b.if_then(b.and_(is_inside, b.icmp_unsigned("<", member, I32(distance)))):
             other = b.add(thread, I32(distance * (in_block if teams.across else 1)))
-            mine, others = ([array.load(b, (Affine(wide(b, place)),), 1) for array in shared] for place in (thread, other))
-            totals = combine(mine, others)
+            mine, others = ([array.load(b, own(place), held) for array in shared] for place in (thread, other))
+            totals = combine(mine, others, held)
             if distance == 1:
                 finish(result, part, totals)
             else:
                 for array, value in zip(shared, totals):
-                    array.store(b, (Affine(wide(b, thread)),), value, 1)
+                    array.store(b, own(thread), value, held)
         distance //= 2
+
+
+def _vector(b: ir.IRBuilder, number: ir.Value, lanes: int) -> Affine:
+    """The place of the vector of this number."""
+    return Affine(b.mul(number, I64(lanes)), 1) if lanes > 1 else Affine(number)
+
+
+def _in_lanes(b: ir.IRBuilder, values: list[RegisterValue], lanes: int) -> list[list[RegisterValue]]:
+    return [[b.extract_element(value, I32(lane)) for value in values] for lane in range(lanes)]
 
 
 @dataclass(frozen=True)
@@ -134,6 +167,7 @@ class _Form:
 
     computation: Computation  # of the operands
     reduced: tuple[int, ...]
+    vector_bytes: int
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -148,20 +182,25 @@ class _Form:
         results = prod(sizes[d] for d in self.kept)
         elements = prod(sizes[d] for d in self.reduced)
         last = max((d for d in range(len(sizes)) if sizes[d] != 1), default=None)
-        return teams_for(results, elements, across=last is not None and last in self.kept)
+        lanes = lanes_for(self.vector_bytes, self.computation, sizes[-1]) if last == len(sizes) - 1 else 1
+        return teams_for(results, elements, last is not None and last in self.kept, lanes)
 
 
 def _form(computation: Computation, reduce: Instruction) -> _Form:
+    vector_bytes = 1 if has_control_flow([reduce.attributes["to_apply"]]) else VECTOR_BYTES
     values = producers(computation, reduce.operands[: len(reduce.operands) // 2])
     rank, reduced = reduce.operands[0].shape.rank, frozenset(reduce.attributes["dimensions"])
     barriers = frozenset(d for d in range(rank - 1) if (d in reduced) != (d + 1 in reduced))
     collapsed = collapse_dimensions(values, barriers)
     if collapsed is None:
-        return _Form(values, tuple(sorted(reduced)))
-    return _Form(collapsed.computation, tuple(n for n, group in enumerate(collapsed.groups) if group[0] in reduced))
+        return _Form(values, tuple(sorted(reduced)), vector_bytes)
+    numbers = tuple(n for n, group in enumerate(collapsed.groups) if group[0] in reduced)
+    return _Form(collapsed.computation, numbers, vector_bytes)
 
 
 def _reduce_of(instruction: Instruction) -> tuple[Computation, Instruction] | None:
+    if instruction.opcode == "fusion" and instruction.attributes["kind"] == ROWS:
+        return None
     computation = instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
     root = computation.root
     return (computation, root) if root.opcode == "reduce" else None
@@ -179,7 +218,7 @@ def _scratch(instruction: Instruction) -> int:
 
 
 def _part_bytes(shape: Shape, teams: Teams) -> int:
-    size = shape.element_type.byte_size * teams.parts * teams.results
+    size = shape.element_type.byte_size * teams.parts * teams.all_results
     return -(-size // ALIGNMENT) * ALIGNMENT
 
 
@@ -194,7 +233,7 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
     if not teams.results:
         return list(outputs)
     scalars = [Shape(shape.element_type, ()) for shape in array_leaves(reduce.shape)]
-    flat = [Stored(output.place, output.shape.with_dimensions((teams.results,))) for output in outputs]
+    flat = [Stored(output.place, output.shape.with_dimensions((teams.all_results,))) for output in outputs]
     key = (frame.kernels.number(computation), "reduce")
 
     def initial(kernel: Kernel, bindings: list[Binding]) -> list[RegisterValue]:
@@ -202,35 +241,34 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
         return [emitter.emit(init, ()) for init in reduce.operands[count:]]
 
     if not teams.elements:
-        grid = Grid.of(teams.results, THREADS)
+        grid = Grid.of(teams.all_results, THREADS)
         frame.launch("reduce_nothing", key, inputs, flat, grid, partial(_write_initial, initial, teams), instruction.source)
         return list(outputs)
 
     def reduction(bindings: list[Binding]) -> Reduction:
         given = [
-            of_shape(binding, parameter.shape) if isinstance(binding, Array) else binding
+            _with_vectors(binding, parameter.shape, form, teams) if isinstance(binding, Array) else binding
             for binding, parameter in zip(bindings, form.computation.parameters)
         ]
         return Reduction(form.computation, given, [], form.reduced, reduce.attributes["to_apply"])
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        b, inner, sizes = kernel.builder, reduction(bindings), form.sizes
+        b, inner = kernel.builder, reduction(bindings)
 
         def element(result: ir.Value, number: ir.Value) -> list[RegisterValue]:
-            return inner.elements(b, _index(b, form, sizes, result, number), 1)
-
-        def combine(first: list[RegisterValue], second: list[RegisterValue]) -> list[RegisterValue]:
-            return inner.combine(b, first, second, 1)
+            return inner.elements(b, _index(b, form, teams, result, number), teams.lanes)
 
         def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
             if teams.parts > 1:
-                place = b.add(b.mul(part, I64(teams.results)), result)
+                result = b.add(b.mul(part, I64(teams.results)), result)
             else:
-                place, totals = result, combine(initial(kernel, bindings), totals)
+                first = [broadcast_lanes(b, value, teams.held) for value in initial(kernel, bindings)]
+                totals = inner.combine(b, first, totals, teams.held)
             for array, value in zip(arrays, totals):
-                array.store(b, (Affine(place),), value, 1)
+                target = aligned(array, array.shape, teams.held)
+                target.store(b, (_vector(b, result, teams.held),), value, teams.held)
 
-        reduce_in_teams(kernel, teams, scalars, element, combine, finish)
+        reduce_in_teams(kernel, teams, scalars, element, partial(inner.combine, b), finish)
 
     name = "reduce_columns" if teams.across else "reduce_rows"
     if teams.parts == 1:
@@ -238,27 +276,24 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
         return list(outputs)
     parts, offset = [], 0
     for shape in scalars:
-        parts.append(frame.scratch(instruction, shape.with_dimensions((teams.parts * teams.results,)), offset))
+        parts.append(frame.scratch(instruction, shape.with_dimensions((teams.parts * teams.all_results,)), offset))
         offset += _part_bytes(shape, teams)
     frame.launch(name, key, inputs, parts, teams.grid, write, instruction.source)
-    last = replace(teams_for(teams.results, teams.parts, teams.across), parts=1)
+    last = replace(teams_for(teams.all_results, teams.parts, teams.across), parts=1)
 
     def write_last(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, held = kernel.builder, bindings[: len(parts)]
         inner = reduction(bindings[len(parts) :])
 
         def element(result: ir.Value, number: ir.Value) -> list[RegisterValue]:
-            place = Affine(b.add(b.mul(number, I64(teams.results)), result))
+            place = Affine(b.add(b.mul(number, I64(teams.all_results)), result))
             return [array.load(b, (place,), 1) for array in held]
 
-        def combine(first: list[RegisterValue], second: list[RegisterValue]) -> list[RegisterValue]:
-            return inner.combine(b, first, second, 1)
-
         def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
-            for array, value in zip(arrays, combine(initial(kernel, bindings[len(parts) :]), totals)):
+            for array, value in zip(arrays, inner.combine(b, initial(kernel, bindings[len(parts) :]), totals, 1)):
                 array.store(b, (Affine(result),), value, 1)
 
-        reduce_in_teams(kernel, last, scalars, element, combine, finish)
+        reduce_in_teams(kernel, last, scalars, element, partial(inner.combine, b), finish)
 
     frame.launch("reduce_parts", (*key, teams.parts), [*parts, *inputs], flat, last.grid, write_last, instruction.source)
     return list(outputs)
@@ -266,19 +301,26 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
 
 def _write_initial(initial, teams: Teams, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
     b, number = kernel.builder, kernel.number()
-    with b.if_then(b.icmp_unsigned("<", number, number.type(teams.results))):
+    with b.if_then(b.icmp_unsigned("<", number, number.type(teams.all_results))):
         for array, value in zip(arrays, initial(kernel, bindings)):
             array.store(b, (Affine(wide(b, number)),), value, 1)
 
 
-def _index(b: ir.IRBuilder, form: _Form, sizes: tuple[int, ...], result: ir.Value, number: ir.Value) -> Index:
-    kept = index_of(b, result, [sizes[d] for d in form.kept])
-    reduced = index_of(b, number, [sizes[d] for d in form.reduced])
-    index = [None] * len(sizes)
-    for positions, components in ((form.kept, kept), (form.reduced, reduced)):
-        for d, component in zip(positions, components):
+def _index(b: ir.IRBuilder, form: _Form, teams: Teams, result: ir.Value, number: ir.Value) -> Index:
+    sizes, index = list(form.sizes), [Affine(0)] * len(form.sizes)
+    if teams.lanes > 1:
+        sizes[-1] //= teams.lanes
+    for positions, place in ((form.kept, result), (form.reduced, number)):
+        for d, component in zip(positions, index_of(b, place, [sizes[d] for d in positions])):
             index[d] = component
+    if teams.lanes > 1:
+        index[-1] = Affine(indices.multiply_base(b, index[-1].base, teams.lanes), 1)
     return tuple(index)
+
+
+def _with_vectors(array: Array, shape: Shape, form: _Form, teams: Teams) -> Array:
+    is_whole = shape.rank and shape.dimensions[-1] == form.sizes[-1]
+    return aligned(array, shape, teams.lanes) if is_whole else of_shape(array, shape)
 
 
 @emits("reduce", scratch=_scratch)
@@ -290,6 +332,8 @@ def reduce(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
 def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A fused computation: the hero gives the kernel its form."""
     computation = instruction.attributes["calls"]
+    if instruction.attributes["kind"] == ROWS:
+        return emit_rows(frame, instruction, computation, values)
     roots = result_roots(computation)
     if any(root.opcode == "reduce" for root in roots):
         return emit_reduction(frame, instruction, computation, values)

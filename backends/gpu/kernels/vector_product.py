@@ -97,7 +97,7 @@ def launch_vector_product(
             value = as_factor(b, instruction, value, element_type, lanes)
             return [b.extract_element(value, I32(lane)) for lane in range(lanes)] if lanes > 1 else [value]
 
-        def combine(one: list[RegisterValue], other: list[RegisterValue]) -> list[RegisterValue]:
+        def combine(one: list[RegisterValue], other: list[RegisterValue], lanes: int) -> list[RegisterValue]:
             return [add(b, result, *pair) for pair in zip(one, other)]
 
         def finish(line: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:

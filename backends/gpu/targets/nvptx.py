@@ -61,4 +61,5 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         shuffle_xor=_shuffle_xor,
         keep_resident=_keep_resident,
         dynamic_bytes=_DYNAMIC_BYTES.get(number, 99 << 10),
+        block_scope="block",
     )

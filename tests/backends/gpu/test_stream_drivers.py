@@ -148,6 +148,22 @@ def test_code_is_unloaded_when_nothing_refers_to_it(library, device):
     assert library.calls.count(unload) == 1
 
 
+def test_a_driver_that_is_not_installed(monkeypatch):
+    def missing(name):
+        raise OSError(f"{name}: cannot open shared object file: No such file or directory")
+
+    monkeypatch.setattr(ctypes, "CDLL", missing)
+    with pytest.raises(DriverUnavailableError, match="^no driver of CUDA is installed: libcuda.so.1 is not found$"):
+        CudaDriver()
+
+    def depends(name):
+        raise OSError("libother.so: cannot open shared object file: No such file or directory")
+
+    monkeypatch.setattr(ctypes, "CDLL", depends)
+    with pytest.raises(DriverUnavailableError, match="^no driver of HIP is installed: libother.so: cannot open"):
+        HipDriver()
+
+
 def test_a_driver_without_a_device_or_too_old_is_not_there(library):
     vendor, prefix = (CudaDriver, "cu") if hasattr(library, "cuInit") else (HipDriver, "hip")
     function = getattr(library, f"{prefix}Init")

@@ -1,18 +1,13 @@
-"""Runs a plan on a device, step by step."""
+"""Runs a plan on a device step by step, by the driver's own functions."""
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 
 import numpy as np
-
-from ...hlo import Evaluator, array_leaves
-from ...hlo.evaluation import evaluate_instruction
-from ...runtime import current_environment
-from ..arguments import flatten, pack
-from .drivers.driver import Device, Kernel
-from .plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
+from phlox.backends.gpu.drivers.driver import Device, Kernel
+from phlox.backends.gpu.host_call import call_host
+from phlox.backends.gpu.plan import Advance, Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
 
 
 class Run:
@@ -50,12 +45,16 @@ class Run:
                 case Point():
                     for number, found in zip(step.numbers, [address(one) for one in step.places]):
                         self._moving[number] = found
+                case Advance():
+                    for number in step.numbers:
+                        self._moving[number] += step.size
                 case While():
                     self._repeat(step)
                 case Conditional():
                     self.run(step.branches[self._chosen(step)])
                 case HostCall():
-                    self._call_host(step)
+                    operands, results = ([address(one) for one in places] for places in (step.operands, step.results))
+                    call_host(device, step.instruction, operands, results)
 
     def _repeat(self, loop: While) -> None:
         if loop.predicate is None:
@@ -75,25 +74,3 @@ class Run:
         value = np.empty((), dtype)
         self._device.read(value.ctypes.data, address, dtype.itemsize)
         return int(value)
-
-    def _call_host(self, call: HostCall) -> None:
-        instruction, places, arrays = call.instruction, iter(call.operands), []
-        for operand in instruction.operands:
-            for shape in array_leaves(operand.shape):
-                array = np.empty(shape.dimensions, shape.dtype)
-                if array.nbytes:
-                    self._device.read(array.ctypes.data, self.address(next(places)), array.nbytes)
-                else:
-                    next(places)
-                arrays.append(array if array.ndim else array[()])
-        given = iter(arrays)
-        operands = tuple([pack(operand.shape, given) for operand in instruction.operands])
-        with np.errstate(all="ignore"):
-            found = evaluate_instruction(instruction, operands, Evaluator(environment=current_environment()))
-        for value, shape, place in zip(flatten(found), array_leaves(instruction.shape), call.results, strict=True):
-            array = np.asarray(value, shape.dtype, order="C")
-            if array.shape != shape.dimensions:
-                required = f"{shape.dtype} of shape {shape.dimensions}"
-                raise TypeError(f"{instruction.opcode}: {required} is required, got an array of shape {array.shape}")
-            if array.nbytes:
-                self._device.write(self.address(place), array.ctypes.data_as(ctypes.c_void_p).value, array.nbytes)

@@ -1,0 +1,231 @@
+"""How native code asks a driver: LLVM functions over a table of words, for the two interfaces that there are.
+
+``@launch(device, kernel, sizes, shared, count, values, pointers)`` runs a kernel whose ``count`` arguments are ``values``, and
+``pointers`` to them; ``sizes`` are those of the grid and of a block. ``@copy(device, target, source, size)``,
+``@fill(device, address, byte, size)``, ``@write(device, address, host address, size)``, which does not wait for the copy,
+``@read(device, host address, address, size)``, which does, and ``@flush(device)``. ``@enter(device, before)`` makes the device
+that of the thread, and stores what was so ``before``, which ``@leave(device, before)`` makes so again. Each returns the status
+of the driver, 0 where all went well. ``device`` is the table: handles, and addresses of the driver's functions.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class NativeCalls:
+    """What native code is given of a device: LLVM functions, the table, and what is held while it runs."""
+
+    functions: str
+    table: tuple[int, ...]
+    lock: AbstractContextManager[Any]
+
+
+def address_of_function(function: Any) -> int:
+    address = ctypes.cast(function, ctypes.c_void_p).value
+    assert address
+    return address
+
+
+_WORD = """
+define internal ptr @word(ptr %device, i64 %number) alwaysinline {
+  %place = getelementptr ptr, ptr %device, i64 %number
+  %word = load ptr, ptr %place
+  ret ptr %word
+}
+define internal i64 @element(ptr %array, i64 %number) alwaysinline {
+  %place = getelementptr i64, ptr %array, i64 %number
+  %element = load i64, ptr %place
+  ret i64 %element
+}
+define internal i32 @size(ptr %sizes, i64 %number) alwaysinline {
+  %wide = call i64 @element(ptr %sizes, i64 %number)
+  %size = trunc i64 %wide to i32
+  ret i32 %size
+}
+"""
+
+# The table: the stream; cuLaunchKernel, cuMemcpyDtoDAsync, cuMemsetD8Async, cuMemcpyDtoHAsync, cuStreamSynchronize,
+# cuMemcpyHtoDAsync, cuCtxGetCurrent, cuCtxSetCurrent, or HIP's; the context, or the device's number.
+STREAM_FUNCTIONS = (
+    _WORD
+    + """
+define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %count, ptr %values, ptr %pointers) {
+  %stream = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 1)
+  %gx = call i32 @size(ptr %sizes, i64 0)
+  %gy = call i32 @size(ptr %sizes, i64 1)
+  %gz = call i32 @size(ptr %sizes, i64 2)
+  %bx = call i32 @size(ptr %sizes, i64 3)
+  %by = call i32 @size(ptr %sizes, i64 4)
+  %bz = call i32 @size(ptr %sizes, i64 5)
+  %bytes = trunc i64 %shared to i32
+  %status = call i32 %function(ptr %kernel, i32 %gx, i32 %gy, i32 %gz, i32 %bx, i32 %by, i32 %bz, i32 %bytes, ptr %stream,
+                               ptr %pointers, ptr null)
+  ret i32 %status
+}
+define internal i32 @copy(ptr %device, i64 %target, i64 %source, i64 %size) {
+  %stream = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 2)
+  %status = call i32 %function(i64 %target, i64 %source, i64 %size, ptr %stream)
+  ret i32 %status
+}
+define internal i32 @fill(ptr %device, i64 %address, i64 %byte, i64 %size) {
+  %stream = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 3)
+  %narrow = trunc i64 %byte to i8
+  %status = call i32 %function(i64 %address, i8 zeroext %narrow, i64 %size, ptr %stream)
+  ret i32 %status
+}
+define internal i32 @write(ptr %device, i64 %address, ptr %source, i64 %size) {
+  %stream = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 6)
+  %status = call i32 %function(i64 %address, ptr %source, i64 %size, ptr %stream)
+  ret i32 %status
+}
+define internal i32 @enter(ptr %device, ptr %before) {
+  store i64 0, ptr %before
+  %current = call ptr @word(ptr %device, i64 7)
+  %asked = call i32 %current(ptr %before)
+  %own = call i64 @element(ptr %device, i64 9)
+  %is = load i64, ptr %before
+  %entered = icmp eq i64 %is, %own
+  br i1 %entered, label %there, label %enter
+enter:
+  %function = call ptr @word(ptr %device, i64 8)
+  %status = call i32 %function(i64 %own)
+  ret i32 %status
+there:
+  ret i32 %asked
+}
+define internal i32 @leave(ptr %device, ptr %before) {
+  %own = call i64 @element(ptr %device, i64 9)
+  %was = load i64, ptr %before
+  %stays = icmp eq i64 %was, %own
+  br i1 %stays, label %there, label %leave
+leave:
+  %function = call ptr @word(ptr %device, i64 8)
+  %status = call i32 %function(i64 %was)
+  ret i32 %status
+there:
+  ret i32 0
+}
+define internal i32 @read(ptr %device, ptr %target, i64 %address, i64 %size) {
+  %stream = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 4)
+  %status = call i32 %function(ptr %target, i64 %address, i64 %size, ptr %stream)
+  %failed = icmp ne i32 %status, 0
+  br i1 %failed, label %end, label %wait
+wait:
+  %synchronize = call ptr @word(ptr %device, i64 5)
+  %waited = call i32 %synchronize(ptr %stream)
+  ret i32 %waited
+end:
+  ret i32 %status
+}
+define internal i32 @flush(ptr %device) {
+  ret i32 0
+}
+"""
+)
+
+# The table: the queue; the function that sets a pointer as an argument, clSetKernelArg, clEnqueueNDRangeKernel, those that copy
+# and fill memory with addresses, clFlush.
+OPENCL_FUNCTIONS = (
+    _WORD
+    + """
+define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %count, ptr %values, ptr %pointers) {
+entry:
+  %global = alloca [3 x i64]
+  %queue = call ptr @word(ptr %device, i64 0)
+  %set_pointer = call ptr @word(ptr %device, i64 1)
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %set ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %argument, label %local
+argument:
+  %value = call i64 @element(ptr %values, i64 %number)
+  %narrow = trunc i64 %number to i32
+  %was_set = call i32 %set_pointer(ptr %kernel, i32 %narrow, i64 %value)
+  %following = add i64 %number, 1
+  %not_set = icmp ne i32 %was_set, 0
+  br i1 %not_set, label %failed, label %set
+set:
+  br label %next
+failed:
+  ret i32 %was_set
+local:
+  %has_shared = icmp ne i64 %shared, 0
+  br i1 %has_shared, label %set_local, label %run
+set_local:
+  %set_argument = call ptr @word(ptr %device, i64 2)
+  %last = trunc i64 %count to i32
+  %local_set = call i32 %set_argument(ptr %kernel, i32 %last, i64 %shared, ptr null)
+  %local_failed = icmp ne i32 %local_set, 0
+  br i1 %local_failed, label %refused, label %run
+refused:
+  ret i32 %local_set
+run:
+  %enqueue = call ptr @word(ptr %device, i64 3)
+  %block = getelementptr i64, ptr %sizes, i64 3
+  br label %dimension
+dimension:
+  %d = phi i64 [ 0, %run ], [ %d_next, %dimension ]
+  %blocks = call i64 @element(ptr %sizes, i64 %d)
+  %threads = call i64 @element(ptr %block, i64 %d)
+  %all = mul i64 %blocks, %threads
+  %place = getelementptr i64, ptr %global, i64 %d
+  store i64 %all, ptr %place
+  %d_next = add i64 %d, 1
+  %d_more = icmp ult i64 %d_next, 3
+  br i1 %d_more, label %dimension, label %launch
+launch:
+  %status = call i32 %enqueue(ptr %queue, ptr %kernel, i32 3, ptr null, ptr %global, ptr %block, i32 0, ptr null, ptr null)
+  ret i32 %status
+}
+define internal i32 @copy(ptr %device, i64 %target, i64 %source, i64 %size) {
+  %queue = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 4)
+  %status = call i32 %function(ptr %queue, i32 0, i64 %target, i64 %source, i64 %size, i32 0, ptr null, ptr null)
+  ret i32 %status
+}
+define internal i32 @fill(ptr %device, i64 %address, i64 %byte, i64 %size) {
+  %pattern = alloca i8
+  %narrow = trunc i64 %byte to i8
+  store i8 %narrow, ptr %pattern
+  %queue = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 5)
+  %status = call i32 %function(ptr %queue, i64 %address, ptr %pattern, i64 1, i64 %size, i32 0, ptr null, ptr null)
+  ret i32 %status
+}
+define internal i32 @write(ptr %device, i64 %address, ptr %source, i64 %size) {
+  %queue = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 4)
+  %status = call i32 %function(ptr %queue, i32 0, i64 %address, ptr %source, i64 %size, i32 0, ptr null, ptr null)
+  ret i32 %status
+}
+define internal i32 @enter(ptr %device, ptr %before) {
+  ret i32 0
+}
+define internal i32 @leave(ptr %device, ptr %before) {
+  ret i32 0
+}
+define internal i32 @read(ptr %device, ptr %target, i64 %address, i64 %size) {
+  %queue = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 4)
+  %status = call i32 %function(ptr %queue, i32 1, ptr %target, i64 %address, i64 %size, i32 0, ptr null, ptr null)
+  ret i32 %status
+}
+define internal i32 @flush(ptr %device) {
+  %queue = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 6)
+  %status = call i32 %function(ptr %queue)
+  ret i32 %status
+}
+"""
+)

@@ -1,0 +1,33 @@
+"""Instructions that the host evaluates, on what the device has."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...hlo import Evaluator, Instruction, array_leaves
+from ...hlo.evaluation import evaluate_instruction
+from ...runtime import current_environment
+from ..arguments import flatten, pack
+from .drivers.driver import Device
+
+
+def call_host(device: Device, instruction: Instruction, operands: Sequence[int], results: Sequence[int]) -> None:
+    """Evaluate an instruction whose operands' arrays are at these addresses, and leave its results' arrays at those."""
+    places, arrays = iter(operands), []
+    for operand in instruction.operands:
+        for shape in array_leaves(operand.shape):
+            array = np.empty(shape.dimensions, shape.dtype)
+            device.read(array.ctypes.data, next(places), array.nbytes)
+            arrays.append(array if array.ndim else array[()])
+    given = iter(arrays)
+    values = tuple([pack(operand.shape, given) for operand in instruction.operands])
+    with np.errstate(all="ignore"):
+        found = evaluate_instruction(instruction, values, Evaluator(environment=current_environment()))
+    for value, shape, address in zip(flatten(found), array_leaves(instruction.shape), results, strict=True):
+        array = np.asarray(value, shape.dtype, order="C")
+        if array.shape != shape.dimensions:
+            required = f"{shape.dtype} of shape {shape.dimensions}"
+            raise TypeError(f"{instruction.opcode}: {required} is required, got an array of shape {array.shape}")
+        device.write(address, array.ctypes.data, array.nbytes)

@@ -1,0 +1,176 @@
+"""Kernels of fusions that work row by row: the threads of a team hold a row in registers, and reduce it as often as needed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import reduce as folded
+from math import prod
+
+from llvmlite import ir
+
+from ....compile.fused_computations import result_roots
+from ....hlo import Computation, Instruction, Shape
+from ...llvm import index as indices
+from ...llvm.arrays import Array
+from ...llvm.elemental import Binding, ElementalEmitter
+from ...llvm.index import Affine, Index
+from ...llvm.reductions import splat_identity
+from ...llvm.scalar_computations import emit_scalar_computation
+from ...llvm.types import I32, I64, ComplexValue, RegisterValue
+from ..frame import Frame, Leaf, Values
+from ..kernel import Grid, Kernel, index_of, wide
+from ..teams import totals_of_teams
+from .vectors import aligned, lanes_for
+
+# Vectors that a thread holds of a row: few where rows are short, so that more threads wait for memory.
+_WANTED_VECTORS, _MOST_VECTORS = 4, 32
+_THREADS, _LARGEST_TEAM = 128, 1024
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """How rows are divided: ``team`` threads hold ``vectors`` vectors each, of so many lanes."""
+
+    rows: tuple[int, ...]
+    row: tuple[int, ...]
+    lanes: int
+    team: int
+    vectors: int
+
+    @property
+    def count(self) -> int:
+        return prod(self.rows)
+
+    @property
+    def vectors_in_row(self) -> int:
+        return prod(self.row) // self.lanes
+
+    @property
+    def grid(self) -> Grid:
+        teams = max(1, _THREADS // self.team)
+        return Grid((-(-self.count // teams), 1, 1), (teams * self.team, 1, 1))
+
+
+def _division(frame: Frame, computation: Computation) -> _Rows:
+    reduce = next(one for one in computation.instructions if one.opcode == "reduce")
+    dimensions, first = reduce.operands[0].shape.dimensions, len(reduce.shape.dimensions)
+    rows, row = dimensions[:first], dimensions[first:]
+    lanes = lanes_for(frame.target.vector_bytes, computation, row[-1])
+    in_row, largest = prod(row) // lanes, min(_LARGEST_TEAM, frame.target.threads)
+    team = 1
+    while team < largest and team * _WANTED_VECTORS < in_row:
+        team *= 2
+    return _Rows(rows, row, lanes, team, -(-in_row // team))
+
+
+def emit_rows(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
+    """Compute a fusion of kind ``kCustom``: see `row_fusion`."""
+    outputs = [output for output in frame.outputs(instruction) if output is not None]
+    division = _division(frame, computation)
+    inputs = [values[operand][0] for operand in instruction.operands]
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        _RowKernel(kernel, computation, division, bindings, arrays).emit()
+
+    key = (frame.kernels.number(computation), division)
+    frame.launch("rows", key, inputs, outputs, division.grid, write, instruction.source)
+    return list(outputs)
+
+
+class _RowKernel:
+    def __init__(
+        self, kernel: Kernel, computation: Computation, division: _Rows, bindings: list[Binding], arrays: list[Array]
+    ) -> None:
+        self.kernel, self.builder, self.computation, self.division = kernel, kernel.builder, computation, division
+        b, team = kernel.builder, division.team
+        self.bindings: dict[Instruction, Binding] = {
+            parameter: self._vectors_of(binding) if isinstance(binding, Array) else binding
+            for parameter, binding in zip(computation.parameters, bindings)
+        }
+        self.arrays = arrays
+        thread = kernel.thread()
+        self.member = b.urem(thread, I32(team))
+        row = b.add(b.mul(wide(b, kernel.block()), I64(kernel.grid.threads[0] // team)), wide(b, b.udiv(thread, I32(team))))
+        self.is_row = b.icmp_unsigned("<", row, I64(division.count))
+        # Threads without a row of their own compute the last one, too, as all of them wait for each other.
+        row = b.select(self.is_row, row, I64(division.count - 1))
+        self.row = index_of(b, row if division.count >= 1 << 31 else b.trunc(row, I32), division.rows)
+        self.places = [self._place(number) for number in range(division.vectors)]
+        self.vectors = ElementalEmitter(b, division.lanes, self.bindings)
+        self.alone = ElementalEmitter(b, 1, self.bindings)
+
+    def _vectors_of(self, array: Array) -> Array:
+        row = self.division.row
+        is_whole = array.shape.rank >= 1 and array.shape.dimensions[-1] == row[-1]
+        return aligned(array, array.shape, self.division.lanes) if is_whole else array
+
+    def _place(self, number: int) -> tuple[Index, ir.Value | None]:
+        """Where the vector of this number that the thread holds is, and whether it is in the row, if that is not certain."""
+        b, d = self.builder, self.division
+        place = b.add(self.member, I32(number * d.team))
+        is_inside = None
+        if (number + 1) * d.team > d.vectors_in_row:
+            is_inside = b.icmp_unsigned("<", place, I32(d.vectors_in_row))
+            place = b.select(is_inside, place, I32(d.vectors_in_row - 1))
+        index = index_of(b, place, (*d.row[:-1], d.row[-1] // d.lanes))
+        last = Affine(indices.multiply_base(b, index[-1].base, d.lanes), 1 if d.lanes > 1 else 0)
+        return (*self.row, *index[:-1], last), is_inside
+
+    def emit(self) -> None:
+        for instruction in self.computation.instructions:
+            if instruction.opcode == "reduce":
+                self.bindings[instruction] = self._reduced(instruction)
+        whole = (*self.division.rows, *self.division.row)
+        for root, array in zip(result_roots(self.computation), self.arrays):
+            if root.shape.dimensions == whole:
+                self._store_row(root, array)
+            else:
+                self._store_one(root, array)
+
+    def _reduced(self, reduce: Instruction) -> RegisterValue:
+        b, d = self.builder, self.division
+        operand, init = reduce.operands
+        to_apply, element_type = reduce.attributes["to_apply"], operand.shape.element_type
+        identity = splat_identity(element_type, to_apply.combining_operation.identity(element_type), d.lanes)
+        total = None
+        for index, is_inside in self.places:
+            value = self.vectors.emit(operand, index)
+            if is_inside is not None:
+                value = _selected(b, is_inside, value, identity)
+            total = value if total is None else emit_scalar_computation(b, to_apply, [total, value], d.lanes)[0]
+        parts = [_lane(b, total, lane) for lane in range(d.lanes)] if d.lanes > 1 else [total]
+        total = folded(lambda one, other: emit_scalar_computation(b, to_apply, [one, other], 1)[0], parts)
+
+        def combine(first: list[RegisterValue], second: list[RegisterValue]) -> list[RegisterValue]:
+            return emit_scalar_computation(b, to_apply, [*first, *second], 1)
+
+        (total,) = totals_of_teams(self.kernel, d.team, [Shape(element_type, ())], [total], combine)
+        return emit_scalar_computation(b, to_apply, [self.alone.emit(init, ()), total], 1)[0]
+
+    def _store_row(self, root: Instruction, array: Array) -> None:
+        b, d = self.builder, self.division
+        target = aligned(array, root.shape, d.lanes)
+        computed = [self.vectors.emit(root, index) for index, _ in self.places]
+        for (index, is_inside), value in zip(self.places, computed):
+            with b.if_then(self.is_row if is_inside is None else b.and_(self.is_row, is_inside)):
+                target.store(b, index, value, d.lanes)
+
+    def _store_one(self, root: Instruction, array: Array) -> None:
+        """A result that has one element for each row."""
+        b = self.builder
+        index = (*self.row, *[indices.ZERO] * (root.shape.rank - len(self.row)))
+        value = self.alone.emit(root, index)
+        with b.if_then(b.and_(self.is_row, b.icmp_unsigned("==", self.member, I32(0)))):
+            array.store(b, index, value, 1)
+
+
+def _lane(b: ir.IRBuilder, value: RegisterValue, lane: int) -> RegisterValue:
+    if isinstance(value, ComplexValue):
+        return ComplexValue(*[b.extract_element(part, I32(lane)) for part in value])
+    return b.extract_element(value, I32(lane))
+
+
+def _selected(b: ir.IRBuilder, condition: ir.Value, value: RegisterValue, other: RegisterValue) -> RegisterValue:
+    if isinstance(value, ComplexValue):
+        return ComplexValue(*[b.select(condition, one, two) for one, two in zip(value, other)])
+    return b.select(condition, value, other)

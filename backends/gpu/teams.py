@@ -1,0 +1,85 @@
+"""Threads that work together: the totals of what each of them has, known to all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from llvmlite import ir
+
+from ...hlo import Shape
+from ..llvm.arrays import Array
+from ..llvm.index import Affine
+from ..llvm.types import I32, I64, RegisterValue, flatten, unflatten
+from .kernel import Kernel, wide
+
+Combine = Callable[[list[RegisterValue], list[RegisterValue]], list[RegisterValue]]
+
+
+def totals_of_teams(
+    kernel: Kernel, size: int, shapes: Sequence[Shape], values: list[RegisterValue], combine: Combine
+) -> list[RegisterValue]:
+    """What teams of so many neighbouring threads, a power of two, have in all; every thread of the block takes part.
+
+    ``shapes`` are those of the scalars. The order in which they are combined depends on the size alone.
+    """
+    stepwise = min(size, kernel.target.sub_group) if kernel.target.shuffle_xor is not None else 1
+    distance = stepwise // 2
+    while distance:
+        values = combine(values, [_shuffled(kernel, value, distance) for value in values])
+        distance //= 2
+    if stepwise == size:
+        return values
+    b, thread = kernel.builder, kernel.thread()
+    count = kernel.grid.threads[0] // stepwise
+    arrays = [Array(kernel.shared(count * max(shape.byte_size, 1)), shape.with_dimensions((count,))) for shape in shapes]
+    group = b.udiv(thread, I32(stepwise))
+    is_first = b.icmp_unsigned("==", b.urem(thread, I32(stepwise)), I32(0))
+    with b.if_then(is_first):
+        for array, value in zip(arrays, values):
+            array.store(b, (Affine(wide(b, group)),), value, 1)
+    kernel.barrier()
+    parts = size // stepwise
+    first = b.mul(b.udiv(wide(b, thread), I64(size)), I64(parts))
+    if parts <= kernel.target.sub_group:
+        loaded = [[array.load(b, (Affine(b.add(first, I64(part))),), 1) for array in arrays] for part in range(parts)]
+        return _in_a_tree(loaded, combine)
+    member = b.urem(thread, I32(parts))
+    distance = parts // 2
+    while distance:
+        with b.if_then(b.and_(is_first, b.icmp_unsigned("<", member, I32(distance)))):
+            mine = [array.load(b, (Affine(b.add(first, wide(b, member))),), 1) for array in arrays]
+            other = b.add(first, wide(b, b.add(member, I32(distance))))
+            others = [array.load(b, (Affine(other),), 1) for array in arrays]
+            for array, value in zip(arrays, combine(mine, others)):
+                array.store(b, (Affine(b.add(first, wide(b, member))),), value, 1)
+        kernel.barrier()
+        distance //= 2
+    return [array.load(b, (Affine(first),), 1) for array in arrays]
+
+
+def _in_a_tree(values: list[list[RegisterValue]], combine: Combine) -> list[RegisterValue]:
+    while len(values) > 1:
+        values = [combine(*values[place : place + 2]) for place in range(0, len(values), 2)]
+    return values[0]
+
+
+def _shuffled(kernel: Kernel, value: RegisterValue, distance: int) -> RegisterValue:
+    """The value that the thread whose number differs by the distance has."""
+    registers = flatten([value])
+    return unflatten([_shuffled_register(kernel, register, distance) for register in registers], [value])[0]
+
+
+def _shuffled_register(kernel: Kernel, value: ir.Value, distance: int) -> ir.Value:
+    b, shuffle = kernel.builder, kernel.target.shuffle_xor
+    assert shuffle is not None
+    kind = value.type
+    bits = {"float": 32, "double": 64, "half": 16}.get(str(kind)) or kind.width
+    number = value if isinstance(kind, ir.IntType) else b.bitcast(value, ir.IntType(bits))
+    if bits <= 32:
+        moved = shuffle(b, number if bits == 32 else b.zext(number, I32), distance)
+        number = moved if bits == 32 else b.trunc(moved, ir.IntType(bits))
+    else:
+        low, high = b.trunc(number, I32), b.trunc(b.lshr(number, I64(32)), I32)
+        low, high = (b.zext(shuffle(b, half, distance), I64) for half in (low, high))
+        number = b.or_(low, b.shl(high, I64(32)))
+    return number if isinstance(kind, ir.IntType) else b.bitcast(number, kind)
