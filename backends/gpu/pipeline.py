@@ -15,6 +15,7 @@ PIPELINE: tuple[Step, ...] = (
     "pad-dynamic-dimensions",
     "expand-collectives",
     expansion_pass(is_native),
+    "inline-all-calls",
     *simplification_steps(),
     "dce",
     fusion_pass(FUSION_POLICY),
