@@ -2,8 +2,8 @@
 
     python -m tests.bench.devices --backend cuda [ROW ...] [--json FILE] [--markdown FILE] [--seconds S]
 
-JAX runs on whatever device it has chosen. Results are compared first. A time is that of a call among many that are asked for one
-behind the other, the last of which is waited for.
+JAX runs on whatever device it has chosen. Results are compared first. A time is that of a call among many that are asked for
+one behind the other, the last of which is waited for.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def line(record: dict[str, Any]) -> str:
 
 def markdown(device: str, chapters: list[tuple[str, list[dict[str, Any]]]]) -> str:
     lines = [
-        f"# Benchmarks on a device\n\nMeasured on {device} by `python -m tests.bench.devices`: calls with arrays that stay on the "
-        "device, beside JAX's on the same one.\n"
+        f"# Benchmarks on a device\n\nMeasured on {device} by `python -m tests.bench.devices`: calls with arrays that stay on "
+        "the device, beside JAX's on the same one.\n"
     ]
     for title, records in chapters:
         ratios = [one["JAX"] / one["phlox"] for one in records if one.get("JAX") and "phlox" in one]
