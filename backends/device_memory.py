@@ -9,6 +9,7 @@ array([1., 2.], dtype=float32)
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -59,6 +60,10 @@ class DeviceMemory(Protocol):
         """
         ...
 
+    # A memory may say more of itself, by attributes that are not required: ``dlpack_device``, ``adopt`` and ``stream`` for what
+    # `tracer.device.exchange` shares, ``synchronize()``, which waits for all that was asked for, and raises what went wrong,
+    # and ``statistics()``, a dict of counts of bytes.
+
 
 @dataclass(slots=True, eq=False)
 class HostBuffer:
@@ -76,6 +81,7 @@ class HostMemory:
     """The memory of the process."""
 
     name = "host"
+    dlpack_device = (1, 0)  # kDLCPU
 
     def allocate(self, shape: hlo.Shape) -> HostBuffer:
         require_storable("a buffer", shape)
@@ -102,6 +108,14 @@ class HostMemory:
         shape = hlo.shape_of(array)
         array = array_of_value("a buffer", array)
         return HostBuffer(shape, np.require(contiguous(array, shape), requirements="A"))
+
+    def adopt(self, shape: hlo.Shape, address: int, owner: Any) -> HostBuffer:
+        """A row-major buffer at an address, which is the owner's: that lives as long as the buffer."""
+        if not shape.byte_size:
+            return self.allocate(shape)
+        memory = (ctypes.c_byte * shape.byte_size).from_address(address)
+        memory.owner = owner
+        return HostBuffer(shape, np.frombuffer(memory, shape.dtype).reshape(shape.dimensions))
 
 
 HOST_MEMORY = HostMemory()

@@ -6,11 +6,14 @@ libraries are missing costs nothing until then.
 
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol
 
 from .. import hlo
 from ..runtime.locks import new_lock
@@ -76,48 +79,127 @@ class BackendUnavailableError(RuntimeError):
     """A registered backend cannot be used here; the message says why."""
 
 
-Loader = Callable[[], Backend]
+Loader = Callable[..., Backend]
 
-_loaders: dict[str, Loader] = {}
-_loaded: dict[str, Backend] = {}
+
+class _Registered(NamedTuple):
+    loader: Loader
+    device_count: Callable[[], int] | None  # None: one device, and the loader takes no number
+
+
+_loaders: dict[str, _Registered] = {}
+_loaded: dict[str, Backend] = {}  # by name; devices but the first one with their number: "cuda:1"
 _lock = new_lock()
 
 
-def register_backend(name: str, loader: Loader) -> None:
+class InForce:
+    """A backend that is in force in some context, for as long as a context has it.
+
+    How many there are is a word of memory: code that has no other way to find out looks whether it is 0.
+    """
+
+    count = ctypes.c_uint64(0)
+    _alive: ClassVar[set[int]] = set()
+    _counting = new_lock()
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        with self._counting:
+            self._alive.add(id(self))
+            self.count.value = len(self._alive)
+
+    def __del__(self) -> None:
+        with self._counting:
+            self._alive.discard(id(self))
+            self.count.value = len(self._alive)
+
+
+_in_force: ContextVar[InForce | None] = ContextVar("phlox backend in force", default=None)
+
+
+def register_backend(name: str, loader: Loader, device_count: Callable[[], int] | None = None) -> None:
     """Make a backend known under this name.
 
     ``loader()`` returns the backend; it is called once, when the backend is first used, and raises ImportError or
-    BackendUnavailableError where it cannot be. Registering a name again replaces it.
+    BackendUnavailableError where it cannot be. Where there may be several devices ``device_count()`` says how many there are,
+    and ``loader(number)`` returns the backend of one of them, known as ``name:number``; the first one as ``name``, too.
+    Registering a name again replaces it.
     """
     if not name or not name.isidentifier():
         raise ValueError(f"register_backend: the name must be an identifier, got {name!r}")
     with _lock:
-        _loaders[name] = loader
-        _loaded.pop(name, None)
+        _loaders[name] = _Registered(loader, device_count)
+        for known in [known for known in _loaded if known.partition(":")[0] == name]:
+            del _loaded[known]
 
 
 def get_backend(name: str | None = None) -> Backend:
-    """The backend with this name; None means the environment variable PHLOX_BACKEND, or "cpu" where that is not set.
+    """The backend with this name, "cuda", or of one of its devices, "cuda:1".
+
+    None means the one in force (`in_force`), else the environment variable PHLOX_BACKEND, or "cpu" where that is not set.
 
     Raises ValueError for an unknown name and BackendUnavailableError where the backend cannot be loaded.
 
     >>> get_backend("reference").name
     'reference'
     """
-    asked = name if name is not None else os.environ.get("PHLOX_BACKEND") or DEFAULT_BACKEND
+    asked = name if name is not None else backend_in_force() or os.environ.get("PHLOX_BACKEND") or DEFAULT_BACKEND
+    asked = asked.removesuffix(":0")
     backend = _loaded.get(asked)
     return backend if backend is not None else _load(asked, from_environment=name is None)
+
+
+def backend_in_force() -> str | None:
+    """The name of the backend that is in force in this context for what names none; None where none is."""
+    found = _in_force.get()
+    return None if found is None else found.name
+
+
+@contextmanager
+def in_force(name: str) -> Iterator[None]:
+    """Within, in this thread or task, the backend with this name is the one of what names none."""
+    token = _in_force.set(InForce(name))
+    try:
+        yield
+    finally:
+        _in_force.reset(token)
+
+
+def no_backend_in_force() -> list[tuple[str, int, int]]:
+    """What memory has to hold where no context has a backend in force, as a fact about the world outside of a program."""
+    return [("word", ctypes.addressof(InForce.count), 0)]
+
+
+def backend_name(backend: Backend) -> str:
+    """The name under which a backend is loaded, with the number of its device: ``"cuda:0"``."""
+    found = [name for name, loaded in list(_loaded.items()) if loaded is backend]
+    found.sort(key=lambda name: name.partition(":")[0] != backend.name)  # others may stand for it
+    name = found[0] if found else backend.name
+    return name if ":" in name else f"{name}:0"
+
+
+def devices_of(name: str) -> list[str]:
+    """The names of a backend's devices. Raises as `get_backend` where it cannot be used."""
+    get_backend(name)
+    device_count = _loaders[name].device_count
+    return [f"{name}:{number}" for number in range(1 if device_count is None else device_count())]
 
 
 def _load(name: str, from_environment: bool = False) -> Backend:
     with _lock:
         if name in _loaded:
             return _loaded[name]
-        if name not in _loaders:
+        family, _, number = name.partition(":")
+        if family not in _loaders:
             origin = " (from the environment variable PHLOX_BACKEND)" if from_environment and name != DEFAULT_BACKEND else ""
             raise ValueError(f"no backend is named {name!r}{origin}; known are {', '.join(_loaders)}")
         try:
-            backend = _loaders[name]()
+            loader, device_count = _loaders[family]
+            if number:
+                count = 1 if device_count is None else device_count()
+                if not number.isdecimal() or int(number) >= count:
+                    raise ValueError(f"no device is named {name!r}; {family} has {count}, the first one is {family}:0")
+            backend = loader() if device_count is None else loader(int(number or 0))
         except (ImportError, BackendUnavailableError) as error:
             raise BackendUnavailableError(f"backend {name} cannot be used: {error}") from error
         _loaded[name] = backend
@@ -211,20 +293,24 @@ def _load_cpu() -> Backend:
     return CpuBackend()
 
 
-def _load_gpu(name: str) -> Callable[[], Backend]:
-    def load() -> Backend:
-        from .gpu.backend import backend_of_driver  # when it is asked for
-        from .gpu.errors import DriverUnavailableError
+def _load_gpu(name: str, number: int) -> Backend:
+    # When it is asked for.
+    from .gpu.backend import backend_of_driver
+    from .gpu.errors import DriverUnavailableError
 
-        try:
-            return backend_of_driver(name)
-        except DriverUnavailableError as error:
-            raise BackendUnavailableError(str(error)) from error
+    try:
+        return backend_of_driver(name, number)
+    except DriverUnavailableError as error:
+        raise BackendUnavailableError(str(error)) from error
 
-    return load
+
+def _count_gpus(name: str) -> int:
+    from .gpu.backend import device_count  # when it is asked for
+
+    return device_count(name)
 
 
 register_backend("cpu", _load_cpu)
 register_backend("reference", _load_reference)
 for _name in ("cuda", "rocm", "opencl", "gpu"):
-    register_backend(_name, _load_gpu(_name))
+    register_backend(_name, partial(_load_gpu, _name), partial(_count_gpus, _name))

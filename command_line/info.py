@@ -17,6 +17,7 @@ import numpy as np
 from .. import __version__
 from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call_unavailable, threads_unavailable
 from ..runtime.thread_count import config
+from ..tracer.calls.devices import devices as phlox_devices
 
 SETTINGS = {
     "PHLOX_BACKEND": f"the backend, where none is named ({DEFAULT_BACKEND})",
@@ -97,6 +98,11 @@ def backends() -> dict[str, str]:
     """Each backend: available, or why not; whether jitted functions are called natively; and the threads of compiled code."""
     reasons = {**available_backends(), "native call": native_call_unavailable()}
     rows = {name: "available" if reason is None else f"not available: {reason}" for name, reason in reasons.items()}
+    described: dict[str, list[str]] = {}
+    for device in phlox_devices():
+        if device.properties is not None:
+            described.setdefault(device.platform, []).append(f"{device.name} is {getattr(device.properties, 'name', '')}")
+    rows |= {name: f"available; {', '.join(found)}" for name, found in described.items()}
     reason = threads_unavailable()
     return rows | {"threads": f"{config().num_threads} for compiled code" if reason is None else f"1: {reason}"}
 

@@ -33,16 +33,10 @@ class SpreadUpdate(NamedTuple):
 def spread_update_of(computation: Computation) -> SpreadUpdate | None:
     """What a computation of one result writes with steps, if it does nothing else."""
     root = computation.root
-    if root.opcode != "select":
+    if not writes_with_steps(root) or root.operands[2].opcode != "parameter":
         return None
     mask, given, array = root.operands
-    if mask.opcode != "pad" or array.opcode != "parameter":
-        return None
     padding = mask.attributes["padding"]
-    if not (_is_constant(mask.operands[0], True) and _is_constant(mask.operands[1], False)):
-        return None
-    if min(map(min, padding)) < 0 or not any(interior for *_, interior in padding):
-        return None
     if given.opcode == "pad" and given.attributes["padding"] == padding:
         value = given.operands[0]
         number = _scalar(value)
@@ -54,6 +48,17 @@ def spread_update_of(computation: Computation) -> SpreadUpdate | None:
         value = make_instruction("broadcast", (number,), {"dimensions": ()}, shape)
     starts, steps = tuple(low for low, *_ in padding), tuple(interior + 1 for *_, interior in padding)
     return SpreadUpdate(array, value, number, starts, steps)
+
+
+def writes_with_steps(instruction: Instruction) -> bool:
+    """Whether this is an array but for what is written at steps: ``select(pad(true), value, array)``."""
+    if instruction.opcode != "select" or instruction.operands[0].opcode != "pad":
+        return False
+    mask = instruction.operands[0]
+    padding = mask.attributes["padding"]
+    if not (_is_constant(mask.operands[0], True) and _is_constant(mask.operands[1], False)):
+        return False
+    return min(map(min, padding)) >= 0 and any(interior for *_, interior in padding)
 
 
 def is_written_in_place(computation: Computation, update: SpreadUpdate) -> bool:

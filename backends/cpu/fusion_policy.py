@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...compile.fusion_policy import FusionPolicy, is_degenerate_reshape
+from ...compile.spread_update import writes_with_steps
 from ...hlo import Instruction
 from ...hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 from .regions import scan, scatter
@@ -13,6 +14,9 @@ _MAXIMUM_COST_IN_SCAN = 10.0
 # What computes an element of a scatter's operands, in one thread: less than to write and to read a vector of them; in all of
 # them, where the scatter is divided.
 _MAXIMUM_COST_IN_SCATTER, _MAXIMUM_COST_IN_DIVIDED_SCATTER = 5.0, 200.0
+
+# So many writes with steps, as by ``x[::3] = y``, one over the other, stand in the nest of something else.
+_MOST_WRITES_WITH_STEPS = 2
 
 
 def is_fusible(instruction: Instruction) -> bool:
@@ -40,8 +44,11 @@ def may_stand_in(instruction: Instruction, root: Instruction) -> bool:
     """Anything but what a nest would compute much slower than one of its own.
 
     The nest of a scan turns tiles where the scanned dimension, or the operand's last, becomes the last. That of a transposition
-    gathers elements, and of those of a concatenate it would have to ask in which operand each is.
+    gathers elements, and of those of a concatenate it would have to ask in which operand each is. Of writes with steps, one
+    over the other, a nest asks of each element where it stands between the steps of each; alone they touch what they write.
     """
+    if _writes_over_others(instruction):
+        return False
     if root.opcode == "transpose":
         return instruction.opcode != "concatenate"
     if root.opcode != "scan":
@@ -53,9 +60,18 @@ def may_stand_in(instruction: Instruction, root: Instruction) -> bool:
     return instruction.operation.cost <= _MAXIMUM_COST_IN_SCAN
 
 
+def _writes_over_others(instruction: Instruction) -> bool:
+    """Whether an array is written with steps so often that the last write is better a nest of its own."""
+    for _ in range(_MOST_WRITES_WITH_STEPS):
+        if not writes_with_steps(instruction):
+            return False
+        instruction = instruction.operands[2]
+    return writes_with_steps(instruction)
+
+
 def shares_loops(result: Instruction) -> bool:
-    """Not a concatenate, each operand of which is best copied by loops of its own, and not a reduction or scan."""
-    return result.opcode != "concatenate" and not is_hero(result)
+    """Not a concatenate, each operand of which is best copied by loops of its own, a reduction or scan, or a write of many."""
+    return result.opcode != "concatenate" and not is_hero(result) and not _writes_over_others(result)
 
 
 def maximum_cost_in_scatter(instruction: Instruction) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
 from ...compile.pass_manager import run_steps
@@ -34,15 +36,16 @@ class GpuBackend:
 
     pipeline = PIPELINE
 
-    def __init__(self, name: str, device: Device, target: Target) -> None:
+    def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
         self.name, self.device, self.target = name, device, target
-        self.memory = GpuMemory(name, device)
+        self.memory = GpuMemory(f"{name}:{number}", device)
+        self.properties = device.properties
 
     def compile(self, module: Module) -> GpuExecutable | GpuPaddedExecutable:
         """The module, optimized and compiled.
 
-        Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for arrays
-        that no memory can hold.
+        Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for
+        arrays that no memory can hold.
         """
         require_runnable(module)
         check_address_space(module)
@@ -83,22 +86,44 @@ _PREFERRED = ("cuda", "rocm", "opencl")
 
 
 def backend_of_driver(name: str, number: int = 0) -> GpuBackend:
-    """The backend for a driver's device of this number. Raises DriverUnavailableError where the driver is not there."""
+    """The backend for a driver's device of this number, the same object each time.
+
+    Raises DriverUnavailableError where the driver is not there.
+    """
+    return _backend(_driver_meant(name), number)
+
+
+def device_count(name: str) -> int:
+    """How many devices a driver has; none where it is not there."""
+    try:
+        return len(find_driver(_driver_meant(name)).devices())
+    except DriverUnavailableError:
+        return 0
+
+
+def _driver_meant(name: str) -> str:
     if name != "gpu":
-        driver = find_driver(name)
-        device = driver.open(number)
-        return GpuBackend(name, device, target_of(driver.family, device.properties))
+        return name
     reasons = unavailable_drivers()
     for preferred in _PREFERRED:
         if preferred not in reasons:
-            return backend_of_driver(preferred, number)
+            return preferred
     raise DriverUnavailableError("; ".join([f"{driver}: {reason}" for driver, reason in reasons.items()]))
+
+
+@cache
+def _backend(name: str, number: int) -> GpuBackend:
+    driver = find_driver(name)
+    device = driver.open(number)
+    return GpuBackend(name, device, target_of(driver.family, device.properties), number)
 
 
 def target_of(family: str, properties: DeviceProperties) -> Target:
     """What kernels for a device are generated for."""
     if family == "nvptx":
-        return nvptx_target(properties.architecture)
+        # What this one alone has is in code for it under another name.
+        name = "sm_90a" if properties.architecture == "sm_90" else properties.architecture
+        return nvptx_target(name)
     if family == "amdgpu":
-        return amdgpu_target(properties.architecture)
+        return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
     return spirv_target()

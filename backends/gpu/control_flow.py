@@ -16,12 +16,15 @@ from ..llvm.scalar_control_flow import emit_scalar_conditional, emit_scalar_whil
 from ..llvm.types import RegisterValue
 from .emitter_table import emits
 from .frame import Frame, Leaf, Stored, Values
-from .plan import Conditional, Copy, Point, While
+from .loop_counters import counter_of
+from .persistent import in_one_kernel
+from .plan import Conditional, Copy, Point, Step, While
 
 
 @emits("while")
 def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
-    """Scalars are carried in slots; arrays stay in their homes, or move between two buffers.
+    """Scalars are carried in slots; arrays stay in their homes, or move between two buffers. What counts rounds whose number is
+    known is carried by nothing.
 
     The condition is computed before the loop and at the end of each round, where it joins what computes the next state.
     """
@@ -32,10 +35,11 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     state = frame.assignment.loops[loop]
     invariant = invariant_leaves(loop)
     trips = known_trip_count(loop)
+    counter = counter_of(frame, loop, trips)
     current: list[Leaf] = list(initial)
     moves = []
     for leaf, shape in enumerate(shapes):
-        if leaf in invariant or initial[leaf] is None:
+        if leaf in invariant or initial[leaf] is None or (counter is not None and leaf == counter.leaf):
             continue
         if shape.rank:
             current[leaf] = _home(frame, loop, leaf, initial[leaf])
@@ -46,30 +50,45 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     homes = {leaf: current[leaf] for leaf in sorted(state.seconds)}
     firsts = {leaf: frame.pointer() for leaf in homes}
     seconds = {leaf: frame.pointer() for leaf in homes}
+    before: list[Step] = []
     if homes:
         numbers = [place.number for place in (*firsts.values(), *seconds.values())]
         places = [home.place for home in homes.values()] + [frame.place_of(state.seconds[leaf]) for leaf in homes]
-        frame.add(Point(tuple(numbers), tuple(places)))
+        before.append(Point(tuple(numbers), tuple(places)))
+        frame.add(before[0])
     for leaf, home in homes.items():
         current[leaf] = Stored(firsts[leaf], home.shape)
     predicate = None if trips is not None else _condition(frame, condition, current)
     frame.flush()
+    counted = None if counter is None else counter.leaf
+    known: Values = {}
+    if counter is not None:
+        current[counter.leaf], known[counter.update] = counter.now, [counter.following]
+        before += counter.point()
+        frame.steps += counter.point()
     outside, frame.steps = frame.steps, []
+    frame.depth += 1
     frame.moving.update({state.seconds[leaf]: seconds[leaf] for leaf in homes})
-    results = frame.emit_computation(body, [current])
-    frame.move_scalars([(results[leaf], target) for leaf, target in enumerate(current) if _is_carried(shapes, invariant, leaf)])
+    results = frame.emit_computation(body, [current], known)
+    carried = [leaf for leaf in range(len(shapes)) if leaf != counted and _is_carried(shapes, invariant, leaf)]
+    frame.move_scalars([(results[leaf], current[leaf]) for leaf in carried])
     if homes:
         numbers = [place.number for place in (*firsts.values(), *seconds.values())]
         frame.add(Point(tuple(numbers), (*seconds.values(), *firsts.values())))
     if predicate is not None:
         _condition(frame, condition, current, predicate)
     frame.flush()
+    if counter is not None:
+        frame.steps += counter.advance()
+        current[counter.leaf] = counter.last
+    frame.depth -= 1
     inside, frame.steps = frame.steps, outside
     for leaf in homes:
         del frame.moving[state.seconds[leaf]]
-    frame.steps.append(While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count))
+    step = While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count)
+    after: list[Step] = [Copy(home.place, firsts[leaf], home.shape.byte_size) for leaf, home in homes.items()]
+    frame.steps += in_one_kernel(frame, before, step, after, loop.source) or [step, *after]
     for leaf, home in homes.items():
-        frame.add(Copy(home.place, firsts[leaf], home.shape.byte_size))
         current[leaf] = home
     return current
 

@@ -13,10 +13,10 @@ import sys
 
 def emit_apart(llvm_ir: str, triple: str) -> bytes:
     """The object code. Raises NotImplementedError with what LLVM says where it ends the process."""
-    import subprocess
-    from pathlib import Path
+    import subprocess  # which the program below does not need
+    from pathlib import Path  # likewise
 
-    import llvmlite
+    import llvmlite  # which the program below finds in the folder that it is told
 
     folder = str(Path(llvmlite.__file__).parent.parent)
     command = [sys.executable, "-I", "-S", __file__, folder, triple]
@@ -29,11 +29,12 @@ def emit_apart(llvm_ir: str, triple: str) -> bytes:
 
 def main(folder: str, triple: str) -> None:
     sys.path.append(folder)
-    from llvmlite import binding
+    from llvmlite import binding  # which is in this folder
 
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
-    machine = binding.Target.from_triple(triple).create_target_machine(opt=3)
+    # Without optimizations: of pointers that loops carry, Intel's compiler makes wrong ones.
+    machine = binding.Target.from_triple(triple).create_target_machine(opt=0)
     module = binding.parse_assembly(sys.stdin.buffer.read().decode())
     module.data_layout = str(machine.target_data)
     module.verify()

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...hlo import Module
-from ..arguments import check_sizes
+from ...hlo import Module, Shape
+from ..arguments import check_arguments, check_sizes
 from ..device_memory import Buffer, call_on_device, in_layout
 from .code import assembly
 from .drivers.driver import Device
-from .memory import GpuMemory
+from .errors import DeviceOutOfMemoryError
+from .memory import DeviceBuffer, GpuMemory
 from .native_run import NativeRun
 from .program import GpuProgram
+from .small_calls import SmallCalls
 
 
 class GpuExecutable:
@@ -28,9 +30,17 @@ class GpuExecutable:
         self._constants = memory.allocate_bytes(constants.size)
         device.write(self._constants.address, constants.ctypes.data, constants.size)
         self._run = NativeRun(device, program.plan, self._kernels, len(program.parameters), len(program.results))
+        self._temporary_bytes = program.plan.temporary_bytes
+        self._results = [(shape, shape.byte_size) for shape in program.results]
+        # The shapes that buffers had which were passed last: those of the next ones are often the same objects.
+        self._accepted: list[Shape | None] = [None] * len(program.parameters)
+        self._small = SmallCalls.of(program, device, memory, self._kernels, self._constants)
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         program = self.program
+        if self._small is not None and self.device.time_limit is None:
+            check_arguments(program.name, program.parameters, arguments)
+            return self._small(arguments)
         return call_on_device(self.memory, self.execute, program.name, program.parameters, arguments)
 
     def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
@@ -38,14 +48,36 @@ class GpuExecutable:
 
         Raises TypeError and ValueError for buffers that are of another memory, or have other element types or dimensions.
         """
-        given = self._in_layout(list(arguments))
-        results = [self.memory.allocate(shape) for shape in self.program.results]
-        temporaries = self.memory.allocate_bytes(self.program.plan.temporary_bytes)
-        addresses = [[one.address for one in given], [one.address for one in results]]
-        self._run(addresses[0], addresses[1], self._constants.address, temporaries.address)
+        given = arguments if isinstance(arguments, list | tuple) else list(arguments)
+        device, accepted = self.device, self._accepted
+        for buffer, shape in zip(given, accepted):
+            if type(buffer) is not DeviceBuffer or buffer.shape is not shape or buffer.device is not device:
+                given = self._in_layout(given)
+                break
+        else:
+            if len(given) != len(accepted):
+                given = self._in_layout(given)
+        memory = self.memory
+        try:
+            results = [memory.new_buffer(shape, size) for shape, size in self._results]
+            # What uses it is in the queue before it is given to others.
+            temporaries = memory.allocate_bytes(self._temporary_bytes) if self._temporary_bytes else None
+        except DeviceOutOfMemoryError as error:
+            raise self._out_of_memory(error) from None
+        self._run(
+            [one.address for one in given],
+            [one.address for one in results],
+            self._constants.address,
+            temporaries.address if temporaries is not None else 0,
+        )
         return tuple(results)
 
-    def _in_layout(self, arguments: list[Buffer]) -> list[Buffer]:
+    def _out_of_memory(self, error: DeviceOutOfMemoryError) -> DeviceOutOfMemoryError:
+        shapes = ", ".join([f"{shape} ({size:,} bytes)" for shape, size in self._results]) or "nothing"
+        needs = f"the results of {self.program.name} are {shapes}, its temporaries have {self._temporary_bytes:,} bytes"
+        return DeviceOutOfMemoryError(f"{needs}: {error}")
+
+    def _in_layout(self, arguments: Sequence[Buffer]) -> list[Buffer]:
         program, found = self.program, []
         if len(arguments) != len(program.parameters):
             raise TypeError(f"module {program.name} takes {len(program.parameters)} arrays, {len(arguments)} given")
@@ -56,10 +88,12 @@ class GpuExecutable:
             if buffer.shape.dimensions != shape.dimensions:
                 check_sizes(f"module {program.name}, {name}", shape, buffer.shape.dimensions)
             found.append(in_layout(self.memory, buffer, shape))
+            if found[-1] is buffer:
+                self._accepted[number] = buffer.shape
         return found
 
     def as_text(self, form: str = "hlo") -> str:
-        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code as text."""
+        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code."""
         forms = {
             "hlo": lambda: self.program.optimized.as_text(),
             "plan": lambda: self.program.plan.as_text(),

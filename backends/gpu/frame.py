@@ -25,7 +25,8 @@ from ..llvm.types import RegisterValue, check_supported
 from .emitter_table import emitter_of
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
-from .plan import Copy, Launch, Place, Plan, Step
+from .phases import is_small
+from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
 ALIGNMENT = 256
@@ -49,6 +50,10 @@ class Known:
     @property
     def shape(self) -> Shape:
         return self.instruction.shape
+
+    @property
+    def number(self) -> bytes:
+        return self.instruction.attributes["literal"].tobytes()
 
 
 # None stands for a token.
@@ -84,6 +89,8 @@ class Frame:
         self.moving: dict[Buffer, Place] = {}
         self.pointers = 0
         self._waiting: list[_Waiting] = []
+        self._source: Any = None  # of what is being emitted
+        self.depth = 0  # of loops around what is being emitted
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -102,6 +109,7 @@ class Frame:
         constants = bytearray(self._constant_bytes)
         for offset, literal in self._constants.values():
             constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
+        self.kernels.keep({step.kernel for step in inside(self.steps) if isinstance(step, Launch)})
         size = self.assignment.arena_size + self._slots * _SLOT_BYTES
         return Plan(self.steps, size, bytes(constants), self.pointers)
 
@@ -207,7 +215,7 @@ class Frame:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
-            (numbers[one.place], one.shape) if isinstance(one, Stored) else (one.shape, one.instruction.attributes["literal"].tobytes())
+            (numbers[one.place], one.shape) if isinstance(one, Stored) else (one.shape, one.number)
             for one in (*inputs, *outputs)
         ])  # fmt: skip
 
@@ -215,8 +223,10 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), source=source))
+        phase = self.depth > 0 and is_small(self.target, grid)
+        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
+        shared = self.kernels.dynamic_bytes[kernel]
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source or self._source))
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -275,18 +285,21 @@ class Frame:
 
     # --- instructions ---
 
-    def emit_computation(self, computation: Computation, arguments: list[list[Leaf]]) -> list[Leaf]:
-        """Emit a called computation in place; its parameters are bound to the arguments' leaves."""
-        values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters}
+    def emit_computation(
+        self, computation: Computation, arguments: list[list[Leaf]], known: Values | None = None
+    ) -> list[Leaf]:
+        """Emit a called computation in place; its parameters are the arguments' leaves, and some instructions are known."""
+        values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters} | (known or {})
         self._emit_instructions(computation, values)
         return values[computation.root]
 
     def _emit_instructions(self, computation: Computation, values: Values) -> None:
         for instruction in computation.instructions:
-            if instruction.opcode == "parameter":
+            if instruction.opcode == "parameter" or instruction in values:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
+            self._source = instruction.source or self._source
             values[instruction] = emitter_of(instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:

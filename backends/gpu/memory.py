@@ -11,6 +11,8 @@ from ..device_memory import Buffer, require_array_of, require_storable, to_devic
 from .drivers.driver import Device
 from .memory_pool import Block, MemoryPool
 
+_ALIGNMENT = 16
+
 
 class DeviceBuffer:
     """An array in a device's memory, which is free when nothing refers to its ``owner``: the block, or who else has it."""
@@ -21,15 +23,51 @@ class DeviceBuffer:
         self.shape, self.address, self.owner, self.device = shape, address, owner, device
 
 
+# How DLPack numbers the kinds of devices (DLDeviceType).
+_DLPACK_DEVICES = {"cuda": 2, "rocm": 10}
+
+
 class GpuMemory:
-    """The memory of a device, which ``name`` names."""
+    """The memory of a device, which ``name`` names: that of its driver, with the device's number where it is not the first.
+
+    ``dlpack_device`` is how DLPack calls it, where it does, and ``stream`` the address of the stream that it is used in.
+    """
 
     def __init__(self, name: str, device: Device) -> None:
         self.name, self.device, self.pool = name, device, MemoryPool(device)
+        driver, _, number = name.partition(":")
+        if driver in _DLPACK_DEVICES:
+            self.dlpack_device = (_DLPACK_DEVICES[driver], int(number or 0))
+            self.stream = device.stream
+
+    def synchronize(self) -> None:
+        """Wait for all that was asked of the device. Raises what went wrong meanwhile."""
+        self.device.synchronize()
+
+    def statistics(self) -> dict[str, int]:
+        """Counts of bytes, and of allocations."""
+        return self.pool.statistics()
+
+    def adopt(self, shape: hlo.Shape, address: int, owner: Any) -> DeviceBuffer:
+        """Memory of the device that is another's, as a buffer; ``owner`` lives as long as it.
+
+        Kernels load vectors, so what does not lie at a multiple of 16 bytes is copied.
+        """
+        if address % _ALIGNMENT == 0:
+            return DeviceBuffer(shape, address, owner, self.device)
+        copied = self.allocate(shape)
+        if shape.byte_size:
+            self.device.copy(copied.address, address, shape.byte_size)
+            self.device.synchronize()  # the owner may go now
+        return copied
 
     def allocate(self, shape: hlo.Shape) -> DeviceBuffer:
         require_storable("a buffer", shape)
-        block = self.pool.allocate(shape.byte_size)
+        return self.new_buffer(shape, shape.byte_size)
+
+    def new_buffer(self, shape: hlo.Shape, size: int) -> DeviceBuffer:
+        """As `allocate`, for a shape that is storable and has so many bytes."""
+        block = self.pool.allocate(size)
         return DeviceBuffer(shape, block.address, block, self.device)
 
     def allocate_bytes(self, size: int) -> Block:

@@ -1,9 +1,9 @@
 """Memory of a device in blocks that are kept for the next ones: to ask the driver takes as long as a kernel does.
 
-The driver gives segments. What is asked for is cut from the smallest free block that has room, and a block that comes back
-becomes one with its free neighbours. Small blocks have segments of their own, so that one which stays does not keep a large
-segment from becoming free. All use of the memory is in one queue, so a block may be given out again before what used it
-has run.
+The driver gives segments. What is asked for is cut from the smallest free block that has room. A block that comes back is kept
+for the next one of its size; only where there is no free block with room, those become one with their free neighbours. Small
+blocks have segments of their own, so that one which stays does not keep a large segment from becoming free. All use of the
+memory is in one queue, so a block may be given out again before what used it has run.
 """
 
 from __future__ import annotations
@@ -68,23 +68,25 @@ class MemoryPool:
         # Sizes and addresses of free blocks in order, for small and large ones.
         self._free: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
         self._spans: dict[int, _Span] = {}  # the free ones
+        self._kept: dict[int, list[_Span]] = {}  # those that came back, by size
         # A finalizer may run between any two steps, those under the lock too, so what it gives back waits here.
         self._returned: deque[_Span] = deque()
         self._in_use = self._peak = self._reserved = self._allocations = 0
 
     def allocate(self, size: int) -> Block:
         """So many bytes, aligned to 256. Raises DeviceOutOfMemoryError, after all that is free went back to the driver."""
-        rounded = max(-(-size // ALIGNMENT), 1) * ALIGNMENT
+        rounded = -(-size // ALIGNMENT) * ALIGNMENT or ALIGNMENT
         with self._lock:
-            self._take_back()
-            small = rounded <= SMALL
-            span = self._best_fit(rounded, small) or self._segment(rounded, small, size)
-            self._cut(span, rounded)
+            if self._returned:
+                self._take_back()
+            kept = self._kept.get(rounded)
+            span = kept.pop() if kept else self._new(rounded, size)
             span.asked = size
             self._taken[span.address] = span
             self._allocations += 1
             self._in_use += rounded
-            self._peak = max(self._peak, self._in_use)
+            if self._in_use > self._peak:
+                self._peak = self._in_use
             return Block(span.address, size, self.free)
 
     def free(self, address: int) -> None:
@@ -98,6 +100,7 @@ class MemoryPool:
         """Give the driver back what is free, and return how many bytes that was."""
         with self._lock:
             self._take_back()
+            self._join_kept()
             whole = [span for span in self._spans.values() if span.before is span.after is None]
             for span in whole:
                 self._remove(span)
@@ -118,6 +121,15 @@ class MemoryPool:
             }
 
     # --- under the lock ---
+
+    def _new(self, size: int, asked: int) -> _Span:
+        small = size <= SMALL
+        span = self._best_fit(size, small)
+        if span is None:
+            self._join_kept()
+            span = self._best_fit(size, small) or self._segment(size, small, asked)
+        self._cut(span, size)
+        return span
 
     def _best_fit(self, size: int, small: bool) -> _Span | None:
         free = self._free[small]
@@ -157,14 +169,24 @@ class MemoryPool:
             span = self._returned.popleft()
             span.asked = None
             self._in_use -= span.size
-            # A span that was returned and is not taken back yet is no neighbour to be one with: it is not among the free.
-            if span.after is not None and span.after.address in self._spans:
-                self._join(span, self._remove(span.after))
-            if span.before is not None and span.before.address in self._spans:
-                before = self._remove(span.before)
-                self._join(before, span)
-                span = before
-            self._add(span)
+            self._kept.setdefault(span.size, []).append(span)
+
+    def _join_kept(self) -> None:
+        """Make what is kept one with its free neighbours."""
+        kept, self._kept = self._kept, {}
+        for spans in kept.values():
+            for span in spans:
+                self._make_free(span)
+
+    def _make_free(self, span: _Span) -> None:
+        # A span that was returned and is not taken back yet is no neighbour to be one with: it is not among the free.
+        if span.after is not None and span.after.address in self._spans:
+            self._join(span, self._remove(span.after))
+        if span.before is not None and span.before.address in self._spans:
+            before = self._remove(span.before)
+            self._join(before, span)
+            span = before
+        self._add(span)
 
     def _join(self, span: _Span, after: _Span) -> None:
         span.size += after.size

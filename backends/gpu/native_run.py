@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import re
+import struct
 from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from typing import Any
@@ -21,24 +22,44 @@ from . import plan_code
 from .drivers.driver import Device, Kernel
 from .host_call import call_host
 from .plan import Launch, Plan
-from .plan_code import encode
+from .plan_code import Packed, PlanCode, encode
 
 # What the function returns, besides 0 and the statuses of drivers.
 _PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
 _JUMPS_BETWEEN_PAUSES = 1024
-# The state: where it is; the number that was read; what is to be done in Python, the number of a call or minus the bytes to be
-# read, or the step that failed; and the addresses of that.
-_POSITION, _REGISTER, _WHAT, _ADDRESSES = range(4)
-# The numbers, the slots, the device's table, the state, whether Python reads, the most places of an operation.
-_RUN = ctypes.CFUNCTYPE(c_int32, c_void_p, c_void_p, c_void_p, c_void_p, c_int64, c_int64)
+# What the function is given, as words: the addresses of the code, the slots, the device's table, and the number that is read;
+# whether Python reads, the most places of an operation; then the state: where it is; what is to be done in Python, the number
+# of a call or minus the bytes to be read, or the step that failed; and the addresses of that.
+_CODE, _SLOTS, _DEVICE, _REGISTER, _LIMITED, _MOST, _POSITION, _WHAT, _ADDRESSES = range(9)
+_RUN = ctypes.CFUNCTYPE(c_int32, c_void_p)
 
 _ASSEMBLY = """
-define i32 @run(ptr %code, ptr %slots, ptr %device, ptr %state, i64 %limited, i64 %most) {
+define i32 @run(ptr %words) {
+  %before = alloca i64
+  %device = call ptr @word(ptr %words, i64 2)
+  %entered = call i32 @enter(ptr %device, ptr %before)
+  %refused = icmp ne i32 %entered, 0
+  br i1 %refused, label %not_entered, label %inside
+not_entered:
+  %what = getelementptr i64, ptr %words, i64 7
+  store i64 -1, ptr %what
+  ret i32 %entered
+inside:
+  %status = call i32 @steps(ptr %words, ptr %device)
+  %left = call i32 @leave(ptr %device, ptr %before)
+  ret i32 %status
+}
+
+define internal i32 @steps(ptr %words, ptr %device) {
 entry:
-  %position = getelementptr i64, ptr %state, i64 0
-  %register = getelementptr i64, ptr %state, i64 1
-  %what = getelementptr i64, ptr %state, i64 2
-  %values = getelementptr i64, ptr %state, i64 3
+  %code = call ptr @word(ptr %words, i64 0)
+  %slots = call ptr @word(ptr %words, i64 1)
+  %register = call ptr @word(ptr %words, i64 3)
+  %limited = call i64 @element(ptr %words, i64 4)
+  %most = call i64 @element(ptr %words, i64 5)
+  %position = getelementptr i64, ptr %words, i64 6
+  %what = getelementptr i64, ptr %words, i64 7
+  %values = getelementptr i64, ptr %words, i64 8
   %pointers = alloca ptr, i64 %most
   %jumps = alloca i64
   store i64 0, ptr %jumps
@@ -71,6 +92,8 @@ next:
     i64 COUNT_DOWN, label %count_down
     i64 SELECT, label %select
     i64 CALL_HOST, label %call_host
+    i64 WRITE, label %write_arguments
+    i64 READ, label %read_results
   ]
 end:
   %flushed = call i32 @flush(ptr %device)
@@ -112,6 +135,21 @@ fill:
   %byte = call i64 @element(ptr %operands, i64 2)
   %fill_size = call i64 @element(ptr %operands, i64 3)
   %filled = call i32 @fill(ptr %device, i64 %filled_address, i64 %byte, i64 %fill_size)
+  br label %advance
+
+write_arguments:
+  call void @addresses(ptr %slots, ptr %operands, i64 2, ptr %values)
+  %written_address = call i64 @element(ptr %values, i64 0)
+  %written_from = call ptr @word(ptr %values, i64 1)
+  %written_size = call i64 @element(ptr %operands, i64 4)
+  %written = call i32 @write(ptr %device, i64 %written_address, ptr %written_from, i64 %written_size)
+  br label %advance
+read_results:
+  call void @addresses(ptr %slots, ptr %operands, i64 2, ptr %values)
+  %result_address = call i64 @element(ptr %values, i64 0)
+  %result_to = call ptr @word(ptr %values, i64 1)
+  %result_size = call i64 @element(ptr %operands, i64 4)
+  %results_read = call i32 @read(ptr %device, ptr %result_to, i64 %result_address, i64 %result_size)
   br label %advance
 
 point:
@@ -214,10 +252,12 @@ call_host:
 advance:
   %status = phi i32 [ %launched, %launch ], [ %copied_status, %copied ], [ %filled, %fill ], [ 0, %move ],
                     [ TO_PYTHON, %read_by_python ], [ %read_status, %read_directly ], [ 0, %jump_if_zero ], [ 0, %count ],
-                    [ 0, %count_down ], [ TO_PYTHON, %call_host ]
+                    [ 0, %count_down ], [ TO_PYTHON, %call_host ],
+                    [ %written, %write_arguments ], [ %results_read, %read_results ]
   %length = phi i64 [ %launch_length, %launch ], [ 7, %copied ], [ 6, %fill ], [ %point_length, %move ],
                     [ 4, %read_by_python ], [ 4, %read_directly ], [ 3, %jump_if_zero ], [ 4, %count ],
-                    [ 4, %count_down ], [ %call_length, %call_host ]
+                    [ 4, %count_down ], [ %call_length, %call_host ],
+                    [ 7, %write_arguments ], [ 7, %read_results ]
   %after = add i64 %at, %length
   store i64 %after, ptr %position
   %wrong = icmp ne i32 %status, 0
@@ -261,43 +301,78 @@ end:
 _loaded: dict[str, tuple[LoadedCode, Any]] = {}
 
 
-class NativeRun:
-    """A plan with its kernels on a device."""
+class _Words:
+    """What the native function is given for one run at a time, and what it points to."""
 
-    def __init__(self, device: Device, plan: Plan, kernels: dict[str, Kernel], arguments: int, results: int) -> None:
+    def __init__(self, device: Device, code: PlanCode, table: ctypes.Array[c_int64]) -> None:
+        self.slots = (c_int64 * code.slots)()
+        self.register = device.host_block(8)
+        self.words = (c_int64 * (_ADDRESSES + code.most_places))()
+        addresses = [code.numbers.ctypes.data, ctypes.addressof(self.slots), ctypes.addressof(table), self.register.address]
+        self.words[: len(addresses)] = addresses
+        self.words[_MOST] = code.most_places
+        self.address = ctypes.addressof(self.words)
+
+
+class NativeRun:
+    """A plan with its kernels on a device. Safe to use from several threads at once."""
+
+    def __init__(
+        self,
+        device: Device,
+        plan: Plan,
+        kernels: dict[str, Kernel],
+        arguments: int,
+        results: int,
+        packed: Packed | None = None,
+    ) -> None:
         self._device, self._kernels = device, kernels
-        for launch in _launches(plan):
+        self._code = encode(plan, arguments, results, lambda launch: kernels[launch.kernel].handle, packed)
+        for launch in {step.kernel: step for step in self._code.steps if isinstance(step, Launch)}.values():
             device.prepare(kernels[launch.kernel], len(launch.arguments), launch.shared_bytes)
-        self._code = encode(plan, arguments, results, lambda launch: kernels[launch.kernel].handle)
+        self._launches = [(step.kernel, step.source) for step in self._code.steps if isinstance(step, Launch)]
         calls = device.native_calls()
         self._table = (c_int64 * len(calls.table))(*calls.table)
         self._lock = calls.lock
         self._run = _run_function(calls.functions)
+        self._given = struct.Struct(f"={arguments + results + 3}q")
+        self._unused: list[_Words] = []
 
-    def __call__(self, arguments: Sequence[int], results: Sequence[int], constants: int, temporaries: int) -> None:
+    def __call__(
+        self, arguments: Sequence[int], results: Sequence[int], constants: int, temporaries: int, host: int = 0
+    ) -> None:
         """Ask the device for all of it. Raises what a step raises; no step comes after that."""
-        device, code = self._device, self._code
-        slots = (c_int64 * code.slots)(*arguments, *results, constants, temporaries)
-        state = (c_int64 * (_ADDRESSES + code.most_places))()
-        limited = device.time_limit is not None
+        device = self._device
         device.require_usable()
-        status = _PAUSED
+        try:
+            used = self._unused.pop()
+        except IndexError:
+            used = _Words(device, self._code, self._table)
+        words, address = used.words, used.address
+        self._given.pack_into(used.slots, 0, *arguments, *results, constants, temporaries, host)
+        if self._launches:
+            device.launched.programs.append(self._launches)
+        words[_POSITION], words[_LIMITED] = 0, device.time_limit is not None
+        with self._lock:
+            status = self._run(address)
         while status:
-            with self._lock:
-                status = self._run(code.numbers.ctypes.data, slots, self._table, state, limited, code.most_places)
             if status == _TO_PYTHON:
-                self._go_on(state)
-            elif status and status != _PAUSED:
-                self._fail(status, state[_WHAT])
+                self._go_on(used)
+            elif status != _PAUSED:
+                self._fail(status, words[_WHAT])
+            with self._lock:
+                status = self._run(address)
+        self._unused.append(used)
 
-    def _go_on(self, state: ctypes.Array[c_int64]) -> None:
-        what = state[_WHAT]
+    def _go_on(self, used: _Words) -> None:
+        words = used.words
+        what = words[_WHAT]
         if what < 0:
-            self._device.read(ctypes.addressof(state) + 8 * _REGISTER, state[_ADDRESSES], -what)
+            self._device.read(used.register.address, words[_ADDRESSES], -what)
         else:
             call = self._code.host_calls[what]
             middle = _ADDRESSES + len(call.operands)
-            call_host(self._device, call.instruction, state[_ADDRESSES:middle], state[middle : middle + len(call.results)])
+            call_host(self._device, call.instruction, words[_ADDRESSES:middle], words[middle : middle + len(call.results)])
 
     def _fail(self, status: int, number: int) -> None:
         if number < 0:
@@ -307,11 +382,6 @@ class NativeRun:
             kernel = self._kernels[step.kernel]
             self._device.check_launch(status, kernel, step.grid, step.block, step.shared_bytes)
         self._device.check(status, str(step))
-
-
-def _launches(plan: Plan) -> list[Launch]:
-    code = encode(plan, 0, 0, lambda launch: 0)
-    return [step for step in code.steps if isinstance(step, Launch)]
 
 
 def _run_function(functions: str) -> Any:

@@ -93,6 +93,17 @@ class Point:
         return f"point {', '.join(f'{number} to {place}' for number, place in zip(self.numbers, self.places))}"
 
 
+@dataclass(frozen=True, slots=True)
+class Advance:
+    """Let moving pointers go on by so many bytes."""
+
+    numbers: tuple[int, ...]
+    size: int
+
+    def __str__(self) -> str:
+        return f"advance {', '.join(map(str, self.numbers))} by {self.size} bytes"
+
+
 @dataclass(slots=True)
 class While:
     """Run the body as long as the predicate, a byte, is not zero; or so many times, where that is known."""
@@ -117,7 +128,7 @@ class Conditional:
         return f"branch on {self.selector}:"
 
 
-Step = Launch | Copy | Fill | HostCall | Point | While | Conditional
+Step = Launch | Copy | Fill | HostCall | Point | Advance | While | Conditional
 
 
 @dataclass(frozen=True)
@@ -135,6 +146,14 @@ class Plan:
     def as_text(self) -> str:
         lines = [f"temporary: {self.temporary_bytes} bytes, constant: {len(self.constants)} bytes"]
         return "\n".join([*lines, *_lines(self.steps, "")]) + "\n"
+
+
+def inside(steps: list[Step]) -> Iterator[Step]:
+    """The steps, and those inside of them."""
+    for step in steps:
+        yield step
+        for inner in [step.body] if isinstance(step, While) else step.branches if isinstance(step, Conditional) else []:
+            yield from inside(inner)
 
 
 def _lines(steps: list[Step], indentation: str) -> Iterator[str]:

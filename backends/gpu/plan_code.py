@@ -1,7 +1,7 @@
 """A plan as numbers that one native function runs: steps with jumps between them.
 
-Addresses are in *slots*: one for each argument and result, those of the constant and the temporary memory, the moving pointers;
-other slots are counters of loops. A place is a slot and a number of bytes behind what it holds.
+Addresses are in *slots*: one for each argument and result, those of the constant and the temporary memory, of memory of the
+host, the moving pointers; other slots are counters of loops. A place is a slot and a number of bytes behind what it holds.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
+from .plan import Advance, Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
 
 # The operations, with what follows each: "place" are a slot and an offset; a target is the index of another operation.
 END = 0
@@ -28,6 +28,8 @@ COUNT = 10  # slot, value
 COUNT_DOWN = 11  # slot, target: back, unless the slot is 0 then
 SELECT = 12  # count, targets: by the number read, the last one where it is none of them
 CALL_HOST = 13  # number of the call, count, places
+WRITE = 14  # place, place of the host, size
+READ = 15  # place, place of the host, size
 
 
 @dataclass(frozen=True)
@@ -40,11 +42,34 @@ class PlanCode:
     slots: int
     most_places: int
 
+    @property
+    def reads(self) -> bool:
+        """Whether something is read from the device in between."""
+        return any(isinstance(step, Conditional) or (isinstance(step, While) and step.predicate) for step in self.steps)
 
-def encode(plan: Plan, arguments: int, results: int, kernel_handle: Callable[[Launch], int]) -> PlanCode:
+
+@dataclass(frozen=True)
+class Packed:
+    """Arguments that lie side by side from the first one on, and results that do so: bytes that are copied from and to memory
+    of the host, where the results follow at ``results_at``.
+    """
+
+    argument_bytes: int
+    result_bytes: int
+    results_at: int
+
+
+def encode(
+    plan: Plan, arguments: int, results: int, kernel_handle: Callable[[Launch], int], packed: Packed | None = None
+) -> PlanCode:
     """The code of a plan with so many arguments and results."""
     writer = _Writer(plan, arguments, results, kernel_handle)
+    if packed is not None and packed.argument_bytes:
+        writer.emit(-1, WRITE, writer.first["argument"], 0, writer.first["host"], 0, packed.argument_bytes)
     writer.write(plan.steps)
+    if packed is not None:
+        writer.emit(-1, READ, writer.first["result"], 0, writer.first["host"], packed.results_at, packed.result_bytes)
+        writer.most_places = max(writer.most_places, 2)
     writer.emit(-1, END)
     numbers = np.array(writer.numbers, np.int64)
     return PlanCode(numbers, tuple(writer.steps), tuple(writer.host_calls), writer.slots, writer.most_places)
@@ -55,16 +80,17 @@ class _Writer:
         self.numbers: list[int] = []
         self.steps: list[Step] = []
         self.host_calls: list[HostCall] = []
-        self.most_places = 1
+        self.most_places = 2  # of a copy
         constant = arguments + results
         self.first = {
             "argument": 0,
             "result": arguments,
             "constant": constant,
             "temporary": constant + 1,
-            "moving": constant + 2,
+            "host": constant + 2,
+            "moving": constant + 3,
         }
-        self.slots = constant + 2 + plan.moving
+        self.slots = constant + 3 + plan.moving
         self.kernel_handle = kernel_handle
 
     def emit(self, step: int, operation: int, *numbers: int) -> int:
@@ -96,6 +122,10 @@ class _Writer:
                 case Point():
                     count, *places = self.places(step.places)
                     self.emit(number, POINT, count, *[self.first["moving"] + moving for moving in step.numbers], *places)
+                case Advance():
+                    slots = [self.first["moving"] + moving for moving in step.numbers]
+                    self.most_places = max(self.most_places, len(slots))
+                    self.emit(number, POINT, len(slots), *slots, *[one for slot in slots for one in (slot, step.size)])
                 case While():
                     self.loop(number, step)
                 case Conditional():

@@ -150,10 +150,11 @@ class OpenLoop:
             return
         blocks = builder.function.blocks
         inside = blocks[len(blocks) - 1 - blocks[::-1].index(self._head) :]
-        cost = sum(len(block.instructions) for block in inside) + interruption._repeated
+        standing = sum(len(block.instructions) for block in inside)
+        cost = standing + interruption._repeated
         interruption._repeated = self._outside
         if trips is not None and trips * cost <= _UNINTERRUPTED:
-            interruption.add((trips - 1) * cost)
+            interruption.add(trips * cost - standing)
             self._head.instructions.remove(self._phi)
         else:
             self._count(builder, interruption, cost, done)

@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 from cpu_passes import optimize
-from phlox import hlo
+from phlox import hlo, jit
 from phlox.backends.registry import available_backends, get_backend
 from phlox.compile import FixedPoint, Pass, available_passes, module_pass, run_named_passes, run_passes, run_steps
 from phlox.compile.inlining import inlined_elementwise
@@ -239,6 +239,24 @@ def test_folding_never_enlarges():
 
     module = module_of(build)
     assert run_named_passes(module, ["fold-constants"]) is module
+
+
+def test_a_program_of_known_inputs_is_not_run_by_the_compiler():
+    """Its loop and its arrays are left to the call, and the program holds none of their values."""
+
+    @jit
+    def escapes(width, rounds):
+        c = np.linspace(-2, 0.5, width) + np.linspace(-1, 1, width)[:, None] * 1j
+        z, count = np.zeros_like(c), np.zeros(c.shape, np.int64)
+        for n in range(rounds):
+            inside = np.abs(z) < 2
+            count[inside] = n
+            z[inside] = z[inside] ** 2 + c[inside]
+        return count
+
+    compiled = escapes.compile(200, 1_000_000_000)
+    assert " while(" in compiled.as_text()
+    assert len(compiled.executable.program.to_bytes()) < 200 * 200 * np.dtype(np.int64).itemsize
 
 
 # --- common subexpressions ---

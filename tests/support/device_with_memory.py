@@ -58,6 +58,9 @@ class SeparateMemory:
     def share(self, array):
         return to_device(self, array)
 
+    def statistics(self):
+        return {"bytes_in_use": self.bytes_in_use}
+
     @property
     def bytes_in_use(self):
         return sum(map(len, self._contents.values()))

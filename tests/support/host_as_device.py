@@ -20,6 +20,7 @@ class HostAsDevice:
         self.calls = []
         self.memory, self.handles = {}, {}
         self.in_use = 0
+        self.current = 0  # the context, or the device's number, of the thread
         self.stream_status = SUCCESS
         self.refuse = None  # a log: code is refused with it
         self.allowed_shared = {}
@@ -69,6 +70,13 @@ class HostAsDevice:
         address[0] = -(-ctypes.addressof(block) // 256) * 256
         self.memory[address[0]] = block, size
         self.in_use += size
+
+    def _MemHostAlloc(self, address, size, flags):
+        self._kept.append(ctypes.create_string_buffer(size))
+        address[0] = ctypes.addressof(self._kept[-1])
+
+    def _MemFreeHost(self, address):
+        pass
 
     def _MemFree(self, address):
         self.in_use -= self.memory.pop(address)[1]
@@ -122,7 +130,10 @@ class HostAsDevice:
         context[0] = 0x4000
 
     def _cuCtxSetCurrent(self, context):
-        assert context == 0x4000
+        self.current = context or 0
+
+    def _cuCtxGetCurrent(self, context):
+        c_uint64.from_address(context).value = self.current
 
     def _cuFuncSetAttribute(self, function, attribute, value):
         assert attribute == 8
@@ -139,7 +150,10 @@ class HostAsDevice:
     # --- HIP's own ---
 
     def _hipSetDevice(self, number):
-        assert number == 0
+        self.current = number
+
+    def _hipGetDevice(self, number):
+        c_int.from_address(number).value = self.current
 
     def _hipGetDevicePropertiesR0600(self, properties, number):
         ctypes.memmove(properties + 1000, b"gfx90a:sramecc+:xnack-\0", 23)
@@ -155,12 +169,14 @@ _TEXT = (c_int, c_int, ctypes.POINTER(c_char_p))
 CUDA_EXTRA: dict[str, Signature] = {
     "cuDevicePrimaryCtxRetain": (c_int, ctypes.POINTER(c_void_p), c_int),
     "cuCtxSetCurrent": (c_int, c_void_p),
+    "cuCtxGetCurrent": (c_int, c_void_p),
     "cuFuncSetAttribute": (c_int, c_void_p, c_int, c_int),
     "cuGetErrorName": _TEXT,
     "cuGetErrorString": _TEXT,
 }
 HIP_EXTRA: dict[str, Signature] = {
     "hipSetDevice": (c_int, c_int),
+    "hipGetDevice": (c_int, c_void_p),
     "hipGetDevicePropertiesR0600": (c_int, c_void_p, c_int),
     "hipGetErrorName": (c_void_p, c_int),
     "hipGetErrorString": (c_void_p, c_int),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from phlox.backends.gpu.drivers.driver import Device, Kernel
 from phlox.backends.gpu.host_call import call_host
-from phlox.backends.gpu.plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
+from phlox.backends.gpu.plan import Advance, Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
 
 
 class Run:
@@ -45,6 +45,9 @@ class Run:
                 case Point():
                     for number, found in zip(step.numbers, [address(one) for one in step.places]):
                         self._moving[number] = found
+                case Advance():
+                    for number in step.numbers:
+                        self._moving[number] += step.size
                 case While():
                     self._repeat(step)
                 case Conditional():

@@ -97,6 +97,14 @@ def test_long_code_that_runs_rarely_is_left_as_it_is(monkeypatch):
     assert f.compile(*long).executable.program.level == FULL
 
 
+def test_products_in_batches_run_often(monkeypatch):
+    """Each batch is a loop of one round in a piece, with the loops of its product inside."""
+    monkeypatch.setattr(compile_effort, "_LONG_CODE", 200)
+    x = np.zeros((8, 256, 64), np.float32)
+    program = jit(lambda x: x @ x.transpose(0, 2, 1) @ x).compile(x).executable.program
+    assert program.level == FULL
+
+
 def test_both_levels_compute_the_same(monkeypatch):
     monkeypatch.setattr(compile_effort, "_LONG_CODE", 200)
     x, y = X[:, 0].copy(), X[:, 1].copy()

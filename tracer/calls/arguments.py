@@ -11,6 +11,7 @@ import numpy as np
 
 from ..recording import pytree
 from ..recording.callables import callable_name
+from ..recording.device_arrays import ArrayOnDevice
 from ..recording.errors import StaticArgumentError
 from ..recording.intervals import Interval
 from ..recording.ndarrays import memory_key
@@ -256,6 +257,10 @@ class Call:
     def taken_apart(self) -> frozenset[str]:
         """The arguments of this call whose numbers are a parameter each."""
         return frozenset([one.name for one in self.arguments if one.name in self.reader.taken_apart])
+
+    def is_on_host(self, path: str) -> bool:
+        """Whether the leaf at this place can be read without a transfer."""
+        return not isinstance(dict(self._leaves()).get(path), ArrayOnDevice)
 
     def narrow_all(self) -> bool:
         """Trace the Python integers of this call for smaller values than theirs from now on; whether there are any."""

@@ -24,6 +24,8 @@ def make_known(
     if len(numbers) + len(error.outside) < len(error.sources):  # arrays that are not found at a path
         return False
     sources = [leaves[number] for number in numbers]
+    if not all([call.is_on_host(leaf.path) for leaf in sources if not isinstance(leaf, PackedLeaf)]):
+        return False
     if packs := [leaf for leaf in sources if isinstance(leaf, PackedLeaf)]:  # it is to be seen which of them it is
         reader.taken_apart.update(leaf.path for leaf in packs)
         return True

@@ -57,7 +57,8 @@ def jit(
     Loops, branches and calls of the user's own functions are captured from the source; see docs/control_flow.md.
 
     static_argnums, static_argnames: further parameters whose values are part of the key of the compiled code; hashable.
-    backend: the name of a backend; None means the environment variable PHLOX_BACKEND, or "cpu".
+    backend: the name of a backend, or of a device, such as "cuda:1"; None means that of the arrays on a device that a call is
+        given, else that of ``with phlox.device(...)``, the environment variable PHLOX_BACKEND, or "cpu" (``docs/devices.md``).
     control_flow: "source", or "trace" to leave loops and branches to Python, which runs them while the function is traced.
     tiered: whether calls for which there is no code yet run the function itself, while another thread compiles it.
     fastmath: whether a product that is added to something may be rounded together with the sum, where the processor has an

@@ -10,7 +10,16 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Self, TypeVar, overload
 
-from ...backends.registry import Backend, get_backend, make_callable_type, remove_native_entries
+import numpy as np
+
+from ...backends.registry import (
+    Backend,
+    backend_in_force,
+    get_backend,
+    make_callable_type,
+    no_backend_in_force,
+    remove_native_entries,
+)
 from ...hlo.fast_math import allow_fast_math
 from ...hlo.tracebacks import keep_frames_of_users
 from ...runtime.garbage import rare_collections
@@ -20,8 +29,10 @@ from ..capture.calls.dispatch import reason_not_captured
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
+from ..recording import pytree
 from ..recording.callables import describe_as, named
 from ..recording.current_trace import current_trace
+from ..recording.device_arrays import ArrayOnDevice, common_device
 from ..recording.errors import (
     ChangedMeanwhile,
     ConcretizationError,
@@ -40,7 +51,7 @@ from .cache import CacheEntry, CacheInfo, explain_miss, static_numbers
 from .concretization import make_known
 from .diversion import current_way, note_function
 from .explanation import Explanation, explanation
-from .leaves import STATIC_CALLABLES
+from .leaves import PYTHON_SCALARS, STATIC_CALLABLES
 from .native_call import install
 from .nested_call import call_in_trace
 from .own_code import HasCode, read_function
@@ -93,6 +104,8 @@ class JittedFunctionBase(HasCode):
         effort = {"tiered": tiered, "fastmath": fastmath, "budget": budget}
         self.options = {**static, "backend": backend, "control_flow": control_flow, **effort}
         self._budget = budget
+        # One function of NumPy's, which is given whatever arrays there are on devices.
+        self._is_for_any_form = getattr(function, "is_for_any_form", False)
         self._background = BackgroundCompilations() if tiered else None
         self.own_code, self._reader, self._to_trace = read_function(function, self.options)
         self._known: dict[Any, KnownForm] = {}
@@ -106,6 +119,7 @@ class JittedFunctionBase(HasCode):
         self._compilations = Recompilations()
         self._backend: Backend | None = None  # in the place of the one that is named
         self._siblings: dict[Backend, JittedFunctionBase] = {}
+        self._on_devices: dict[Backend, JittedFunctionBase] = {}  # those that make calls on devices
         note_function(self)
 
     def _follow_function(self) -> None:
@@ -123,6 +137,9 @@ class JittedFunctionBase(HasCode):
         if current_trace() is not None:
             self.own_code.guard()
             return call_in_trace(self._to_trace(), self.__name__, args, kwargs)
+        function = self._of_device(args, kwargs)
+        if function is not self:
+            return function(*args, **kwargs)
         may_wait = self._background is None or beginning is not None
         way = current_way() or (JittedFunctionBase.run_compiled if may_wait else JittedFunctionBase._run_at_once)
         try:
@@ -138,6 +155,8 @@ class JittedFunctionBase(HasCode):
 
     def _called_by_python(self, behind_changes: RaisedBehindChanges, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Python changes what is changed before the error, and raises it."""
+        if self._is_for_any_form:  # Python would call the very same
+            raise behind_changes.make_error()
         beginning = behind_changes.beginning
         if beginning is None:
             found = self._function(*args, **kwargs)
@@ -282,13 +301,14 @@ class JittedFunctionBase(HasCode):
         outgrown, self._outgrown = self._outgrown, ""
         reason = outgrown or "; ".join(outside) or explain_miss(form.leaves, structure, list(self._entries.values()))
         started = time.perf_counter()
-        specialization = Specialization(recording, self._compile(recording))
+        specialization = self._compiled(recording)
         seconds = time.perf_counter() - started
         native = install(specialization, self, form, call)
         numbers = static_numbers(form.leaves, form.numbers)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native, seconds)
         self._misses += 1
-        self._compilations.note(self.__name__, reason, recording.trace_seconds + seconds)
+        if not self._is_for_any_form:
+            self._compilations.note(self.__name__, reason, recording.trace_seconds + seconds)
         return specialization
 
     def _install(self, specialization: Specialization, call: Call) -> None:
@@ -297,8 +317,37 @@ class JittedFunctionBase(HasCode):
         if entry is not None and install(specialization, self, call.form(), call):
             self._entries[specialization] = replace(entry, native=True)
 
-    def _compile(self, recording: Recording) -> Any:
-        return compiled_within(self._budget, self._backend or get_backend(self.backend), self.__name__, recording)
+    def _compiled(self, recording: Recording) -> Specialization:
+        backend = self._backend or get_backend(self.backend)
+        return Specialization(recording, compiled_within(self._budget, backend, self.__name__, recording), backend)
+
+    @property
+    def facts(self) -> list[tuple[Any, ...]]:
+        """As `identities.facts_of` has them, what holds where code of this function may be called natively."""
+        follows = self.backend is None and self._backend is None
+        return [*self.own_code.facts, *(no_backend_in_force() if follows else ())]
+
+    def _of_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> JittedFunctionBase:
+        """The function that makes this call: where it names no backend, the one of the device of its arrays, or in force."""
+        if self.backend is not None or self._backend is not None:
+            return self
+        leaves: list[Any] = []
+        for value in (*args, *kwargs.values()) if ArrayOnDevice.exist else ():
+            if not _is_of_host(value):
+                pytree.flatten_into(value, leaves)
+        device = common_device(leaves, lambda: self._leaf_names(args, kwargs)) if leaves else None
+        if device is not None:
+            return self._on_device(device.backend)
+        return self if backend_in_force() is None else self._on_device(get_backend())
+
+    def _leaf_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+        """Those of the leaves that may lie on a device."""
+        given = [one for one in self._reader.given(args, kwargs).items() if not _is_of_host(one[1])]
+        return [f"argument {path}" for name, value in given for path in pytree.leaf_paths(pytree.flatten(value)[1], name)]
+
+    def _on_device(self, backend: Backend) -> JittedFunctionBase:
+        found = self._on_devices[backend] = self.compiled_by(backend)
+        return found
 
     def _form_and_recording(
         self, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
@@ -340,7 +389,7 @@ class JittedFunctionBase(HasCode):
         recording = self._recorded(form, objects, same[:count], aliases)
         with compilation_lock:
             is_new = same not in specialization.variants
-            variant = specialization.variants[same] = Specialization(recording, self._compile(recording))
+            variant = specialization.variants[same] = self._compiled(recording)
             self._misses += 1
             if is_new and not any(isinstance(place, Place) for place in same):
                 install(variant, self, form, call, specialization.named(same))
@@ -372,7 +421,12 @@ class JittedFunctionBase(HasCode):
 
     def cache_info(self) -> CacheInfo:
         """Hits, misses, and the compiled entries with the reasons for which they were compiled."""
-        return CacheInfo(self.__name__, self._hits, self._misses, tuple(self._entries.values()), self._reason_not_captured)
+        own = (self, *self._on_devices.values())
+        hits, misses = sum([one._hits for one in own]), sum([one._misses for one in own])
+        return CacheInfo(self.__name__, hits, misses, tuple(self._all_entries().values()), self._reason_not_captured)
+
+    def _all_entries(self) -> dict[Specialization, CacheEntry]:
+        return {key: entry for one in (self, *self._on_devices.values()) for key, entry in one._entries.items()}
 
     def explain(self) -> Explanation:
         """What has become of the function, for each form of call: text, and in notebooks a card with the program, drawn.
@@ -380,7 +434,7 @@ class JittedFunctionBase(HasCode):
         Which loops are loops of the program and which were unrolled, and why; what becomes of branches; what is read and set
         outside; the exceptions that the program may raise; the arrays that are copied; operations, memory, and time.
         """
-        return explanation(self.__name__, self._entries, self._reason_not_captured)
+        return explanation(self.__name__, self._all_entries(), self._reason_not_captured)
 
     @property
     def _reason_not_captured(self) -> str | None:
@@ -393,6 +447,8 @@ class JittedFunctionBase(HasCode):
             table.clear()
         if self._background is not None:
             self._background.clear()
+        for sibling in self._siblings.values():
+            sibling.cache_clear()
         self._reader.intervals.clear()
         self._reader.taken_apart.clear()
         self._policy.clear()
@@ -404,6 +460,9 @@ class JittedFunctionBase(HasCode):
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
         self._follow_function()
+        function = self._of_device(args, kwargs)
+        if function is not self:
+            return function.trace(*args, **kwargs)
         try:
             call = self._reader.call(args, kwargs)
             form, recording = self._form_and_recording(call, call.object_values(), descriptions=True, known_too=True)
@@ -414,7 +473,7 @@ class JittedFunctionBase(HasCode):
         except BaseException as error:
             keep_frames_of_users(error)
             raise
-        return Traced(self.__name__, form, recording, self._reader, self.backend, self._budget)
+        return Traced(self.__name__, form, recording, self._reader, self._backend or self.backend, self._budget)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The module for these arguments, which may be arrays or descriptions (`ShapeDtype`)."""
@@ -479,6 +538,11 @@ if TYPE_CHECKING:
 
 else:
     JittedFunction = make_callable_type(JittedFunctionBase)
+
+
+def _is_of_host(value: Any) -> bool:
+    """Whether an argument holds no array on a device; the most frequent ones that do not."""
+    return type(value) is np.ndarray or type(value) in PYTHON_SCALARS
 
 
 def _empty() -> Any:

@@ -20,6 +20,7 @@ from numpy.typing import DTypeLike
 
 from ... import hlo
 from ..outside.values import is_library_value
+from ..recording.device_arrays import ArrayOnDevice
 from ..recording.errors import StaticArgumentError
 from ..recording.intervals import SMALL, Interval
 from ..recording.ndarrays import array_form, element_type_of, memory_key, strides_with_gaps
@@ -190,6 +191,8 @@ def leaf_key(value: Any) -> Any:
         return interval_key(value, first_interval(value))
     if kind in PYTHON_SCALARS:
         return kind
+    if isinstance(value, ArrayOnDevice):
+        return ("scalar", value.dtype) if value.is_scalar else (value.dtype, value.shape, memory_key(value))
     if is_static(value):
         return static_key(value)
     return kind, getattr(value, "dtype", None), getattr(value, "shape", None)
@@ -285,6 +288,8 @@ def make_leaf(value: Any, path: str, descriptions: bool = False, interval: Inter
     a value that is neither an array that XLA has a type for nor static by its type.
     """
     kind = type(value)
+    if isinstance(value, ArrayOnDevice):
+        return TracedLeaf(path, array_form(value, f"argument {path}")[0], "numpy scalar" if value.is_scalar else "array")
     if isinstance(value, np.ndarray):
         if counts_by_contents(value):
             return ObjectLeaf(path, kind)
@@ -330,7 +335,7 @@ def is_object(value: Any) -> bool:
     """Whether this is a leaf, static or not, that is looked into while the function is traced."""
     if isinstance(value, np.ndarray):
         return counts_by_contents(value)
-    if type(value) in PYTHON_SCALARS or isinstance(value, np.generic) or is_static(value):
+    if type(value) in PYTHON_SCALARS or isinstance(value, (np.generic, ArrayOnDevice)) or is_static(value):
         return False
     return not isinstance(value, (types.NoneType, tuple))
 

@@ -26,6 +26,7 @@ from ..outside.entries import SameEntries
 from ..outside.identities import facts_of
 from ..outside.paths import MISSING, Fixed, Path
 from ..recording import pytree
+from ..recording.device_arrays import ArrayOnDevice
 from ..recording.errors import RaisedBehindChanges, StaleCapture
 from ..recording.ndarrays import array_form
 from .again import make_again, noted
@@ -49,6 +50,9 @@ def install(
     if installer is None or types is None or types.unsupported_reason() is not None or instance.own_code.has_changed():
         return False
     recording = specialization.recording
+    met = [*(leaf for one in call.arguments for leaf in one.leaves), *(capture.array for capture in recording.captures)]
+    if any([isinstance(value, ArrayOnDevice) for value in met]):
+        return False
     try:
         raise_found = _raise_found(specialization)
         if recording.compares_arrays and specialization.may_meet_aliases:
@@ -75,7 +79,7 @@ def install(
                 around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
         is_made_again = raise_found is None and _may_fail(specialization)
         put_back = _drawn_from(recording, around) if is_made_again else []
-        facts = [*instance.own_code.facts, *[fact for guard in recording.guards for fact in _facts(guard, around)]]
+        facts = [*instance.facts, *[fact for guard in recording.guards for fact in _facts(guard, around)]]
         results, errors, structure, steps = results_and_steps(recording, around, call)
     except NotNative:
         return False

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...backends.registry import Executable
+from ...backends.registry import Backend, Executable
 from ...compile.traversal import has_effects
 from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Argument, Objects
 from ..recording import pytree
 from ..recording.attributes import attributes_of
+from ..recording.device_arrays import ArrayOnDevice, Device, MixedDevicesError, common_device
 from ..recording.error_codes import number_and_value, with_value_shown
 from ..recording.errors import (
     ChangedMeanwhile,
@@ -26,8 +27,20 @@ from ..recording.errors import (
     unraised,
 )
 from .again import Beginning
+from .array_memory import (
+    is_array,
+    is_writeable,
+    may_share_memory,
+    memory_place,
+    on_host,
+    put_contents,
+    put_on_device,
+    run_on_device,
+    shares_memory,
+)
+from .devices import device_of
 from .leaves import TracedLeaf
-from .shared_memory import Place, gathered, overlap, places_of, spread
+from .shared_memory import Place, gathered, places_of, spread
 from .traced_function import Output, Recording, Selection
 
 # For each array the number of the first one that is the same, or where it lies in memory that it shares with others.
@@ -40,8 +53,8 @@ class Specialization:
     ``variants`` holds those for calls that pass one array as several arguments, one of which the function changes.
     """
 
-    def __init__(self, recording: Recording, executable: Executable) -> None:
-        self.recording, self.executable = recording, executable
+    def __init__(self, recording: Recording, executable: Executable, backend: Backend) -> None:
+        self.recording, self.executable, self._backend = recording, executable, backend
         self.variants: dict[Sharing, Specialization] = {}
         self._calls_by_python = 0
         leaves, captures = recording.leaves, recording.captures
@@ -115,6 +128,7 @@ class Specialization:
         something.
         """
         recording, arguments = self.recording, values
+        captured: Sequence[Any] = ()
         if self._conversions:
             arguments = list(values)
             for index, convert in self._conversions:
@@ -122,20 +136,28 @@ class Specialization:
         if self._captures:
             captured = [path.read(objects) for path, _ in self._captures]
             pairs = zip(captured, self._captures)
-            given = [np.asarray(value if convert is None else convert(value)) for value, (_, convert) in pairs]
+            given = [_as_array(value if convert is None else convert(value)) for value, (_, convert) in pairs]
             if [(array.dtype, array.shape) for array in given] != self._captured_forms:
                 raise ChangedMeanwhile
             arguments = (*arguments, *given)
         if self.changes_arrays:
-            self._require_writeable(values, captured if self._captures else ())
+            self._require_writeable(values, captured)
+        device = self._device_of(values, captured)
+        run: Callable[..., Sequence[Any]] = self.executable
+        if device is not None:
+            shapes = recording.module.entry.parameter_shapes
+
+            def run(*arguments: Any) -> Sequence[Any]:
+                return run_on_device(self.executable.execute, device, shapes, arguments)
+
         beginning = None
         try:
             if self._is_repeated:
                 beginning = Beginning([path.read(objects) for path in recording.generators])
                 with beginning.noting():
-                    results = self.executable(*arguments)
+                    results = run(*arguments)
             else:
-                results = self.executable(*arguments)
+                results = run(*arguments)
         except StaleCapture as stale:
             stale.beginning = beginning
             raise
@@ -143,6 +165,9 @@ class Specialization:
             if not self.changes_anything:
                 raise
             raise RaisedBehindChanges(lambda error=error: error, beginning=beginning) from None
+        if device is not None and not any([isinstance(value, ArrayOnDevice) for value in values]):
+            results = (*map(on_host, results[: recording.result_count]), *results[recording.result_count :])
+            device = None
         if self._single:
             return results[0]
         if self._is_tuple:
@@ -158,22 +183,31 @@ class Specialization:
             raise error
         count = recording.result_count
         for index in recording.mutated:
-            np.copyto(values[index], results[count])
+            put_contents(values[index], results[count])
             count += 1
         for index in recording.mutated_captures:
-            np.copyto(captured[index], results[count])
+            put_contents(captured[index], results[count])
             count += 1
-        return self.assemble(results, values, objects)
+        return self.assemble(results, values, objects, device)
 
     def assemble(
-        self, results: Sequence[Any], values: Sequence[Any] | dict[int, Any] = (), objects: Objects = NO_OBJECTS
+        self,
+        results: Sequence[Any],
+        values: Sequence[Any] | dict[int, Any] = (),
+        objects: Objects = NO_OBJECTS,
+        device: Device | None = None,
     ) -> Any:
         """What the function returns, of the executable's results and, where it returns arguments, the leaves' values.
 
-        What it sets outside is set.
+        What it sets outside is set. device: where the results lie, None for the process's memory.
         """
         recording = self.recording
         leaves = [self._leaf(output, results, values, objects) for output in recording.outputs]
+        if device is not None:
+            leaves = [
+                put_on_device(device, leaf) if isinstance(leaf, np.ndarray) and output.kind == "value" else leaf
+                for leaf, output in zip(leaves, recording.outputs)
+            ]
         if recording.effects:
             for how, path, structure, outputs in recording.effects:
                 take_effect(how, path, objects, None if how == "delete" else pytree.unflatten(structure, leaves[outputs]))
@@ -186,9 +220,14 @@ class Specialization:
         if output.kind == "python scalar":
             return results[output.index].item()
         if output.kind == "0-d array":
-            return np.asarray(results[output.index])
+            found = _as_array(results[output.index])
+            if isinstance(found, ArrayOnDevice):
+                found.is_writeable = True
+            return found
         if output.kind in ("argument", "outside"):
             found = values[output.index] if output.kind == "argument" else output.value.read(objects)
+            if output.steps and isinstance(found, ArrayOnDevice):
+                return found.view_of(found, output.steps)
             for step in output.steps:
                 found = step(found)
             return found
@@ -203,11 +242,31 @@ class Specialization:
         shown = with_value_shown(message, value)
         return error(shown) if issubclass(error, StaleCapture) else raised_at(error(shown), *places)
 
+    def _device_of(self, values: Sequence[Any], captured: Sequence[Any]) -> Device | None:
+        """Where the call's arrays lie that are on a device; None where all are the process's.
+
+        Raises MixedDevicesError where they lie on several, or on another one than that of the code.
+        """
+        given = (*values, *captured)
+        device = common_device(given, self._names)
+        if device is not None and device.memory is not self._backend.memory:
+            name = next(name for name, value in zip(self._names(), given) if isinstance(value, ArrayOnDevice))
+            own = device_of(self._backend).name
+            raise MixedDevicesError(
+                f"{self.recording.module.name} runs on {own}, and {name} is on {device.name}; move the array "
+                f"(phlox.device_put(x, {own!r})) or let the function run there: jit(backend={device.name!r}), or "
+                f"with phlox.device({device.name!r})"
+            )
+        return device
+
+    def _names(self) -> list[str]:
+        return [f"argument {leaf.path}" for leaf in self.leaves] + [path.text for path, _ in self._captures]
+
     def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
         """Where an array cannot be changed Python makes the call, and finds that out behind other changes."""
         recording = self.recording
         changed = [values[index] for index in recording.mutated] + [captured[index] for index in recording.mutated_captures]
-        if not all([array.flags.writeable for array in changed]):
+        if not all(map(is_writeable, changed)):
             raise RaisedBehindChanges(lambda: ValueError("assignment destination is read-only"))
 
     def captured_arrays(self, objects: Objects) -> list[Any]:
@@ -225,32 +284,32 @@ class Specialization:
         values = [*values, *self.captured_arrays(objects)]
         count = len(self.leaves)
         mutated = [*recording.mutated, *[count + index for index in recording.mutated_captures]]
-        arrays = [(index, value) for index, value in enumerate(values) if isinstance(value, np.ndarray)]
+        arrays = [(index, value) for index, value in enumerate(values) if is_array(value)]
         if not recording.compares_arrays and not _may_overlap(arrays, mutated):
             return None
         first: list[int | Place] = list(range(len(values)))
         places: dict[Any, int] = {}
         for index, value in arrays:
-            memory = (value.ctypes.data, value.shape, value.strides, value.dtype)
-            first[index] = places.setdefault(id(value) if recording.compares_arrays else memory, index)
+            first[index] = places.setdefault(id(value) if recording.compares_arrays else memory_place(value), index)
         for index in {first[index] for index in mutated}:
             if not isinstance(first[index], Place):
                 self._divide_memory(index, arrays, first)
         return tuple(first) if first != list(range(len(values))) else None
 
-    def _divide_memory(self, index: int, arrays: Sequence[tuple[int, np.ndarray]], first: list[int | Place]) -> None:
+    def _divide_memory(self, index: int, arrays: Sequence[tuple[int, Any]], first: list[int | Place]) -> None:
         """Where this array shares part of its memory with others, give all that hang together their places in it."""
         by_index = dict(arrays)
         together, pending = {index}, [index]
         while pending:
             one = by_index[pending.pop()]
-            found = [other for other, value in arrays if other not in together and overlap(one, value)]
+            found = [other for other, value in arrays if other not in together and shares_memory(one, value)]
             together.update(found)
             pending += found
         if len({first[other] for other in together}) == 1:
             return
         members = sorted(together)
-        places = places_of([by_index[other] for other in members], members[0])
+        found = [by_index[other] for other in members]
+        places = None if isinstance(found[0], ArrayOnDevice) else places_of(found, members[0])
         if places is None or members[0] >= len(self.leaves):
             names = [leaf.path for leaf in self.leaves] + [capture.path.text for capture in self.recording.captures]
             raise ValueError(
@@ -282,10 +341,14 @@ class KnownForm:
         return None
 
 
-def _may_overlap(arrays: list[tuple[int, np.ndarray]], mutated: list[int]) -> bool:
+def _as_array(value: Any) -> Any:
+    return value if isinstance(value, ArrayOnDevice) else np.asarray(value)
+
+
+def _may_overlap(arrays: list[tuple[int, Any]], mutated: list[int]) -> bool:
     """Whether the memory of an array that is changed lies where another one's does; quick, and seldom true."""
     for index, value in arrays:
-        if index in mutated and any(number != index and np.may_share_memory(value, other) for number, other in arrays):
+        if index in mutated and any(number != index and may_share_memory(value, other) for number, other in arrays):
             return True
     return False
 

@@ -6,7 +6,7 @@ import html
 from typing import Any
 
 from ... import hlo
-from ...backends.registry import get_backend
+from ...backends.registry import Backend, get_backend
 from ...compile.cost import cost_analysis
 from ...hlo.drawing import module_svg
 from ...hlo.tracebacks import keep_frames_of_users
@@ -32,7 +32,7 @@ class Stage:
         form: CallForm,
         recording: Recording,
         reader: ArgumentReader,
-        backend: str | None,
+        backend: Backend | str | None,
         budget: float | None = None,
     ) -> None:
         self.name, self.module = name, recording.module
@@ -84,8 +84,10 @@ class Lowered(Stage):
 
     def compile(self) -> Compiled:
         """The module, compiled by the function's backend."""
-        executable = compiled_within(self._budget, get_backend(self._backend), self.name, self._recording)
-        return Compiled(self.name, self._form, self._recording, self._reader, self._backend, executable)
+        named = isinstance(self._backend, str) or self._backend is None
+        backend = get_backend(self._backend) if named else self._backend
+        executable = compiled_within(self._budget, backend, self.name, self._recording)
+        return Compiled(self.name, self._form, self._recording, self._reader, backend, executable)
 
     def cost_analysis(self) -> dict[str, float]:
         """Estimates of the flops and bytes of one run; see `phlox.compile.cost.cost_analysis`."""
@@ -101,12 +103,12 @@ class Compiled(Stage):
         form: CallForm,
         recording: Recording,
         reader: ArgumentReader,
-        backend: str | None,
+        backend: Backend,
         executable: Any,
     ) -> None:
         super().__init__(name, form, recording, reader, backend)
         self.executable = executable
-        self._specialization = Specialization(recording, executable)
+        self._specialization = Specialization(recording, executable, backend)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = self._reader.call(args, kwargs)

@@ -32,6 +32,7 @@ from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.attributes import class_of
 from ..recording.callables import function_location
+from ..recording.device_arrays import ArrayOnDevice
 from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
@@ -419,7 +420,12 @@ class _Outputs:
 
     def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:
         self.trace, self.arguments, self.roots = trace, arguments, roots
-        captures = [one for one in trace.program.captures.values() if type(one.array) is np.ndarray and one.path is not None]
+        captures = [
+            one
+            for one in trace.program.captures.values()
+            if type(one.array) is np.ndarray or isinstance(one.array, ArrayOnDevice)
+        ]
+        captures = [one for one in captures if one.path is not None]
         self.captured = {one.storage: one.path for one in captures}
         self.outputs: list[Output] = []
         self._numbers: dict[tuple[int, str], tuple[int, Any]] = {}

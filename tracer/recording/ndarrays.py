@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from .device_arrays import ArrayOnDevice, row_major_shape
 
 # Flags of PyArrayObject that decide how its memory is handed over (NumPy C-API, "Array flags").
 C_CONTIGUOUS, F_CONTIGUOUS, ALIGNED = 0x1, 0x2, 0x100
@@ -22,6 +23,8 @@ def array_form(array: np.ndarray, what: str) -> tuple[hlo.Shape, Callable[[np.nd
     Fortran order becomes a layout; what is neither contiguous, aligned nor in native byte order is copied to C order. Raises
     TypeError, beginning with ``what``, for dtypes without an XLA type and for subclasses of ndarray.
     """
+    if isinstance(array, ArrayOnDevice):
+        return row_major_shape(array, what), None
     if type(array) is not np.ndarray and not isinstance(array, PLAIN_SUBCLASSES):
         advice = "np.asarray(...)"
         if isinstance(array, np.ma.MaskedArray):
@@ -63,8 +66,16 @@ def element_type_of(dtype: np.dtype, what: str) -> hlo.ElementType:
 
 def memory_key(array: np.ndarray) -> Any:
     """What counts of how an array lies in memory: its flags, and the strides that say which of its reshapes are copies."""
+    if isinstance(array, ArrayOnDevice):
+        return _row_major_flags(array.shape)
     flags = array.flags.num & MEMORY_FLAGS
     return flags if flags & (C_CONTIGUOUS | F_CONTIGUOUS) or array.ndim < 2 else (flags, array.strides)
+
+
+def _row_major_flags(shape: tuple[int, ...]) -> int:
+    """The flags of an ndarray of this shape in C order, of which column-major ones with one long axis are, too."""
+    is_both = 0 in shape or sum(size > 1 for size in shape) <= 1
+    return C_CONTIGUOUS | ALIGNED | (F_CONTIGUOUS if is_both else 0)
 
 
 def strides_with_gaps(array: np.ndarray) -> tuple[int, ...] | None:
@@ -75,6 +86,6 @@ def strides_with_gaps(array: np.ndarray) -> tuple[int, ...] | None:
 
 def array_form_key(value: Any) -> Any:
     """What compiled code was made for of an array, None for what is no array."""
-    if not isinstance(value, np.ndarray):
+    if not isinstance(value, (np.ndarray, ArrayOnDevice)):
         return None
     return type(value), value.dtype, value.shape, memory_key(value)

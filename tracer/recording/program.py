@@ -11,6 +11,7 @@ import numpy as np
 from ... import hlo
 from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ...hlo.tracebacks import Place
+from .device_arrays import ArrayOnDevice
 
 if TYPE_CHECKING:
     from .errors import ConcretizationError
@@ -124,16 +125,21 @@ class Capture:
 
     def __init__(self, array: Any, storage: Storage, convert: Callable[[Any], Any] | None = None, path: Any = None) -> None:
         self.array, self.storage, self.parameter, self.convert = array, storage, storage.instruction, convert
-        self.snapshot = _sample(array) if isinstance(array, np.ndarray) else np.asarray(array)
+        if isinstance(array, ArrayOnDevice):
+            self.snapshot = array.state
+        else:
+            self.snapshot = _sample(array) if isinstance(array, np.ndarray) else np.asarray(array)
         self.path = path
 
     def is_unchanged(self) -> bool:
         """Whether the array still holds what it held when it was captured (large arrays: in a sample of their elements)."""
+        if isinstance(self.array, ArrayOnDevice):
+            return self.snapshot == self.array.state
         return not isinstance(self.array, np.ndarray) or self.snapshot.tobytes() == _sample(self.array).tobytes()
 
     @property
     def snapshot_is_whole(self) -> bool:
-        return self.snapshot.shape == self.array.shape
+        return not isinstance(self.array, ArrayOnDevice) and self.snapshot.shape == self.array.shape
 
 
 def _sample(array: np.ndarray, size: int = 4096) -> np.ndarray:

@@ -164,7 +164,7 @@ _WORDS = {
     "item": _item_words, "absent": _absent_words, "cell": _cell_words, "function": _function_words,
     "class": _words_of_class, "type": lambda value, kind: [(id(value) + OBJECT_TYPE, id(kind))],
     "entered": _words_of_entered, "names": _words_of_names,
-    "variable": lambda variable, is_as_good: [],
+    "variable": lambda variable, is_as_good: [], "word": lambda address, value: [(address, value)],
 }  # fmt: skip
 
 

@@ -29,6 +29,8 @@ _NAMES = {
     "MemcpyDtoHAsync": "cuMemcpyDtoHAsync_v2",
     "MemcpyDtoDAsync": "cuMemcpyDtoDAsync_v2",
     "MemsetD8Async": "cuMemsetD8Async",
+    "MemHostAlloc": "cuMemHostAlloc",
+    "MemFreeHost": "cuMemFreeHost",
     "StreamCreate": "cuStreamCreate",
     "StreamSynchronize": "cuStreamSynchronize",
     "StreamQuery": "cuStreamQuery",
@@ -53,6 +55,7 @@ _LOG_BYTES = 16 << 10
 def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
     retain = get("cuDevicePrimaryCtxRetain", (c_int, POINTER(c_void_p), c_int))
     set_current = get("cuCtxSetCurrent", (c_int, c_void_p))
+    get_current = get("cuCtxGetCurrent", (c_int, c_void_p))
     set_attribute = get("cuFuncSetAttribute", (c_int, c_void_p, c_int, c_int))
     texts = [get(name, (c_int, c_int, POINTER(c_char_p))) for name in ("cuGetErrorName", "cuGetErrorString")]
 
@@ -70,10 +73,10 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
         api.DeviceGetAttribute(byref(minor), _COMPUTE_CAPABILITY_MINOR, number)
         return f"sm_{major.value}{minor.value}"
 
-    def open_context(number: int, check: Callable[[int, str], None]) -> int | None:
+    def open_context(number: int, check: Callable[[int, str], None]) -> int:
         context = c_void_p()
         check(retain(byref(context), number), "retaining the primary context")
-        return context.value
+        return context.value or 0
 
     def load_module(module: c_void_p, code: bytes, properties: DeviceProperties) -> tuple[int, str]:
         logs = [ctypes.create_string_buffer(_LOG_BYTES) for _ in range(2)]
@@ -88,7 +91,7 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
         return set_attribute(kernel, _MAX_DYNAMIC_SHARED_SIZE_BYTES, size) if size > _STATIC_SHARED_BYTES else 0
 
     api.error_text, api.architecture, api.open_context, api.enter = error_text, architecture, open_context, set_current
-    api.load_module, api.allow_shared = load_module, allow_shared
+    api.load_module, api.allow_shared, api.current = load_module, allow_shared, get_current
 
 
 CUDA = Vendor(

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from .launched import Launched
 from .native_calls import NativeCalls
 
 Dimensions = tuple[int, int, int]
@@ -43,6 +44,12 @@ class Kernel(Protocol):
     handle: int
 
 
+class HostBlock(Protocol):
+    """Memory of the host, aligned to 8 bytes."""
+
+    address: int
+
+
 class Code(Protocol):
     """Code that has been loaded on a device."""
 
@@ -54,11 +61,13 @@ class Device(Protocol):
 
     Everything raises DeviceLostError where the device cannot be used any more, and ForkedDeviceError in a process that was
     forked off after the driver was used. ``time_limit`` is how many seconds a call waits, as long as it takes where it is None;
-    then it raises KernelTimeoutError, and the device is lost.
+    then it raises KernelTimeoutError, and the device is lost. Errors that turn up where something is waited for name what was
+    ``launched`` last.
     """
 
     properties: DeviceProperties
     time_limit: float | None
+    launched: Launched
 
     def allocate(self, size: int) -> int:
         """The address of so many bytes, aligned to 256. Raises DeviceOutOfMemoryError, which names the sizes."""
@@ -66,6 +75,10 @@ class Device(Protocol):
 
     def free(self, address: int) -> None:
         """Give memory back. What was asked of the queue before still finds it."""
+        ...
+
+    def host_block(self, size: int) -> HostBlock:
+        """Memory of the host that is good for copies, free when nothing refers to it."""
         ...
 
     def write(self, address: int, source: int, size: int) -> None:
@@ -103,7 +116,7 @@ class Device(Protocol):
         ...
 
     def native_calls(self) -> NativeCalls:
-        """What native code launches kernels with, in a thread for which `require_usable` was called."""
+        """What native code launches kernels with."""
         ...
 
     def require_usable(self) -> None:

@@ -35,6 +35,8 @@ _NAMES = {
     "MemcpyDtoHAsync": "hipMemcpyDtoHAsync",
     "MemcpyDtoDAsync": "hipMemcpyDtoDAsync",
     "MemsetD8Async": "hipMemsetD8Async",
+    "MemHostAlloc": "hipHostMalloc",
+    "MemFreeHost": "hipHostFree",
     "StreamCreate": "hipStreamCreateWithFlags",
     "StreamSynchronize": "hipStreamSynchronize",
     "StreamQuery": "hipStreamQuery",
@@ -117,6 +119,7 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
     properties_name = next((name for name in try_names if hasattr(api.library, name)), try_names[-1])
     get_properties = get(properties_name, (c_int, c_void_p, c_int))
     set_device = get("hipSetDevice", (c_int, c_int))
+    get_device = get("hipGetDevice", (c_int, c_void_p))
 
     def architecture(number: int) -> str:
         # Where the name stands in the structure differs from version to version.
@@ -134,7 +137,7 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
 
     api.error_text = lambda status: f"{error_name(status).decode()}: {error_string(status).decode()}"
     api.architecture, api.open_context, api.enter = architecture, open_context, set_device
-    api.load_module = load_module
+    api.load_module, api.current = load_module, get_device
     api.allow_shared = lambda kernel, size: 0  # there is nothing to ask for
 
 

@@ -2,9 +2,10 @@
 
 ``@launch(device, kernel, sizes, shared, count, values, pointers)`` runs a kernel whose ``count`` arguments are ``values``, and
 ``pointers`` to them; ``sizes`` are those of the grid and of a block. ``@copy(device, target, source, size)``,
-``@fill(device, address, byte, size)``, ``@read(device, host address, address, size)``, which waits, and ``@flush(device)``.
-Each returns the status of the driver, 0 where all went well. ``device`` is the table: handles, and addresses of the driver's
-functions.
+``@fill(device, address, byte, size)``, ``@write(device, address, host address, size)``, which does not wait for the copy,
+``@read(device, host address, address, size)``, which does, and ``@flush(device)``. ``@enter(device, before)`` makes the device
+that of the thread, and stores what was so ``before``, which ``@leave(device, before)`` makes so again. Each returns the status
+of the driver, 0 where all went well. ``device`` is the table: handles, and addresses of the driver's functions.
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ define internal i32 @size(ptr %sizes, i64 %number) alwaysinline {
 }
 """
 
-# The table: the stream; cuLaunchKernel, cuMemcpyDtoDAsync, cuMemsetD8Async, cuMemcpyDtoHAsync, cuStreamSynchronize, or HIP's.
+# The table: the stream; cuLaunchKernel, cuMemcpyDtoDAsync, cuMemsetD8Async, cuMemcpyDtoHAsync, cuStreamSynchronize,
+# cuMemcpyHtoDAsync, cuCtxGetCurrent, cuCtxSetCurrent, or HIP's; the context, or the device's number.
 STREAM_FUNCTIONS = (
     _WORD
     + """
@@ -78,6 +80,39 @@ define internal i32 @fill(ptr %device, i64 %address, i64 %byte, i64 %size) {
   %narrow = trunc i64 %byte to i8
   %status = call i32 %function(i64 %address, i8 zeroext %narrow, i64 %size, ptr %stream)
   ret i32 %status
+}
+define internal i32 @write(ptr %device, i64 %address, ptr %source, i64 %size) {
+  %stream = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 6)
+  %status = call i32 %function(i64 %address, ptr %source, i64 %size, ptr %stream)
+  ret i32 %status
+}
+define internal i32 @enter(ptr %device, ptr %before) {
+  store i64 0, ptr %before
+  %current = call ptr @word(ptr %device, i64 7)
+  %asked = call i32 %current(ptr %before)
+  %own = call i64 @element(ptr %device, i64 9)
+  %is = load i64, ptr %before
+  %entered = icmp eq i64 %is, %own
+  br i1 %entered, label %there, label %enter
+enter:
+  %function = call ptr @word(ptr %device, i64 8)
+  %status = call i32 %function(i64 %own)
+  ret i32 %status
+there:
+  ret i32 %asked
+}
+define internal i32 @leave(ptr %device, ptr %before) {
+  %own = call i64 @element(ptr %device, i64 9)
+  %was = load i64, ptr %before
+  %stays = icmp eq i64 %was, %own
+  br i1 %stays, label %there, label %leave
+leave:
+  %function = call ptr @word(ptr %device, i64 8)
+  %status = call i32 %function(i64 %was)
+  ret i32 %status
+there:
+  ret i32 0
 }
 define internal i32 @read(ptr %device, ptr %target, i64 %address, i64 %size) {
   %stream = call ptr @word(ptr %device, i64 0)
@@ -167,6 +202,18 @@ define internal i32 @fill(ptr %device, i64 %address, i64 %byte, i64 %size) {
   %function = call ptr @word(ptr %device, i64 5)
   %status = call i32 %function(ptr %queue, i64 %address, ptr %pattern, i64 1, i64 %size, i32 0, ptr null, ptr null)
   ret i32 %status
+}
+define internal i32 @write(ptr %device, i64 %address, ptr %source, i64 %size) {
+  %queue = call ptr @word(ptr %device, i64 0)
+  %function = call ptr @word(ptr %device, i64 4)
+  %status = call i32 %function(ptr %queue, i32 0, i64 %address, ptr %source, i64 %size, i32 0, ptr null, ptr null)
+  ret i32 %status
+}
+define internal i32 @enter(ptr %device, ptr %before) {
+  ret i32 0
+}
+define internal i32 @leave(ptr %device, ptr %before) {
+  ret i32 0
 }
 define internal i32 @read(ptr %device, ptr %target, i64 %address, i64 %size) {
   %queue = call ptr @word(ptr %device, i64 0)

@@ -31,6 +31,7 @@ from ..errors import (
 from . import opencl_functions as cl
 from .driver import ALIGNMENT, DeviceProperties, Dimensions
 from .forks import first_use, fork_count, require_unforked
+from .launched import Launched
 from .libraries import Signature, address_of, function_at, functions, open_library
 from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
 from .waiting import wait_until
@@ -48,6 +49,14 @@ class Pointers:
     copy: Callable[..., int]
     fill: Callable[..., int]
     set_argument: Callable[[int, int, int], int]
+
+
+class HostBytes:
+    """Memory of the host."""
+
+    def __init__(self, size: int) -> None:
+        self._bytes = (ctypes.c_int64 * -(-size // 8))()
+        self.address = ctypes.addressof(self._bytes)
 
 
 class OpenCLKernel:
@@ -100,6 +109,7 @@ class OpenCLDevice:
     def __init__(self, platform: _Platform, handle: int, properties: DeviceProperties) -> None:
         self.properties, self.functions, self.handle, self.forks = properties, platform.functions, handle, platform.forks
         self.time_limit: float | None = None
+        self.launched = Launched()
         self._lost: str | None = None
         self._lock = new_lock()
         self._origins: dict[int, int] = {}
@@ -129,6 +139,9 @@ class OpenCLDevice:
     def free(self, address: int) -> None:
         if self.forks == fork_count():
             self.pointers.free(self._origins.pop(address))
+
+    def host_block(self, size: int) -> HostBytes:
+        return HostBytes(size)
 
     def write(self, address: int, source: int, size: int) -> None:
         self._transfer(address, source, size, "copying to the device")
@@ -225,7 +238,7 @@ class OpenCLDevice:
         self.check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
         self.functions.clFlush(self.queue)
         try:
-            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name)
+            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
             raise
@@ -251,7 +264,7 @@ class OpenCLDevice:
         message = f"{what} on {self.properties.name}: {cl.error_name(status)}"
         if status in cl.LOST:
             self._lost = message
-            raise DeviceLostError(message)
+            raise DeviceLostError(message + self.launched.text())
         raise (DeviceOutOfMemoryError if status in cl.NO_MEMORY else DeviceError)(message)
 
 

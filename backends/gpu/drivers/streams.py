@@ -24,10 +24,13 @@ from ..errors import (
     DriverUnavailableError,
     KernelTimeoutError,
 )
+from ..memory_pool import Block, MemoryPool
 from .driver import DeviceProperties, Dimensions
 from .forks import first_use, fork_count, require_unforked
+from .launched import Launched
 from .libraries import Signature, address_of, function_at, open_library
 from .native_calls import STREAM_FUNCTIONS, NativeCalls, address_of_function
+from .staging import STAGED_BYTES, WriteRing
 from .waiting import wait_until
 
 _SIZES = (c_uint,) * 3
@@ -46,6 +49,8 @@ SIGNATURES: dict[str, Signature] = {
     "MemcpyDtoHAsync": (c_int, c_void_p, c_uint64, c_size_t, c_void_p),
     "MemcpyDtoDAsync": (c_int, c_uint64, c_uint64, c_size_t, c_void_p),
     "MemsetD8Async": (c_int, c_uint64, c_ubyte, c_size_t, c_void_p),
+    "MemHostAlloc": (c_int, POINTER(c_void_p), c_size_t, c_uint),
+    "MemFreeHost": (c_int, c_void_p),
     "StreamCreate": (c_int, POINTER(c_void_p), c_uint),
     "StreamSynchronize": (c_int, c_void_p),
     "StreamQuery": (c_int, c_void_p),
@@ -55,6 +60,7 @@ SIGNATURES: dict[str, Signature] = {
     "LaunchKernel": (c_int, c_void_p, *_SIZES, *_SIZES, c_uint, c_void_p, POINTER(c_void_p), POINTER(c_void_p)),
 }
 STREAM_NON_BLOCKING = 1
+HOST_ALLOC_PORTABLE = 1
 
 # The numbers of errors that both have in common.
 OUT_OF_MEMORY, NO_DEVICE, NOT_FOUND, NOT_READY = 2, 100, 500, 600
@@ -191,11 +197,33 @@ class StreamCode:
     def kernel(self, name: str) -> StreamKernel:
         """The kernel with this name. Raises DeviceCodeError where the code has none."""
         function, device = c_void_p(), self.device
-        status = device.functions().ModuleGetFunction(byref(function), self._module, name.encode())
+        with device.entered() as api:
+            status = api.ModuleGetFunction(byref(function), self._module, name.encode())
         if status == NOT_FOUND or (not status and not function.value):
             raise DeviceCodeError(f"no kernel {name!r} in code for {device.properties.name}")
         device.check(status, f"looking for the kernel {name}")
         return StreamKernel(name, function.value or 0, self)
+
+
+class _Entered:
+    """Makes a context that of the thread for a while: libraries beside this one, in the same thread, keep theirs."""
+
+    __slots__ = ("_api", "_context", "_check", "_before")
+
+    def __init__(self, api: SimpleNamespace, context: int, check: Callable[[int, str], None]) -> None:
+        self._api, self._context, self._check = api, context, check
+
+    def __enter__(self) -> SimpleNamespace:
+        api, current = self._api, c_uint64()
+        self._check(api.current(byref(current)), "asking for the context")
+        self._before = current.value
+        if self._before != self._context:
+            self._check(api.enter(self._context), "entering the context")
+        return api
+
+    def __exit__(self, *error: object) -> None:
+        if self._before != self._context:
+            self._api.enter(self._before)
 
 
 class StreamDevice:
@@ -206,21 +234,24 @@ class StreamDevice:
         self.time_limit: float | None = None
         self.number = number
         self._driver, self._api = driver, driver.functions
+        self.launched = Launched()
         self._lost: str | None = None
-        self._lock = new_lock()
+        self._abandoned: list[Block | None] = []
         self._context = self._api.open_context(number, self.check)
+        self.host_memory = MemoryPool(_HostMemory(self))
         stream = c_void_p()
-        self.check(self.functions().StreamCreate(byref(stream), STREAM_NON_BLOCKING), "creating a stream")
+        with self.entered() as api:
+            self.check(api.StreamCreate(byref(stream), STREAM_NON_BLOCKING), "creating a stream")
         self.stream = stream.value
+        self._ring = WriteRing(self)
 
-    def functions(self) -> SimpleNamespace:
-        """The driver's functions, for use in this thread. Raises ForkedDeviceError and DeviceLostError."""
-        if self._driver.forks != fork_count():
-            require_unforked(self._driver.forks, f"{self._driver.vendor.driver} ({self.properties.name})")
-        if self._lost is not None:
-            raise DeviceLostError(f"{self.properties.name} cannot be used any more in this process: {self._lost}")
-        self.check(self._api.enter(self._context), "entering the context")
-        return self._api
+    def entered(self) -> _Entered:
+        """A context manager in which this is the device of the thread, with the driver's functions.
+
+        Raises ForkedDeviceError and DeviceLostError.
+        """
+        self.require_usable()
+        return _Entered(self._api, self._context, self.check)
 
     def check(self, status: int, what: str) -> None:
         """Raise the error of a status that is not 0."""
@@ -229,59 +260,85 @@ class StreamDevice:
         message = f"{what} on {self.properties.name}: {self._api.error_text(status)}"
         if status in LOST:
             self._lost = f"{LOST[status]} ({self._api.error_text(status)})"
-            raise DeviceLostError(f"{message}: {LOST[status]}; the device cannot be used any more in this process")
+            raise DeviceLostError(
+                f"{message}: {LOST[status]}; the device cannot be used any more in this process{self.launched.text()}"
+            )
         raise (DeviceOutOfMemoryError if status == OUT_OF_MEMORY else DeviceError)(message)
 
     # --- memory ---
 
     def allocate(self, size: int) -> int:
-        api, address = self.functions(), c_uint64()
-        status = api.MemAlloc(byref(address), max(size, 1))
-        if status == OUT_OF_MEMORY:
-            free, total = c_size_t(), c_size_t()
-            api.MemGetInfo(byref(free), byref(total))
-            raise DeviceOutOfMemoryError(
-                f"out of memory on {self.properties.name}: {size:,} bytes asked for, {free.value:,} are free of "
-                f"{total.value:,} in all"
-            )
+        address = c_uint64()
+        with self.entered() as api:
+            status = api.MemAlloc(byref(address), max(size, 1))
+            if status == OUT_OF_MEMORY:
+                free, total = c_size_t(), c_size_t()
+                api.MemGetInfo(byref(free), byref(total))
+                raise DeviceOutOfMemoryError(
+                    f"out of memory on {self.properties.name}: {size:,} bytes asked for, {free.value:,} are free of "
+                    f"{total.value:,} in all"
+                )
         self.check(status, f"allocating {size:,} bytes")
         return address.value
 
     def free(self, address: int) -> None:
         if self._is_usable():
-            # What is in the stream still uses it.
-            api = self.functions()
-            self.check(api.StreamSynchronize(self.stream), "waiting")
-            self.check(api.MemFree(address), "freeing memory")
+            with self.entered() as api:
+                # What is in the stream still uses it.
+                self.check(api.StreamSynchronize(self.stream), "waiting")
+                self.check(api.MemFree(address), "freeing memory")
+
+    def host_block(self, size: int) -> Block:
+        return self.host_memory.allocate(size)
 
     def write(self, address: int, source: int, size: int) -> None:
-        if size:
-            api = self.functions()
+        if not size:
+            return
+        with self.entered() as api:
+            if size <= STAGED_BYTES:
+                self._ring.write(address, source, size)
+                return
             self.check(api.MemcpyHtoDAsync(address, source, size, self.stream), "copying to the device")
             # Where the host's memory is pinned, or the device reads pages, the copy is still to come.
             self._wait(api)
 
+    def copy_from_pinned(self, address: int, source: int, size: int) -> None:
+        """Copy so many bytes of pinned memory to the device, in the stream."""
+        self.check(self._api.MemcpyHtoDAsync(address, source, size, self.stream), "copying to the device")
+
     def read(self, target: int, address: int, size: int) -> None:
-        if size:
-            api = self.functions()
-            if self.time_limit is not None:
+        if not size:
+            return
+        with self.entered() as api:
+            staged = self.host_block(size) if size <= STAGED_BYTES else None
+            if staged is None and self.time_limit is not None:
                 self._wait(api)  # a copy to pageable memory waits without limit
-            self.check(api.MemcpyDtoHAsync(target, address, size, self.stream), "copying to the host")
-            self._wait(api)
+            copied = target if staged is None else staged.address
+            self.check(api.MemcpyDtoHAsync(copied, address, size, self.stream), "copying to the host")
+            try:
+                self._wait(api)
+            except KernelTimeoutError:
+                self._abandoned.append(staged)  # the device writes it when it comes to that
+                raise
+            if staged is not None:
+                ctypes.memmove(target, copied, size)
 
     def copy(self, target: int, source: int, size: int) -> None:
         if size:
-            self.check(self.functions().MemcpyDtoDAsync(target, source, size, self.stream), "copying on the device")
+            with self.entered() as api:
+                self.check(api.MemcpyDtoDAsync(target, source, size, self.stream), "copying on the device")
 
     def fill(self, address: int, byte: int, size: int) -> None:
         if size:
-            self.check(self.functions().MemsetD8Async(address, byte, size, self.stream), "filling memory")
+            with self.entered() as api:
+                self.check(api.MemsetD8Async(address, byte, size, self.stream), "filling memory")
 
     # --- code ---
 
     def load(self, code: bytes) -> StreamCode:
-        api, module = self.functions(), c_void_p()
-        status, log = api.load_module(module, code, self.properties)
+        module = c_void_p()
+        with self.entered() as api:
+            status, log = api.load_module(module, code, self.properties)
         if status in REFUSED_CODE:
             properties = self.properties
             raise DeviceCodeError(
@@ -294,13 +351,14 @@ class StreamDevice:
     def unload(self, module: int) -> None:
         """Give a module back, when what was asked for before is done."""
         if self._is_usable():
-            api = self.functions()
-            api.StreamSynchronize(self.stream)
-            api.ModuleUnload(module)
+            with self.entered() as api:
+                api.StreamSynchronize(self.stream)
+                api.ModuleUnload(module)
 
     def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
         if shared_bytes > kernel.dynamic_bytes:
-            status = self.functions().allow_shared(kernel.handle, shared_bytes)
+            with self.entered() as api:
+                status = api.allow_shared(kernel.handle, shared_bytes)
             if status:
                 limits = self.properties
                 raise DeviceCodeError(
@@ -311,20 +369,26 @@ class StreamDevice:
 
     def native_calls(self) -> NativeCalls:
         api = self._api
-        functions = (api.LaunchKernel, api.MemcpyDtoDAsync, api.MemsetD8Async, api.MemcpyDtoHAsync, api.StreamSynchronize)
-        return NativeCalls(STREAM_FUNCTIONS, (self.stream or 0, *map(address_of_function, functions)), nullcontext())
+        functions = (
+            api.LaunchKernel, api.MemcpyDtoDAsync, api.MemsetD8Async, api.MemcpyDtoHAsync, api.StreamSynchronize,
+            api.MemcpyHtoDAsync, api.current, api.enter,
+        )  # fmt: skip
+        table = (self.stream or 0, *map(address_of_function, functions), self._context)
+        return NativeCalls(STREAM_FUNCTIONS, table, nullcontext())
 
     def require_usable(self) -> None:
-        """Make this the device of the thread. Raises ForkedDeviceError and DeviceLostError."""
-        self.functions()
+        if self._driver.forks != fork_count():
+            require_unforked(self._driver.forks, f"{self._driver.vendor.driver} ({self.properties.name})")
+        if self._lost is not None:
+            raise DeviceLostError(f"{self.properties.name} cannot be used any more in this process: {self._lost}")
 
     def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
-        api = self.functions()
         self.prepare(kernel, len(arguments), shared_bytes)
         values = (c_uint64 * len(arguments))(*arguments)
         begin = ctypes.addressof(values)
         pointers = (c_void_p * len(arguments))(*range(begin, begin + 8 * len(arguments), 8))
-        status = api.LaunchKernel(kernel.handle, *grid, *block, shared_bytes, self.stream, pointers, None)
+        with self.entered() as api:
+            status = api.LaunchKernel(kernel.handle, *grid, *block, shared_bytes, self.stream, pointers, None)
         self.check_launch(status, kernel, grid, block, shared_bytes)
 
     def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
@@ -340,14 +404,15 @@ class StreamDevice:
     # --- the stream ---
 
     def synchronize(self) -> None:
-        self._wait(self.functions())
+        with self.entered() as api:
+            self._wait(api)
 
     def _wait(self, api: SimpleNamespace) -> None:
         if self.time_limit is None:
             self.check(api.StreamSynchronize(self.stream), "waiting")
             return
         try:
-            wait_until(lambda: self._is_done(api), self.time_limit, self.properties.name)
+            wait_until(lambda: self._is_done(api), self.time_limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
             raise
@@ -359,5 +424,28 @@ class StreamDevice:
         self.check(status, "running a kernel")
         return True
 
+    def wait(self) -> None:
+        """As `synchronize`, in a thread whose device this is."""
+        self._wait(self._api)
+
     def _is_usable(self) -> bool:
         return self._lost is None and self._driver.forks == fork_count()
+
+
+class _HostMemory:
+    """Pinned memory of the host, which a device's engines copy from and to while the stream goes on."""
+
+    def __init__(self, device: StreamDevice) -> None:
+        self._device = device
+
+    def allocate(self, size: int) -> int:
+        address, device = c_void_p(), self._device
+        with device.entered() as api:
+            device.check(api.MemHostAlloc(byref(address), size, HOST_ALLOC_PORTABLE), f"allocating {size:,} pinned bytes")
+        return address.value or 0
+
+    def free(self, address: int) -> None:
+        device = self._device
+        with device.entered() as api:
+            api.StreamSynchronize(device.stream)
+            api.MemFreeHost(address)

@@ -6,18 +6,19 @@ import time
 from collections.abc import Callable
 
 from ..errors import KernelTimeoutError
+from .launched import Launched
 
 _LONGEST_PAUSE = 0.001
 
 
-def wait_until(done: Callable[[], bool], limit: float, device: str) -> None:
+def wait_until(done: Callable[[], bool], limit: float, device: str, launched: Launched) -> None:
     """Return when ``done()`` is true. Raises KernelTimeoutError when it is not within so many seconds."""
     end, pause = time.monotonic() + limit, 1e-6
     while not done():
         if time.monotonic() > end:
             raise KernelTimeoutError(
                 f"a kernel runs on {device} for longer than the time limit of {limit:g} s; it cannot be stopped, "
-                "and the device takes no more work in this process"
+                f"and the device takes no more work in this process{launched.text()}"
             )
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)

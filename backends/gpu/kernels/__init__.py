@@ -1,3 +1,15 @@
 """Kernels, one file for each form. Importing them fills the table of emitters."""
 
-from . import contraction, dynamic_update_slice, fourier, loop, reduction, triangular  # noqa: F401
+from . import (  # noqa: F401
+    contraction,
+    dynamic_update_slice,
+    fourier,
+    loop,
+    reduction,
+    scan,
+    scatter,
+    sort,
+    top_k,
+    triangular,
+    window,
+)

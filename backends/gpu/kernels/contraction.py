@@ -1,8 +1,6 @@
 """Products: each block of threads computes a tile of the result, from tiles of the operands that its threads share.
 
-All operands are seen as views: an element of the left one lies at the sum of a step for its row, one for its term, and one for
-its batch. So a dot of any layout, and a convolution without padding, is one kernel, and nothing is copied before it. The next
-tiles are fetched into registers while the products of this one are added up.
+The next tiles are fetched into registers while the products of this one are added up.
 """
 
 from __future__ import annotations
@@ -12,73 +10,26 @@ from math import prod
 
 from llvmlite import ir
 
-from ....compile.contraction import Contraction, contraction_of
+from ....compile.contraction import contraction_of
 from ....compile.convolution_views import convolution_views
-from ....hlo import F32, ElementType, Instruction, Shape
+from ....hlo import ElementType, Instruction, Shape
 from ....hlo.shape import element_strides
 from ....hlo.window import WindowDimension
-from ...llvm.arithmetic import constant, multiply_add
 from ...llvm.arrays import Array
-from ...llvm.conversion import convert_value
 from ...llvm.elemental import Binding
-from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.types import I32, I64, ComplexValue, RegisterValue, integer_constant, register_bytes, register_type, round_to_type
+from ...llvm.types import I32, I64, ComplexValue, RegisterValue, register_bytes
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, wide
+from .matrix_product import allows_less_precision, launch_matrix_product, matrix_form
+from .product import Axis, Product, as_factor, dense_output, multiply_add, offsets_of, product_of, store_sum, sum_type, zero
+from .product_parts import launch_sum_of_parts, parts_for, parts_shape
+from .vector_product import is_vector_product, launch_vector_product
 
 THREADS = 256
 _SIDE = 16  # threads along rows and along columns of a tile
-
-
-@dataclass(frozen=True)
-class Axis:
-    """A dimension that several of left operand, right operand and output have; ``steps`` are in elements, 0 where one has not."""
-
-    size: int
-    steps: tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Product:
-    """What is multiplied and summed, as dimensions by their role."""
-
-    batch: tuple[Axis, ...]
-    rows: tuple[Axis, ...]
-    columns: tuple[Axis, ...]
-    terms: tuple[Axis, ...]
-
-    @property
-    def sizes(self) -> tuple[int, int, int, int]:
-        """How many batches, rows, columns and terms there are."""
-        return tuple([prod(axis.size for axis in axes) for axes in (self.batch, self.rows, self.columns, self.terms)])
-
-
-def product_of(contraction: Contraction, strides: tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]]) -> Product:
-    """The roles of a contraction's dimensions; ``strides`` are those of its operands and its output, in elements."""
-    left, right, output = strides
-    lhs, rhs = contraction.lhs.dimensions, contraction.rhs.dimensions
-    of_output = iter(output)
-    batch = [Axis(lhs[a], (left[a], right[b], next(of_output))) for a, b in contraction.batch]
-    rows = [Axis(lhs[d], (left[d], 0, next(of_output))) for d in contraction.rows]
-    columns = [Axis(rhs[d], (0, right[d], next(of_output))) for d in contraction.columns]
-    terms = [Axis(lhs[a], (left[a], right[b], 0)) for a, b in contraction.terms]
-    return Product(*map(_merged, (batch, rows, columns, terms)))
-
-
-def _merged(axes: list[Axis]) -> tuple[Axis, ...]:
-    """Neighbouring dimensions that all walk as one; those of size 1 left out."""
-    merged: list[Axis] = []
-    for axis in axes:
-        if axis.size == 1:
-            continue
-        if merged and merged[-1].steps == tuple([step * axis.size for step in axis.steps]):
-            merged[-1] = Axis(merged[-1].size * axis.size, axis.steps)
-        else:
-            merged.append(axis)
-    return tuple(merged)
 
 
 @dataclass(frozen=True)
@@ -90,14 +41,14 @@ class Tile:
     terms: int
 
 
-def tile_for(product: Product, element_bytes: int) -> Tile:
+def tile_for(product: Product, element_bytes: int, parts: int = 1) -> Tile:
     """The largest tile of which the result has enough to keep a device busy, whose sums fit into registers."""
     batches, rows, columns, _ = product.sizes
     for side in (128, 64, 32, 16):
-        tiles = batches * -(-rows // side) * -(-columns // side)
+        tiles = parts * batches * -(-rows // side) * -(-columns // side)
         if (
             side * side * element_bytes <= THREADS * 256
-            and (tiles >= 64 or side == 16)
+            and (tiles >= 128 or side == 16)
             and side <= 2 * max(16, min(rows, columns))
         ):
             return Tile(side, side, 8 if side == 128 else 16)
@@ -108,60 +59,94 @@ def launch_product(
     frame: Frame, instruction: Instruction, product: Product, operands: tuple[Stored, Stored], output: Stored
 ) -> None:
     """Compute a product into the output."""
-    result_type = output.shape.element_type
-    width = register_bytes(result_type) * (2 if result_type.is_complex else 1)
-    tile = tile_for(product, width)
+    shapes = operands[0].shape, operands[1].shape
+    count = parts_for(product, shapes, output.shape)
+    if is_vector_product(product):
+        parts = _parts(frame, instruction, product, count)
+        launch_vector_product(frame, instruction, product, operands, output, parts)
+    elif form := matrix_form(frame.target, instruction, allows_less_precision(frame), product, shapes, count):
+        count = form.division.parts
+        parts = _parts(frame, instruction, product, count)
+        if parts is not None:
+            form = matrix_form(frame.target, instruction, allows_less_precision(frame), dense_output(product), shapes, count)
+        launch_matrix_product(frame, instruction, form, operands, output if parts is None else parts)
+    else:
+        parts = _parts(frame, instruction, product, count)
+        _launch_tiles(frame, instruction, product, operands, output, parts, count)
+    if parts is not None:
+        launch_sum_of_parts(frame, instruction, product, count, parts, output)
+
+
+def _parts(frame: Frame, instruction: Instruction, product: Product, count: int) -> Stored | None:
+    """Memory for the sums of each part, if there are several."""
+    return None if count == 1 else frame.scratch(instruction, parts_shape(product, count, instruction.shape))
+
+
+def _launch_tiles(
+    frame: Frame, instruction: Instruction, product: Product, operands: tuple[Stored, Stored], output: Stored,
+    parts: Stored | None, count: int,
+) -> None:  # fmt: skip
+    width = register_bytes(output.shape.element_type) * (2 if output.shape.element_type.is_complex else 1)
+    tile = tile_for(product, width, count)
+    written = product if parts is None else dense_output(product)
     batches, rows, columns, _ = product.sizes
-    grid = Grid((-(-columns // tile.columns), -(-rows // tile.rows), batches), (THREADS, 1, 1))
+    grid = Grid((-(-columns // tile.columns) * -(-rows // tile.rows) * batches * count, 1, 1), (THREADS, 1, 1))
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        _Tiles(kernel, instruction, product, tile, bindings, arrays[0]).emit()
+        kernel.target.keep_resident(kernel.function, 2)
+        _Tiles(kernel, instruction, written, tile, count, bindings, arrays[0]).emit()
 
-    frame.launch("product", (product, tile, instruction.opcode), operands, [output], grid, write, instruction.source)
+    key = (written, tile, count, instruction.opcode, instruction.shape.element_type)
+    target = output if parts is None else parts
+    frame.launch("product", key, operands, [target], grid, write, instruction.source)
 
 
 class _Tiles:
     """The kernel while it is emitted."""
 
     def __init__(
-        self, kernel: Kernel, instruction: Instruction, product: Product, tile: Tile, operands: list[Array], output: Array
-    ) -> None:
+        self, kernel: Kernel, instruction: Instruction, product: Product, tile: Tile, parts: int, operands: list[Array],
+        output: Array,
+    ) -> None:  # fmt: skip
         self.kernel, self.builder, self.instruction = kernel, kernel.builder, instruction
         self.product, self.tile, self.operands, self.output = product, tile, operands, output
-        self.element_type: ElementType = output.shape.element_type
+        self.element_type: ElementType = instruction.shape.element_type
         b = self.builder
         _, self.rows, self.columns, self.terms = product.sizes
         self.thread = kernel.thread()
-        self.first_row = b.mul(kernel.block(1), I32(tile.rows))
-        self.first_column = b.mul(kernel.block(0), I32(tile.columns))
-        self.batch = self._offsets(wide(b, kernel.block(2)), product.batch)
+        tiles_of_rows, tiles_of_columns = -(-self.rows // tile.rows), -(-product.sizes[2] // tile.columns)
+        number, column_tile = (divide(kernel.block(), I32(tiles_of_columns)) for divide in (b.udiv, b.urem))
+        batch, row_tile = (divide(number, I32(tiles_of_rows)) for divide in (b.udiv, b.urem))
+        self.first_row = b.mul(row_tile, I32(tile.rows))
+        self.first_column = b.mul(column_tile, I32(tile.columns))
+        part = I32(0)
+        if parts > 1:
+            batch, part = b.udiv(batch, I32(parts)), b.urem(batch, I32(parts))
+        self.batch = offsets_of(b, wide(b, batch), product.batch)
+        # Each part has so many steps; it takes those behind the terms' end as zeros.
+        self.steps = -(-self.terms // (tile.terms * parts))
+        self.first_term = b.mul(part, I32(self.steps * tile.terms))
+        self.origin = b.mul(wide(b, part), I64(prod(product.sizes[:3]))) if parts > 1 else I64(0)
         # Elements of both tiles that a thread fetches: neighbouring threads those that lie side by side.
         self.loads = (
             self._places(0, tile.rows, self.first_row, product.rows, self.rows),
             self._places(1, tile.columns, self.first_column, product.columns, self.columns),
         )
-        # Narrow floats are shared as they are carried in registers.
-        is_narrow = self.element_type.is_float and self.element_type.bits < 32
-        self.shared_type = F32 if is_narrow else self.element_type
-        shapes = [Shape(self.shared_type, (tile.terms * count,)) for count in (tile.rows, tile.columns)]
+        self.is_full = (
+            not self.rows % tile.rows, not self.columns % tile.columns, not self.terms % (tile.terms * parts)
+        )  # fmt: skip
+        self.shared_type = sum_type(self.element_type)
+        # Threads that store neighbouring terms do so to different banks.
+        size = self.shared_type.byte_size
+        padding = 0 if self.element_type.is_complex or size < 4 else 16 // size
+        self.pitches = tile.rows + padding, tile.columns + padding
+        # With two buffers no thread waits until the others are done with the one before.
+        total = size * tile.terms * sum(self.pitches)
+        self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and not self.steps % 2 else 1
+        shapes = [Shape(self.shared_type, (self.buffers * tile.terms * pitch,)) for pitch in self.pitches]
         self.shared = tuple([Array(kernel.shared(shape.byte_size), shape) for shape in shapes])
 
     # --- where elements lie ---
-
-    def _offsets(self, number: ir.Value, axes: tuple[Axis, ...]) -> list[ir.Value]:
-        """How far from the beginning of left operand, right operand and output the element of this number is, i64 each."""
-        b = self.builder
-        totals: list[ir.Value] = [I64(0)] * 3
-        for position, axis in reversed(list(enumerate(axes))):
-            if position == 0:
-                part = number
-            else:
-                part, number = b.urem(number, number.type(axis.size)), b.udiv(number, number.type(axis.size))
-            part = wide(b, part)
-            for side, step in enumerate(axis.steps):
-                if step:
-                    totals[side] = b.add(totals[side], b.mul(part, I64(step)))
-        return totals
 
     def _places(self, side: int, count: int, first: ir.Value, axes: tuple[Axis, ...], size: int):
         """For each element that the thread fetches of an operand's tile: its row or column in the tile, its term, how far it is
@@ -180,7 +165,7 @@ class _Tiles:
             place = b.add(first, line)
             is_inside = b.icmp_unsigned("<", place, I32(size))
             within = b.select(is_inside, place, I32(max(size - 1, 0)))
-            base = b.add(self._offsets(within, axes)[side], self.batch[side])
+            base = b.add(offsets_of(b, within, axes)[side], self.batch[side])
             is_used = b.icmp_unsigned("<", position, I32(count * terms)) if count * terms % THREADS else None
             places.append((line, term, base, is_inside, is_used))
         return places
@@ -190,22 +175,27 @@ class _Tiles:
     def emit(self) -> None:
         b, tile = self.builder, self.tile
         height, width = tile.rows // _SIDE, tile.columns // _SIDE
-        zero = _zero(self.element_type)
-        sums: list[RegisterValue] = [zero] * (height * width)
+        sums: list[RegisterValue] = [zero(self.element_type)] * (height * width)
         if self.terms:
-            fetched = self._fetch(I32(0))
-            count = -(-self.terms // tile.terms)
+            fetched = self._fetch(self.first_term)
+            last = b.add(self.first_term, I32((self.steps - 1) * tile.terms))
 
             def step(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
                 kept, totals = carried[: len(fetched)], carried[len(fetched) :]
-                self._share(kept)
-                self.kernel.barrier()
-                following = self._fetch(b.mul(b.trunc(b.add(number, I64(1)), I32), I32(tile.terms)))
-                totals = self._multiply(totals, height, width)
-                self.kernel.barrier()
-                return [*following, *totals]
+                for buffer in range(self.buffers):
+                    self._share(kept, buffer)
+                    self.kernel.barrier()
+                    following = b.mul(b.trunc(b.add(number, I64(buffer + 1)), I32), I32(tile.terms))
+                    following = b.add(self.first_term, following)
+                    if self.is_full[2]:  # the last step's is not used
+                        following = b.select(b.icmp_unsigned("<", following, last), following, last)
+                    kept = self._fetch(following)
+                    totals = self._multiply(totals, height, width, buffer)
+                if self.buffers == 1:
+                    self.kernel.barrier()
+                return [*kept, *totals]
 
-            sums = carried_loop(b, 0, count, 1, [*fetched, *sums], step, "tiles")[len(fetched) :]
+            sums = carried_loop(b, 0, self.steps, self.buffers, [*fetched, *sums], step, "tiles")[len(fetched) :]
         self._store(sums, height, width)
 
     def _fetch(self, first_term: ir.Value) -> list[RegisterValue]:
@@ -217,47 +207,47 @@ class _Tiles:
         flat = Array(array.pointer, Shape(array.shape.element_type, (max(1, array.shape.size),)))
         values = []
         for _, term, base, is_inside, _ in self.loads[side]:
-            number = b.add(first_term, term)
-            is_term = b.icmp_unsigned("<", number, I32(self.terms))
-            within = b.select(is_term, number, I32(max(self.terms - 1, 0)))
-            offset = b.add(base, self._offsets(within, self.product.terms)[side])
-            value = self._converted(flat.load(b, (Affine(offset),), 1), array.shape.element_type)
-            values.append(_select(b, b.and_(is_inside, is_term), value, _zero(self.element_type)))
+            number, conditions = b.add(first_term, term), [] if self.is_full[side] else [is_inside]
+            if not self.is_full[2]:
+                is_term = b.icmp_unsigned("<", number, I32(self.terms))
+                number = b.select(is_term, number, I32(max(self.terms - 1, 0)))
+                conditions.append(is_term)
+            offset = b.add(base, offsets_of(b, number, self.product.terms)[side])
+            value = as_factor(b, self.instruction, flat.load(b, (Affine(offset),), 1), array.shape.element_type, 1)
+            for condition in conditions:
+                value = _select(b, condition, value, zero(self.element_type))
+            values.append(value)
         return values
 
-    def _converted(self, value: RegisterValue, element_type: ElementType) -> RegisterValue:
-        if element_type is self.element_type:
-            return value
-        return convert_value(ElementwiseContext(self.builder, self.instruction, 1), value, element_type, self.element_type)
-
-    def _share(self, values: list[RegisterValue]) -> None:
+    def _share(self, values: list[RegisterValue], buffer: int) -> None:
         b, following = self.builder, iter(values)
-        for side, count in ((0, self.tile.rows), (1, self.tile.columns)):
+        for side, pitch in enumerate(self.pitches):
+            start = I32(buffer * self.tile.terms * pitch)
             for line, term, _, _, is_used in self.loads[side]:
-                value, place = next(following), b.add(b.mul(term, I32(count)), line)
+                value, place = next(following), b.add(b.add(b.mul(term, I32(pitch)), line), start)
                 if is_used is None:
                     self.shared[side].store(b, (Affine(wide(b, place)),), value, 1)
                 else:
                     with b.if_then(is_used):
                         self.shared[side].store(b, (Affine(wide(b, place)),), value, 1)
 
-    def _multiply(self, totals: list[RegisterValue], height: int, width: int) -> list[RegisterValue]:
+    def _multiply(self, totals: list[RegisterValue], height: int, width: int, buffer: int) -> list[RegisterValue]:
         totals = list(totals)
         row, column = self._own_row(), self._own_column()
-        for term in range(self.tile.terms):
+        for term in range(buffer * self.tile.terms, (buffer + 1) * self.tile.terms):
             left = self._line(0, term, row, height)
             right = self._line(1, term, column, width)
             for i in range(height):
                 for j in range(width):
-                    totals[i * width + j] = self._multiply_add(left[i], right[j], totals[i * width + j])
+                    total = totals[i * width + j]
+                    totals[i * width + j] = multiply_add(self.builder, self.element_type, left[i], right[j], total)
         return totals
 
     def _line(self, side: int, term: int, first: ir.Value, count: int) -> list[RegisterValue]:
         """The elements of a term that this thread's rows or columns have: runs of four, as they are loaded at once."""
-        b, lines = self.builder, (self.tile.rows, self.tile.columns)[side]
-        values = []
+        b, values = self.builder, []
         for run, length in _runs(count):
-            place = b.add(I32(term * lines + run * _SIDE), b.mul(first, I32(length)))
+            place = b.add(I32(term * self.pitches[side] + run * _SIDE), b.mul(first, I32(length)))
             values += self._loaded(side, wide(b, place), length)
         return values
 
@@ -276,35 +266,18 @@ class _Tiles:
     def _own_column(self) -> ir.Value:
         return self.builder.urem(self.thread, I32(_SIDE))
 
-    def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
-        b, kind = self.builder, self.element_type.kind
-        if kind == "float":
-            return multiply_add(b, left, right, total)
-        if kind == "complex":
-            real = multiply_add(b, left.real, right.real, total.real)
-            imag = multiply_add(b, left.real, right.imag, total.imag)
-            return ComplexValue(
-                multiply_add(b, b.fneg(left.imag), right.imag, real), multiply_add(b, left.imag, right.real, imag)
-            )
-        if kind == "pred":
-            return b.or_(total, b.and_(left, right))
-        return b.add(total, b.mul(left, right))
-
     def _store(self, sums: list[RegisterValue], height: int, width: int) -> None:
         b = self.builder
-        flat = Array(self.output.pointer, Shape(self.element_type, (max(1, self.output.shape.size),)))
+        base = b.add(self.batch[2], self.origin)
         columns = [self._numbered(self.first_column, self._own_column(), width, number) for number in range(width)]
-        of_columns = [self._offsets(column, self.product.columns)[2] for column in columns]
+        of_columns = [offsets_of(b, column, self.product.columns)[2] for column in columns]
         for i in range(height):
             row = self._numbered(self.first_row, self._own_row(), height, i)
             with b.if_then(b.icmp_unsigned("<", row, I32(self.rows))):
-                start = b.add(self._offsets(row, self.product.rows)[2], self.batch[2])
+                start = b.add(offsets_of(b, row, self.product.rows)[2], base)
                 for j, (column, offset) in enumerate(zip(columns, of_columns)):
                     with b.if_then(b.icmp_unsigned("<", column, I32(self.columns))):
-                        value = sums[i * width + j]
-                        if not self.element_type.is_complex:
-                            value = round_to_type(b, self.element_type, value)
-                        flat.store(b, (Affine(b.add(start, offset)),), value, 1)
+                        store_sum(b, self.output, b.add(start, offset), sums[i * width + j])
 
     def _numbered(self, first: ir.Value, own: ir.Value, count: int, number: int) -> ir.Value:
         """The row or column of a thread's sum with this number."""
@@ -321,27 +294,34 @@ def _runs(count: int) -> list[tuple[int, int]]:
     return [(start, min(4, count - start)) for start in range(0, count, 4)]
 
 
-def _zero(element_type: ElementType) -> RegisterValue:
-    type_ = register_type(element_type, 1)
-    if element_type.is_complex:
-        return ComplexValue(constant(type_, 0.0), constant(type_, 0.0))
-    return constant(type_, 0.0) if element_type.is_float else integer_constant(type_, 0)
-
-
 def _select(b: ir.IRBuilder, condition: ir.Value, value: RegisterValue, other: RegisterValue) -> RegisterValue:
     if isinstance(value, ComplexValue):
         return ComplexValue(*[b.select(condition, one, zero) for one, zero in zip(value, other)])
     return b.select(condition, value, other)
 
 
-@emits("dot")
+def _product_of_dot(instruction: Instruction) -> Product:
+    shapes = [operand.shape for operand in instruction.operands]
+    return product_of(contraction_of(instruction), tuple(map(element_strides, (*shapes, instruction.shape))))
+
+
+def _scratch_bytes(instruction: Instruction, product: Product, operands: tuple[Shape, Shape]) -> int:
+    """The sums of all parts."""
+    count = parts_for(product, operands, instruction.shape)
+    return parts_shape(product, count, instruction.shape).byte_size if count > 1 else 0
+
+
+def _scratch_of_dot(instruction: Instruction) -> int:
+    left, right = instruction.operands
+    return _scratch_bytes(instruction, _product_of_dot(instruction), (left.shape, right.shape)) if instruction.shape.size else 0
+
+
+@emits("dot", scratch=_scratch_of_dot)
 def dot(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     output = frame.output(instruction)
     if instruction.shape.size:
         operands = tuple([frame.stored(values[operand][0]) for operand in instruction.operands])
-        shapes = [operand.shape for operand in operands]
-        product = product_of(contraction_of(instruction), tuple(map(element_strides, (*shapes, output.shape))))
-        launch_product(frame, instruction, product, operands, output)
+        launch_product(frame, instruction, _product_of_dot(instruction), operands, output)
     return [output]
 
 
@@ -352,13 +332,26 @@ def _is_plain(convolution: Instruction) -> bool:
     return bool(convolution.shape.size) and plain
 
 
-@emits("convolution", is_native=_is_plain)
-def convolution(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
-    """A contraction of views of its operands."""
-    output = frame.output(instruction)
+def _product_of_convolution(instruction: Instruction) -> tuple[Product, bool]:
+    """A contraction of views of its operands; and whether the base is the left one."""
     views = convolution_views(instruction)
-    operands = [frame.stored(values[operand][0]) for operand in instruction.operands]
-    operands = operands if views.base_is_left else operands[::-1]
     steps = tuple([tuple(view.steps) for view in (views.left, views.right, views.output)])
-    launch_product(frame, instruction, product_of(views.contraction, steps), tuple(operands), output)
+    return product_of(views.contraction, steps), views.base_is_left
+
+
+def _scratch_of_convolution(instruction: Instruction) -> int:
+    if not _is_plain(instruction):
+        return 0
+    product, base_is_left = _product_of_convolution(instruction)
+    shapes = [operand.shape for operand in instruction.operands]
+    left, right = shapes if base_is_left else shapes[::-1]
+    return _scratch_bytes(instruction, product, (left, right))
+
+
+@emits("convolution", is_native=_is_plain, scratch=_scratch_of_convolution)
+def convolution(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    output = frame.output(instruction)
+    product, base_is_left = _product_of_convolution(instruction)
+    operands = [frame.stored(values[operand][0]) for operand in instruction.operands]
+    launch_product(frame, instruction, product, tuple(operands if base_is_left else operands[::-1]), output)
     return [output]

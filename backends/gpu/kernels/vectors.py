@@ -2,37 +2,110 @@
 
 from __future__ import annotations
 
-from ....hlo import Computation, Shape
+from ....compile.fused_computations import result_roots
+from ....compile.fusion_policy import is_degenerate_reshape
+from ....hlo import OPERATIONS, Computation, Instruction, Shape
 from ....hlo.operation import ELEMENTWISE
+from ....hlo.slices import slice_dimensions
 from ...llvm.arrays import Array, part_size
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import memory_type, register_bytes
 
 # What costs more, in cheap instructions, is computed one element a thread: its code would be as many times as long.
 _MOST_COST = 400.0
-_KEEPS_PLACES = frozenset({"parameter", "constant", "broadcast", "reduce", "iota"})
 
 
 def lanes_for(vector_bytes: int, computation: Computation, last: int) -> int:
     """As many elements along the last dimension, of this size, as a thread loads at once.
 
-    One where not all that is read lies as the results do.
+    One where some of what is read does not lie as the results do.
     """
     if not last or has_control_flow([computation]):
         return 1
-    widest, cost = 1, 0.0
-    for instruction in computation.instructions:
-        if instruction.shape.is_tuple:
-            continue
-        keeps_places = instruction.opcode in _KEEPS_PLACES or ELEMENTWISE in instruction.operation.traits
-        if not keeps_places or instruction.shape.element_type.is_complex:
-            return 1
-        widest = max(widest, register_bytes(instruction.shape.element_type))
-        cost += instruction.operation.cost or 0.0
-    lanes = max(1, vector_bytes // widest)
-    while lanes > 1 and (last % lanes or cost * lanes > _MOST_COST):
+    arrays = [one for one in computation.instructions if not one.shape.is_tuple]
+    if any(one.shape.element_type.is_complex for one in arrays):
+        return 1
+    cost = sum([one.operation.cost or 0.0 for one in arrays])
+    lanes = vector_bytes
+    while lanes > 1:
+        if last % lanes == 0 and cost * lanes <= _MOST_COST:
+            vectors = _in_vectors(computation, lanes)
+            if vectors and lanes * max([register_bytes(one.shape.element_type) for one in vectors]) <= vector_bytes:
+                return lanes
         lanes //= 2
-    return lanes
+    return 1
+
+
+def _in_vectors(computation: Computation, lanes: int) -> list[Instruction] | None:
+    """What is computed in vectors, where neighbouring elements of the results are computed from such elements, whole vectors,
+    or one for all.
+    """
+    is_vector = dict.fromkeys(result_roots(computation), True)
+    for instruction in reversed(computation.instructions):
+        state = is_vector.get(instruction)
+        if state is None:
+            continue
+        if instruction.opcode == "reduce":  # of rows, which have one result, or of columns
+            needed = [True] * (len(instruction.operands) // 2)
+        else:
+            found = _operands_as_vectors(instruction, lanes) if state else [False] * len(instruction.operands)
+            if found is None or not state and instruction.opcode not in _OF_ONE:
+                return None
+            needed = found
+        for operand, vector in zip(instruction.operands, needed):
+            if operand.shape.rank and is_vector.setdefault(operand, vector) != vector:
+                return None
+    return [instruction for instruction, vector in is_vector.items() if vector and not instruction.shape.is_tuple]
+
+
+# What is computed once for all lanes without masks.
+_OF_ONE = frozenset({
+    "parameter", "constant", "iota", "broadcast", "reshape", "transpose", "slice", "reverse", "gather", "dynamic-slice", "copy",
+    *[name for name, operation in OPERATIONS.items() if ELEMENTWISE in operation.traits],
+})  # fmt: skip
+
+
+def _operands_as_vectors(instruction: Instruction, lanes: int) -> list[bool] | None:
+    """Which operands a vector of results needs as vectors, of the others one element; None where it needs something else."""
+    operands, last = instruction.operands, instruction.shape.rank - 1
+    opcode, attributes = instruction.opcode, instruction.attributes
+    if ELEMENTWISE in instruction.operation.traits or opcode == "copy":
+        return [True] * len(operands)
+    if opcode in ("constant", "iota"):
+        return []
+    if opcode == "parameter":
+        return None if instruction.shape.dimensions[-1] % lanes else []
+    if opcode == "broadcast":
+        dimensions = attributes["dimensions"]
+        if last not in dimensions:
+            return [False]
+        return [True] if dimensions[-1] == last else None
+    if opcode == "transpose":
+        return [True] if attributes["dimensions"][-1] == last else None
+    if opcode == "reverse":
+        return None if last in attributes["dimensions"] else [True]
+    if opcode == "slice":
+        taken = attributes["slice"][-1]
+        return [True] if taken.stride == 1 and taken.start % lanes == 0 else None
+    if opcode == "reshape":
+        same = operands[0].shape.rank and operands[0].shape.dimensions[-1] == instruction.shape.dimensions[-1]
+        return [True] if same and is_degenerate_reshape(instruction) else None
+    if opcode == "dynamic-slice":
+        whole = operands[0].shape.dimensions[-1] == instruction.shape.dimensions[-1]
+        return [True, *[False] * (len(operands) - 1)] if whole else None
+    if opcode == "gather":
+        return _gathered_rows(instruction)
+    return None
+
+
+def _gathered_rows(gather: Instruction) -> list[bool] | None:
+    """A gather of whole rows, which the last dimension of the result walks."""
+    operand, starts = gather.operands
+    numbers = slice_dimensions("gather", operand.shape.rank, starts.shape.rank, gather.attributes)
+    pairs = dict(zip(numbers.offset_dims, numbers.window_dims))
+    walked = pairs.get(gather.shape.rank - 1)
+    is_whole = walked == operand.shape.rank - 1 and gather.attributes["slice_sizes"][walked] == operand.shape.dimensions[walked]
+    return [True, False] if is_whole else None
 
 
 def aligned(array: Array, shape: Shape, lanes: int) -> Array:

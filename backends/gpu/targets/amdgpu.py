@@ -60,4 +60,5 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         barrier=_barrier,
         finish=_finish,
         shuffle_xor=_shuffle_xor,
+        device_scope="agent",
     )

@@ -13,6 +13,8 @@ from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
 _FULL_MASK = -1
+# Of shared memory, by architecture ("CUDA C++ Programming Guide", technical specifications); others have less.
+_DYNAMIC_BYTES = {80: 163 << 10, 87: 163 << 10, 90: 227 << 10, 100: 227 << 10, 103: 227 << 10}
 
 
 def _registers(kind: str) -> tuple[str, str, str]:
@@ -34,6 +36,10 @@ def _finish(function: ir.Function, block: Dimensions) -> None:
     function.text_attributes = f'"nvvm.maxntid"="{sizes}"'
 
 
+def _keep_resident(function: ir.Function, blocks: int) -> None:
+    function.text_attributes += f' "nvvm.minctasm"="{blocks}"'
+
+
 def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes: int = 48 << 10) -> Target:
     """The target of devices of this architecture, ``sm_80`` or later."""
     number = int("".join(filter(str.isdigit, architecture)))
@@ -53,4 +59,7 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         barrier=_barrier,
         finish=_finish,
         shuffle_xor=_shuffle_xor,
+        keep_resident=_keep_resident,
+        dynamic_bytes=_DYNAMIC_BYTES.get(number, 99 << 10),
+        block_scope="block",
     )

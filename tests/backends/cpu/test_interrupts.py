@@ -222,6 +222,13 @@ def test_long_reductions_end_at_a_signal(x):
     interrupt(0.03, phlox.load_hlo(SUM_OF_IOTA), x)
 
 
+def test_long_products_in_batches_leave_the_interpreter_to_others():
+    x = np.zeros((8, 512, 128), np.float32)
+    product = jit(lambda x: x @ x.transpose(0, 2, 1))
+    assert product.compile(x).executable.program.may_take_long
+    assert not product.compile(x[:, :4, :4]).executable.program.may_take_long
+
+
 def test_loops_of_many_threads_leave_the_interpreter_to_others():
     """A thread computes, in place and by way of Python; this one gets its turns, and ends it."""
     progress, turns = np.zeros(1), 0

@@ -14,6 +14,7 @@ from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
 from phlox.backends.gpu.errors import DeviceCodeError, DeviceLostError, ForkedDeviceError
 from phlox.backends.gpu.native_run import NativeRun
 from phlox.backends.gpu.plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, While
+from phlox.backends.gpu.plan_code import encode
 from phlox.backends.registry import get_backend
 from phlox.hlo import F32, Layout, Shape, parse_module
 from run_by_steps import Run
@@ -120,6 +121,12 @@ def test_as_step_by_step(steps, limited):
     assert launched[0] == launched[1]
 
 
+def test_there_is_room_for_the_places_of_a_step():
+    """Of a copy, too, where the plan has nothing else."""
+    steps = [Copy(Place("result", 0), Place("argument", 0), 4)]
+    assert encode(Plan(steps, 0, b"", 0), 1, 1, lambda launch: 0).most_places == 2
+
+
 def test_errors_are_those_of_the_driver():
     host = OnHost()
     too_many = Plan([Launch("add", (1, 1, 1), (2048, 1, 1), (Place("argument", 0), Place("result", 0)))], 0, b"", 0)
@@ -224,7 +231,7 @@ def test_programs_take_buffers_that_fit():
     np.testing.assert_array_equal(backend.memory.read(negate.execute([column_major])[0]), -x)
     with pytest.raises(TypeError, match="module m takes 1 arrays, 0 given"):
         negate.execute([])
-    with pytest.raises(TypeError, match="argument 0: a buffer in the memory of opencl is required, HostBuffer given"):
+    with pytest.raises(TypeError, match="argument 0: a buffer in the memory of opencl:0 is required, HostBuffer given"):
         negate.execute([to_device(HOST_MEMORY, x)])
     with pytest.raises(ValueError, match=r"f32\[2,3\] is required, an array of shape \(3, 2\) given"):
         negate.execute([to_device(backend.memory, x.reshape(3, 2))])

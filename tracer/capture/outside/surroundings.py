@@ -39,6 +39,7 @@ from ...outside.policy import HiddenNeeded, Policy
 from ...outside.values import decimal_context, is_value
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
+from ...recording.device_arrays import ArrayOnDevice
 from ...recording.errors import LeakedArrayError, TracerError
 from ...recording.intervals import SMALL, number_form_key
 from ...recording.ndarrays import array_form, array_form_key, strides_with_gaps
@@ -114,6 +115,8 @@ class Surroundings:
         kind = type(value)
         if kind is np.ndarray or isinstance(value, np.ndarray):
             return self._array(value, path)
+        if isinstance(value, ArrayOnDevice):
+            return self.handle(value, path)
         if isinstance(value, RANDOM_GENERATORS):
             self.guard(SameType(path, kind))
             return from_outside(self.trace, value, path)
@@ -254,7 +257,7 @@ class Surroundings:
             capture.path = path
             capture.storage.origin = f"{path.text}, an array from outside"
             self.guard(Readable(path, value, array_form_key))
-            if path.key in self.policy.known:
+            if path.key in self.policy.known and not isinstance(value, ArrayOnDevice):
                 self.guard(SameContents(path, value))
                 self.trace.program.known_values[capture.parameter] = np.array(value, value.dtype.newbyteorder("="), order="C")
             self._handles[id(value)] = handle = TracedArray(capture.storage, capture.parameter.shape, is_scalar=False)
@@ -397,7 +400,7 @@ class Surroundings:
     def keep_apart(self, changed: Capture, captures: Iterable[Capture]) -> None:
         """An array that is changed in place stays another one than those that were others."""
         for capture in captures:
-            if capture is not changed and isinstance(capture.array, np.ndarray):
+            if capture is not changed and isinstance(capture.array, (np.ndarray, ArrayOnDevice)):
                 self.guards[changed.path.key, Distinct, capture.path.key] = Distinct(changed.path, capture.path)
 
     def user_container(self, made: Any) -> Any:

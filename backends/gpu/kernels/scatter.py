@@ -1,0 +1,227 @@
+"""Scatter: each update by threads of its own; results are the same from run to run.
+
+Where no two updates meet, each is written at once. Where they may, integers are combined by atomic operations, which come
+to the same in any order; all else is sorted by places, stably, so that updates of a place lie side by side in their order, and
+these runs are reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ....hlo import Instruction, leaves
+from ...llvm.arrays import Array
+from ...llvm.elemental import Binding
+from ...llvm.index import Affine, add_base
+from ...llvm.loops import while_loop
+from ...llvm.scalar_computations import emit_scalar_computation
+from ...llvm.types import I1, I64, RegisterValue
+from ..emitter_table import emits
+from ..frame import Frame, Leaf, Stored, Values
+from ..kernel import Grid, Kernel, of_shape, wide
+from .atomics import combine_atomically, has_atomics
+from .scatter_copies import scatter_by_copies, uses_copies
+from .scatter_form import ScatterForm
+from .scatter_runs import reduce_runs, runs_bytes
+from .sort_lines import sorted_bytes, sorted_records
+from .sort_merge import aligned, stored_records
+from .sort_order import Lines, Record, SortOrder, flat, order_of_numbers
+
+THREADS = 256
+
+
+def way_of(form: ScatterForm) -> str:
+    """How updates that may meet are made: "alone" where they do not, "atomic", or "sorted".
+
+    Floats are sorted: sums that atomic operations make differ from run to run.
+    """
+    scatter = form.scatter
+    if form.items == 1 or scatter.attributes["unique_indices"] and not form.may_overlap:
+        return "alone"
+    element_type = leaves(scatter.shape)[0].element_type
+    is_exact = element_type.is_integer or element_type.kind == "pred"
+    return "atomic" if form.operation is not None and is_exact and has_atomics(element_type) else "sorted"
+
+
+@dataclass(frozen=True, eq=False)
+class _Items:
+    """Items as records that are sorted: where their first elements lie, or the greatest number, and their own numbers."""
+
+    form: ScatterForm
+
+    @property
+    def key_bits(self) -> int:
+        """What is nowhere has a one in each of these, and more."""
+        return leaves(self.form.scatter.shape)[0].size.bit_length()
+
+    @property
+    def bits(self) -> int:
+        size = leaves(self.form.scatter.shape)[0].size
+        return 32 if size < (1 << 32) - 1 else 64
+
+    @property
+    def order(self) -> SortOrder:
+        return order_of_numbers(self.bits, True)
+
+    def load(self, b: ir.IRBuilder, operands: list[Array], place: ir.Value, position: ir.Value) -> Record:
+        integer = ir.IntType(self.bits)
+        starts = of_shape(operands[0], self.form.scatter.operands[self.form.outputs].shape)
+        found, is_inside = self.form.place(b, starts, position)
+        found = found if integer == I64 else b.trunc(found, integer)
+        return [b.select(is_inside, found, integer((1 << self.bits) - 1)), position]
+
+
+def _needs_order(form: ScatterForm) -> bool:
+    return form.may_overlap or not form.scatter.attributes["indices_are_sorted"]
+
+
+def _lines(form: ScatterForm) -> Lines:
+    return Lines(1, form.items, 1)
+
+
+def _sorted_bytes(form: ScatterForm) -> int:
+    items = _Items(form)
+    return sorted_bytes(items.order, _lines(form), items.key_bits)
+
+
+def _is_empty(form: ScatterForm) -> bool:
+    return not form.items or not form.elements or not leaves(form.scatter.shape)[0].size
+
+
+def _scratch(scatter: Instruction) -> int:
+    form = ScatterForm(scatter)
+    if _is_empty(form) or way_of(form) != "sorted":
+        return 0
+    return aligned(_sorted_bytes(form)) + runs_bytes(form, _Items(form).bits)
+
+
+@emits("scatter", scratch=_scratch)
+def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """Update the operands' own memory, or copies where they are needed afterwards."""
+    form = ScatterForm(instruction)
+    operands, following = instruction.operands[: form.outputs], instruction.operands[form.outputs :]
+    outputs = [frame.updated(instruction, leaf, operand, values) for leaf, operand in enumerate(operands)]
+    inputs = [values[operand][0] for operand in following]
+    if _is_empty(form):
+        return list(outputs)
+    key, way = frame.number(instruction), way_of(form)
+    if way == "sorted":
+        _in_order(frame, form, key, inputs, outputs)
+    elif way == "atomic" and uses_copies(form):
+        scatter_by_copies(frame, form, key, inputs, outputs)
+    else:
+        _each(frame, form, key, inputs, outputs, way == "atomic")
+    return list(outputs)
+
+
+def _each(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored], is_atomic: bool) -> None:
+    """A thread for each element of each item."""
+    count = form.items * form.elements
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        b, number, (starts, *updates) = kernel.builder, kernel.number(), bindings
+        with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
+            item, element = b.udiv(number, number.type(form.elements)), b.urem(number, number.type(form.elements))
+            place, is_inside = form.place(b, starts, item)
+            with b.if_then(is_inside):
+                place = Affine(add_base(b, place, form.element_offset(b, element) if form.elements > 1 else 0))
+                values = form.updates(b, updates, item, element)
+                if is_atomic:
+                    (output,), (value,) = arrays, values
+                    combine_atomically(
+                        b, kernel.target, form.operation, output.shape.element_type, flat(output).address(b, (place,)), value,
+                        lambda old, new: emit_scalar_computation(b, form.combine, [old, new], 1)[0],
+                    )  # fmt: skip
+                else:
+                    update_elements(b, form, arrays, place, values)
+
+    name = "scatter_atomic" if is_atomic else "scatter"
+    frame.launch(name, key, inputs, outputs, Grid.of(count, THREADS), write, form.scatter.source)
+
+
+def update_elements(
+    b: ir.IRBuilder, form: ScatterForm, outputs: list[Array], place: Affine, values: list[RegisterValue]
+) -> None:
+    """Combine the elements at a place of the results with values."""
+    arrays = list(map(flat, outputs))
+    current = [array.load(b, (place,), 1) for array in arrays]
+    for array, value in zip(arrays, emit_scalar_computation(b, form.combine, [*current, *values], 1)):
+        array.store(b, (place,), value, 1)
+
+
+def _in_order(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored]) -> None:
+    instruction, items = form.scatter, _Items(form)
+    if _needs_order(form):
+        sorted_ = sorted_records(frame, instruction, ("scatter", key), _lines(form), items, inputs[:1])
+    else:
+        sorted_ = stored_records(frame, instruction, items.order, form.items, 0)
+        _store_places(frame, form, items, key, inputs[:1], sorted_)
+    if form.is_reduced_in_parts:
+        offset = aligned(_sorted_bytes(form))
+        reduce_runs(frame, form, key, items.bits, offset, sorted_, inputs[1:], outputs, update_elements)
+    else:
+        _walk_runs(frame, form, key, items.bits, sorted_, inputs[1:], outputs)
+
+
+def _store_places(frame: Frame, form: ScatterForm, items: _Items, key: int, inputs: list[Leaf], sorted_: list[Stored]) -> None:
+    """The records of items that lie in order already."""
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        b, number = kernel.builder, kernel.number()
+        with b.if_then(b.icmp_unsigned("<", number, number.type(form.items))):
+            for array, value in zip(arrays, items.load(b, [flat(bindings[0])], wide(b, number), number)):
+                array.store(b, (Affine(wide(b, number)),), value, 1)
+
+    frame.launch("scatter_places", key, inputs, sorted_, Grid.of(form.items, THREADS), write, form.scatter.source)
+
+
+def _walk_runs(
+    frame: Frame, form: ScatterForm, key: int, bits: int, sorted_: list[Stored], updates: list[Leaf], outputs: list[Stored]
+) -> None:
+    """A thread for each element of each item: the first of a run makes the updates of all, or the last one its own alone."""
+    count, nowhere = form.items * form.elements, ir.IntType(bits)((1 << bits) - 1)
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        b, number, (places, items, *given) = kernel.builder, kernel.number(), bindings
+        with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
+            first, element = b.udiv(number, number.type(form.elements)), b.urem(number, number.type(form.elements))
+            place = places.load(b, (Affine(wide(b, first)),), 1)
+            begins = _differs(b, places, first, place, -1, form.items)
+            ends = _differs(b, places, first, place, 1, form.items)
+            is_mine = b.and_(ends if form.replaces else begins, b.icmp_unsigned("!=", place, nowhere))
+            with b.if_then(is_mine):
+                target = place if place.type == I64 else b.zext(place, I64)
+                target = Affine(add_base(b, target, form.element_offset(b, element) if form.elements > 1 else 0))
+
+                def update(position: ir.Value) -> None:
+                    item = items.load(b, (Affine(wide(b, position)),), 1)
+                    update_elements(b, form, arrays, target, form.updates(b, given, item, element))
+
+                if form.replaces:
+                    update(first)
+                else:
+                    _each_of_run(b, places, first, place, form.items, update)
+
+    frame.launch("scatter_runs", key, [*sorted_, *updates], outputs, Grid.of(count, THREADS), write, form.scatter.source)
+
+
+def _differs(b: ir.IRBuilder, places: Array, number: ir.Value, place: ir.Value, step: int, count: int) -> ir.Value:
+    """Whether the place of a neighbour is another one, or there is none."""
+    is_at_end = b.icmp_unsigned("==", number, number.type(0 if step < 0 else count - 1))
+    neighbour = b.select(is_at_end, number, b.add(number, number.type(step)))
+    other = places.load(b, (Affine(wide(b, neighbour)),), 1)
+    return b.or_(is_at_end, b.icmp_unsigned("!=", other, place))
+
+
+def _each_of_run(
+    b: ir.IRBuilder, places: Array, first: ir.Value, place: ir.Value, count: int, update: Callable[[ir.Value], None]
+) -> None:
+    with while_loop(b, [first, I1(1)], "run") as loop:
+        position, goes_on = loop.values
+        loop.leave_unless(goes_on)
+        update(position)
+        ends = _differs(b, places, position, place, 1, count)
+        loop.carry([b.add(position, position.type(1)), b.not_(ends)])

@@ -1,0 +1,156 @@
+"""Code for AMD's devices, on machines without one: code objects as a loader finds them, read by pyelftools."""
+
+import re
+import struct
+
+import pytest
+from code_object_reader import bytes_at, dynamic_symbols, kernel_descriptors, read_elf
+from gpu_backends import AMD_ARCHITECTURES, WITH_SAMPLES, native_samples, target
+from hot_programs import HOT_PROGRAMS, hot_module
+from llvmlite import binding
+from operation_checks import module_of
+from phlox.backends.gpu.backend import program_of
+from phlox.backends.gpu.code import assembly
+from phlox.backends.gpu.code_object import link_code_object
+from thinning import one_in_all
+
+# EF_AMDGPU_MACH: LLVM's "User Guide for AMDGPU Backend", ELF Header.
+MACHINES = {"gfx90a": 0x3F, "gfx942": 0x4C, "gfx1100": 0x41}
+ELFOSABI_AMDGPU_HSA = 64  # a number that pyelftools knows as another processor's
+PAGE = 0x1000
+
+
+def descriptors_of(program, architecture):
+    """The kernel descriptors of a program's code object, which is what a loader needs."""
+    elf = read_elf(program.code)
+    header = elf.header
+    assert header["e_machine"] == "EM_AMDGPU" and header["e_type"] == "ET_DYN"
+    assert program.code[7] == ELFOSABI_AMDGPU_HSA
+    assert header["e_flags"] & 0xFF == MACHINES[architecture]
+    segments = list(elf.iter_segments("PT_LOAD"))
+    ends = [(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"]) for one in segments]
+    assert all(end <= begin for (_, end), (begin, _) in zip(ends, ends[1:]))
+    assert all(one["p_vaddr"] % PAGE == one["p_offset"] % PAGE for one in segments)
+    found, symbols = kernel_descriptors(elf), dynamic_symbols(elf)
+    assert set(found) == set(program.kernels)
+    (code,) = [one for one in segments if one["p_flags"] & 1]
+    for name, descriptor in found.items():
+        assert descriptor.code_address == symbols[name]["st_value"] and descriptor.code_address % 256 == 0
+        assert code["p_vaddr"] <= descriptor.code_address < code["p_vaddr"] + code["p_filesz"]
+    return found
+
+
+@pytest.mark.parametrize("opcode, architecture", one_in_all(29, WITH_SAMPLES, AMD_ARCHITECTURES))
+def test_samples_become_code_objects(opcode, architecture):
+    samples = native_samples(opcode)
+    if not samples:
+        return
+    program = program_of(module_of(opcode, samples)[0], target(architecture))
+    assert bool(program.code) == bool(program.kernels)
+    if program.code:
+        descriptors_of(program, architecture)
+
+
+@pytest.mark.parametrize("name, architecture", one_in_all(5, HOT_PROGRAMS, AMD_ARCHITECTURES))
+def test_hot_kernels_have_all_they_use_in_registers(name, architecture):
+    program = program_of(hot_module(name), target(architecture))
+    found = descriptors_of(program, architecture)
+    assert found and not {kernel: one for kernel, one in found.items() if one.private_bytes}
+    text = assembly(program.llvm_ir, target(architecture))
+    assert text.count("s_endpgm") >= len(program.kernels) and not re.search(r"^\s*scratch_", text, re.MULTILINE)
+
+
+# --- the linker ---
+
+PROGRAM = """
+target triple = "amdgcn-amd-amdhsa"
+@table = internal addrspace(4) constant [4 x i32] [i32 3, i32 1, i32 4, i32 1]
+@factor = internal addrspace(1) global i32 7
+define internal i32 @helper(i32 %i) noinline {
+  %at = getelementptr [4 x i32], ptr addrspace(4) @table, i32 0, i32 %i
+  %value = load i32, ptr addrspace(4) %at
+  %factor = load volatile i32, ptr addrspace(1) @factor
+  %product = mul i32 %value, %factor
+  ret i32 %product
+}
+define amdgpu_kernel void @first(ptr addrspace(1) %x) {
+  %i = load i32, ptr addrspace(1) %x
+  %value = call i32 @helper(i32 %i)
+  store i32 %value, ptr addrspace(1) %x
+  ret void
+}
+define amdgpu_kernel void @second(ptr addrspace(1) %x) {
+  store i32 1, ptr addrspace(1) %x
+  ret void
+}
+"""
+
+
+def relocatable(llvm_ir, architecture="gfx942"):
+    module = binding.parse_assembly(llvm_ir, binding.create_context())
+    machine = target(architecture).machine()
+    module.data_layout = str(machine.target_data)
+    return bytes(machine.emit_object(module))
+
+
+SHIFTS = {"R_AMDGPU_REL32_LO": 0, "R_AMDGPU_REL32_HI": 32, "R_AMDGPU_REL64": 0}
+NUMBERS = {10: "R_AMDGPU_REL32_LO", 11: "R_AMDGPU_REL32_HI", 5: "R_AMDGPU_REL64"}
+
+
+@pytest.mark.parametrize("architecture", AMD_ARCHITECTURES)
+def test_what_is_referred_to_is_where_it_is_said_to_be(architecture):
+    """Every distance that is stored leads to the bytes that the object names, in the memory of the loaded code."""
+    before = relocatable(PROGRAM, architecture)
+    given, linked = read_elf(before), read_elf(link_code_object(before))
+    symbols = given.get_section_by_name(".symtab")
+    kinds = set()
+    for section in given.iter_sections("SHT_RELA"):
+        where = given.get_section(section["sh_info"])
+        base = linked.get_section_by_name(where.name)["sh_addr"]
+        for relocation in section.iter_relocations():
+            kind = NUMBERS[relocation["r_info_type"]]
+            kinds.add(kind)
+            symbol = symbols.get_symbol(relocation["r_info_sym"])
+            goal = linked.get_section_by_name(given.get_section(symbol["st_shndx"]).name)["sh_addr"]
+            place, size = base + relocation["r_offset"], 8 if kind == "R_AMDGPU_REL64" else 4
+            stored = int.from_bytes(bytes_at(linked, place, size), "little")
+            distance = goal + symbol["st_value"] + relocation["r_addend"] - place
+            assert stored == (distance >> SHIFTS[kind]) % (1 << 8 * size)
+    assert kinds == set(SHIFTS)
+    for name in (".rodata", ".data"):
+        kept = linked.get_section_by_name(name)
+        assert bytes_at(linked, kept["sh_addr"], kept["sh_size"]) == kept.data()
+    data = linked.get_section_by_name(".data")
+    assert data.data() == struct.pack("<i", 7)
+    (holder,) = [one for one in linked.iter_segments("PT_LOAD") if one.section_in_segment(data)]
+    assert holder["p_flags"] & 2
+
+
+def test_kernels_are_found_by_their_names():
+    """By the hash table, as loaders look for them."""
+    elf = read_elf(link_code_object(relocatable(PROGRAM)))
+    table = elf.get_section_by_name(".hash")
+    for name in ("first", "second", "first.kd", "second.kd"):
+        assert table.get_symbol(name).name == name
+    assert table.get_symbol("third") is None and table.get_symbol("helper") is None
+    assert set(dynamic_symbols(elf)) == {"first", "second", "first.kd", "second.kd"}
+    (note,) = list(elf.iter_segments("PT_NOTE"))
+    assert b"amdhsa.kernels" in note.data()
+
+
+@pytest.mark.parametrize("data", [b"", b"\x7fELF", b"\0" * 100, relocatable(PROGRAM)[:16] + b"\x03\0" + b"\0" * 100])
+def test_what_is_no_relocatable_object_is_refused(data):
+    with pytest.raises(ValueError, match="relocatable ELF object"):
+        link_code_object(data)
+
+
+@pytest.mark.parametrize(
+    "text, named",
+    [
+        ("declare void @elsewhere()\ndefine amdgpu_kernel void @f() {\n call void @elsewhere()\n ret void\n}", "elsewhere"),
+        ("@t = addrspace(1) constant ptr @g\ndefine void @g() {\n ret void\n}", "relocations of type 3 for 'g'"),
+    ],
+)
+def test_what_is_not_linked_is_refused_by_name(text, named):
+    with pytest.raises(NotImplementedError, match=named):
+        link_code_object(relocatable(f'target triple = "amdgcn-amd-amdhsa"\n{text}\n'))

@@ -1,0 +1,32 @@
+"""Code for NVIDIA's devices, on machines without one: the assembler takes every kernel of the samples, and hot ones fit."""
+
+import pytest
+from gpu_backends import PTX_ARCHITECTURES, WITH_SAMPLES, native_samples, target
+from hot_programs import HOT_PROGRAMS, hot_module
+from operation_checks import module_of
+from phlox.backends.gpu.backend import program_of
+from ptx_assembler import assemble, find_ptxas
+from thinning import one_in_all
+
+pytestmark = pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas; pip install nvidia-cuda-nvcc brings it")
+
+
+def assembled(module, architecture):
+    """The program's kernels with their resources."""
+    program = program_of(module, target(architecture))
+    found = assemble(program.code, architecture) if program.code else {}
+    assert set(found) == set(program.kernels)
+    return found
+
+
+@pytest.mark.parametrize("opcode, architecture", one_in_all(13, WITH_SAMPLES, PTX_ARCHITECTURES))
+def test_samples_are_assembled(opcode, architecture):
+    samples = native_samples(opcode)
+    if samples:
+        assembled(module_of(opcode, samples)[0], architecture)
+
+
+@pytest.mark.parametrize("name, architecture", one_in_all(3, HOT_PROGRAMS, PTX_ARCHITECTURES))
+def test_hot_kernels_have_all_they_use_in_registers(name, architecture):
+    found = assembled(hot_module(name), architecture)
+    assert found and not {kernel: one for kernel, one in found.items() if one.spill_bytes or one.stack_bytes}

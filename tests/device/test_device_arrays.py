@@ -1,0 +1,547 @@
+"""Arrays on a device as users have them: calls, NumPy's functions, views and changes, all without the host in between."""
+
+import copy
+import pickle
+import threading
+from dataclasses import dataclass
+
+import device_with_memory
+import numpy as np
+import pytest
+from phlox import ConcretizationError, DeviceArray, MixedDevicesError, RecompilationWarning, device_put, jit
+from phlox.backends.registry import BackendUnavailableError
+
+NAME = device_with_memory.NAME
+
+
+@pytest.fixture(params=[NAME, "cpu", "reference"])
+def put(request):
+    """What puts an array on a device; one that the host does not reach among them."""
+    device_with_memory.register()
+    return lambda x: device_put(x, request.param)
+
+
+@pytest.fixture
+def far():
+    device_with_memory.register()
+    return lambda x: device_put(x, NAME)
+
+
+def same(found, expected):
+    assert isinstance(found, DeviceArray)
+    expected = np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(np.asarray(found), expected)
+
+
+def transfers(array):
+    return array.device.memory.transfers
+
+
+X = np.arange(12.0).reshape(3, 4)
+
+
+@jit
+def affine(x, w, b):
+    return np.tanh(x @ w + b)
+
+
+def test_results_of_calls_with_arrays_on_a_device_are_there(put):
+    x, w, b = put(X), put(X.T), put(np.ones(3))
+    same(affine(x, w, b), affine(X, X.T, np.ones(3)))
+    assert type(affine(X, X.T, np.ones(3))) is np.ndarray
+
+
+def test_no_transfer_between_calls(far):
+    x, w, b = far(X), far(X.T), far(np.ones(3))
+    before = transfers(x)
+    for _ in range(3):
+        x = affine(x, w, b) @ w.T
+        x = x[1:] + x.sum(axis=0)
+        x = np.concatenate([x, x[:1]])
+    assert transfers(x) == before
+    np.asarray(x)
+    assert transfers(x) == before + 1
+
+
+def test_host_arrays_and_numbers_beside_are_transferred(put):
+    @jit
+    def scaled(x, factor, offset):
+        return x * factor + offset
+
+    same(scaled(put(X), 2, np.ones(4)), X * 2 + 1)
+    same(scaled(X, put(np.float64(3.0)), 1.5), X * 3 + 1.5)
+
+
+def test_host_arrays_alone_give_host_arrays():
+    device_with_memory.register()
+    double = jit(lambda x: (2 * x, x.sum(), len(x)), backend=NAME)
+    array, total, length = double(X)
+    assert (type(array), type(total), type(length)) == (np.ndarray, np.float64, int)
+    np.testing.assert_array_equal(array, 2 * X)
+
+
+def test_containers(put):
+    @dataclass
+    class State:
+        position: np.ndarray
+        log: dict
+
+    @jit
+    def step(state, rate):
+        return State(state.position + rate, {**state.log, "mean": state.position.mean()})
+
+    state = step(State(put(X), {"first": put(X[0])}), 0.5)
+    same(state.position, X + 0.5)
+    same(state.log["first"], X[0])
+    assert float(state.log["mean"]) == X.mean()
+
+
+def test_results_that_are_no_arrays_are_pythons(put):
+    assert jit(lambda x: (x.shape, x.ndim, "text", None))(put(X)) == ((3, 4), 2, "text", None)
+    assert type(jit(lambda x, n: n + 1)(put(X), 3)) is int
+    same(jit(lambda x: np.array([1, 2]))(put(X)), np.array([1, 2]))
+
+
+def test_loops_and_branches(put):
+    @jit
+    def collatz(n):
+        steps = np.zeros_like(n)
+        while (n > 1).any():
+            n = np.where(n <= 1, n, np.where(n % 2 == 0, n // 2, 3 * n + 1))
+            steps += n >= 1
+        return steps
+
+    numbers = np.array([6, 7, 1])
+    same(collatz(put(numbers)), collatz(numbers))
+
+
+# --- changes in place ---
+
+
+@jit
+def normalize(x):
+    x -= x.mean()
+    x /= np.abs(x).max()
+
+
+def test_arguments_changed_in_place(put):
+    x, expected = put(X), X.copy()
+    alias, row = x, x[1]
+    assert normalize(x) is None
+    normalize(expected)
+    same(x, expected)
+    same(row, expected[1])
+    assert alias is x
+
+
+def test_host_array_changed_beside_an_array_on_a_device(put):
+    @jit
+    def add_to(out, x):
+        out += x
+
+    out = np.ones((3, 4))
+    add_to(out, put(X))
+    np.testing.assert_array_equal(out, X + 1)
+
+
+def test_the_same_array_twice(put):
+    @jit
+    def move(a, b):
+        a += 1
+        b *= 2
+
+    x = put(X)
+    move(x, x)
+    same(x, (X + 1) * 2)
+
+
+def test_overlapping_parts_are_refused_by_name(put):
+    @jit
+    def move(a, b):
+        a += 1
+        return b * 2
+
+    x = put(X)
+    same(move(x[0], x[0]), (X[0] + 1) * 2)
+    with pytest.raises(ValueError, match="a and b share part of their memory"):
+        move(x, x[0])
+
+
+def test_returned_arguments_are_themselves_and_parts_are_views(put):
+    x = put(X)
+    assert jit(lambda x: x)(x) is x
+    part = jit(lambda x: x[1:, ::2].T)(x)
+    x[...] = 0
+    same(part, np.zeros((2, 2)))
+
+
+def test_assignment(put):
+    x, expected = put(X), X.copy()
+    for index, value in [
+        (0, 1.0), ((1, 2), 7), ((slice(None), -1), np.arange(3)), ((Ellipsis, slice(1, None, 2)), 5), ([0, 2], X[:2]),
+        (X > 8, -1.0), ((slice(None, None, -1), None, 0), np.ones((1,))),
+    ]:  # fmt: skip
+        x[index] = value
+        expected[index] = value
+        same(x, expected)
+
+
+def test_chains_of_views_are_views(put):
+    x, expected = put(X), X.copy()
+    for array in (x, expected):
+        view = array[1:].T[::2]
+        view[0] = 50
+        view.reshape(2, 2)[1] += 1
+        array[2, 2] = -3
+        array.reshape(-1)[0] = 9
+        view.real[1, 0] *= 2
+    same(x, expected)
+    same(x[1:].T[::2], expected[1:].T[::2])
+
+
+def test_reshape_of_a_transposed_view_is_a_copy(put):
+    x, expected = put(X), X.copy()
+    for array in (x, expected):
+        array.T.reshape(-1)[0] = 100
+        array.ravel()[1] = 200
+        array.flatten()[2] = 300
+    same(x, expected)
+
+
+def test_scalars_are_values(put):
+    total = before = put(X).sum()
+    total += 1
+    assert (float(before), float(total)) == (66.0, 67.0)
+    for one in (before[()], before[...], before.reshape(1)[0], before.astype(np.float64), before.T, before.real, +before):
+        assert float(one) == 66.0
+    with pytest.raises(TypeError, match="return arrays must be of ArrayType"):
+        np.add(before, 1, out=before)
+    with pytest.raises(ValueError, match="read-only"):
+        before[()] = 1
+
+
+def test_scalars_as_arguments(put):
+    @jit
+    def add(total, x):
+        total += x.sum()
+        return total, np.zeros(2) + total
+
+    total = put(X).sum()
+    for found, expected in zip(add(total, put(X)), add(X.sum(), X)):
+        same(found, expected)
+    assert float(total) == 66.0
+
+    zero_dimensional = put(np.array(1.0))
+    add(zero_dimensional, put(X))
+    assert float(zero_dimensional) == 67.0
+
+
+def test_scalars_from_outside(put):
+    scale = put(np.float32([1, 2])).max()
+
+    @jit
+    def scaled(x):
+        return x * scale
+
+    same(scaled(put(X)), X * np.float32(2))
+
+
+def test_broadcast_views_are_read_only(put):
+    view = np.broadcast_to(put(X[0]), (3, 4))
+    same(view, np.broadcast_to(X[0], (3, 4)))
+    with pytest.raises(ValueError, match="read-only"):
+        view[0] = 1
+
+
+def test_a_function_that_raises_changes_nothing(put):
+    @jit
+    def fill(x, limit):
+        x += 1
+        if x.sum() > limit:
+            raise ValueError("too much")
+        return x
+
+    x = put(X)
+    fill(x, 1000)
+    same(x, X + 1)
+    with pytest.raises(ValueError, match="too much"):
+        fill(x, 10)
+    same(x, X + 2)  # Python changes it before it raises
+
+
+# --- arrays from outside ---
+
+
+WEIGHTS = None
+
+
+@jit
+def weighted(x):
+    return x @ WEIGHTS
+
+
+def test_arrays_from_outside(far):
+    global WEIGHTS
+    x, WEIGHTS = far(X), far(X.T)
+    same(weighted(x), X @ X.T)
+    before = transfers(x)
+    weighted(x)
+    assert transfers(x) == before
+    WEIGHTS = far(np.ones((4, 2)))
+    same(weighted(x), X @ np.ones((4, 2)))
+    WEIGHTS += 1
+    same(weighted(x), X @ np.full((4, 2), 2.0))
+    WEIGHTS = np.zeros((4, 2))
+    same(weighted(x), np.zeros((3, 2)))
+
+
+def test_arrays_from_outside_are_changed(put):
+    total = put(np.zeros(4))
+
+    @jit
+    def add(x):
+        nonlocal total
+        total += x.sum(axis=0)
+
+    add(put(X))
+    add(put(X))
+    same(total, 2 * X.sum(axis=0))
+
+
+def test_attributes_of_objects(put):
+    class Model:
+        def __init__(self):
+            self.w = put(X.T)
+
+        @jit
+        def step(self, x):
+            self.w = self.w * 0.5
+            return x @ self.w
+
+    model = Model()
+    same(model.step(put(X)), X @ (X.T / 2))
+    same(model.w, X.T / 2)
+
+
+@pytest.mark.parametrize("control_flow", ["source", "trace"])
+def test_in_a_trace(put, control_flow):
+    w = put(X.T)
+
+    def closed(x):
+        return np.where(w[0] > 0, x @ w, 1).sum() + np.sum(w, axis=0)[0] + (w + 1)[1:, 0].max() + w[1, 1]
+
+    found = jit(closed, control_flow=control_flow)(put(X))
+    w = X.T
+    same(found, closed(X))
+
+
+# --- other devices ---
+
+
+def test_mixed_devices(far):
+    x, y = far(X), device_put(X, "cpu")
+    with pytest.raises(MixedDevicesError, match=rf"argument x is on {NAME}:0 and argument y on cpu:0"):
+        jit(lambda x, y: x + y)(x, y)
+    with pytest.raises(MixedDevicesError, match=rf"runs on cpu:0, and argument x is on {NAME}:0"):
+        jit(lambda x: x + 1, backend="cpu")(x)
+    with pytest.raises(MixedDevicesError):
+        x + y
+    same(device_put(x, "cpu") + y, X + X)
+
+
+def test_values_that_decide_on_a_shape(far):
+    same(jit(lambda shape: np.ones(tuple(shape)))(far(np.array([2, 3]))), np.ones((2, 3)))
+
+
+def test_a_value_that_has_to_be_known_is_asked_for(far):
+    with pytest.raises(ConcretizationError, match="argument axes"):
+        jit(lambda x, axes: x.transpose(axes))(far(X), far(np.array([1, 0])))
+    with pytest.raises(ConcretizationError, match="argument axis"):
+        jit(lambda x, axis: x.sum(axis=axis))(far(X), far(np.array([1, 0])).max())
+    same(jit(lambda x, axes: x.transpose(axes))(far(X), np.array([1, 0])), X.T)
+
+
+def test_overlapping_operands_of_numpys_functions(put):
+    x, expected = put(X), X.copy()
+    for array in (x, expected):
+        array[1:] += array[:-1]
+        array[:, 1:] = array[:, :-1]
+        np.multiply(array[0], 2, out=array[2])
+    same(x, expected)
+
+
+# --- NumPy's functions and Python's ---
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x + 1, lambda x: 1 - x, lambda x: x @ x.T, lambda x: -x, lambda x: abs(x), lambda x: x > 3,
+        lambda x: np.sqrt(x), lambda x: np.add.accumulate(x, axis=1), lambda x: np.maximum.reduce(x),
+        lambda x: np.where(x > 3, x, 0),
+        lambda x: np.concatenate([x, x[:1]]), lambda x: np.linalg.norm(x, axis=1), lambda x: x.sum(), lambda x: x.max(axis=0),
+        lambda x: x.astype(np.float32), lambda x: x.argsort(axis=0), lambda x: x[[0, 2]], lambda x: x[x > 3], lambda x: x[1, 2],
+        lambda x: x[..., None, 1], lambda x: np.sort(x)[::-1], lambda x: np.einsum("ij,kj->ik", x, x),
+        lambda x: x.reshape(4, -1),
+        lambda x: np.multiply.outer(x[0], x[1]), lambda x: np.broadcast_to(x, (2, 3, 4)), lambda x: np.full_like(x, 2),
+        lambda x: x.swapaxes(0, 1), lambda x: np.clip(x, 2, 5), lambda x: (x > 3).any(axis=1), lambda x: x.std(),
+        lambda x: np.pad(x, 1), lambda x: x.view(np.int64), lambda x: x**2 // 3 % 4, lambda x: np.unique(x // 4),
+    ],
+)  # fmt: skip
+def test_functions_of_numpy(function, far):
+    same(function(far(X)), function(X))
+
+
+def test_results_in_other_forms(put):
+    x = put(X)
+    for found, expected in zip(divmod(x, 5), divmod(X, 5)):
+        same(found, expected)
+    for found, expected in zip(np.nonzero(x), np.nonzero(X)):
+        same(found, expected)
+    assert (np.shape(x), np.ndim(x), np.size(x), np.result_type(x, np.float32)) == ((3, 4), 2, 12, np.float64)
+    assert np.allclose(x, X) and 3.0 in x and 12.5 not in x
+    out = np.zeros((3, 4))
+    assert np.add(x, 1, out=out) is out
+    np.testing.assert_array_equal(out, X + 1)
+
+
+def test_out_on_the_device(put):
+    out = put(np.zeros((3, 4)))
+    assert np.multiply(X, 2, out=out) is out
+    same(out, X * 2)
+
+
+def test_as_pythons_values(put):
+    x = put(np.array([[1, 2], [3, 4]]))
+    assert (len(x), x.tolist(), x.item(2), x[1, 1].item(), int(x[0, 1])) == (2, [[1, 2], [3, 4]], 3, 4, 2)
+    assert ["abc"[x[0, 0]], f"{x[1, 0]:03d}", bool(x[0, 0] > 0)] == ["b", "003", True]
+    assert [int(row.sum()) for row in x] == [3, 7]
+    assert (x.ndim, x.size, x.nbytes, x.itemsize, x.T.shape, x.dtype) == (2, 4, 32, 8, (2, 2), np.int64)
+    assert x.tobytes() == np.asarray(x).tobytes()
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(x)
+    with pytest.raises(ValueError, match="ambiguous"):
+        bool(x)
+    with pytest.raises(IndexError, match="index 2 is out of bounds for axis 0 with size 2"):
+        x[2]
+    with pytest.raises(IndexError, match="too many indices"):
+        x[0, 0, 0]
+    with pytest.raises(TypeError, match="unsized"):
+        len(x[0, 0])
+
+
+def test_asarray(put):
+    x = put(X)
+    assert np.asarray(x, np.float32).dtype == np.float32
+    first = np.asarray(x)
+    first[0] = 100
+    same(x, X)
+    with pytest.raises(ValueError, match="without a copy"):
+        np.asarray(x, copy=False)
+
+
+def test_repr_and_text(put):
+    x = put(np.float32([1, 2]))
+    assert repr(x) == f"DeviceArray([1., 2.], dtype=float32, device={x.device.name!r})"
+    assert str(x) == "[1. 2.]"
+
+
+def test_copies(put):
+    x = put(X)
+    copies = [x.copy(), copy.copy(x), copy.deepcopy({"x": x})["x"], pickle.loads(pickle.dumps(x)), np.copy(x)]
+    x[...] = 0
+    for one in copies:
+        same(one, X)
+        assert one.device == x.device
+
+
+def test_pickled_view_has_its_own_contents(put):
+    same(pickle.loads(pickle.dumps(put(X)[1:, 0])), X[1:, 0])
+
+
+def test_one_compilation_for_all_rows(put):
+    from phlox.tracer.device import views
+
+    x = put(X)
+    list(x)
+    before = sum(views._reader((views.ItemAtPositions(("position", (0, 4, 1))),)).cache_info().misses for _ in "1")
+    assert [row.tolist() for row in x] == X.tolist()
+    assert views._reader((views.ItemAtPositions(("position", (0, 4, 1))),)).cache_info().misses == before
+
+
+def test_many_shapes_give_no_warning(put, recwarn):
+    for size in range(1, 40):
+        put(np.ones(size)) + 1
+    assert not [one for one in recwarn if issubclass(one.category, RecompilationWarning)]
+
+
+def test_empty_and_zero_dimensional(put):
+    same(put(np.zeros((0, 3))) + 1, np.zeros((0, 3)))
+    same(put(np.array(2.0)) * 3, np.float64(6.0))
+    same(put(X)[1:1], X[1:1])
+
+
+def test_memory_is_given_back(far):
+    x = far(X)
+    memory = x.device.memory
+    for _ in range(3):
+        x = x + 1
+    x += 1
+    assert memory.bytes_in_use == X.nbytes
+
+
+def test_generators_keep_arrays_on_the_device(far):
+    def batches(x):
+        for start in range(0, len(x), 2):
+            yield x[start : start + 2] * 2
+
+    parts = list(batches(far(X)))
+    same(parts[0], X[:2] * 2)
+    same(parts[1], X[2:] * 2)
+
+
+def test_threads(put):
+    x, found = put(X), {}
+
+    def work(number):
+        y = x
+        for _ in range(5):
+            y = y + number
+        found[number] = np.asarray(y)
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for number, array in found.items():
+        np.testing.assert_array_equal(array, X + 5 * number)
+    assert len(found) == 4
+
+
+def test_stages(put):
+    x = put(X)
+    compiled = jit(lambda x: x + 1).compile(x)
+    same(compiled(x), X + 1)
+
+
+@pytest.mark.parametrize("array", [np.array([None]), np.array(["a"]), np.zeros(2, [("x", float)]), np.zeros(1, "M8[s]")])
+def test_unknown_dtypes(put, array):
+    with pytest.raises(TypeError, match="XLA"):
+        put(array)
+
+
+def test_what_an_array_is_does_not_change(put):
+    x = put(X)
+    for name, value in [("shape", (4, 3)), ("dtype", np.int64), ("T", X)]:
+        with pytest.raises(AttributeError):
+            setattr(x, name, value)
+    with pytest.raises(AttributeError):
+        x.label = "a"
+
+
+def test_pickle_of_a_device_that_is_not_there(far):
+    data = pickle.dumps(far(X)).replace(NAME.encode(), b"device_with_mem0ry")
+    with pytest.raises((ValueError, BackendUnavailableError), match="device_with_mem0ry"):
+        pickle.loads(data)

@@ -1,0 +1,125 @@
+"""Arrays of other libraries without a copy: DLPack, the CUDA array interface."""
+
+import gc
+import weakref
+
+import device_with_memory
+import ml_dtypes
+import numpy as np
+import phlox
+import pytest
+from phlox.tracer.device import exchange
+from phlox.tracer.device.exchange import from_cuda_interface
+
+NAME = device_with_memory.NAME
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8, np.uint64, np.int32, np.complex64, np.bool_])
+def test_numpy_reads_arrays_without_a_copy(dtype):
+    x = phlox.device_put(np.arange(6).reshape(2, 3).astype(dtype), "cpu")
+    found = np.from_dlpack(x)
+    assert (found.dtype, found.shape, found.ctypes.data) == (dtype, (2, 3), x.buffer.address)
+    np.testing.assert_array_equal(found, np.asarray(x))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int16, np.complex128, np.bool_])
+def test_arrays_of_numpy_are_read_without_a_copy(dtype):
+    array = np.arange(6).reshape(2, 3).astype(dtype)
+    x = phlox.from_dlpack(array)
+    assert (x.dtype, x.shape, x.device.name, x.buffer.address) == (dtype, (2, 3), "cpu:0", array.ctypes.data)
+    np.testing.assert_array_equal(np.asarray(x + x), array + array)
+
+
+def test_round_trip_of_bfloat16():
+    x = phlox.device_put(np.arange(4).astype(ml_dtypes.bfloat16), "cpu")
+    found = phlox.from_dlpack(x)
+    assert found.dtype == ml_dtypes.bfloat16 and found.buffer.address == x.buffer.address
+
+
+def test_memory_lives_as_long_as_its_readers():
+    x = phlox.device_put(np.arange(1000.0), "cpu")
+    buffer = weakref.ref(x.buffer.array)
+    found = np.from_dlpack(x)
+    del x
+    gc.collect()
+    assert buffer() is not None and found.sum() == 499500
+    del found
+    gc.collect()
+    assert buffer() is None and not exchange._shared
+
+
+def test_memory_of_others_lives_as_long_as_the_array():
+    array = np.arange(1000.0)
+    alive = weakref.ref(array)
+    x = phlox.from_dlpack(array)
+    del array
+    gc.collect()
+    assert float(x.sum()) == 499500
+    del x
+    gc.collect()
+    assert alive() is None
+
+
+def test_capsules_that_nobody_takes():
+    x = phlox.device_put(np.ones(3), "cpu")
+    capsule = x.__dlpack__()
+    assert exchange._shared
+    del capsule
+    assert not exchange._shared
+
+
+def test_views_are_exchanged_with_their_contents():
+    x = phlox.device_put(np.arange(6).reshape(2, 3), "cpu")
+    np.testing.assert_array_equal(np.from_dlpack(x.T[1:]), np.arange(6).reshape(2, 3).T[1:])
+
+
+def test_to_another_device():
+    device_with_memory.register()
+    x = phlox.from_dlpack(np.arange(3), device=NAME)
+    assert (x.device.name, x.tolist()) == (f"{NAME}:0", [0, 1, 2])
+
+
+def test_what_cannot_be_exchanged():
+    device_with_memory.register()
+    far = phlox.device_put(np.ones(3), NAME)
+    with pytest.raises(BufferError, match=f"memory of {NAME}:0"):
+        far.__dlpack__()
+    assert not hasattr(far, "__cuda_array_interface__")
+    with pytest.raises(BufferError, match="row-major"):
+        phlox.from_dlpack(np.ones((3, 4)).T)
+    with pytest.raises(BufferError, match="is wanted"):
+        phlox.device_put(np.ones(3), "cpu").__dlpack__(dl_device=(2, 0))
+    with pytest.raises(BufferError, match="cuda"):
+        from_cuda_interface(
+            type("Array", (), {"__cuda_array_interface__": {"shape": (1,), "typestr": "<f4", "data": (0, False)}})
+        )
+
+
+class Mapped(device_with_memory.SeparateMemory):
+    """A memory of the process that says it is CUDA's, to see what is said about arrays there."""
+
+    dlpack_device = (2, 0)
+
+    def adopt(self, shape, address, owner):
+        self.adopted = address, owner
+        return self.allocate(shape)
+
+
+def test_the_cuda_array_interface(monkeypatch):
+    device_with_memory.register()
+    backend = phlox.devices(NAME)[0].backend
+    backend.memory = Mapped()
+    x = phlox.device_put(np.ones((2, 3), np.float32), NAME)
+    assert x.__cuda_array_interface__ == {
+        "shape": (2, 3), "typestr": "<f4", "data": (x.buffer.address, False), "version": 3, "strides": None, "stream": None,
+    }  # fmt: skip
+    assert x.__dlpack_device__() == (2, 0)
+    found = phlox.device_put(x, NAME)
+    assert found is x
+
+    class Foreign:
+        __cuda_array_interface__ = {"shape": (2,), "typestr": "<i8", "data": (0xABC0, False), "version": 3, "strides": (8,)}
+
+    foreign = Foreign()
+    assert phlox.device_put(foreign, NAME).shape == (2,)
+    assert backend.memory.adopted == (0xABC0, foreign)

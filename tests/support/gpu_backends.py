@@ -1,0 +1,64 @@
+"""The GPU backends in tests: on which devices programs run, and code that is made without a device."""
+
+import functools
+
+import pytest
+from operation_checks import gap_rows, module_of
+from phlox.backends.gpu import backend as gpu_backend
+from phlox.backends.gpu.targets.amdgpu import amdgpu_target
+from phlox.backends.gpu.targets.nvptx import nvptx_target
+from phlox.backends.gpu.targets.spirv import spirv_target
+from phlox.backends.registry import BackendUnavailableError, get_backend
+from phlox.hlo import OPERATIONS
+
+# Where tests run programs: OpenCL, also on processors; and the devices that `pytest -m gpu` is for.
+DEVICES = ["opencl", pytest.param("cuda", marks=pytest.mark.gpu)]
+
+PTX_ARCHITECTURES = ("sm_80", "sm_90a")
+AMD_ARCHITECTURES = ("gfx90a", "gfx942", "gfx1100")
+
+WITH_SAMPLES = [opcode for opcode, record in OPERATIONS.items() if record.samples()]
+
+
+def target(architecture):
+    """The target of this architecture, "" that of SPIR-V."""
+    if not architecture:
+        return spirv_target()
+    return (amdgpu_target if architecture.startswith("gfx") else nvptx_target)(architecture)
+
+
+def backend_or_skip(name):
+    """The backend; skips the test, with the reason, where its driver or a device is not there."""
+    try:
+        return get_backend(name)
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+
+
+def operations_without_gpu_code():
+    """Those that docs/gaps.md lists for the GPU backends."""
+    return {name.strip("`") for name, backend, *_ in gap_rows("Operations") if backend == "gpu"}
+
+
+def types_without_gpu_code():
+    return {name for names, backend in gap_rows("Element types") if backend == "gpu" for name in names.replace("`", "").split()}
+
+
+@functools.cache
+def native_samples(opcode):
+    """The operation's samples that the GPU backends have code for."""
+    samples = OPERATIONS[opcode].samples()
+    return (
+        samples if opcode not in operations_without_gpu_code() else [one for one in samples if refusal(opcode, [one]) is None]
+    )
+
+
+def refusal(opcode, samples):
+    """The message with which a program of these samples is refused; None if it is not. Nothing is compiled."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(gpu_backend, "compile_kernels", lambda llvm_ir, target: b"")
+        try:
+            gpu_backend.program_of(module_of(opcode, samples)[0], spirv_target())
+        except NotImplementedError as error:
+            return str(error)
+    return None

@@ -1,0 +1,523 @@
+"""Runs kernels for NVIDIA devices on the host, instruction by instruction, for all threads of a block at once.
+
+What the inline assembly does follows the tables of the PTX ISA, one formula for each register of a fragment, so that a mistake
+in the kernels' own view of these shows. Copies that are asked for arrive as late as they may; until then their target holds
+other bytes. Floats are computed in f64.
+"""
+
+import re
+
+import numpy as np
+from llvmlite import ir
+
+_GENERIC_SHARED = 1 << 40  # where generic pointers to the block's memory begin
+_SHARED_BYTES = 1 << 18
+
+
+class Memory:
+    """The device's memory; addresses are from 4096 up."""
+
+    def __init__(self, size):
+        self.bytes, self.top = np.full(size + 4096, 0xA5, np.uint8), 4096
+
+    def allocate(self, size):
+        address = self.top
+        self.top += -(-max(size, 1) // 256) * 256
+        return address
+
+    def write(self, address, array):
+        raw = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+        self.bytes[address : address + raw.size] = raw
+
+    def read(self, address, count, dtype):
+        size = count * np.dtype(dtype).itemsize
+        return self.bytes[address : address + size].view(dtype).copy()
+
+
+def run_program(plan, module, arguments, result_shapes):
+    """Run a plan of launches alone. Returns the results."""
+    sizes = [array.nbytes for array in arguments] + [int(np.prod(shape)) * dtype.itemsize for shape, dtype in result_shapes]
+    memory = Memory(sum(-(-max(size, 1) // 256) * 256 for size in sizes) + plan.temporary_bytes + 8192)
+    given = [memory.allocate(array.nbytes) for array in arguments]
+    for address, array in zip(given, arguments):
+        memory.write(address, array)
+    results = [memory.allocate(size) for size in sizes[len(arguments) :]]
+    temporary = memory.allocate(plan.temporary_bytes)
+    regions = {"argument": given, "result": results}
+    for step in plan.steps:
+        places = [
+            regions[place.region][place.number] if place.region in regions else temporary + place.number
+            for place in step.arguments
+        ]
+        function = next(one for one in module.functions if one.name == step.kernel)
+        for number in range(step.grid[0]):
+            for second in range(step.grid[1]):
+                Block(function, memory, step.block[0], (number, second, 0)).run(places)
+    read = [memory.read(address, int(np.prod(shape)), dtype) for address, (shape, dtype) in zip(results, result_shapes)]
+    return [array.reshape(shape) for array, (shape, _) in zip(read, result_shapes)]
+
+
+def _bits(type_):
+    return 64 if isinstance(type_, ir.PointerType) else type_.width
+
+
+def _wrapped(value, type_):
+    bits = _bits(type_)
+    value = np.asarray(value, np.uint64)
+    return value if bits == 64 else value & np.uint64((1 << bits) - 1)
+
+
+def _signed(value, bits):
+    sign = np.uint64(1 << (bits - 1))
+    return ((value ^ sign) - sign).astype(np.int64) if bits == 64 else (value ^ sign).astype(np.int64) - (1 << (bits - 1))
+
+
+def _dtype(type_):
+    if isinstance(type_, ir.IntType):
+        return np.dtype(f"u{max(1, type_.width // 8)}")
+    if isinstance(type_, ir.PointerType):
+        return np.dtype(np.uint64)
+    return {"half": np.dtype(np.float16), "float": np.dtype(np.float32), "double": np.dtype(np.float64)}[str(type_)]
+
+
+class Block:
+    """One block of threads."""
+
+    def __init__(self, function, memory, threads, number):
+        self.function, self.memory, self.threads, self.number = function, memory, threads, number
+        self.shared = np.full(_SHARED_BYTES, 0xA5, np.uint8)
+        self.values = {}
+        self.asked, self.groups = [], []
+        self.products = []  # what groups of warps' products read
+
+    def run(self, arguments):
+        every = np.ones(self.threads, bool)
+        for argument, value in zip(self.function.args, arguments):
+            self.values[argument] = np.full(self.threads, value, np.uint64)
+        order = _reverse_postorder(self.function)
+        rank = {block: number for number, block in enumerate(order)}
+        at = np.zeros(self.threads, int)
+        came = np.full(self.threads, -1)
+        while (at < len(order)).any():
+            here = at.min()
+            self.active = at == here
+            block = order[here]
+            self._phis(block, rank, came)
+            for instruction in block.instructions:
+                if isinstance(instruction, ir.PhiInstr):
+                    continue
+                if instruction.opname == "br" and len(instruction.operands) == 1:
+                    at[self.active], came[self.active] = rank[instruction.operands[0]], here
+                elif instruction.opname == "br":
+                    condition = self._get(instruction.operands[0]).astype(bool)
+                    for taken, target in ((condition, 1), (~condition, 2)):
+                        at[self.active & taken] = rank[instruction.operands[target]]
+                    came[self.active] = here
+                elif instruction.opname.startswith("ret"):
+                    at[self.active] = len(order)
+                else:
+                    self._set(instruction, self._evaluate(instruction))
+        assert every.all()
+
+    def _phis(self, block, rank, came):
+        new = []
+        for instruction in block.instructions:
+            if not isinstance(instruction, ir.PhiInstr):
+                break
+            value = None
+            for incoming, source in instruction.incomings:
+                where = self.active & (came == rank[source])
+                if not where.any():
+                    continue
+                given = self._get(incoming)
+                value = given.copy() if value is None else np.where(where, given, value)
+            new.append((instruction, value))
+        for instruction, value in new:
+            self._set(instruction, value)
+
+    def _set(self, instruction, value):
+        old = self.values.get(instruction)
+        if value is None:
+            return
+        if old is None or self.active.all():
+            self.values[instruction] = value
+        elif isinstance(value, list):
+            self.values[instruction] = [np.where(self.active, one, before) for one, before in zip(value, old)]
+        else:
+            mask = self.active.reshape((-1,) + (1,) * (value.ndim - 1))
+            self.values[instruction] = np.where(mask, value, old)
+
+    def _get(self, value):
+        if value in self.values:
+            return self.values[value]
+        if isinstance(value, ir.GlobalVariable):
+            return np.zeros(self.threads, np.uint64)
+        assert isinstance(value, ir.Constant), value
+        return self._constant(value.type, value.constant)
+
+    def _constant(self, type_, constant):
+        if isinstance(type_, ir.VectorType):
+            if constant is ir.Undefined:
+                return np.zeros((self.threads, type_.count), self._register(type_.element))
+            parts = constant if isinstance(constant, (list, tuple)) else [constant] * type_.count
+            parts = [getattr(part, "constant", part) for part in parts]
+            return np.stack([self._constant(type_.element, part) for part in parts], axis=1)
+        if isinstance(type_, ir.IntType):
+            number = int(constant) if constant not in (None, ir.Undefined) else 0
+            return np.full(self.threads, number & ((1 << type_.width) - 1), np.uint64)
+        return np.full(self.threads, 0.0 if constant in (None, ir.Undefined) else constant, self._register(type_))
+
+    @staticmethod
+    def _register(type_):
+        return np.uint64 if isinstance(type_, (ir.IntType, ir.PointerType)) else _dtype(type_)
+
+    # --- instructions ---
+
+    def _evaluate(self, instruction):
+        name, type_ = instruction.opname, instruction.type
+        if name == "call":
+            return self._call(instruction)
+        operands = [self._get(operand) for operand in instruction.operands]
+        scalar = type_.element if isinstance(type_, ir.VectorType) else type_
+        with np.errstate(all="ignore"):
+            match name:
+                case "add" | "sub" | "mul" | "and" | "or" | "xor":
+                    function = {
+                        "add": np.add, "sub": np.subtract, "mul": np.multiply,
+                        "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
+                    }[name]  # fmt: skip
+                    return _wrapped(function(*operands), scalar)
+                case "udiv" | "urem":
+                    divisor = np.maximum(operands[1], np.uint64(1))
+                    return operands[0] // divisor if name == "udiv" else operands[0] % divisor
+                case "shl" | "lshr":
+                    shift = np.left_shift if name == "shl" else np.right_shift
+                    return _wrapped(shift(*operands), scalar)
+                case "zext" | "trunc" | "ptrtoint" | "inttoptr":
+                    return _wrapped(operands[0], scalar)
+                case "addrspacecast":
+                    source = instruction.operands[0].type.addrspace
+                    return operands[0] + np.uint64(_GENERIC_SHARED if source == 3 else 0)
+                case "bitcast":
+                    return self._bitcast(operands[0], instruction.operands[0].type, type_)
+                case "icmp" | "fcmp":
+                    return self._compare(instruction, *operands)
+                case "select":
+                    condition = operands[0].astype(bool)
+                    return np.where(condition, operands[1], operands[2])
+                case "fadd":
+                    return (operands[0].astype(np.float64) + operands[1]).astype(operands[0].dtype)
+                case "fptrunc" | "fpext":
+                    return operands[0].astype(_dtype(scalar))
+                case "extractvalue":
+                    (index,) = instruction.indices
+                    return operands[0][index]
+                case "insertelement":
+                    vector = operands[0].copy()
+                    vector[np.arange(self.threads), operands[2].astype(int)] = operands[1]
+                    return vector
+                case "extractelement":
+                    return operands[0][np.arange(self.threads), operands[1].astype(int)]
+                case "getelementptr":
+                    size = _dtype(instruction.source_etype).itemsize
+                    (offset,) = operands[1:]
+                    bits = instruction.operands[1].type.width
+                    return operands[0] + (_signed(offset, bits) * size).astype(np.uint64)
+                case "load":
+                    return self._load(operands[0], type_)
+                case "store":
+                    self._store(operands[1], operands[0], instruction.operands[0].type)
+                    return None
+        raise NotImplementedError(str(instruction))
+
+    def _bitcast(self, value, source, target):
+        def one(type_):
+            return type_.element if isinstance(type_, ir.VectorType) else type_
+
+        memory = value.astype(_dtype(one(source)))
+        return memory.view(_dtype(one(target))).astype(self._register(one(target)))
+
+    def _compare(self, instruction, one, other):
+        kind = instruction.operands[0].type
+        kind = kind.element if isinstance(kind, ir.VectorType) else kind
+        op = instruction.op
+        if op == "uno":
+            return (np.isnan(one) | np.isnan(other)).astype(np.uint64)
+        if op[0] == "s":
+            one, other = _signed(one, _bits(kind)), _signed(other, _bits(kind))
+        tests = {
+            "eq": one == other,
+            "ne": one != other,
+            "lt": one < other,
+            "le": one <= other,
+            "gt": one > other,
+            "ge": one >= other,
+        }
+        return tests[op if op in tests else op[1:]].astype(np.uint64)
+
+    def _places(self, addresses, size):
+        shared = addresses >= _GENERIC_SHARED
+        memory = self.shared if shared[self.active].any() else self.memory.bytes
+        addresses = np.where(self.active, addresses - np.where(shared, np.uint64(_GENERIC_SHARED), np.uint64(0)), np.uint64(0))
+        places = addresses.astype(np.int64)[:, None] + np.arange(size)
+        if memory is self.memory.bytes:
+            bounds = places[self.active]
+            assert bounds.min() >= 4096 and bounds.max() < self.memory.bytes.size, "outside of the memory"
+        assert not (addresses[self.active] % np.uint64(size & -size)).any(), "not aligned"
+        return memory, places
+
+    def _load(self, addresses, type_):
+        scalar, count = (type_.element, type_.count) if isinstance(type_, ir.VectorType) else (type_, 1)
+        dtype = _dtype(scalar)
+        memory, places = self._places(addresses, dtype.itemsize * count)
+        value = memory[places].view(dtype).astype(self._register(scalar))
+        return value[:, 0] if count == 1 else value
+
+    def _store(self, addresses, value, type_):
+        scalar, count = (type_.element, type_.count) if isinstance(type_, ir.VectorType) else (type_, 1)
+        raw = np.ascontiguousarray(value.astype(_dtype(scalar)).reshape(self.threads, count)).view(np.uint8)
+        memory, places = self._places(addresses, raw.shape[1])
+        memory[places[self.active]] = raw[self.active]
+
+    # --- calls ---
+
+    def _call(self, instruction):
+        arguments = [self._get(one) for one in instruction.args]
+        if isinstance(instruction.callee, ir.InlineAsm):
+            assert self.active.all(), "not all threads are here"
+            return self._assembly(instruction.callee, arguments)
+        name = instruction.callee.name
+        if ".sreg.tid." in name:
+            return np.arange(self.threads, dtype=np.uint64)
+        if ".sreg.ctaid." in name:
+            return np.full(self.threads, self.number["xyz".index(name[-1])], np.uint64)
+        if "barrier" in name:
+            assert self.active.all(), "a barrier that not all threads reach"
+            return None
+        if name.startswith("llvm.fmuladd."):
+            one, other, third = (argument.astype(np.float64) for argument in arguments)
+            return (one * other + third).astype(arguments[0].dtype)
+        raise NotImplementedError(name)
+
+    def _assembly(self, assembly, arguments):
+        text = assembly.asm
+        if "wgmma.mma_async" in text:
+            return self._multiply_together(text, arguments)
+        if text.startswith("wgmma.wait_group"):
+            keep = int(re.search(r" (\d+);", text)[1])
+            while len(self.products) > keep:
+                for places, data in self.products.pop(0):
+                    assert (self.shared[places] == data).all(), "written over while it is read"
+            return arguments
+        if text.startswith("fence.proxy.async"):
+            return None
+        if text.startswith("cp.async.c") and "commit" not in text:
+            size = int(re.search(r"\[\$1\], (\d+)", text)[1])
+            self._copy(arguments, size)
+            return None
+        if "commit_group" in text:
+            self.groups.append(self.asked)
+            self.asked = []
+            return None
+        if "wait_group" in text:
+            keep = int(re.search(r"wait_group (\d+)", text)[1])
+            while len(self.groups) > keep:
+                for places, data in self.groups.pop(0):
+                    self.shared[places] = data
+            return None
+        if text.startswith("ldmatrix"):
+            offset = int(re.search(r"\+(\d+)\]", text)[1])
+            return _load_matrices(self.shared, arguments[0].astype(np.int64) + offset, ".trans" in text)
+        if text.startswith("ld.shared"):
+            offset, size = int(re.search(r"\+(\d+)\]", text)[1]), int(re.search(r"\.b(\d+)", text)[1]) // 8
+            places = arguments[0].astype(np.int64)[:, None] + offset + np.arange(size)
+            raw = self.shared[places]
+            return raw.view(np.float64)[:, 0] if size == 8 else raw.view(np.uint32)[:, 0].astype(np.uint64)
+        if text.startswith("st.shared.v4"):
+            raw = np.stack(arguments[1:], axis=1).astype(np.uint32).view(np.uint8)
+            self.shared[arguments[0].astype(np.int64)[:, None] + np.arange(16)] = raw
+            return None
+        if text.startswith("cvt.rna.tf32"):
+            return (arguments[0] + np.uint64(0x1000)) & np.uint64(0xFFFFE000)
+        if text.startswith("mma.sync.aligned."):
+            return _multiply(text.split()[0].removeprefix("mma.sync.aligned."), arguments)
+        raise NotImplementedError(text)
+
+    def _multiply_together(self, text, arguments):
+        *sums, left, right = arguments
+        count = len(sums)
+        pattern = r"wgmma.mma_async.sync.aligned.m64n(\d+)k(\d+).(\w+).(\w+).(\w+) {[^}]*}, left, right, added([^;]*);"
+        steps = re.findall(pattern, text)
+        offsets = [
+            [int(one) for one in re.findall(rf"add.s64 {side}, \${2 * count + k}, (\d+);", text)]
+            for k, side in enumerate(("left", "right"))
+        ]
+        read, groups = [], []
+        for group in range(self.threads // 128):
+            thread = 128 * group
+            n = int(steps[0][0])
+            total = np.zeros((64, n))
+            lane, warp = np.arange(32), np.arange(4)[:, None]
+            rows, columns = 16 * warp + lane // 4, 2 * (lane % 4)
+            own = [one[thread : thread + 128] for one in sums]
+            for number, value in enumerate(own):
+                value = _signed(value, 32) if steps[0][2] == "s32" else value
+                total[rows + 8 * (number // 2 % 2), columns + 8 * (number // 4) + number % 2] = value.reshape(4, 32)
+            for number, (_, k, _, *kinds, rest) in enumerate(steps):
+                flags = [int(one) for one in rest.split(",")[3:]] or [0, 0]
+                factors = []
+                for side, (kind, descriptor, lines) in enumerate(zip(kinds, (left, right), (64, n))):
+                    place = int(descriptor[thread]) + offsets[side][number]
+                    places = _described(place, lines, int(k), np.dtype(_PARTS[kind][0]).itemsize, flags[side])
+                    read.append((places, self.shared[places]))
+                    raw = np.ascontiguousarray(self.shared[places]).view(_PARTS[kind][0])
+                    factors.append(_PARTS[kind][1](raw)[..., 0].astype(np.float64))
+                total += factors[0] @ factors[1].T
+            values = [total[rows + 8 * (one // 2 % 2), columns + 8 * (one // 4) + one % 2].reshape(-1) for one in range(count)]
+            groups.append(values)
+        self.products.append(read)
+        results = [np.concatenate([values[one] for values in groups]) for one in range(count)]
+        if steps[0][2] == "s32":
+            return [_wrapped(one.astype(np.int64).astype(np.uint64), ir.IntType(32)) for one in results]
+        return [one.astype(np.float32) for one in results]
+
+    def _copy(self, arguments, size):
+        target, source, read = (one.astype(np.int64) for one in arguments)
+        assert not (target % size).any() and (read <= size).all() and (read >= 0).all()
+        assert not (source[read > 0] % size).any(), "not aligned"
+        data = np.zeros((self.threads, size), np.uint8)
+        columns = np.arange(size)
+        inside = columns < read[:, None]
+        places = np.where(inside, source[:, None] + columns, 4096)
+        assert places.min() >= 4096 and places.max() < self.memory.bytes.size, "outside of the memory"
+        data[inside] = self.memory.bytes[places][inside]
+        places = target[:, None] + columns
+        assert places.max() < _SHARED_BYTES
+        self.shared[places] = 0xA5
+        self.asked.append((places, data))
+
+
+def _described(descriptor, lines, terms, size, is_transposed):
+    """Where the elements of a matrix are that a descriptor describes, by line, term and byte: runs of 128 bytes, permuted."""
+    assert descriptor >> 62 == 1 and not descriptor >> 49 & 7
+    start, leading, stride = ((descriptor >> bit & 0x3FFF) << 4 for bit in (0, 16, 32))
+    line, term = np.arange(lines)[:, None], np.arange(terms)
+    per_chunk = 16 // size
+    if is_transposed:  # ((T, 8, m), (8, k)) : ((1, T, leading), (8 T, stride))
+        chunk = line // per_chunk
+        linear = line % per_chunk * size + chunk % 8 * 16 + chunk // 8 * leading + term % 8 * 128 + term // 8 * stride
+    else:  # ((8, m), (T, 2)) : ((8 T, stride), (1, T))
+        linear = line % 8 * 128 + line // 8 * stride + term * size
+    address = start + linear
+    return (address ^ (address >> 7 & 7) << 4)[..., None] + np.arange(size)
+
+
+def _load_matrices(shared, addresses, transposed):
+    assert not (addresses % 16).any()
+    warps = addresses.reshape(-1, 4, 8)
+    rows = shared[warps[..., None] + np.arange(16)].view(np.uint16)  # warp, matrix, row, column
+    lane = np.arange(32)
+    first, second = lane >> 2, 2 * (lane & 3)
+    if transposed:
+        low, high = rows[:, :, second, first], rows[:, :, second + 1, first]
+    else:
+        low, high = rows[:, :, first, second], rows[:, :, first, second + 1]
+    values = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(16)
+    return [values[:, matrix].reshape(-1) for matrix in range(4)]
+
+
+def _bf16(bits):
+    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
+
+
+# How a register of 32 bits is taken apart, and the values of a part.
+_PARTS = {
+    "f16": (np.uint16, lambda bits: bits.view(np.float16)),
+    "bf16": (np.uint16, _bf16),
+    "s8": (np.uint8, lambda bits: bits.view(np.int8)),
+    "u8": (np.uint8, lambda bits: bits),
+    "tf32": (np.uint32, lambda bits: (bits & np.uint32(0xFFFFE000)).view(np.float32)),
+}
+
+
+def _elements(registers, kind):
+    """a0, a1, ...: by element, warp and lane."""
+    if kind == "f64":
+        return np.stack(registers).reshape(len(registers), -1, 32)
+    dtype, decode = _PARTS[kind]
+    raw = np.stack(registers).astype(np.uint32)
+    parts = np.ascontiguousarray(raw[..., None]).view(dtype)  # register, thread, part
+    values = decode(np.ascontiguousarray(parts))
+    return np.moveaxis(values, 2, 1).reshape(-1, raw.shape[1] // 32, 32)
+
+
+def _places_of_left(shape, kind, i, group, lane):
+    """Row and column of element a_i, as the PTX ISA has them."""
+    match shape, kind:
+        case "m8n8k4", "f64":
+            return group, lane
+        case "m16n8k8", "tf32" | "f64":
+            return (group if i in (0, 2) else group + 8), (lane if i < 2 else lane + 4)
+        case "m16n8k16", "f16" | "bf16":
+            return (group if i < 2 or 4 <= i < 6 else group + 8), lane * 2 + (i & 1) + (0 if i < 4 else 8)
+        case "m16n8k32", "s8" | "u8":
+            return (group if i < 4 or 8 <= i < 12 else group + 8), lane * 4 + (i & 3) + (0 if i < 8 else 16)
+    raise NotImplementedError(shape, kind)
+
+
+def _places_of_right(shape, kind, i, group, lane):
+    """Row and column of element b_i."""
+    match shape, kind:
+        case "m8n8k4", "f64":
+            return lane, group
+        case "m16n8k8", "tf32" | "f64":
+            return (lane if i == 0 else lane + 4), group
+        case "m16n8k16", "f16" | "bf16":
+            return lane * 2 + (i & 1) + (0 if i < 2 else 8), group
+        case "m16n8k32", "s8" | "u8":
+            return lane * 4 + (i & 3) + (0 if i < 4 else 16), group
+    raise NotImplementedError(shape, kind)
+
+
+def _multiply(name, arguments):
+    shape, _, _, sum_kind, left_kind, right_kind, _ = name.split(".")
+    rows, columns, terms = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)", shape).groups())
+    sums = rows // 4
+    of_right = max(1, len(arguments[:-sums]) // 3) if rows == 16 else 1
+    left = _elements(arguments[: len(arguments) - sums - of_right], left_kind)
+    right = _elements(arguments[len(arguments) - sums - of_right : len(arguments) - sums], right_kind)
+    group, lane = np.arange(32) >> 2, np.arange(32) & 3
+    warps = left.shape[1]
+    wide = np.int64 if sum_kind == "s32" else np.float64
+    a, b, c = (np.zeros((warps, *size), wide) for size in ((rows, terms), (terms, columns), (rows, columns)))
+    for i, value in enumerate(left):
+        a[:, *_places_of_left(shape, left_kind, i, group, lane)] = value
+    for i, value in enumerate(right):
+        b[:, *_places_of_right(shape, right_kind, i, group, lane)] = value
+    for i, value in enumerate(arguments[-sums:]):
+        value = _signed(value, 32) if sum_kind == "s32" else value
+        c[:, group + 8 * (i // 2), 2 * lane + i % 2] = value.reshape(-1, 32)
+    total = a @ b + c
+    results = []
+    for i in range(sums):
+        value = total[:, group + 8 * (i // 2), 2 * lane + i % 2].reshape(-1)
+        if sum_kind == "s32":
+            results.append(_wrapped(value.astype(np.uint64), ir.IntType(32)))
+        else:
+            results.append(value.astype(np.float32 if sum_kind == "f32" else np.float64))
+    return results
+
+
+def _reverse_postorder(function):
+    order, seen = [], set()
+
+    def visit(block):
+        seen.add(block)
+        terminator = block.terminator
+        for target in reversed([one for one in terminator.operands if isinstance(one, ir.Block)]):
+            if target not in seen:
+                visit(target)
+        order.append(block)
+
+    visit(function.entry_basic_block)
+    return order[::-1]

@@ -1,0 +1,311 @@
+"""`DeviceArray`: what NumPy does with an array, done where the array lies."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
+
+from ... import hlo
+from ..calls.array_memory import put_on_device
+from ..calls.devices import find_device
+from ..calls.jit import jit
+from ..recording import pytree
+from ..recording.array import TracedArray
+from ..recording.current_trace import current_trace
+from ..recording.device_arrays import ArrayOnDevice, array_like
+from ..recording.function_tables import SEQUENCES
+from .exchange import capsule_of, cuda_interface_of, dlpack_device_of
+from .views import computed, item, write
+
+# Functions that ask for shapes and dtypes alone; and those that make texts and files of contents.
+_OF_FORMS = frozenset({np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj, np.common_type, np.can_cast})
+_ON_HOST = frozenset({np.array_repr, np.array_str, np.array2string, np.save, np.savez, np.savez_compressed, np.savetxt})
+
+
+class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
+    """An array in the memory of a device; made by `phlox.device_put` and by calls of jitted functions with such arrays.
+
+    It is used as an ndarray is. Operators, NumPy's functions and methods run compiled functions on the device, one a call, and
+    return further arrays there, of no dimensions where NumPy returns scalars; views are views, and assignments change the
+    array. The elements lie row-major. Contents come to the host by ``np.asarray(x)``, ``float(x)``, ``x.tolist()`` and the
+    like, and where the array is printed; these wait for them.
+
+    >>> import numpy as np, phlox
+    >>> x = phlox.device_put(np.arange(3.0), "cpu")
+    >>> x[1:] += 1
+    >>> x + 1
+    DeviceArray([1., 3., 4.], device='cpu:0')
+    """
+
+    __slots__ = ()
+
+    # --- NumPy's protocols ---
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        if copy is False:
+            raise ValueError("an array on a device cannot be had as an ndarray without a copy; let copy be None")
+        found = self.to_host()
+        return found if dtype is None else found.astype(dtype, copy=False)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        outputs = kwargs.get("out", ())
+        if any(_is_anothers(value) for value in (*inputs, *outputs)):
+            return NotImplemented
+        for output in outputs:
+            if isinstance(output, DeviceArray):  # NumPy reads what overlaps before it writes
+                inputs = tuple([one.as_it_is(output) if isinstance(one, DeviceArray) else one for one in inputs])
+        if len(outputs) == 1:
+            kwargs["out"] = outputs[0]
+        return _eager(ufunc if method == "__call__" else getattr(ufunc, method))(*inputs, **kwargs)
+
+    def __array_function__(self, function: Callable, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        if any(issubclass(kind, TracedArray) for kind in types):
+            return NotImplemented
+        if function in _OF_FORMS:
+            return function(*map(_form, args), **{name: _form(value) for name, value in kwargs.items()})
+        if function in _ON_HOST:
+            return function(*map(_contents, args), **{name: _contents(value) for name, value in kwargs.items()})
+        return _eager(function)(*args, **kwargs)
+
+    # --- views and elements ---
+
+    def computed_view(self) -> ArrayOnDevice:
+        return computed(self.root, self.steps)
+
+    def replace_part(self, steps: Any, contents: Any) -> None:
+        write(self.root, steps, contents)
+
+    def __getitem__(self, index: Any) -> Any:
+        if current_trace() is not None:
+            return _in_trace(self)[index]
+        found = item(index, self.shape)
+        if found is None:
+            return _get(self, _as_index(index))
+        if not isinstance(found(array_like(self.shape, self.dtype)), np.ndarray):
+            return computed(self.root, (*self.steps, found))  # NumPy's is a scalar
+        return self.view_of(self, (found,))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        if current_trace() is not None:
+            _in_trace(self)[index] = value
+            return
+        if not self.is_writeable:
+            raise ValueError("assignment destination is read-only")
+        if isinstance(value, DeviceArray):
+            value = value.as_it_is(self)
+        found = item(index, self.shape)
+        if found is not None:
+            write(self.root, (*self.steps, found), value)
+        else:
+            _set(self, _as_index(index), value)
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d array")
+        return (self[index] for index in range(self.shape[0]))
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __contains__(self, value: Any) -> bool:
+        return bool((self == value).any())
+
+    @property
+    def flat(self) -> Any:
+        return iter(self.reshape(-1))
+
+    # --- to the host ---
+
+    def item(self, *index: Any) -> Any:
+        """An element as a Python number; raises as ndarray's does."""
+        return self.to_host().item(*index)
+
+    def tolist(self) -> Any:
+        return self.to_host().tolist()
+
+    def tobytes(self, order: Any = "C") -> bytes:
+        return self.to_host().tobytes(order)
+
+    def __bool__(self) -> bool:
+        return bool(self.to_host())
+
+    def __int__(self) -> int:
+        return int(self.to_host())
+
+    def __float__(self) -> float:
+        return float(self.to_host())
+
+    def __complex__(self) -> complex:
+        return complex(self.to_host())
+
+    def __index__(self) -> int:
+        return operator.index(self.to_host())
+
+    def __repr__(self) -> str:
+        text = np.array2string(self.to_host(), separator=", ", prefix="DeviceArray(")
+        dtype = "" if self.dtype in (np.float64, np.int64, np.bool_, np.complex128) else f", dtype={self.dtype}"
+        return f"DeviceArray({text}{dtype}, device={self.device.name!r})"
+
+    def __str__(self) -> str:
+        return str(self.to_host())
+
+    def __format__(self, specification: str) -> str:
+        host = self.to_host()
+        return format(host if host.ndim else host[()], specification)
+
+    def block_until_ready(self) -> DeviceArray:
+        """Wait until the contents are there; returns the array. Raises what went wrong on the device meanwhile."""
+        buffer = self.buffer
+        wait = getattr(self.device.memory, "synchronize", None)
+        if wait is not None and buffer is not None:
+            wait()
+        return self
+
+    # --- copies ---
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _from_host, (self.to_host(), self.device.name)
+
+    # --- other libraries ---
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return capsule_of(self, **options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return dlpack_device_of(self.device)
+
+    @property
+    def __cuda_array_interface__(self) -> dict[str, Any]:
+        return cuda_interface_of(self)
+
+
+ArrayOnDevice.made = DeviceArray
+
+
+def _from_host(array: np.ndarray, device: str) -> Any:
+    """A pickled array: on the device of this name."""
+    return put_on_device(find_device(device), array)
+
+
+# --- compiled functions, one for each function of NumPy's ---
+
+
+def _is_anothers(value: Any) -> bool:
+    """Whether another operand knows what to do: traced arrays, and what has its own `__array_ufunc__`."""
+    if isinstance(value, (DeviceArray, np.ndarray, np.generic)):
+        return False
+    return hasattr(value, "__array_ufunc__")
+
+
+def _form(value: Any) -> Any:
+    return array_like(value.shape, value.dtype) if isinstance(value, DeviceArray) else value
+
+
+def _contents(value: Any) -> Any:
+    return value.to_host() if isinstance(value, DeviceArray) else value
+
+
+@lru_cache(maxsize=1024)
+def _eager(function: Callable) -> Callable:
+    """The function, compiled; where the arrays lie."""
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = pytree.tree_map(_in_trace, (args, kwargs))
+        return function(*args, **kwargs)
+
+    return _for_any_form(call, getattr(function, "__name__", type(function).__name__))
+
+
+def _for_any_form(function: Callable, name: str) -> Callable:
+    """The function, compiled for whatever arrays the user works with, which is no reason to warn."""
+    function.__name__ = function.__qualname__ = name
+    function.is_for_any_form = True
+    return jit(function, control_flow="trace")
+
+
+def _as_index(index: Any) -> Any:
+    """An index with lists as arrays."""
+    parts = index if isinstance(index, tuple) else (index,)
+    found = tuple([np.asarray(part, None if len(part) else np.intp) if isinstance(part, list) else part for part in parts])
+    return found if isinstance(index, tuple) else found[0]
+
+
+_get, _set = _eager(operator.getitem), _eager(operator.setitem)
+
+_METHODS = (
+    "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj",
+    "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "fill", "flatten", "max", "mean", "min", "nonzero",
+    "partition", "prod", "put", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum",
+    "swapaxes", "take", "trace", "transpose", "var", "view",
+)  # fmt: skip
+_ATTRIBUTES = ("T", "mT", "real", "imag")
+
+
+def _method(name: str) -> Callable:
+    def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
+        return _eager_method(name)(self, *args, **kwargs)
+
+    method.__name__, method.__qualname__, method.__doc__ = name, f"DeviceArray.{name}", f"As `numpy.ndarray.{name}`."
+    return method
+
+
+@cache
+def _eager_method(name: str) -> Callable:
+    def call(array: Any, *args: Any, **kwargs: Any) -> Any:
+        array, args, kwargs = pytree.tree_map(_in_trace, (array, args, kwargs))
+        return getattr(array, name)(*args, **kwargs)
+
+    return _for_any_form(call, name)
+
+
+def _attribute(name: str) -> property:
+    get = _for_any_form(lambda array: getattr(_in_trace(array), name), name)
+    set_ = _for_any_form(lambda array, value: setattr(_in_trace(array), name, _in_trace(value)), name)
+    return property(get, set_ if name in ("real", "imag") else None, doc=f"As `numpy.ndarray.{name}`.")
+
+
+def _in_place(name: str) -> Callable:
+    """An operator such as ``+=``: a scalar stays what it is, and the name stands for another one, as in NumPy."""
+    change, make = getattr(NDArrayOperatorsMixin, name), getattr(NDArrayOperatorsMixin, name.replace("__i", "__", 1))
+
+    def operate(self: DeviceArray, other: Any) -> Any:
+        return (make if self.is_scalar else change)(self, other)
+
+    operate.__name__ = name
+    return operate
+
+
+_IN_PLACE = (
+    "__iadd__", "__isub__", "__imul__", "__imatmul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__ilshift__",
+    "__irshift__", "__iand__", "__ixor__", "__ior__",
+)  # fmt: skip
+for _name in _IN_PLACE:
+    setattr(DeviceArray, _name, _in_place(_name))
+for _name in _METHODS:
+    setattr(DeviceArray, _name, _method(_name))
+for _name in _ATTRIBUTES:
+    setattr(DeviceArray, _name, _attribute(_name))
+
+
+def _in_trace(array: Any) -> Any:
+    """What stands for an array on a device where a traced function meets it; anything else, and elsewhere, itself."""
+    trace = current_trace()
+    if trace is None or not isinstance(array, DeviceArray):
+        return array
+    return TracedArray(trace.captured(array).storage, hlo.Shape(hlo.element_type_of(array.dtype), array.shape), is_scalar=False)
+
+
+SEQUENCES[DeviceArray] = _in_trace

@@ -1,0 +1,199 @@
+"""Arrays of other libraries, and for them, without a copy: DLPack and the CUDA array interface.
+
+A memory says by ``dlpack_device``, a type and a number (``DLDeviceType``), where DLPack knows it; by ``adopt(shape, address,
+owner)``, which makes a buffer of memory that is another's, that it takes such; by ``stream`` which stream its work is in. One
+without the first shares nothing. Sources: https://dmlc.github.io/dlpack/latest/c_api.html ("C API") and
+https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html ("CUDA Array Interface (Version 3)").
+"""
+
+from __future__ import annotations
+
+import ctypes
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+
+from ... import hlo
+from ..calls.array_memory import put_on_device
+from ..calls.devices import devices, find_device
+from ..recording.device_arrays import ArrayOnDevice, Device
+
+CPU, CUDA = 1, 2  # DLDeviceType
+_CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode
+_BFLOAT = 4
+
+
+class _DLDevice(ctypes.Structure):
+    _fields_ = (("device_type", ctypes.c_int32), ("device_id", ctypes.c_int32))
+
+
+class _DLDataType(ctypes.Structure):
+    _fields_ = (("code", ctypes.c_uint8), ("bits", ctypes.c_uint8), ("lanes", ctypes.c_uint16))
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p), ("device", _DLDevice), ("ndim", ctypes.c_int32), ("dtype", _DLDataType),
+        ("shape", ctypes.POINTER(ctypes.c_int64)), ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    )  # fmt: skip
+
+
+class _DLManagedTensor(ctypes.Structure):
+    pass
+
+
+_Deleter = ctypes.CFUNCTYPE(None, ctypes.POINTER(_DLManagedTensor))
+_DLManagedTensor._fields_ = (("dl_tensor", _DLTensor), ("manager_ctx", ctypes.c_void_p), ("deleter", _Deleter))
+
+_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)(
+    ("PyCapsule_New", ctypes.pythonapi)
+)
+_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", ctypes.pythonapi))
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", ctypes.pythonapi))
+_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", ctypes.pythonapi))
+
+_shared: dict[int, tuple[Any, ...]] = {}  # by the address of a tensor: what lives as long as its consumer needs it
+
+
+@_Deleter
+def _delete(tensor: Any) -> None:
+    _shared.pop(ctypes.addressof(tensor.contents), None)
+
+
+@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+def _drop(capsule: int) -> None:
+    """A capsule ends, which is no object any more: that nobody has taken, if it has its first name."""
+    if _is_valid(capsule, b"dltensor"):
+        _shared.pop(_pointer(capsule, b"dltensor"), None)
+
+
+def dlpack_device_of(device: Device) -> tuple[int, int]:
+    """Type and number of a device as DLPack has them. Raises BufferError where it has none."""
+    found = getattr(device.memory, "dlpack_device", None)
+    if found is None:
+        raise BufferError(f"DLPack does not know the memory of {device.name}; np.asarray(x) copies the array to the host")
+    return tuple(found)
+
+
+def capsule_of(
+    array: ArrayOnDevice,
+    stream: Any = None,
+    max_version: tuple[int, int] | None = None,
+    dl_device: tuple[int, int] | None = None,
+    copy: bool | None = None,
+) -> Any:
+    """The array as a DLPack capsule; its contents are there, whatever the stream. Raises BufferError."""
+    device_type, number = dlpack_device_of(array.device)
+    if dl_device is not None and tuple(dl_device) != (device_type, number):
+        raise BufferError(f"the array is on {array.device.name}, and is wanted on the DLPack device {tuple(dl_device)}")
+    buffer = array.copy().buffer if copy else array.block_until_ready().buffer
+    dtype = array.dtype
+    code = _BFLOAT if dtype == ml_dtypes.bfloat16 else _CODES.get(dtype.kind)
+    if code is None:
+        raise BufferError(f"DLPack has no type for {dtype}")
+    shape = (ctypes.c_int64 * array.ndim)(*array.shape)
+    tensor = _DLManagedTensor(
+        _DLTensor(buffer.address, _DLDevice(device_type, number), array.ndim, _DLDataType(code, dtype.itemsize * 8, 1), shape),
+        None,
+        _delete,
+    )
+    _shared[ctypes.addressof(tensor)] = tensor, shape, buffer
+    return _new(ctypes.addressof(tensor), b"dltensor", ctypes.cast(_drop, ctypes.c_void_p))
+
+
+def from_dlpack(x: Any, /, *, device: str | Device | None = None) -> ArrayOnDevice:
+    """An array of another library, where it lies, without a copy; a copy on ``device`` where that is another one.
+
+    x: anything with ``__dlpack__`` and ``__dlpack_device__``, in row-major order. Raises BufferError for what lies on no device
+    of phlox's, or otherwise, and as `devices`.
+
+    >>> import numpy as np
+    >>> from_dlpack(np.arange(3))
+    DeviceArray([0, 1, 2], device='cpu:0')
+    """
+    place = tuple(map(int, x.__dlpack_device__()))
+    own = _device_at(place, None if device is None else find_device(device))
+    if own is None:
+        raise BufferError(f"the array is on the DLPack device {place}, which is none of {[one.name for one in devices()]}")
+    capsule = x.__dlpack__(stream=getattr(own.memory, "stream", None)) if place[0] == CUDA else x.__dlpack__()
+    found = _adopted(own, capsule)
+    wanted = own if device is None else find_device(device)
+    return found if wanted.memory is own.memory else put_on_device(wanted, found.to_host())
+
+
+def _device_at(place: tuple[int, int], preferred: Device | None) -> Device | None:
+    """The device that DLPack knows so."""
+    candidates = [*([] if preferred is None else [preferred]), *devices()]
+    return next((one for one in candidates if getattr(one.memory, "dlpack_device", None) == place), None)
+
+
+class _Consumed:
+    """A capsule's tensor, which is given back when nothing refers to this."""
+
+    def __init__(self, capsule: Any) -> None:
+        if not _is_valid(id(capsule), b"dltensor"):
+            raise BufferError("a DLPack capsule that nobody has taken is required")
+        self.tensor = _DLManagedTensor.from_address(_pointer(id(capsule), b"dltensor"))
+        _rename(capsule, b"used_dltensor")
+
+    def __del__(self) -> None:
+        tensor = getattr(self, "tensor", None)
+        if tensor is not None and tensor.deleter:
+            tensor.deleter(ctypes.byref(tensor))
+
+
+def _adopted(device: Device, capsule: Any) -> ArrayOnDevice:
+    owner = _Consumed(capsule)
+    tensor = owner.tensor.dl_tensor
+    dimensions = tuple(tensor.shape[: tensor.ndim])
+    if tensor.strides:
+        _require_row_major(dimensions, tuple(tensor.strides[: tensor.ndim]))
+    kind = tensor.dtype
+    names = {code: name for name, code in _CODES.items()}
+    if kind.lanes != 1 or kind.code not in (*names, _BFLOAT):
+        raise BufferError(f"a DLPack type of code {kind.code} with {kind.lanes} lanes is none of NumPy's")
+    dtype = np.dtype(ml_dtypes.bfloat16 if kind.code == _BFLOAT else f"{names[kind.code]}{kind.bits // 8}")
+    return _from_memory(device, dimensions, dtype, (tensor.data or 0) + tensor.byte_offset, owner)
+
+
+def _from_memory(device: Device, dimensions: tuple[int, ...], dtype: np.dtype, address: int, owner: Any) -> ArrayOnDevice:
+    shape = hlo.Shape(hlo.element_type_of(dtype), dimensions)
+    return ArrayOnDevice.made(device, device.memory.adopt(shape, address, owner))
+
+
+def _require_row_major(dimensions: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    step = 1
+    for size, stride in zip(dimensions[::-1], strides[::-1]):
+        if size > 1 and stride != step:
+            raise BufferError("an array in row-major order is required; make a contiguous copy of it")
+        step *= size
+
+
+# --- the CUDA array interface ---
+
+
+def cuda_interface_of(array: ArrayOnDevice) -> dict[str, Any]:
+    """``__cuda_array_interface__``. Raises AttributeError for an array that is on no CUDA device."""
+    if getattr(array.device.memory, "dlpack_device", (None,))[0] != CUDA:
+        raise AttributeError(f"an array on {array.device.name} has no __cuda_array_interface__; 'cuda' has")
+    array.block_until_ready()
+    return {
+        "shape": array.shape, "typestr": array.dtype.str, "data": (array.buffer.address, False), "version": 3,
+        "strides": None, "stream": None,
+    }  # fmt: skip
+
+
+def from_cuda_interface(x: Any) -> ArrayOnDevice:
+    """An array of another library on a CUDA device, without a copy."""
+    interface = x.__cuda_array_interface__
+    dtype, dimensions = np.dtype(interface["typestr"]), tuple(interface["shape"])
+    if interface.get("strides") is not None:
+        _require_row_major(dimensions, tuple(stride // dtype.itemsize for stride in interface["strides"]))
+    if interface.get("mask") is not None:
+        raise BufferError("an array with a mask cannot be taken; fill it")
+    device = next((one for one in devices() if getattr(one.memory, "dlpack_device", (None,))[0] == CUDA), None)
+    if device is None:
+        raise BufferError("the array is on a CUDA device, and there is no backend 'cuda' here")
+    return _from_memory(device, dimensions, dtype, interface["data"][0], x)

@@ -1,0 +1,127 @@
+"""Indices of arrays on devices, as values that can be compared: what they make is a view, compiled once for all positions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..calls.jit import jit
+from ..recording.device_arrays import ArrayOnDevice, Steps
+
+_POSITION = "position"  # in the place of an integer of an index
+
+
+class Item(NamedTuple):
+    """``array[index]`` with integers, slices, None and Ellipsis alone. Slices are ``(start, stop, step)``."""
+
+    index: tuple[Any, ...]
+
+    def __call__(self, array: Any) -> Any:
+        return array[tuple([slice(*one) if isinstance(one, tuple) else one for one in self.index])]
+
+
+class ItemAtPositions(NamedTuple):
+    """The same for any integers in the place of those of ``index``."""
+
+    index: tuple[Any, ...]
+
+    def read(self, array: Any, positions: Sequence[Any]) -> Any:
+        rest = [slice(None) if one is _POSITION else slice(*one) if isinstance(one, tuple) else one for one in self.index]
+        axes = [axis for axis, one in enumerate(self.index) if one is _POSITION]
+        found = array[tuple(rest)]
+        for axis, position in sorted(zip(axes, positions), reverse=True, key=operator.itemgetter(0)):
+            found = np.take(found, position, axis=axis, mode="clip")  # it is within the array
+        return found
+
+    def write(self, array: Any, positions: Sequence[Any], contents: Any) -> None:
+        remaining = iter(positions)
+        index = [next(remaining) if one is _POSITION else slice(*one) if isinstance(one, tuple) else one for one in self.index]
+        array[tuple(index)] = contents
+
+
+def item(index: Any, shape: tuple[int, ...]) -> Item | None:
+    """A basic index of an array of this shape, with an entry for each axis; None for another one. Raises IndexError."""
+    parts = index if isinstance(index, tuple) else (index,)
+    found: list[Any] = []
+    for part in parts:
+        if part is None or part is Ellipsis:
+            found.append(part)
+        elif isinstance(part, slice):
+            found.append((part.start, part.stop, part.step))
+        elif isinstance(part, (int, np.integer)) and not isinstance(part, (bool, np.bool_)):
+            found.append(int(part))
+        else:
+            return None
+    axes = sum(part is not None and part is not Ellipsis for part in found)
+    if found.count(Ellipsis) > 1 or axes > len(shape):
+        np.empty(shape, np.void)[index]  # raises
+    if Ellipsis in found:
+        place = found.index(Ellipsis)
+        found[place : place + 1] = [(None, None, None)] * (len(shape) - axes)
+    sizes = iter(shape)
+    for place, part in enumerate(found):
+        if part is None:
+            continue
+        size = next(sizes)
+        if isinstance(part, int):
+            if not -size <= part < size:
+                axis = len(shape) - len(list(sizes)) - 1
+                raise IndexError(f"index {part} is out of bounds for axis {axis} with size {size}")
+            found[place] = part % size
+        else:
+            found[place] = slice(*part).indices(size)
+            if found[place][2] < 0 and found[place][1] < 0:
+                found[place] = (found[place][0], None, found[place][2])
+    return Item(tuple(found))
+
+
+def _apart(step: Any) -> tuple[Any, list[int]]:
+    """A step without the integers in it, and these."""
+    if not isinstance(step, Item):
+        return step, []
+    numbers = [one for one in step.index if isinstance(one, int)]
+    return ItemAtPositions(tuple([_POSITION if isinstance(one, int) else one for one in step.index])), numbers
+
+
+def computed(root: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:
+    """A new array with the contents of the view that the steps make of the root."""
+    pairs = [_apart(step) for step in steps]
+    return _reader(tuple([step for step, _ in pairs]))(root, [numbers for _, numbers in pairs])
+
+
+def write(root: ArrayOnDevice, steps: Steps, contents: Any) -> None:
+    """Let that view have other contents, which are broadcast to it."""
+    if isinstance(contents, ArrayOnDevice):
+        contents = contents.as_it_is(root)
+    *first, last = steps or (Item(()),)
+    last, numbers = _apart(last)
+    _writer(tuple(first), last)(root, numbers, contents)
+
+
+@lru_cache(maxsize=1024)
+def _reader(steps: tuple[Any, ...]) -> Any:
+    def read_view(root: Any, positions: Any) -> Any:
+        for step, numbers in zip(steps, positions):
+            root = step.read(root, numbers) if isinstance(step, ItemAtPositions) else step(root)
+        return root.copy()
+
+    read_view.is_for_any_form = True
+    return jit(read_view, control_flow="trace")
+
+
+@lru_cache(maxsize=1024)
+def _writer(first: tuple[Any, ...], last: Any) -> Any:
+    def write_view(root: Any, positions: Any, contents: Any) -> None:
+        for step in first:
+            root = step(root)
+        if isinstance(last, ItemAtPositions):
+            last.write(root, positions, contents)
+        else:
+            last(root)[...] = contents
+
+    write_view.is_for_any_form = True
+    return jit(write_view, control_flow="trace")
