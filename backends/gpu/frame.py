@@ -85,6 +85,7 @@ class Frame:
         self.pointers = 0
         self._waiting: list[_Waiting] = []
         self._source: Any = None  # of what is being emitted
+        self._instruction: Instruction | None = None  # likewise
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -202,9 +203,9 @@ class Frame:
         but the shapes.
         """
         self.flush()
-        self._launch(name, key, inputs, outputs, grid, emit, source)
+        self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None) -> None:
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None) -> None:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -218,7 +219,8 @@ class Frame:
 
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
         shared = self.kernels.dynamic_bytes[kernel]
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source or self._source))
+        source = source or self._source
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -291,7 +293,7 @@ class Frame:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
-            self._source = instruction.source or self._source
+            self._source, self._instruction = instruction.source or self._source, instruction
             values[instruction] = emitter_of(instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:
