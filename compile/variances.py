@@ -13,7 +13,7 @@ are lost where one is far from the mean of its block, beside the distances of th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import reduce
 from itertools import groupby
 from math import isclose, prod
@@ -26,7 +26,7 @@ from ..hlo import F32, F64, Computation, Instruction, Module, UnattachedBuilder,
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.ops.elementwise import ADD
 from .fusion_policy import is_degenerate_reshape
-from .pass_manager import module_pass
+from .pass_manager import Pass, module_pass
 from .traversal import on_operands, transform_computations, users_of
 
 # Smaller arrays stay in a cache from one pass to the next.
@@ -52,8 +52,19 @@ def variances_in_one_pass(module: Module) -> Module:
     return transform_computations(module, _transformed)
 
 
-def _transformed(computation: Computation) -> Computation:
+def variances_pass(reads_again: Callable[[Instruction], bool]) -> Pass:
+    """The pass for a backend for which only some of these sums read their arrays again."""
+
+    def run(module: Module) -> Module:
+        """Sums of squared differences from a mean, where they would read an array again, are made of those of blocks."""
+        return transform_computations(module, lambda computation: _transformed(computation, reads_again))
+
+    return Pass("variances-in-one-pass", run)
+
+
+def _transformed(computation: Computation, reads_again: Callable[[Instruction], bool] = lambda squares: True) -> Computation:
     totals = {one: total for one in computation.instructions if (total := _total_of_squares(one)) is not None}
+    totals = {squares: total for squares, total in totals.items() if reads_again(squares)}
     if not totals:
         return computation
     users = users_of(computation)

@@ -16,6 +16,7 @@ from ..requirements import require_runnable
 from .code import compile_kernels
 from .drivers.available import find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties
+from .dynamic_shapes import GpuPaddedExecutable
 from .emitter_table import scratch_bytes
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
@@ -38,8 +39,9 @@ class GpuBackend:
     def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
         self.name, self.device, self.target = name, device, target
         self.memory = GpuMemory(f"{name}:{number}", device)
+        self.properties = device.properties
 
-    def compile(self, module: Module) -> GpuExecutable:
+    def compile(self, module: Module) -> GpuExecutable | GpuPaddedExecutable:
         """The module, optimized and compiled.
 
         Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for
@@ -48,7 +50,9 @@ class GpuBackend:
         require_runnable(module)
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"):
-            return GpuExecutable(module, program_of(module, self.target), self.device, self.memory)
+            program = program_of(module, self.target)
+            executable = GpuExecutable(module, program, self.device, self.memory)
+        return executable if program.padded is None else GpuPaddedExecutable(module, executable)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)
@@ -117,7 +121,9 @@ def _backend(name: str, number: int) -> GpuBackend:
 def target_of(family: str, properties: DeviceProperties) -> Target:
     """What kernels for a device are generated for."""
     if family == "nvptx":
-        return nvptx_target(properties.architecture)
+        # What this one alone has is in code for it under another name.
+        name = "sm_90a" if properties.architecture == "sm_90" else properties.architecture
+        return nvptx_target(name)
     if family == "amdgpu":
         return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
     return spirv_target()

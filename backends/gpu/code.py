@@ -18,7 +18,7 @@ def compile_kernels(llvm_ir: str, target: Target) -> bytes:
     Raises NotImplementedError where LLVM has no code for something.
     """
     if target.family == "spirv":  # which drivers optimize
-        return emit_apart(with_address_spaces(llvm_ir, target.spaces), target.triple)
+        return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), target.triple)
     machine, module = _optimized(llvm_ir, target)
     if target.is_text:
         return machine.emit_assembly(module).encode() + b"\0"
@@ -29,6 +29,17 @@ def assembly(llvm_ir: str, target: Target) -> str:
     """The kernels as the target's assembly text; of SPIR-V, LLVM's spelling of it."""
     machine, module = _optimized(llvm_ir, target)
     return machine.emit_assembly(module)
+
+
+def _inlined(llvm_ir: str, target: Target) -> str:
+    """With the functions in their callers that are to be there: not all drivers keep barriers between calls of these."""
+    if "alwaysinline" not in llvm_ir:
+        return llvm_ir
+    module = binding.parse_assembly(llvm_ir, binding.create_context())
+    passes = binding.create_new_module_pass_manager()
+    passes.add_always_inliner_pass()
+    passes.run(module, binding.create_pass_builder(target.machine(), binding.create_pipeline_tuning_options(0)))
+    return str(module)
 
 
 def _optimized(llvm_ir: str, target: Target) -> tuple[binding.TargetMachine, binding.ModuleRef]:

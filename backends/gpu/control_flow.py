@@ -17,7 +17,8 @@ from ..llvm.types import RegisterValue
 from .emitter_table import emits
 from .frame import Frame, Leaf, Stored, Values
 from .loop_counters import counter_of
-from .plan import Conditional, Copy, Point, While
+from .persistent import in_one_kernel
+from .plan import Conditional, Copy, Point, Step, While
 
 
 @emits("while")
@@ -49,10 +50,12 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     homes = {leaf: current[leaf] for leaf in sorted(state.seconds)}
     firsts = {leaf: frame.pointer() for leaf in homes}
     seconds = {leaf: frame.pointer() for leaf in homes}
+    before: list[Step] = []
     if homes:
         numbers = [place.number for place in (*firsts.values(), *seconds.values())]
         places = [home.place for home in homes.values()] + [frame.place_of(state.seconds[leaf]) for leaf in homes]
-        frame.add(Point(tuple(numbers), tuple(places)))
+        before.append(Point(tuple(numbers), tuple(places)))
+        frame.add(before[0])
     for leaf, home in homes.items():
         current[leaf] = Stored(firsts[leaf], home.shape)
     predicate = None if trips is not None else _condition(frame, condition, current)
@@ -61,8 +64,10 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     known: Values = {}
     if counter is not None:
         current[counter.leaf], known[counter.update] = counter.now, [counter.following]
+        before += counter.point()
         frame.steps += counter.point()
     outside, frame.steps = frame.steps, []
+    frame.depth += 1
     frame.moving.update({state.seconds[leaf]: seconds[leaf] for leaf in homes})
     results = frame.emit_computation(body, [current], known)
     carried = [leaf for leaf in range(len(shapes)) if leaf != counted and _is_carried(shapes, invariant, leaf)]
@@ -76,12 +81,14 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     if counter is not None:
         frame.steps += counter.advance()
         current[counter.leaf] = counter.last
+    frame.depth -= 1
     inside, frame.steps = frame.steps, outside
     for leaf in homes:
         del frame.moving[state.seconds[leaf]]
-    frame.steps.append(While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count))
+    step = While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count)
+    after: list[Step] = [Copy(home.place, firsts[leaf], home.shape.byte_size) for leaf, home in homes.items()]
+    frame.steps += in_one_kernel(frame, before, step, after, loop.source) or [step, *after]
     for leaf, home in homes.items():
-        frame.add(Copy(home.place, firsts[leaf], home.shape.byte_size))
         current[leaf] = home
     return current
 

@@ -25,7 +25,8 @@ from ..llvm.types import RegisterValue, check_supported
 from .emitter_table import emitter_of
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
-from .plan import Copy, Launch, Place, Plan, Step
+from .phases import is_small
+from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
 ALIGNMENT = 256
@@ -49,6 +50,10 @@ class Known:
     @property
     def shape(self) -> Shape:
         return self.instruction.shape
+
+    @property
+    def number(self) -> bytes:
+        return self.instruction.attributes["literal"].tobytes()
 
 
 # None stands for a token.
@@ -86,6 +91,7 @@ class Frame:
         self._waiting: list[_Waiting] = []
         self._source: Any = None  # of what is being emitted
         self._instruction: Instruction | None = None  # likewise
+        self.depth = 0  # of loops around what is being emitted
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -104,6 +110,7 @@ class Frame:
         constants = bytearray(self._constant_bytes)
         for offset, literal in self._constants.values():
             constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
+        self.kernels.keep({step.kernel for step in inside(self.steps) if isinstance(step, Launch)})
         size = self.assignment.arena_size + self._slots * _SLOT_BYTES
         return Plan(self.steps, size, bytes(constants), self.pointers)
 
@@ -209,7 +216,7 @@ class Frame:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
-            (numbers[one.place], one.shape) if isinstance(one, Stored) else (one.shape, one.instruction.attributes["literal"].tobytes())
+            (numbers[one.place], one.shape) if isinstance(one, Stored) else (one.shape, one.number)
             for one in (*inputs, *outputs)
         ])  # fmt: skip
 
@@ -217,7 +224,8 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write)
+        phase = self.depth > 0 and is_small(self.target, grid)
+        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
         shared = self.kernels.dynamic_bytes[kernel]
         source = source or self._source
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
@@ -282,7 +290,7 @@ class Frame:
     def emit_computation(
         self, computation: Computation, arguments: list[list[Leaf]], known: Values | None = None
     ) -> list[Leaf]:
-        """Emit a called computation in place; its parameters are bound to the arguments' leaves, and some instructions known."""
+        """Emit a called computation in place; its parameters are the arguments' leaves, and some instructions are known."""
         values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters} | (known or {})
         self._emit_instructions(computation, values)
         return values[computation.root]

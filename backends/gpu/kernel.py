@@ -12,7 +12,7 @@ from ...hlo import Shape
 from ..llvm.arrays import Array
 from ..llvm.index import Affine, Index
 from ..llvm.types import I8, I32, I64, POINTER
-from .target import Dimensions, Target
+from .target import Dimensions, ReadIndex, Target
 
 # Indices below this are computed with 32 bits: devices divide these several times as fast.
 _NARROW = 1 << 31
@@ -50,41 +50,77 @@ class KernelFunction(ir.Function):
 class Kernel:
     """A kernel while it is emitted, for a grid that is known.
 
-    ``pointers`` are those of its arguments; ``aliased`` numbers arguments that may overlap with others.
+    ``arguments`` are its arguments, ``pointers`` generic ones to where they point. Where it is a ``phase``, its code is in a
+    function that can be called in other kernels, too, which say which thread and block it is. ``overlap``: arguments may.
     """
 
-    def __init__(self, module: ir.Module, target: Target, name: str, arguments: int, grid: Grid) -> None:
+    def __init__(
+        self,
+        module: ir.Module,
+        target: Target,
+        name: str,
+        arguments: int,
+        grid: Grid,
+        phase: bool = False,
+        overlap: bool = False,
+    ) -> None:
         self.module, self.target, self.name, self.grid = module, target, name, grid
         device = ir.PointerType(addrspace=target.spaces.device)
         function = KernelFunction(module, ir.FunctionType(ir.VoidType(), [device] * arguments), name)
         function.calling_convention = target.calling_convention
-        self.function = function
         target.finish(function, grid.threads)
-        self.builder = ir.IRBuilder(function.append_basic_block("entry"))
+        self.function = function
+        self.phase: ir.Function | None = None
+        if phase:
+            kind = ir.FunctionType(ir.VoidType(), [device] * arguments + [I32] * 6)
+            self.phase = ir.Function(module, kind, f"{name}_phase")
+            self.phase.linkage = "internal"
+            for attribute in ("alwaysinline", "convergent"):
+                self.phase.attributes.add(attribute)
+        inside = function if self.phase is None else self.phase
+        self.builder = ir.IRBuilder(inside.append_basic_block("entry"))
+        self.arguments = inside.args[:arguments]
         self.pointers = []
-        for argument in function.args:
-            argument.add_attribute("noalias")
+        for argument in self.arguments:
+            if not overlap:
+                argument.add_attribute("noalias")
             argument.attributes.align = 16
             self.pointers.append(self.builder.addrspacecast(argument, POINTER))
-        self._shared_bytes = 0
+        self.shared_bytes = 0
         self.dynamic_bytes = 0
+        self.has_barriers = False
 
     def end(self) -> None:
         self.builder.ret_void()
+        if self.phase is not None:
+            b = ir.IRBuilder(self.function.append_basic_block("entry"))
+            indices = [self._index(b, read, sizes, d) for read, sizes in self._reads for d in range(3)]
+            b.call(self.phase, [*self.function.args, *indices])
+            b.ret_void()
 
     # --- which thread this is ---
 
+    @property
+    def _reads(self) -> tuple[tuple[ReadIndex, Dimensions], ...]:
+        return (self.target.thread_index, self.grid.threads), (self.target.block_index, self.grid.blocks)
+
+    @staticmethod
+    def _index(b: ir.IRBuilder, read: ReadIndex, sizes: Dimensions, dimension: int) -> ir.Value:
+        return I32(0) if sizes[dimension] == 1 else read(b, dimension)
+
     def thread(self, dimension: int = 0) -> ir.Value:
         """The thread's number in its block, i32."""
-        if self.grid.threads[dimension] == 1:
-            return I32(0)
-        return self.target.thread_index(self.builder, dimension)
+        return self._number(0, dimension)
 
     def block(self, dimension: int = 0) -> ir.Value:
         """The block's number, i32."""
-        if self.grid.blocks[dimension] == 1:
-            return I32(0)
-        return self.target.block_index(self.builder, dimension)
+        return self._number(1, dimension)
+
+    def _number(self, which: int, dimension: int) -> ir.Value:
+        read, sizes = self._reads[which]
+        if self.phase is None or sizes[dimension] == 1:
+            return self._index(self.builder, read, sizes, dimension)
+        return self.phase.args[len(self.arguments) + 3 * which + dimension]
 
     def number(self, scale: int = 1) -> ir.Value:
         """The thread's number among all along the first dimension, times a scale: i32, or i64 where that may be too narrow."""
@@ -94,22 +130,38 @@ class Kernel:
         number = b.add(b.mul(block, wide(threads), flags=["nuw", "nsw"]), thread, flags=["nuw", "nsw"])
         return number if scale == 1 else b.mul(number, wide(scale), flags=["nuw", "nsw"])
 
+    def own(self, number: ir.Value) -> ir.Value:
+        """A number that all threads of a block have, as one that could differ between them.
+
+        In kernels with barriers, Intel's compiler for processors makes wrong code of some loops by such a number, and of some
+        divisions.
+        """
+        if self.target.family != "spirv":
+            return number
+        always = self.builder.icmp_unsigned("<", self.thread(), I32(1 << 30))
+        return self.builder.select(always, number, number.type(1))
+
+    def divided(self, number: ir.Value, divisor: int) -> tuple[ir.Value, ir.Value]:
+        """The quotient and the rest of a number that differs between threads, in kernels with barriers."""
+        by = self.own(number.type(divisor))
+        return self.builder.udiv(number, by), self.builder.urem(number, by)
+
     # --- what threads of a block share ---
 
     def shared(self, size: int, align: int = 16) -> ir.Value:
         """So many bytes of the block's memory, whose contents are anything."""
-        name = f"{self.name}.shared.{self._shared_bytes}"
+        name = f"{self.name}.shared.{self.shared_bytes}"
         memory = ir.GlobalVariable(self.module, ir.ArrayType(I8, size), name, addrspace=self.target.spaces.shared)
         memory.linkage, memory.align = "internal", align
         memory.initializer = ir.Constant(memory.value_type, ir.Undefined)
-        self._shared_bytes += size
+        self.shared_bytes += size
         return self.builder.addrspacecast(memory, POINTER)
 
     def dynamic_shared(self, size: int) -> ir.Value:
-        """So many bytes of the block's memory, of `Target.dynamic_bytes`, which the launch asks for: their address in the block's
-        memory, i32, a multiple of 1024.
+        """So many bytes of the block's memory, of `Target.dynamic_bytes`, which the launch asks for: their address in it, i32,
+        a multiple of 1024.
         """
-        assert not self.dynamic_bytes and not self._shared_bytes and size <= self.target.dynamic_bytes
+        assert not self.dynamic_bytes and not self.shared_bytes and size <= self.target.dynamic_bytes
         self.dynamic_bytes = size
         name = f"{self.name}_dynamic"
         memory = ir.GlobalVariable(self.module, ir.ArrayType(I8, 0), name, addrspace=self.target.spaces.shared)
@@ -118,6 +170,7 @@ class Kernel:
 
     def barrier(self) -> None:
         """Wait until all threads of the block are here, and what they have written can be read."""
+        self.has_barriers = True
         self.target.barrier(self.builder)
 
 

@@ -21,23 +21,41 @@ class KernelModule:
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()
+        self.phases: dict[str, Kernel] = {}
         self.dynamic_bytes: dict[str, int] = {}  # of memory that launches ask for
 
     def number(self, computation: Computation) -> int:
         """The same for computations that do the same."""
         return self._keys.number(computation)
 
-    def kernel(self, name: str, key: Any, arguments: int, grid: Grid, emit: Callable[[Kernel], None]) -> str:
-        """The name of the kernel with this key, which ``emit`` writes where there is none yet."""
-        key = (name, key, arguments, grid)
+    def kernel(
+        self,
+        name: str,
+        key: Any,
+        arguments: int,
+        grid: Grid,
+        emit: Callable[[Kernel], None],
+        phase: bool = False,
+        overlap: bool = False,
+    ) -> str:
+        """The name of the kernel with this key, which ``emit`` writes where there is none yet; see `Kernel`."""
+        key = (name, key, arguments, grid, phase)
         if key not in self._names:
             unique = f"{name}.{len(self._names)}".replace("-", "_").replace(".", "_")
             self._names[key] = unique
-            kernel = Kernel(self.llvm, self.target, unique, arguments, grid)
+            kernel = Kernel(self.llvm, self.target, unique, arguments, grid, phase, overlap)
             emit(kernel)
             kernel.end()
             self.dynamic_bytes[unique] = kernel.dynamic_bytes
+            if phase:
+                self.phases[unique] = kernel
         return self._names[key]
+
+    def keep(self, names: set[str]) -> None:
+        """Leave out all other kernels, which are parts of these, if anything."""
+        self._names = {key: name for key, name in self._names.items() if name in names}
+        for name in self.dynamic_bytes.keys() - names:
+            del self.llvm.globals[name]
 
     @property
     def names(self) -> list[str]:

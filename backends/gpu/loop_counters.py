@@ -12,6 +12,7 @@ from .frame import Frame, Known, Stored
 from .plan import Advance, Place, Point
 
 _LONGEST_TABLE = 1 << 16  # rounds
+_APART = 16  # bytes
 
 
 @dataclass(frozen=True)
@@ -32,13 +33,12 @@ class Counter:
         """What comes before the loop."""
         if self.table is None:
             return []
-        place, size = self.table.place, self.last.shape.byte_size
-        first, second = place, Place(place.region, place.number + size)
-        return [Point(self._pointers, (first, second))]
+        place = self.table.place
+        return [Point(self._pointers, (place, Place(place.region, place.number + _APART)))]
 
     def advance(self) -> list[Advance]:
         """What comes at the end of a round."""
-        return [] if self.table is None else [Advance(self._pointers, self.last.shape.byte_size)]
+        return [] if self.table is None else [Advance(self._pointers, _APART)]
 
     @property
     def _pointers(self) -> tuple[int, int]:
@@ -60,7 +60,10 @@ def counter_of(frame: Frame, loop: Instruction, trips: TripCount | None) -> Coun
     if not is_read:
         return Counter(leaf, update, None, None, None, known)
     numbers = _numbers(trips, shape, np.arange(trips.count + 1, dtype=np.uint64))
-    table = frame.constant(numbers, shape.with_dimensions(numbers.shape))
+    # Each is where an argument of a kernel may be.
+    apart = np.zeros((len(numbers), _APART // shape.byte_size), shape.dtype)
+    apart[:, 0] = numbers
+    table = frame.constant(apart, shape.with_dimensions(apart.shape))
     now, following = Stored(frame.pointer(), shape), Stored(frame.pointer(), shape)
     return Counter(leaf, update, now, following, table, known)
 

@@ -6,8 +6,9 @@ from ...compile import simplification_steps
 from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
+from ...compile.variances import variances_pass
 from .fusion_policy import FUSION_POLICY
-from .row_fusion import FUSE_ROWS
+from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native
 
 PIPELINE: tuple[Step, ...] = (
@@ -15,8 +16,9 @@ PIPELINE: tuple[Step, ...] = (
     "pad-dynamic-dimensions",
     "expand-collectives",
     expansion_pass(is_native),
+    "inline-all-calls",
     *simplification_steps(),
-    "variances-in-one-pass",
+    variances_pass(lambda squares: not reduces_rows(squares)),
     "dce",
     fusion_pass(FUSION_POLICY),
     FUSE_ROWS,

@@ -149,6 +149,14 @@ class Plan:
         return "\n".join([*lines, *_lines(self.steps, "")]) + "\n"
 
 
+def inside(steps: list[Step]) -> Iterator[Step]:
+    """The steps, and those inside of them."""
+    for step in steps:
+        yield step
+        for inner in [step.body] if isinstance(step, While) else step.branches if isinstance(step, Conditional) else []:
+            yield from inside(inner)
+
+
 def _lines(steps: list[Step], indentation: str) -> Iterator[str]:
     for step in steps:
         yield f"{indentation}{step}"

@@ -1,6 +1,6 @@
 """Fusions that work row by row become one, whose kernel holds a row in the registers of the threads of a block.
 
-Before: softmax as three fusions (maximum of each row; exponentials and their sum; quotients), each of which reads the whole array.
+Before: softmax as three fusions (maximum of each row; exponentials and their sum; quotients), each of which reads the array.
 After: one fusion of kind ``kCustom``, which reads it once.
 
 A row is what the first dimensions number; all others are reduced, or kept, as a whole.
@@ -119,21 +119,36 @@ def _form(instruction: Instruction) -> _Form | None:
     if any(one.opcode in ("reduce", "scan", "scatter") for one in computation.instructions if one not in roots):
         return None
     if reduces:
-        if len(roots) > 1 or _identity(roots[0]) is None:
+        sizes = _reduced_rows(roots[0]) if len(roots) == 1 else None
+        if sizes is None:
             return None
-        dimensions, reduced = roots[0].operands[0].shape.dimensions, sorted(roots[0].attributes["dimensions"])
-        first = len(dimensions) - len(reduced)
-        if not reduced or not first or reduced != list(range(first, len(dimensions))):
-            return None
-        sizes = dimensions[:first], dimensions[first:]
     else:
         dimensions = roots[0].shape.dimensions
         if not dimensions or any(root.opcode == "concatenate" for root in roots):
             return None
         sizes = dimensions[:-1], dimensions[-1:]
-    if not sizes[0] or not prod(sizes[0]) or not _SHORTEST_ROW <= prod(sizes[1]) <= LONGEST_ROW:
-        return None if reduces else _Form(computation, None, False)
+        if not _have_a_suitable_size(*sizes):
+            return _Form(computation, None, False)
     return _Form(computation, sizes, reduces)
+
+
+def reduces_rows(reduce: Instruction) -> bool:
+    """Whether a reduction is of rows that are held in registers, so that what is computed of them does not read them again."""
+    return reduce.opcode == "reduce" and not reduce.shape.is_tuple and _reduced_rows(reduce) is not None
+
+
+def _reduced_rows(reduce: Instruction) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """The sizes of rows and of what each has, where a reduction is of all that rows have."""
+    dimensions, reduced = reduce.operands[0].shape.dimensions, sorted(reduce.attributes["dimensions"])
+    first = len(dimensions) - len(reduced)
+    if _identity(reduce) is None or reduced != list(range(first, len(dimensions))):
+        return None
+    sizes = dimensions[:first], dimensions[first:]
+    return sizes if _have_a_suitable_size(*sizes) else None
+
+
+def _have_a_suitable_size(rows: tuple[int, ...], row: tuple[int, ...]) -> bool:
+    return bool(rows) and prod(rows) > 0 and _SHORTEST_ROW <= prod(row) <= LONGEST_ROW
 
 
 def _identity(reduce: Instruction) -> object:

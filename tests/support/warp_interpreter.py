@@ -88,6 +88,7 @@ class Block:
         self.shared = np.full(_SHARED_BYTES, 0xA5, np.uint8)
         self.values = {}
         self.asked, self.groups = [], []
+        self.products = []  # what groups of warps' products read
 
     def run(self, arguments):
         every = np.ones(self.threads, bool)
@@ -293,10 +294,23 @@ class Block:
         if "barrier" in name:
             assert self.active.all(), "a barrier that not all threads reach"
             return None
+        if name.startswith("llvm.fmuladd."):
+            one, other, third = (argument.astype(np.float64) for argument in arguments)
+            return (one * other + third).astype(arguments[0].dtype)
         raise NotImplementedError(name)
 
     def _assembly(self, assembly, arguments):
         text = assembly.asm
+        if "wgmma.mma_async" in text:
+            return self._multiply_together(text, arguments)
+        if text.startswith("wgmma.wait_group"):
+            keep = int(re.search(r" (\d+);", text)[1])
+            while len(self.products) > keep:
+                for places, data in self.products.pop(0):
+                    assert (self.shared[places] == data).all(), "written over while it is read"
+            return arguments
+        if text.startswith("fence.proxy.async"):
+            return None
         if text.startswith("cp.async.c") and "commit" not in text:
             size = int(re.search(r"\[\$1\], (\d+)", text)[1])
             self._copy(arguments, size)
@@ -329,6 +343,44 @@ class Block:
             return _multiply(text.split()[0].removeprefix("mma.sync.aligned."), arguments)
         raise NotImplementedError(text)
 
+    def _multiply_together(self, text, arguments):
+        *sums, left, right = arguments
+        count = len(sums)
+        pattern = r"wgmma.mma_async.sync.aligned.m64n(\d+)k(\d+).(\w+).(\w+).(\w+) {[^}]*}, left, right, added([^;]*);"
+        steps = re.findall(pattern, text)
+        offsets = [
+            [int(one) for one in re.findall(rf"add.s64 {side}, \${2 * count + k}, (\d+);", text)]
+            for k, side in enumerate(("left", "right"))
+        ]
+        read, groups = [], []
+        for group in range(self.threads // 128):
+            thread = 128 * group
+            n = int(steps[0][0])
+            total = np.zeros((64, n))
+            lane, warp = np.arange(32), np.arange(4)[:, None]
+            rows, columns = 16 * warp + lane // 4, 2 * (lane % 4)
+            own = [one[thread : thread + 128] for one in sums]
+            for number, value in enumerate(own):
+                value = _signed(value, 32) if steps[0][2] == "s32" else value
+                total[rows + 8 * (number // 2 % 2), columns + 8 * (number // 4) + number % 2] = value.reshape(4, 32)
+            for number, (_, k, _, *kinds, rest) in enumerate(steps):
+                flags = [int(one) for one in rest.split(",")[3:]] or [0, 0]
+                factors = []
+                for side, (kind, descriptor, lines) in enumerate(zip(kinds, (left, right), (64, n))):
+                    place = int(descriptor[thread]) + offsets[side][number]
+                    places = _described(place, lines, int(k), np.dtype(_PARTS[kind][0]).itemsize, flags[side])
+                    read.append((places, self.shared[places]))
+                    raw = np.ascontiguousarray(self.shared[places]).view(_PARTS[kind][0])
+                    factors.append(_PARTS[kind][1](raw)[..., 0].astype(np.float64))
+                total += factors[0] @ factors[1].T
+            values = [total[rows + 8 * (one // 2 % 2), columns + 8 * (one // 4) + one % 2].reshape(-1) for one in range(count)]
+            groups.append(values)
+        self.products.append(read)
+        results = [np.concatenate([values[one] for values in groups]) for one in range(count)]
+        if steps[0][2] == "s32":
+            return [_wrapped(one.astype(np.int64).astype(np.uint64), ir.IntType(32)) for one in results]
+        return [one.astype(np.float32) for one in results]
+
     def _copy(self, arguments, size):
         target, source, read = (one.astype(np.int64) for one in arguments)
         assert not (target % size).any() and (read <= size).all() and (read >= 0).all()
@@ -343,6 +395,21 @@ class Block:
         assert places.max() < _SHARED_BYTES
         self.shared[places] = 0xA5
         self.asked.append((places, data))
+
+
+def _described(descriptor, lines, terms, size, is_transposed):
+    """Where the elements of a matrix are that a descriptor describes, by line, term and byte: runs of 128 bytes, permuted."""
+    assert descriptor >> 62 == 1 and not descriptor >> 49 & 7
+    start, leading, stride = ((descriptor >> bit & 0x3FFF) << 4 for bit in (0, 16, 32))
+    line, term = np.arange(lines)[:, None], np.arange(terms)
+    per_chunk = 16 // size
+    if is_transposed:  # ((T, 8, m), (8, k)) : ((1, T, leading), (8 T, stride))
+        chunk = line // per_chunk
+        linear = line % per_chunk * size + chunk % 8 * 16 + chunk // 8 * leading + term % 8 * 128 + term // 8 * stride
+    else:  # ((8, m), (T, 2)) : ((8 T, stride), (1, T))
+        linear = line % 8 * 128 + line // 8 * stride + term * size
+    address = start + linear
+    return (address ^ (address >> 7 & 7) << 4)[..., None] + np.arange(size)
 
 
 def _load_matrices(shared, addresses, transposed):

@@ -333,14 +333,17 @@ class JittedFunctionBase(HasCode):
             return self
         leaves: list[Any] = []
         for value in (*args, *kwargs.values()) if ArrayOnDevice.exist else ():
-            if type(value) is not np.ndarray and type(value) not in PYTHON_SCALARS:
+            if not _is_of_host(value):
                 pytree.flatten_into(value, leaves)
-        if any([isinstance(leaf, ArrayOnDevice) for leaf in leaves]):
-            found = [(name, *pytree.flatten(value)) for name, value in self._reader.given(args, kwargs).items()]
-            named_leaves = [pair for name, flat, form in found for pair in zip(pytree.leaf_paths(form, name), flat)]
-            device = common_device([(f"argument {path}", leaf) for path, leaf in named_leaves])
+        device = common_device(leaves, lambda: self._leaf_names(args, kwargs)) if leaves else None
+        if device is not None:
             return self._on_device(device.backend)
         return self if backend_in_force() is None else self._on_device(get_backend())
+
+    def _leaf_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+        """Those of the leaves that may lie on a device."""
+        given = [one for one in self._reader.given(args, kwargs).items() if not _is_of_host(one[1])]
+        return [f"argument {path}" for name, value in given for path in pytree.leaf_paths(pytree.flatten(value)[1], name)]
 
     def _on_device(self, backend: Backend) -> JittedFunctionBase:
         found = self._on_devices[backend] = self.compiled_by(backend)
@@ -535,6 +538,11 @@ if TYPE_CHECKING:
 
 else:
     JittedFunction = make_callable_type(JittedFunctionBase)
+
+
+def _is_of_host(value: Any) -> bool:
+    """Whether an argument holds no array on a device; the most frequent ones that do not."""
+    return type(value) is np.ndarray or type(value) in PYTHON_SCALARS
 
 
 def _empty() -> Any:

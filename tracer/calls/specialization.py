@@ -248,12 +248,9 @@ class Specialization:
         Raises MixedDevicesError where they lie on several, or on another one than that of the code.
         """
         given = (*values, *captured)
-        if not any([isinstance(value, ArrayOnDevice) for value in given]):
-            return None
-        names = [f"argument {leaf.path}" for leaf in self.leaves] + [path.text for path, _ in self._captures]
-        device = common_device(zip(names, given))
+        device = common_device(given, self._names)
         if device is not None and device.memory is not self._backend.memory:
-            name = next(name for name, value in zip(names, given) if isinstance(value, ArrayOnDevice))
+            name = next(name for name, value in zip(self._names(), given) if isinstance(value, ArrayOnDevice))
             own = device_of(self._backend).name
             raise MixedDevicesError(
                 f"{self.recording.module.name} runs on {own}, and {name} is on {device.name}; move the array "
@@ -261,6 +258,9 @@ class Specialization:
                 f"with phlox.device({device.name!r})"
             )
         return device
+
+    def _names(self) -> list[str]:
+        return [f"argument {leaf.path}" for leaf in self.leaves] + [path.text for path, _ in self._captures]
 
     def _require_writeable(self, values: Sequence[Any], captured: Sequence[Any]) -> None:
         """Where an array cannot be changed Python makes the call, and finds that out behind other changes."""

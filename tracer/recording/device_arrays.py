@@ -174,20 +174,20 @@ def row_major_shape(array: ArrayOnDevice, what: str) -> hlo.Shape:
         raise TypeError(f"{what} has dtype {array.dtype}, which has no XLA element type") from None
 
 
-def common_device(arrays: Iterable[tuple[str, Any]]) -> Device | None:
+def common_device(values: Sequence[Any], names: Callable[[], Iterable[str]]) -> Device | None:
     """The device of those of these values that lie on one; None where there are none. Raises MixedDevicesError.
 
-    arrays: each with its name in messages.
+    names: gives the name of each value in messages.
     """
-    first: tuple[str, Device] | None = None
-    for name, array in arrays:
-        if not isinstance(array, ArrayOnDevice):
-            continue
-        if first is None:
-            first = name, array.device
-        elif first[1].memory is not array.device.memory:
-            raise MixedDevicesError(
-                f"{first[0]} is on {first[1].name} and {name} on {array.device.name}; move one of them: "
-                f"phlox.device_put(x, {first[1].name!r})"
-            )
-    return None if first is None else first[1]
+    arrays = [value for value in values if isinstance(value, ArrayOnDevice)]
+    if not arrays:
+        return None
+    device = arrays[0].device
+    memory = device.memory
+    if all([array.device.memory is memory for array in arrays]):
+        return device
+    found = [(name, value.device) for name, value in zip(names(), values) if isinstance(value, ArrayOnDevice)]
+    name, other = next(pair for pair in found if pair[1].memory is not memory)
+    raise MixedDevicesError(
+        f"{found[0][0]} is on {device.name} and {name} on {other.name}; move one of them: phlox.device_put(x, {device.name!r})"
+    )

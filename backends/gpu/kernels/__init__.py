@@ -10,5 +10,6 @@ from . import (  # noqa: F401
     scatter,
     sort,
     top_k,
+    triangular,
     window,
 )

@@ -21,6 +21,19 @@ def has_atomics(element_type: ElementType) -> bool:
     return not element_type.is_complex
 
 
+def has_instruction(operation: str | None, element_type: ElementType) -> bool:
+    """Whether one instruction combines an element in memory with a value."""
+    return operation in _INSTRUCTIONS and element_type.is_integer and element_type.bits in (32, 64)
+
+
+def combine_by_instruction(
+    b: ir.IRBuilder, scope: str, operation: str, element_type: ElementType, address: ir.Value, value: ir.Value
+) -> None:
+    """Combine the element at an address with a value, among the threads of a scope."""
+    instruction = _INSTRUCTIONS[operation][element_type.kind == "unsigned"]
+    b.atomic_rmw(instruction, address, value, f'syncscope("{scope}") monotonic')
+
+
 def combine_atomically(
     b: ir.IRBuilder,
     target: Target,
@@ -31,12 +44,10 @@ def combine_atomically(
     combine: Callable[[RegisterValue, RegisterValue], RegisterValue],
 ) -> None:
     """Make the element at an address what ``combine(element, value)`` is, which ``operation`` names."""
-    ordering = f'syncscope("{target.device_scope}") monotonic'
-    memory = memory_type(element_type)
-    known = _INSTRUCTIONS.get(operation)
-    if known is not None and element_type.is_integer and memory.width in (32, 64):
-        b.atomic_rmw(known[element_type.kind == "unsigned"], address, value, ordering)
+    if has_instruction(operation, element_type):
+        combine_by_instruction(b, target.device_scope, operation, element_type, address, value)
         return
+    memory = memory_type(element_type)
     bits = 64 if memory == ir.DoubleType() else {"half": 16, "float": 32}.get(str(memory)) or memory.width
     integer, word = ir.IntType(bits), I64 if bits == 64 else I32
     shift = None
@@ -54,6 +65,6 @@ def combine_atomically(
         if shift is not None:
             mask = b.not_(b.shl(I32((1 << bits) - 1), shift))
             new = b.or_(b.and_(old, mask), b.shl(b.zext(new, I32), shift))
-        found = b.cmpxchg(address, old, new, ordering, "monotonic")
+        found = b.cmpxchg(address, old, new, f'syncscope("{target.device_scope}") monotonic', "monotonic")
         loop.carry([b.extract_value(found, 0)])
         loop.leave_unless(b.not_(b.extract_value(found, 1)))

@@ -1,12 +1,12 @@
 """Products on NVIDIA's matrix units.
 
 Each block of threads computes a tile of the result. Tiles of the operands are copied to its memory several steps ahead, in a
-ring of stages; each of its warps multiplies a part of these in registers.
+ring of stages; each of its warps multiplies a part of these in registers, or warps do so together, from that memory.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
@@ -19,6 +19,16 @@ from ...llvm.types import I32, I64
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from ..target import Target
+from .matrix_group_instructions import (
+    ROWS,
+    WARPS,
+    describe,
+    finished,
+    has_group_instruction,
+    multiply_tiles,
+    show_copies,
+    wait_for_products,
+)
 from .matrix_instructions import MatrixInstruction, end_group, matrix_instruction, wait_for_groups
 from .matrix_tiles import RUN_BYTES, OperandTiles, Reading, reading_of
 from .product import Axis, Product, offsets_of, store_sum
@@ -40,6 +50,7 @@ class Division:
     warp_columns: int
     stages: int
     parts: int = 1
+    is_grouped: bool = False  # four warps multiply together
 
     @property
     def threads(self) -> int:
@@ -62,9 +73,15 @@ _DIVISIONS = (
 )
 
 
+_GROUPED_DIVISIONS = (
+    Division(128, 256, 8, 1, 4, is_grouped=True),
+    Division(128, 128, 8, 1, 6, is_grouped=True),
+)
+
+
 @dataclass(frozen=True)
 class Form:
-    """A product that is computed so. The output's columns lie side by side, if any do: left and right may have been exchanged."""
+    """A product that is computed so. The output's columns lie side by side, if any do: left and right may be exchanged."""
 
     product: Product
     instruction: MatrixInstruction
@@ -88,7 +105,9 @@ def matrix_form(
     if unit is None or max(product.sizes) >= 1 << 30:
         return None
     readings = reading_of(product, 0, shapes[0]), reading_of(product, 1, shapes[1])
-    return Form(product, unit, readings, _division(target, product, unit, parts), is_exchanged)
+    are_by_terms = readings[0].is_by_terms, readings[1].is_by_terms
+    is_grouped = has_group_instruction(target.architecture, unit, are_by_terms)
+    return Form(product, unit, readings, _division(target, product, unit, parts, is_grouped), is_exchanged)
 
 
 def _last_step(axes: tuple[Axis, ...]) -> int:
@@ -102,9 +121,10 @@ def _exchanged(product: Product) -> Product:
     return Product(*map(swapped, (product.batch, product.columns, product.rows, product.terms)))
 
 
-def _division(target: Target, product: Product, unit: MatrixInstruction, parts: int) -> Division:
+def _division(target: Target, product: Product, unit: MatrixInstruction, parts: int, is_grouped: bool) -> Division:
     batches, rows, columns, terms = product.sizes
-    fitting = [one for one in _DIVISIONS if one.stages * one.stage_bytes <= target.dynamic_bytes]
+    known = (*_GROUPED_DIVISIONS, *_DIVISIONS) if is_grouped else _DIVISIONS
+    fitting = [one for one in known if one.stages * one.stage_bytes <= target.dynamic_bytes]
     if unit.sums.bits == 64:  # twice as many registers
         fitting = [one for one in fitting if one.columns < 256]
     for division in fitting:
@@ -115,7 +135,7 @@ def _division(target: Target, product: Product, unit: MatrixInstruction, parts: 
     tiles = smallest.tiles(product)
     steps = -(-terms * unit.operand.byte_size // RUN_BYTES)
     wanted = min(parts, 2 * _BUSY_BLOCKS // (batches * tiles[0] * tiles[1]), steps // 4)
-    return Division(smallest.rows, smallest.columns, smallest.warp_rows, smallest.warp_columns, smallest.stages, max(1, wanted))
+    return replace(smallest, parts=max(1, wanted))
 
 
 def _fits(division: Division, rows: int, columns: int) -> bool:
@@ -193,24 +213,34 @@ class _MatrixProduct:
         steps = -(-self.form.product.sizes[3] // left.terms)
         own_steps = -(-steps // division.parts)  # a part's, of which those behind the end are zeros
         first = b.mul(self.part, I32(own_steps * left.terms))
-        for stage in range(stages - 1):
+        # Products that go on while the next ones begin still read the stage before last.
+        ahead = stages - 2 if division.is_grouped else stages - 1
+        for stage in range(ahead):
             self._fill(I32(stage * division.stage_bytes), b.add(first, I32(stage * left.terms)))
         sum_type, _ = self.form.instruction.sum_register
         zero = sum_type(0) if isinstance(sum_type, ir.IntType) else ir.Constant(sum_type, 0.0)
         count = (self.warp_lines[0] // 16) * (self.warp_lines[1] // 8) * 4
-        last = I32((stages - 1) * division.stage_bytes)
+        last = I32(ahead * division.stage_bytes)
 
         def step(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             read, write, term, *sums = carried
-            wait_for_groups(b, stages - 2)
+            wait_for_groups(b, ahead - 1)
+            if division.is_grouped:
+                show_copies(b)
             self.kernel.barrier()
-            self._fill(write, term)
-            sums = self._multiply(b.add(self.memory, read), sums)
+            if division.is_grouped:
+                sums = self._multiply_together(b.add(self.memory, read), sums)
+                self._fill(write, term)
+                wait_for_products(b, 1)
+            else:
+                self._fill(write, term)
+                sums = self._multiply(b.add(self.memory, read), sums)
             return [self._following(read), self._following(write), b.add(term, I32(left.terms)), *sums]
 
-        behind = b.add(first, I32((stages - 1) * left.terms))
+        behind = b.add(first, I32(ahead * left.terms))
         carried = [I32(0), last, behind, *[zero] * count]
-        self._store(carried_loop(b, 0, own_steps, 1, carried, step, "stages")[3:])
+        sums = carried_loop(b, 0, own_steps, 1, carried, step, "stages")[3:]
+        self._store(finished(b, self.form.instruction, sums) if division.is_grouped else sums)
 
     def _following(self, stage: ir.Value) -> ir.Value:
         b, size = self.builder, self.form.division.stage_bytes
@@ -241,6 +271,19 @@ class _MatrixProduct:
                     own = slice(4 * (i * width + j), 4 * (i * width + j) + 4)
                     sums[own] = self.form.instruction.emit(b, rows[i], columns[j], sums[own])
         return sums
+
+    def _multiply_together(self, memory: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
+        b, (left, right), instruction = self.builder, self.tiles, self.form.instruction
+        are_by_terms = left.reading.is_by_terms, right.reading.is_by_terms
+        # A group's rows are 64, of which 64 terms' runs, or one panel of 128 bytes, have 8 KiB either way.
+        group = b.udiv(self.kernel.thread(), I32(_WARP * WARPS))
+        of_group = b.add(memory, b.mul(group, I32(ROWS * RUN_BYTES)))
+        descriptors = (
+            describe(b, of_group, are_by_terms[0], left.terms * RUN_BYTES),
+            describe(b, b.add(memory, I32(left.bytes)), are_by_terms[1], right.terms * RUN_BYTES),
+        )
+        columns = self.form.division.columns
+        return multiply_tiles(b, instruction, columns, left.steps, descriptors, are_by_terms, sums)
 
     # --- the results ---
 

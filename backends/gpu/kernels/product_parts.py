@@ -60,7 +60,7 @@ def launch_sum_of_parts(
         def element(number: ir.Value, part: ir.Value) -> list[RegisterValue]:
             return [bindings[0].load(b, (Affine(b.add(b.mul(part, I64(count)), number)),), 1)]
 
-        def combine(one: list[RegisterValue], other: list[RegisterValue]) -> list[RegisterValue]:
+        def combine(one: list[RegisterValue], other: list[RegisterValue], lanes: int) -> list[RegisterValue]:
             return [add(b, result, one[0], other[0])]
 
         def finish(number: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:

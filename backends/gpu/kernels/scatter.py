@@ -23,6 +23,7 @@ from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, of_shape, wide
 from .atomics import combine_atomically, has_atomics
+from .scatter_copies import scatter_by_copies, uses_copies
 from .scatter_form import ScatterForm
 from .scatter_runs import reduce_runs, runs_bytes
 from .sort_lines import sorted_bytes, sorted_records
@@ -109,6 +110,8 @@ def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
     key, way = frame.number(instruction), way_of(form)
     if way == "sorted":
         _in_order(frame, form, key, inputs, outputs)
+    elif way == "atomic" and uses_copies(form):
+        scatter_by_copies(frame, form, key, inputs, outputs)
     else:
         _each(frame, form, key, inputs, outputs, way == "atomic")
     return list(outputs)

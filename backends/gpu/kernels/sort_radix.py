@@ -302,12 +302,12 @@ class _DigitTile:
             counters.append(counter)
         self.kernel.barrier()
         places = [b.add(b.mul(thread, I32(_HALVES)), I32(number)) for number in range(_HALVES)]
-        counts = [b.zext(self._counted(place), I32) for place in places]
-        total = counts[0]
-        for count in counts[1:]:
-            total = b.add(total, count)
+        total: ir.Value = I32(0)
+        for place in places:
+            total = b.add(total, b.zext(self._counted(place), I32))
         before = self.sum_before(total)
-        for place, count in zip(places, counts):
+        for place in places:  # which are loaded again: that many registers would be held meanwhile
+            count = b.zext(self._counted(place), I32)
             self._count(place, b.trunc(before, I16))
             before = b.add(before, count)
         self.kernel.barrier()

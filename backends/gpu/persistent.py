@@ -1,0 +1,310 @@
+"""Loops over small arrays as one kernel of one block: what the body launches are phases of it, with barriers between them.
+
+To launch a kernel takes as long as one block needs for some thousand elements. The kernels of loops are emitted as functions
+that are told which thread and block they are (`kernel.Kernel.phase`); here each of them runs for all its blocks, some at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import prod
+
+from llvmlite import ir
+
+from ..llvm.types import I8, I32, I64
+from .frame import Frame
+from .kernel import Grid, Kernel
+from .phases import MOST_THREADS, MOST_TURNS
+from .plan import Advance, Conditional, Copy, Launch, Place, Point, Step, While, inside
+
+_MOST_POINTERS = 128
+# Phases that a kernel runs through: some tenths of a second. The host repeats what may take longer, and can be interrupted.
+_MOST_PHASES = 1 << 17
+_PHASES_BEFORE_RETURN = 1 << 14
+
+
+def in_one_kernel(frame: Frame, before: list[Step], loop: While, after: list[Step], source: object) -> list[Step] | None:
+    """A loop with the steps before and after it as one kernel, which the host repeats as long as a predicate says so.
+
+    None where that would take longer, or cannot be: something of it is for the host, or needs another number of threads.
+    """
+    steps: list[Step] = [*before, loop, *after]
+    phases = frame.kernels.phases
+    launches = [step for step in inside(steps) if isinstance(step, Launch)]
+    if not launches or not _is_for_one_block(frame, loop, launches):
+        return None
+    threads = _threads(frame, launches)
+    if threads is None:
+        return None
+    turns = [_turns(phases[launch.kernel], threads) for launch in launches]
+    if sum(turns) > MOST_TURNS * len(turns) or _phases([loop]) > _MOST_PHASES:
+        return None
+    internal = {number for step in inside(steps) if isinstance(step, Point) for number in step.numbers}
+    places = [place for place in _places(steps) if place.region != "moving" or place.number not in internal]
+    if len(places) > _MOST_POINTERS:
+        return None
+
+    def emit(kernel: Kernel) -> None:
+        _Writer(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
+
+    grid = Grid((1, 1, 1), (threads, 1, 1))
+    name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase=frame.depth > 0, overlap=True)
+    launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=source)
+    return [launch if loop.predicate is None else While([launch], loop.predicate)]
+
+
+def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool:
+    """Whether the device can run it all by itself, in the end."""
+    known = frame.kernels.phases
+    if any(launch.kernel not in known or launch.shared_bytes for launch in launches):
+        return False
+    for step in inside(loop.body):
+        if not isinstance(step, Launch | Copy | Point | Advance | While | Conditional):
+            return False
+        if isinstance(step, While) and step.predicate is not None:
+            return False
+    shared = sum(known[name].shared_bytes for name in {launch.kernel for launch in launches})
+    return shared <= frame.target.shared_bytes
+
+
+def _threads(frame: Frame, launches: list[Launch]) -> int | None:
+    """How many threads the block has: those of the kernels that have barriers."""
+    target, known = frame.target, [frame.kernels.phases[launch.kernel] for launch in launches]
+    required = {prod(kernel.grid.threads) for kernel in known if kernel.has_barriers}
+    if len(required) > 1:
+        return None
+    step = max(32, target.sub_group)
+    wanted = max(prod(kernel.grid.blocks) * prod(kernel.grid.threads) for kernel in known)
+    threads = next(iter(required), min(-(-wanted // step) * step, MOST_THREADS, target.threads))
+    for kernel in known:
+        own = prod(kernel.grid.threads)
+        if own > threads or (own != 1 and own % target.sub_group):
+            return None
+    return threads
+
+
+def _at_once(kernel: Kernel, threads: int) -> int:
+    """How many blocks of a phase the block runs at once."""
+    return 1 if kernel.has_barriers or kernel.shared_bytes else threads // prod(kernel.grid.threads)
+
+
+def _turns(kernel: Kernel, threads: int) -> int:
+    return -(-prod(kernel.grid.blocks) // _at_once(kernel, threads))
+
+
+def _phases(steps: list[Step]) -> int:
+    """How many phases run, at most, until the host is asked."""
+    total = 0
+    for step in steps:
+        if isinstance(step, While):
+            total += _phases(step.body) * (1 if step.trips is None else step.trips)
+        elif isinstance(step, Conditional):
+            total += 1 + max(map(_phases, step.branches))
+        else:
+            total += isinstance(step, Launch | Copy)
+    return total
+
+
+def _moved(steps: list[Step]) -> list[Place]:
+    """The pointers that steps move."""
+    numbers = [number for step in inside(steps) if isinstance(step, Point | Advance) for number in step.numbers]
+    return [Place("moving", number) for number in dict.fromkeys(numbers)]
+
+
+def _places(steps: list[Step]) -> list[Place]:
+    found: dict[Place, None] = {}
+    for step in inside(steps):
+        match step:
+            case Launch():
+                found |= dict.fromkeys(step.arguments)
+            case Copy():
+                found |= dict.fromkeys([step.target, step.source])
+            case Point():
+                found |= dict.fromkeys(step.places)
+            case While():
+                found |= dict.fromkeys([step.predicate] if step.predicate is not None else [])
+            case Conditional():
+                found |= dict.fromkeys([step.selector])
+    return list(found)
+
+
+@dataclass
+class _Writer:
+    """Writes the steps of a plan as code of one block. ``pointers`` are where places are at this point of the code."""
+
+    frame: Frame
+    kernel: Kernel
+    pointers: dict[Place, ir.Value]
+
+    def __post_init__(self) -> None:
+        self.b = self.kernel.builder
+        self.thread = self.kernel.thread()
+        self.threads = prod(self.kernel.grid.threads)
+
+    def write(self, steps: list[Step]) -> None:
+        for step in steps:
+            match step:
+                case Launch():
+                    self.phase(step)
+                case Copy():
+                    self.copy(step)
+                case Point():
+                    pointers = [self.pointers[place] for place in step.places]
+                    self.pointers |= {Place("moving", number): pointer for number, pointer in zip(step.numbers, pointers)}
+                case Advance():
+                    for number in step.numbers:
+                        place = Place("moving", number)
+                        self.pointers[place] = self.behind(self.pointers[place], I64(step.size))
+                case While():
+                    self.loop(step)
+                case Conditional():
+                    self.branch(step)
+
+    def phase(self, launch: Launch) -> None:
+        """All blocks of a kernel."""
+        b, kernel = self.b, self.frame.kernels.phases[launch.kernel]
+        blocks, threads = prod(kernel.grid.blocks), prod(kernel.grid.threads)
+        at_once = _at_once(kernel, self.threads)
+        pointers = [self.pointers[place] for place in launch.arguments]
+        first, own = I32(0), self.thread
+        if at_once > 1 or threads < self.threads:
+            first, own = b.udiv(self.thread, I32(threads)), b.urem(self.thread, I32(threads))
+
+        def turn(number: ir.Value) -> None:
+            block = b.add(b.mul(number, I32(at_once)), first)
+            indices = [*_split(b, own, kernel.grid.threads), *_split(b, block, kernel.grid.blocks)]
+            if at_once * threads == self.threads and blocks % at_once == 0:
+                b.call(kernel.phase, [*pointers, *indices])
+            else:
+                is_one = b.icmp_unsigned("<", block, I32(blocks))
+                if at_once * threads != self.threads:
+                    is_one = b.and_(is_one, b.icmp_unsigned("<", first, I32(at_once)))
+                with b.if_then(is_one):
+                    b.call(kernel.phase, [*pointers, *indices])
+            if kernel.shared_bytes or kernel.has_barriers:
+                self.kernel.barrier()
+
+        self.repeat(-(-blocks // at_once), turn)
+        self.kernel.barrier()
+
+    def copy(self, step: Copy) -> None:
+        b = self.b
+        size = 4 if step.size % 4 == 0 else 1
+        kind, count = (I32, step.size // 4) if size == 4 else (I8, step.size)
+        target, source = self.pointers[step.target], self.pointers[step.source]
+
+        def turn(number: ir.Value) -> None:
+            index = b.add(b.mul(number, I32(self.threads)), self.thread)
+            with b.if_then(b.icmp_unsigned("<", index, I32(count))):
+                offset = b.zext(b.mul(index, I32(size)), I64)
+                places = [self.behind(pointer, offset) for pointer in (source, target)]
+                b.store(b.load(places[0], typ=kind, align=size), places[1], align=size)
+
+        with b.if_then(b.icmp_unsigned("!=", b.ptrtoint(target, I64), b.ptrtoint(source, I64))):
+            self.repeat(-(-count // self.threads), turn)
+        self.kernel.barrier()
+
+    def repeat(self, count: int, turn: Callable[[ir.Value], None], moving: Sequence[Place] = ()) -> None:
+        """``turn(number)`` for all numbers below the count, which is one at least; it moves these pointers."""
+        if count == 1:
+            turn(I32(0))
+            return
+        b = self.b
+        end = b.append_basic_block("turned")
+        head, number, carried = self.head(moving)
+        turn(number)
+        following = self.close(number, carried)
+        b.cbranch(b.icmp_unsigned("<", following, I32(count)), head, end)
+        b.position_at_end(end)
+
+    def head(self, moving: Sequence[Place]) -> tuple[ir.Block, ir.PhiInstr, dict[Place, ir.PhiInstr]]:
+        """Begin a loop, which counts and moves these pointers."""
+        b = self.b
+        before, head = b.block, b.append_basic_block("turn")
+        b.branch(head)
+        b.position_at_end(head)
+        number, carried = b.phi(I32), {place: b.phi(self.pointers[place].type) for place in moving}
+        number.add_incoming(I32(0), before)
+        for place, phi in carried.items():
+            phi.add_incoming(self.pointers[place], before)
+            self.pointers[place] = phi
+        return head, number, carried
+
+    def close(self, number: ir.PhiInstr, carried: dict[Place, ir.PhiInstr]) -> ir.Value:
+        """End a round; returns the number of the next one."""
+        following = self.b.add(number, I32(1))
+        number.add_incoming(following, self.b.block)
+        for place, phi in carried.items():
+            phi.add_incoming(self.pointers[place], self.b.block)
+        return following
+
+    def loop(self, loop: While) -> None:
+        moving = [place for place in _moved(loop.body) if place in self.pointers]
+        if loop.predicate is None:
+            if loop.trips:
+                self.repeat(loop.trips, lambda _: self.write(loop.body), moving)
+            return
+        b = self.b
+        rounds = max(1, _PHASES_BEFORE_RETURN // max(1, _phases(loop.body)))
+        head, number, carried = self.head(moving)
+        body, end = b.append_basic_block("round"), b.append_basic_block("done")
+        goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
+        b.cbranch(b.and_(goes_on, b.icmp_unsigned("<", number, I32(rounds))), body, end)
+        b.position_at_end(body)
+        self.write(loop.body)
+        self.close(number, carried)
+        b.branch(head)
+        self.pointers |= carried
+        b.position_at_end(end)
+
+    def branch(self, step: Conditional) -> None:
+        b = self.b
+        which = self.number(step.selector, I8 if step.is_predicate else I32)
+        branches = step.branches[::-1] if step.is_predicate else step.branches
+        end = b.append_basic_block("joined")
+        blocks = [b.append_basic_block("branch") for _ in branches]
+        if step.is_predicate:
+            b.cbranch(b.icmp_unsigned("!=", which, I8(0)), blocks[1], blocks[0])
+        else:
+            switch = b.switch(which, blocks[-1])
+            for number, block in enumerate(blocks[:-1]):
+                switch.add_case(I32(number), block)
+        moving = [place for place in _moved([step]) if place in self.pointers]
+        before, found = dict(self.pointers), []
+        for block, steps in zip(blocks, branches):
+            b.position_at_end(block)
+            self.pointers = dict(before)
+            self.write(steps)
+            found.append((b.block, self.pointers))
+            b.branch(end)
+        b.position_at_end(end)
+        self.pointers = before
+        for place in moving:
+            self.pointers[place] = b.phi(before[place].type)
+            for block, pointers in found:
+                self.pointers[place].add_incoming(pointers[place], block)
+
+    def behind(self, pointer: ir.Value, offset: ir.Value) -> ir.Value:
+        return self.b.gep(pointer, [offset], source_etype=I8)
+
+    def number(self, place: Place, kind: ir.IntType) -> ir.Value:
+        """What all threads find at a place, before one of them goes on and writes it."""
+        found = self.b.load(self.pointers[place], typ=kind, align=kind.width // 8)
+        self.kernel.barrier()
+        return found
+
+
+def _split(b: ir.IRBuilder, number: ir.Value, sizes: tuple[int, int, int]) -> list[ir.Value]:
+    """The three indices of the block or thread with this number."""
+    found: list[ir.Value] = []
+    for dimension, size in enumerate(sizes):
+        rest = prod(sizes[dimension + 1 :])
+        if size == 1:
+            found.append(I32(0))
+        elif rest == 1:
+            found.append(number)
+        else:
+            found.append(b.urem(number, I32(size)))
+            number = b.udiv(number, I32(size))
+    return found
