@@ -90,6 +90,7 @@ class Frame:
         self.pointers = 0
         self._waiting: list[_Waiting] = []
         self._source: Any = None  # of what is being emitted
+        self._instruction: Instruction | None = None  # likewise
         self.depth = 0  # of loops around what is being emitted
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
@@ -209,9 +210,9 @@ class Frame:
         but the shapes.
         """
         self.flush()
-        self._launch(name, key, inputs, outputs, grid, emit, source)
+        self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None) -> None:
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None) -> None:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -226,7 +227,8 @@ class Frame:
         phase = self.depth > 0 and is_small(self.target, grid)
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
         shared = self.kernels.dynamic_bytes[kernel]
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source or self._source))
+        source = source or self._source
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -299,7 +301,7 @@ class Frame:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
-            self._source = instruction.source or self._source
+            self._source, self._instruction = instruction.source or self._source, instruction
             values[instruction] = emitter_of(instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:

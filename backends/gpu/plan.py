@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Run a kernel."""
+    """Run a kernel. ``instruction`` is what it computes, or a part of it; None for scalars."""
 
     kernel: str
     grid: Dimensions
@@ -38,6 +38,7 @@ class Launch:
     arguments: tuple[Place, ...]
     shared_bytes: int = 0
     source: object = None
+    instruction: Instruction | None = None
 
     def __str__(self) -> str:
         shared = f", {self.shared_bytes} bytes in common" if self.shared_bytes else ""
