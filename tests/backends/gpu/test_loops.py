@@ -186,3 +186,47 @@ def test_loops_that_end_when_the_device_says_so(monkeypatch, phases):
     x, a = generator.uniform(-1, 1, (2, 40)).astype(np.float32)
     plan = plan_of(UNTIL, x, a)
     assert "launch loop_" in plan and "branch on" not in plan
+
+
+HALVED = """HloModule m
+add {{ a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = f32[] add(a, b) }}
+body {{
+  s = (f32[300], f32[], s32[]) parameter(0)
+  x = f32[300] get-tuple-element(s), index=0
+  r = f32[] get-tuple-element(s), index=1
+  n = s32[] get-tuple-element(s), index=2
+  half = f32[] constant(0.5)
+  halves = f32[300] broadcast(half), dimensions={{}}
+  {update}
+  zero = f32[] constant(0)
+  q = f32[] reduce(y, zero), dimensions={{0}}, to_apply=add
+  one = s32[] constant(1)
+  k = s32[] add(n, one)
+  ROOT t = (f32[300], f32[], s32[]) tuple(y, q, k)
+}}
+cond {{
+  s = (f32[300], f32[], s32[]) parameter(0)
+  r = f32[] get-tuple-element(s), index=1
+  bound = f32[] constant({bound})
+  ROOT c = pred[] compare(r, bound), direction=GT
+}}
+ENTRY e {{
+  x = f32[300] parameter(0)
+  r = f32[] constant(1e6)
+  n = s32[] constant(0)
+  i = (f32[300], f32[], s32[]) tuple(x, r, n)
+  ROOT w = (f32[300], f32[], s32[]) while(i), condition=cond, body=body
+}}
+"""
+IN_PLACE = "y = f32[300] multiply(x, halves)"
+BETWEEN_TWO = "v = f32[300] reverse(x), dimensions={0}  y = f32[300] multiply(v, halves)"
+
+
+@pytest.mark.parametrize("bound", ["2e6", "200", "100", "40", "20", "1", "1e-3"])
+@pytest.mark.parametrize("update", [IN_PLACE, BETWEEN_TWO])
+def test_rounds_that_were_asked_for_after_the_last_do_nothing(monkeypatch, update, bound):
+    """Whatever number of rounds there is, and in whichever of two places the array is then."""
+    monkeypatch.setattr(persistent, "MOST_TURNS", 0)
+    x = np.arange(300, dtype=np.float32) / 300
+    plan = plan_of(HALVED.format(update=update, bound=bound), x)
+    assert "read some rounds ahead" in plan and (", then point" in plan) == (update != IN_PLACE)
