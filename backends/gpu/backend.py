@@ -16,6 +16,7 @@ from ..requirements import require_runnable
 from .code import compile_kernels
 from .drivers.available import find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties
+from .dynamic_shapes import GpuPaddedExecutable
 from .emitter_table import scratch_bytes
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
@@ -40,7 +41,7 @@ class GpuBackend:
         self.memory = GpuMemory(f"{name}:{number}", device)
         self.properties = device.properties
 
-    def compile(self, module: Module) -> GpuExecutable:
+    def compile(self, module: Module) -> GpuExecutable | GpuPaddedExecutable:
         """The module, optimized and compiled.
 
         Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for
@@ -49,7 +50,9 @@ class GpuBackend:
         require_runnable(module)
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"):
-            return GpuExecutable(module, program_of(module, self.target), self.device, self.memory)
+            program = program_of(module, self.target)
+            executable = GpuExecutable(module, program, self.device, self.memory)
+        return executable if program.padded is None else GpuPaddedExecutable(module, executable)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)

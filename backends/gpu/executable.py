@@ -93,7 +93,7 @@ class GpuExecutable:
         return found
 
     def as_text(self, form: str = "hlo") -> str:
-        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code as text."""
+        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code."""
         forms = {
             "hlo": lambda: self.program.optimized.as_text(),
             "plan": lambda: self.program.plan.as_text(),
