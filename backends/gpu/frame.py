@@ -17,7 +17,7 @@ from llvmlite import ir
 from ...compile.aliasing import Value
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation
-from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
+from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
@@ -56,6 +56,11 @@ class Known:
         return self.instruction.attributes["literal"].tobytes()
 
 
+def known_scalar(value: Any, shape: Shape) -> Known:
+    """A scalar of this value and shape."""
+    return Known(make_instruction("constant", (), {"literal": np.asarray(value, shape.dtype)}, shape))
+
+
 # None stands for a token.
 Leaf = Stored | Known | None
 Values = dict[Instruction, list[Leaf]]
@@ -92,6 +97,7 @@ class Frame:
         self._source: Any = None  # of what is being emitted
         self._instruction: Instruction | None = None  # likewise
         self.depth = 0  # of loops around what is being emitted
+        self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -224,7 +230,7 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        phase = self.depth > 0 and is_small(self.target, grid)
+        phase = self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
         shared = self.kernels.dynamic_bytes[kernel]
         source = source or self._source
