@@ -61,7 +61,7 @@ def launch_product(
     """Compute a product into the output."""
     shapes = operands[0].shape, operands[1].shape
     count = parts_for(product, shapes, output.shape)
-    if is_vector_product(product):
+    if is_vector_product(product, shapes):
         parts = _parts(frame, instruction, product, count)
         launch_vector_product(frame, instruction, product, operands, output, parts)
     elif form := matrix_form(frame.target, instruction, allows_less_precision(frame), product, shapes, count):
