@@ -109,6 +109,11 @@ def test_groups_of_warps(monkeypatch, types, formula, columns):
     check_matrices("sm_90a", formula, types, 136, columns + 8, 144 if types[0] == "s8" else 200)
 
 
+def test_groups_of_warps_multiply_f32_whose_terms_lie_side_by_side(monkeypatch):
+    monkeypatch.setattr(matrix_product, "_division", lambda *arguments: matrix_product._GROUPED_DIVISIONS[1])
+    check_matrices("sm_90a", "ij,kj->ik", ("f32", "f32", "f32"), 136, 72, 72, fast_math=True)
+
+
 @pytest.mark.parametrize("division", one_in(3, matrix_product._DIVISIONS))
 def test_divisions(monkeypatch, division: Division):
     monkeypatch.setattr(matrix_product, "_division", lambda *arguments: division)
