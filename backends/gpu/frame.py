@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -28,6 +28,9 @@ from .kernel_module import KernelModule
 from .phases import is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
+
+if TYPE_CHECKING:
+    from .custom_kernels import CustomKernel
 
 ALIGNMENT = 256
 _SLOT_BYTES = 16  # of a scalar: as large as any
@@ -99,6 +102,7 @@ class Frame:
         self.depth = 0  # of loops around what is being emitted
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
+        self._custom: dict[Any, CustomKernel] = {}
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
 
@@ -242,6 +246,17 @@ class Frame:
             return constant_value(kernel.builder, leaf.instruction, 1)
         array = Array(kernel.pointers[numbers[leaf.place]], leaf.shape)
         return array if leaf.shape.rank else array.load(kernel.builder, (), 1)
+
+    def custom_kernel(self, entry: str, key: Any, make: Callable[[str], CustomKernel]) -> CustomKernel:
+        """The user's kernel with this key, which ``make(name)`` makes where there is none yet."""
+        if key not in self._custom:
+            # Those of the compiler have no dots in their names.
+            self._custom[key] = make(f"{entry}.{len(self._custom)}")
+        return self._custom[key]
+
+    @property
+    def custom_kernels(self) -> tuple[CustomKernel, ...]:
+        return tuple(self._custom.values())
 
     # --- scalars ---
 

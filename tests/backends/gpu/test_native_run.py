@@ -5,6 +5,7 @@ import os
 import threading
 
 import numpy as np
+import phlox
 import pytest
 from host_as_device import CUDA_EXTRA, ILLEGAL_ADDRESS, HostAsDevice
 from hypothesis import given, settings
@@ -112,11 +113,11 @@ def test_as_step_by_step(steps, limited):
     steps = [Point((0, 1), (Place("argument", 0), Place("temporary", 0))), *steps]
     plan = Plan(steps, ELEMENTS, b"", moving=2)
     native, by_steps = OnHost(), OnHost()
-    native.device.time_limit = 60 if limited else None
     for one in (native, by_steps):
         one.library.calls.clear()
     Run(by_steps.device, plan, by_steps.kernels, *by_steps.places).run(steps)
-    NativeRun(native.device, plan, native.kernels, 2, 2)(*native.places)
+    with phlox.config(kernel_seconds=60 if limited else None):
+        NativeRun(native.device, plan, native.kernels, 2, 2)(*native.places)
     assert native.contents() == by_steps.contents()
     launched = [[name for name in one.library.calls if name == "cuLaunchKernel"] for one in (native, by_steps)]
     assert launched[0] == launched[1]
@@ -186,13 +187,10 @@ def test_on_opencl(opencl, limit):
         While([reverse(scratch, y), Fill(flag, 0, 1)], predicate=flag),
         Conditional(flag, True, [[Fill(y, 0, 8)], [Fill(y, 0xFF, 4)]]),
     ]
-    device.time_limit = limit
-    try:
+    with phlox.config(kernel_seconds=limit):
         NativeRun(device, Plan(steps, 0, b"", 0), kernels, 1, 1)(*places)
         found = np.empty(ELEMENTS, np.float32)
         device.read(found.ctypes.data, places[1][0], found.nbytes)
-    finally:
-        device.time_limit = None
     assert np.isnan(found[0])
     np.testing.assert_array_equal(found[1:], np.arange(ELEMENTS, dtype=np.float32)[::-1][1:])
 

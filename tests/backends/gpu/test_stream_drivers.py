@@ -3,6 +3,7 @@
 import ctypes
 
 import numpy as np
+import phlox
 import pytest
 from host_as_device import CUDA_EXTRA, HIP_EXTRA, ILLEGAL_ADDRESS, NOT_READY, SUCCESS, HostAsDevice
 from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
@@ -132,10 +133,11 @@ def test_an_illegal_address_surfaces_where_it_is_waited_for_and_stays(library, d
 
 def test_kernels_may_run_as_long_as_the_user_says(library, device):
     address, host = device.allocate(256), np.empty(256, np.uint8)
-    device.time_limit = 0.01
-    device.synchronize()
+    with phlox.config(kernel_seconds=0.01):
+        device.synchronize()
     library.stream_status = NOT_READY
-    with pytest.raises(KernelTimeoutError, match="the host for longer than the time limit of 0.01 s"):
+    message = "the host for longer than the time limit of 0.01 s"
+    with phlox.config(kernel_seconds=0.01), pytest.raises(KernelTimeoutError, match=message):
         device.read(host.ctypes.data, address, 256)
     with pytest.raises(DeviceLostError, match="for longer than the time limit"):
         device.synchronize()
