@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -13,9 +12,10 @@ from ...compile.memory_plan import MemoryPlan
 from ...hlo import Module, Shape
 from ..arguments import check_arguments
 from ..device_memory import Buffer, execute_on_host
+from ..padding import Padding, cut, padded_array, raise_error, sizes_of
 from .call import CallSignature, ResultSpec, Step
 from .executable import NativeExecutable
-from .native_program import NativeProgram, Padding
+from .native_program import NativeProgram
 
 
 class PaddedExecutable:
@@ -28,7 +28,7 @@ class PaddedExecutable:
     def __init__(self, padded: NativeExecutable, padding: Padding, module: Module | None = None) -> None:
         self.module, self.padded = module, padded
         self.program = replace(padded.program, padding=padding)
-        self._takes_sizes = any(shape.dynamic_dimensions for _, shape in padding.parameters)
+        self._takes_sizes = padding.takes_sizes
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """The results for one array for each leaf of the entry's parameters.
@@ -47,23 +47,15 @@ class PaddedExecutable:
         padding = self.program.padding
         given = self._with_sizes(arguments) if self._takes_sizes else arguments
         *results, error = self.padded(*given)
-        if error:
-            exception, message = padding.errors[int(error) - 1]
-            raise getattr(builtins, exception)(f"module {self.program.name}: {message}")
+        raise_error(padding, self.program.name, error)
         found = iter(results[len(padding.results) :])
-        return tuple([_cut(array, shape, found) for array, shape in zip(results, padding.results)])
+        return tuple([cut(array, shape, found) for array, shape in zip(results, padding.results)])
 
     def _with_sizes(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         """The arguments as the padded program takes them: arrays of the bounds, then the sizes."""
-        shapes = [shape for _, shape in self.program.padding.parameters]
-        arrays = [_padded(np.asarray(argument), shape) for argument, shape in zip(arguments, shapes)]
-        sizes = [
-            np.array(size, np.int32)
-            for argument, shape in zip(arguments, shapes)
-            for size, dynamic in zip(np.shape(argument), shape.dynamic_dimensions)
-            if dynamic
-        ]
-        return arrays + sizes
+        padding, arrays = self.program.padding, [np.asarray(argument) for argument in arguments]
+        given = [padded_array(array, shape) for array, (_, shape) in zip(arrays, padding.parameters)]
+        return given + sizes_of(padding, [array.shape for array in arrays])
 
     def install(self, instance: Any, signature: CallSignature, *, steps: Sequence[Step] = (), **options: Any) -> bool:
         """As `NativeExecutable.install`, where no arguments have dynamic dimensions."""
@@ -129,27 +121,11 @@ def _with_cut(step: Step, number: int, sizes: Sequence[int], shape: Shape) -> li
     """The step, with the array of this result cut to its sizes where it is the one that takes it."""
     if step.kind != "result" or step.number != number:
         return [step]
-    cut = Step("call", 1 + len(sizes), lambda array, *sizes: _cut(array, shape, iter(sizes)))
-    return [step, *[Step("result", size) for size in sizes], cut]
+    at_its_sizes = Step("call", 1 + len(sizes), lambda array, *sizes: cut(array, shape, iter(sizes)))
+    return [step, *[Step("result", size) for size in sizes], at_its_sizes]
 
 
 def executable_of(program: NativeProgram) -> NativeExecutable | PaddedExecutable:
     """The program, loaded into this process. Raises as `LoadedProgram` does."""
     executable = NativeExecutable(program)
     return executable if program.padding is None else PaddedExecutable(executable, program.padding)
-
-
-def _padded(array: np.ndarray, shape: Shape) -> np.ndarray:
-    """The array as one of the padded module's parameters."""
-    if array.shape == shape.dimensions:
-        return np.require(array, requirements=("C", "A")) if shape.dynamic_dimensions else array
-    result = np.zeros(shape.dimensions, array.dtype)
-    result[tuple(map(slice, array.shape))] = array
-    return result
-
-
-def _cut(array: Any, shape: Shape, sizes: Any) -> Any:
-    if not shape.dynamic_dimensions:
-        return array
-    wanted = [int(next(sizes)) if dynamic else size for size, dynamic in zip(shape.dimensions, shape.dynamic_dimensions)]
-    return array if array.shape == tuple(wanted) else array[tuple([slice(size) for size in wanted])].copy()
