@@ -90,9 +90,9 @@ class PaddedExecutable:
     def bytes_touched(self) -> int:
         return self.padded.bytes_touched
 
-    def as_text(self) -> str:
-        """The optimized padded module in HLO text."""
-        return self.padded.as_text()
+    def as_text(self, form: str = "hlo") -> str:
+        """That of the padded program."""
+        return self.padded.as_text(form)
 
     def llvm_ir(self) -> str:
         return self.padded.llvm_ir()

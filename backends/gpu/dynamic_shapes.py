@@ -86,6 +86,10 @@ class PaddedExecutable:
     def memory(self) -> GpuMemory:
         return self.padded.memory
 
+    @property
+    def optimized(self) -> Module:
+        return self.padded.optimized
+
     def as_text(self, form: str = "hlo") -> str:
         """That of the padded program."""
         return self.padded.as_text(form)
