@@ -17,8 +17,8 @@ NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.
 BACKEND_TOOLS = {
-    "backends.arguments", "backends.device_memory", "backends.module_signature", "backends.padded_calls", "backends.registry",
-    "backends.requirements", "compile", "hlo", "runtime",
+    "backends.arguments", "backends.device_memory", "backends.module_signature", "backends.padding", "backends.registry",
+    "backends.requirements", "backends.text_forms", "compile", "hlo", "runtime",
 }  # fmt: skip
 ALLOWED = {
     "hlo": {"hlo"},

@@ -11,6 +11,7 @@ from ...hlo import Module, Shape
 from ...runtime.kernel_time import kernel_time
 from ..arguments import check_arguments, check_sizes
 from ..device_memory import Buffer, call_on_device, in_layout
+from ..text_forms import text_in_form
 from .code import assembly
 from .custom_kernels import load_kernel
 from .drivers.driver import Device
@@ -95,17 +96,23 @@ class GpuExecutable:
                 self._accepted[number] = buffer.shape
         return found
 
+    @property
+    def optimized(self) -> Module:
+        return self.program.optimized
+
     def as_text(self, form: str = "hlo") -> str:
-        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code."""
+        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code.
+
+        Raises ValueError for another form.
+        """
+        program = self.program
         forms = {
-            "hlo": lambda: self.program.optimized.as_text(),
-            "plan": lambda: self.program.plan.as_text(),
-            "llvm": lambda: self.program.llvm_ir,
-            "assembly": lambda: assembly(self.program.llvm_ir, self.program.target),
+            "hlo": program.optimized.as_text,
+            "plan": program.plan.as_text,
+            "llvm": lambda: program.llvm_ir,
+            "assembly": lambda: assembly(program.llvm_ir, program.target),
         }
-        if form not in forms:
-            raise ValueError(f"as_text: one of {', '.join(forms)} is required, {form!r} given")
-        return forms[form]()
+        return text_in_form(form, forms)
 
     def memory_analysis(self) -> dict[str, int]:
         """Bytes of ``arguments``, ``results`` and ``temporaries`` (the arena that buffers share, and the slots of scalars)."""
