@@ -109,9 +109,9 @@ class Advance:
 class While:
     """Run the body as long as the predicate, a byte, is not zero; or so many times, where that is known.
 
-    Where it ``runs_ahead``, rounds after the last do nothing: the body may be run an even number of times before the predicate is
-    read. A pointer that it moves points to one of two places in turn: where the byte ``is_odd`` says that an odd number of rounds
-    did something, the pointers are to be moved by ``last`` once more.
+    Where it ``runs_ahead``, rounds after the last do nothing: the body may be run an even number of times before the predicate
+    is read. A pointer that it moves points to one of two places in turn: where the byte ``is_odd`` says that an odd number of
+    rounds did something, the pointers are to be moved by ``last`` once more.
     """
 
     body: list[Step] = field(default_factory=list)

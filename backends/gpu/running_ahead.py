@@ -1,4 +1,4 @@
-"""Loops whose predicate is computed on the device, read some rounds ahead: the kernels of the body do nothing once it is false."""
+"""Loops whose predicate the device computes, read some rounds ahead: kernels of the body do nothing once it is false."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ class Tile:
 
 # From the one that reads least to the one of which there are most.
 _TILES = (
-    Tile(128, 128, 8), Tile(128, 64, 16), Tile(64, 128, 16), Tile(64, 64, 16), Tile(32, 64, 16), Tile(64, 32, 16), Tile(32, 32, 16),
+    Tile(128, 128, 8), Tile(128, 64, 16), Tile(64, 128, 16), Tile(64, 64, 16), Tile(32, 64, 16), Tile(64, 32, 16),
+    Tile(32, 32, 16),
 )  # fmt: skip
 _SMALLEST_TILE = Tile(16, 16, 16)
 _BUSY_BLOCKS = 128
