@@ -46,8 +46,11 @@ class Executable(Protocol):
         """As a call, on buffers of the backend's memory: nothing is copied to the host or from it."""
         ...
 
-    def as_text(self) -> str:
-        """The program that runs, as text."""
+    def as_text(self, form: str = "hlo") -> str:
+        """The program that runs, as text: its optimized module, or in another form that the backend has.
+
+        Raises ValueError, which names them, for a form that it has not.
+        """
         ...
 
     def memory_analysis(self) -> dict[str, int]:
@@ -229,6 +232,18 @@ def available_backends() -> dict[str, str | None]:
     return reasons
 
 
+def operation_support() -> dict[str, Callable[[str], str | None]]:
+    """What backends do with operations, as `Backend.support` says it, by the backend's name, for those that can be used here.
+
+    All GPU backends have one emitter, which needs no device to tell: they are "gpu" here, on every machine.
+    """
+    from .gpu.support import support  # when it is asked for
+
+    found = {name: _load(name).support for name, reason in available_backends().items() if reason is None and name not in _GPUS}
+    names = [name for name in _loaders if name in found or name == "gpu"]
+    return {name: support if name == "gpu" else found[name] for name in names}
+
+
 def make_callable_type(base: type) -> type:
     """A subclass of ``base`` whose instances are called natively once an entry is installed on them.
 
@@ -312,5 +327,6 @@ def _count_gpus(name: str) -> int:
 
 register_backend("cpu", _load_cpu)
 register_backend("reference", _load_reference)
-for _name in ("cuda", "rocm", "opencl", "gpu"):
+_GPUS = ("cuda", "rocm", "opencl", "gpu")
+for _name in _GPUS:
     register_backend(_name, partial(_load_gpu, _name), partial(_count_gpus, _name))

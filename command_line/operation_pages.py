@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from ..backends.registry import available_backends, get_backend
+from ..backends.registry import operation_support
 from ..hlo.documentation import Support, pages
 from .errors import CommandError
 
@@ -36,10 +36,10 @@ def run(options: argparse.Namespace) -> int:
 
 
 def operation_pages() -> dict[str, str]:
-    """The text of every page, by file name, with a column for each backend that can be used here."""
-    usable = [get_backend(name) for name, reason in available_backends().items() if reason is None]
+    """The text of every page, by file name, with a column for each backend that can be used here, and one for GPUs."""
+    columns = operation_support()
 
     def support(opcode: str) -> Support:
-        return {backend.name: backend.support(opcode) for backend in usable}
+        return {name: support_of(opcode) for name, support_of in columns.items()}
 
     return pages(support)

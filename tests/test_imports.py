@@ -17,8 +17,8 @@ NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.
 BACKEND_TOOLS = {
-    "backends.arguments", "backends.device_memory", "backends.module_signature", "backends.padded_calls", "backends.registry",
-    "backends.requirements", "compile", "hlo", "runtime",
+    "backends.arguments", "backends.device_memory", "backends.module_signature", "backends.padding", "backends.registry",
+    "backends.requirements", "backends.text_forms", "compile", "hlo", "runtime",
 }  # fmt: skip
 ALLOWED = {
     "hlo": {"hlo"},
@@ -39,6 +39,7 @@ ALLOWED = {
     }
     | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
+    "gpu": {"gpu", "backends.gpu.errors", "tracer"},
     "tracer": {"tracer", "hlo"},
     "debug": {"debug", "tracer", "backends.reference", "backends.registry", "hlo", "runtime"},
     "tracer.recording": {"tracer.recording", "compile", "hlo"},
@@ -88,7 +89,7 @@ ALLOWED = {
     "tracer.extents": {"tracer.extents", "tracer.functions", "tracer.indexing", "tracer.recording", "hlo"},
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
-    "": {"client", "debug", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
+    "": {"client", "debug", "gpu", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
 }
 RUNTIME = {"numpy", "llvmlite", "ml_dtypes", "typing_extensions"}
 FOREIGN = {"hlo": {"numpy", "ml_dtypes"}, "compile": {"numpy", "ml_dtypes"}, "tracer": RUNTIME - {"llvmlite"}}

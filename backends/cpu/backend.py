@@ -29,6 +29,7 @@ from ...runtime.progress import Progress, announced, set_stage
 from ..arguments import parameter_leaves
 from ..device_memory import HOST_MEMORY
 from ..llvm.interruption import Interruption
+from ..padding import padding_of
 from ..requirements import require_runnable
 from .arena import ALIGNMENT, SPARE_BLOCK_NAME
 from .compile_effort import CODE_GENERATION, WRITING, code_generation, leaves_out
@@ -41,7 +42,7 @@ from .kept_code import hasty_key, keep_program, kept_program, program_key
 from .line_clock import KeyOf, LineClock, Moments, kernel_of, lines_of
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, emit_module
-from .native_program import NativeProgram, Padding
+from .native_program import NativeProgram
 from .pipeline import PIPELINE
 from .shared_functions import shared_code
 from .support import support
@@ -150,10 +151,7 @@ class CpuBackend:
         started = perf_counter()
         object_code = compile_object(written.llvm_ir, self.target, level)
         CODE_GENERATION[level].measured(written.llvm_ir.count("\n"), started)
-        padding = None
-        if isinstance(native, PaddedModule):
-            errors = tuple((exception.__name__, message) for exception, message in native.errors)
-            padding = Padding(tuple(parameter_leaves(module)), tuple(array_leaves(module.entry.shape)), errors)
+        padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
         return NativeProgram(
             name=native.name,
             target=self.target,

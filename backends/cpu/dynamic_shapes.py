@@ -12,10 +12,10 @@ from ...compile.memory_plan import MemoryPlan
 from ...hlo import Module, Shape
 from ..arguments import check_arguments
 from ..device_memory import Buffer, execute_on_host
-from ..padded_calls import cut, cut_results, with_sizes
+from ..padding import Padding, cut, padded_array, raise_error, sizes_of
 from .call import CallSignature, ResultSpec, Step
 from .executable import NativeExecutable
-from .native_program import NativeProgram, Padding
+from .native_program import NativeProgram
 
 
 class PaddedExecutable:
@@ -28,7 +28,7 @@ class PaddedExecutable:
     def __init__(self, padded: NativeExecutable, padding: Padding, module: Module | None = None) -> None:
         self.module, self.padded = module, padded
         self.program = replace(padded.program, padding=padding)
-        self._takes_sizes = any(shape.dynamic_dimensions for _, shape in padding.parameters)
+        self._takes_sizes = padding.takes_sizes
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         """The results for one array for each leaf of the entry's parameters.
@@ -45,9 +45,17 @@ class PaddedExecutable:
     def run(self, arguments: Sequence[Any]) -> tuple[Any, ...]:
         """As a call, on checked arrays."""
         padding = self.program.padding
-        shapes = [shape for _, shape in padding.parameters]
-        given = with_sizes(arguments, shapes) if self._takes_sizes else arguments
-        return cut_results(self.padded(*given), padding.results, padding.errors, self.program.name)
+        given = self._with_sizes(arguments) if self._takes_sizes else arguments
+        *results, error = self.padded(*given)
+        raise_error(padding, self.program.name, error)
+        found = iter(results[len(padding.results) :])
+        return tuple([cut(array, shape, found) for array, shape in zip(results, padding.results)])
+
+    def _with_sizes(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        """The arguments as the padded program takes them: arrays of the bounds, then the sizes."""
+        padding, arrays = self.program.padding, [np.asarray(argument) for argument in arguments]
+        given = [padded_array(array, shape) for array, (_, shape) in zip(arrays, padding.parameters)]
+        return given + sizes_of(padding, [array.shape for array in arrays])
 
     def install(self, instance: Any, signature: CallSignature, *, steps: Sequence[Step] = (), **options: Any) -> bool:
         """As `NativeExecutable.install`, where no arguments have dynamic dimensions."""
@@ -82,9 +90,9 @@ class PaddedExecutable:
     def bytes_touched(self) -> int:
         return self.padded.bytes_touched
 
-    def as_text(self) -> str:
-        """The optimized padded module in HLO text."""
-        return self.padded.as_text()
+    def as_text(self, form: str = "hlo") -> str:
+        """That of the padded program."""
+        return self.padded.as_text(form)
 
     def llvm_ir(self) -> str:
         return self.padded.llvm_ir()
@@ -113,8 +121,8 @@ def _with_cut(step: Step, number: int, sizes: Sequence[int], shape: Shape) -> li
     """The step, with the array of this result cut to its sizes where it is the one that takes it."""
     if step.kind != "result" or step.number != number:
         return [step]
-    cutting = Step("call", 1 + len(sizes), lambda array, *sizes: cut(array, shape, iter(sizes)))
-    return [step, *[Step("result", size) for size in sizes], cutting]
+    at_its_sizes = Step("call", 1 + len(sizes), lambda array, *sizes: cut(array, shape, iter(sizes)))
+    return [step, *[Step("result", size) for size in sizes], at_its_sizes]
 
 
 def executable_of(program: NativeProgram) -> NativeExecutable | PaddedExecutable:

@@ -18,6 +18,7 @@ from ...compile.memory_plan import MemoryPlan, memory_plan
 from ...hlo import Module, Shape
 from .. import arguments as argument_checks
 from ..device_memory import Buffer, execute_on_host
+from ..text_forms import text_in_form
 from . import call as native_call
 from .arena import ALIGNMENT, OUT_OF_MEMORY
 from .call import ArrayGuard, CallSignature, Place, ResultSpec, Step
@@ -174,9 +175,9 @@ class CpuExecutable(NativeExecutable):
     def optimized(self) -> Module:
         return self._texts().optimized
 
-    def as_text(self) -> str:
-        """The optimized module in HLO text."""
-        return self.optimized.as_text()
+    def as_text(self, form: str = "hlo") -> str:
+        """The optimized module; "llvm" and "assembly": its code as text. Raises ValueError for another form."""
+        return text_in_form(form, {"hlo": self.optimized.as_text, "llvm": self.llvm_ir, "assembly": self.assembly})
 
     def memory_plan(self) -> MemoryPlan:
         """Which arrays the code copies, and what memory its temporaries share (found out anew)."""

@@ -10,6 +10,7 @@ from typing import Any
 
 from ...hlo import Layout, Shape
 from ...hlo.element_type import ELEMENT_TYPES
+from ..padding import Padding
 from .target import FULL, Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
@@ -29,19 +30,6 @@ class SharedCode:
 
     names: tuple[str, ...]
     object_code: bytes
-
-
-@dataclass(frozen=True)
-class Padding:
-    """What is around a program on padded arrays: shapes with dynamic dimensions, and what it raises.
-
-    The program takes the parameters' leaves padded to their bounds, then the size (s32[]) of each dynamic dimension. It returns
-    the same of the results, then an s32[]: 0, or n where ``errors[n - 1]`` has a built-in exception's name, and its message.
-    """
-
-    parameters: tuple[tuple[str, Shape], ...]
-    results: tuple[Shape, ...]
-    errors: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)

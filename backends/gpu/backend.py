@@ -12,11 +12,12 @@ from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
+from ..padding import padding_of
 from ..requirements import require_runnable
 from .code import compile_kernels
 from .drivers.available import find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties
-from .dynamic_shapes import GpuPaddedExecutable
+from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
@@ -41,7 +42,7 @@ class GpuBackend:
         self.memory = GpuMemory(f"{name}:{number}", device)
         self.properties = device.properties
 
-    def compile(self, module: Module) -> GpuExecutable | GpuPaddedExecutable:
+    def compile(self, module: Module) -> GpuExecutable | PaddedExecutable:
         """The module, optimized and compiled.
 
         Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for
@@ -50,9 +51,9 @@ class GpuBackend:
         require_runnable(module)
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"):
-            program = program_of(module, self.target)
-            executable = GpuExecutable(module, program, self.device, self.memory)
-        return executable if program.padded is None else GpuPaddedExecutable(module, executable)
+            executable = GpuExecutable(module, program_of(module, self.target), self.device, self.memory)
+        padding = executable.program.padding
+        return executable if padding is None else PaddedExecutable(executable, padding)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)
@@ -66,7 +67,8 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     frame = Frame(prepared, assignment, target)
     plan = frame.emit()
     llvm_ir = str(frame.kernels.llvm)
-    native = native if isinstance(native, PaddedModule) else module
+    padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
+    native = module if padding is None else native
     return GpuProgram(
         name=module.name,
         target=target,
@@ -75,9 +77,10 @@ def program_of(module: Module, target: Target) -> GpuProgram:
         llvm_ir=llvm_ir,
         code=compile_kernels(llvm_ir, target) if frame.kernels.names else b"",
         kernels=tuple(frame.kernels.names),
+        custom_kernels=frame.custom_kernels,
         parameters=tuple(parameter_leaves(native)),
         results=tuple([Shape(shape.element_type, shape.dimensions) for shape in array_leaves(native.entry.shape)]),
-        padded=native if isinstance(native, PaddedModule) else None,
+        padding=padding,
     )
 
 

@@ -18,6 +18,7 @@ from ...runtime import current_environment, find_target
 from ..arguments import check_arguments, flatten, pack, parameter_leaves
 from ..device_memory import HOST_MEMORY, Buffer, execute_on_host
 from ..requirements import require_runnable
+from ..text_forms import text_in_form
 from .pipeline import PIPELINE
 from .stepping import print_step
 
@@ -79,9 +80,9 @@ class ReferenceExecutable:
             raise AssertionError(f"module {self.module.name}: {shape} is stated, but its evaluation returned {given}")
         return array if array.ndim else array[()]
 
-    def as_text(self) -> str:
-        """The module as HLO text; it runs as it is written."""
-        return self.module.as_text()
+    def as_text(self, form: str = "hlo") -> str:
+        """The module as HLO text; it runs as it is written. Raises ValueError for another form than that."""
+        return text_in_form(form, {"hlo": self.module.as_text})
 
     def memory_analysis(self) -> dict[str, int]:
         """Bytes of arguments, results and temporaries; every value lives until its computation ends."""

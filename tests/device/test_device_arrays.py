@@ -116,6 +116,31 @@ def test_loops_and_branches(put):
     same(collatz(put(numbers)), collatz(numbers))
 
 
+def found_in_a_loop(x):
+    for row in x:
+        if row[0] > 1:
+            return row
+    return None
+
+
+def words(x):
+    return "large" if x.sum() > 70 else None, ["low", x][int(x[0, 0] >= 0)]
+
+
+def records(x):
+    made = np.zeros(len(x), [("first", float), ("count", int)])
+    made["first"] = x[:, 0]
+    return made
+
+
+@pytest.mark.parametrize("function", [found_in_a_loop, words, records])
+def test_values_that_are_there_as_the_program_decides(put, function):
+    for x in (X, X + 0.25, X - 100):
+        expected, found = function(x), jit(function)(put(x))
+        for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (expected, found)], strict=True):
+            np.testing.assert_array_equal(np.asarray(other), np.asarray(one), strict=True)
+
+
 # --- changes in place ---
 
 

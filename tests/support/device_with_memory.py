@@ -100,7 +100,7 @@ class DeviceExecutable:
             self.memory.store(results[-1], np.asarray(array))
         return tuple(results)
 
-    def as_text(self):
+    def as_text(self, form="hlo"):
         return self.module.as_text()
 
     def memory_analysis(self):

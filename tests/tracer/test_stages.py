@@ -43,6 +43,15 @@ def test_a_compiled_stage_shows_what_runs():
     assert ">fusion<" in compiled_stage._repr_html_()
 
 
+def test_a_compiled_stage_shows_its_code():
+    compiled_stage = jit(lambda x: np.exp(-x), backend="cpu").compile(np.ones(3))
+    assert compiled_stage.as_text("hlo") == compiled_stage.as_text()
+    assert "define " in compiled_stage.as_text("llvm")
+    assert "ret" in compiled_stage.as_text("assembly")
+    with pytest.raises(ValueError, match="one of 'hlo', 'llvm', 'assembly' is required, 'plan' given"):
+        compiled_stage.as_text("plan")
+
+
 def test_stages_take_descriptions():
     f = compiled(lambda x, n: x[:n] + 0)
     lowered = f.lower(ShapeDtype((5, 2), np.float32), 3)

@@ -136,9 +136,12 @@ class Compiled(Stage):
             keep_frames_of_users(error)
             raise
 
-    def as_text(self) -> str:
-        """What runs, as the backend shows it."""
-        return self.executable.as_text()
+    def as_text(self, form: str = "hlo") -> str:
+        """What runs, as the backend shows it: the optimized module, or its code as "llvm" or "assembly"; a GPU's has a "plan".
+
+        Raises ValueError for a form that the backend has not.
+        """
+        return self.executable.as_text(form)
 
     def _drawn_module(self) -> hlo.Module:
         return getattr(self.executable, "optimized", self.module)

@@ -12,6 +12,7 @@ import numpy as np
 from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
+from ..recording.device_arrays import ArrayOnDevice
 from ..recording.function_tables import CHOICES
 from ..recording.makers import Source, register_maker, register_writer
 
@@ -52,24 +53,38 @@ class Choice:
 CHOICES.append(Choice)
 
 
+_TRUTHS, _NUMBERS = (bool, np.bool_), (int, np.integer)
+
+
+def _decided(decider: Any, types: tuple[type, ...]) -> Any:
+    """What a truth value or a number is that chooses, which a call on a device reads; None where the program decides."""
+    if isinstance(decider, ArrayOnDevice):
+        return decider.to_host()[()]
+    return decider if isinstance(decider, types) else None
+
+
 def _maybe_of(absent: Any, parts: Sequence[Any]) -> Any:
     is_there, value = parts
-    if isinstance(is_there, (bool, np.bool_)):
-        return value if is_there else absent
-    return Maybe(is_there, value, absent)
+    decided = _decided(is_there, _TRUTHS)
+    if decided is None:
+        return Maybe(is_there, value, absent)
+    return value if decided else absent
 
 
 def _choice_of(_: None, parts: Sequence[Any]) -> Any:
     number, *values = parts
-    return values[number] if isinstance(number, (int, np.integer)) else Choice(number, values)
+    decided = _decided(number, _NUMBERS)
+    return Choice(number, values) if decided is None else values[decided]
 
 
 def _needed_of_maybe(is_there: Any) -> Collection[int]:
-    return () if isinstance(is_there, (bool, np.bool_)) and not is_there else (1,)
+    decided = _decided(is_there, _TRUTHS)
+    return (1,) if decided is None or decided else ()
 
 
 def _needed_of_choice(number: Any) -> Collection[int]:
-    return (1 + number,) if isinstance(number, (int, np.integer)) else range(1, sys.maxsize)
+    decided = _decided(number, _NUMBERS)
+    return range(1, sys.maxsize) if decided is None else (1 + decided,)
 
 
 # A compiled call puts the value together of numbers that are known then, and makes nothing that the way taken does not.

@@ -17,6 +17,7 @@ from ..outside.guards import Guard, SameAs, short
 from ..outside.paths import MISSING, Derived, Path
 from ..recording import pytree
 from ..recording.array import TracedArray
+from ..recording.device_arrays import ArrayOnDevice
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced
 from .loops.iteration import ArrayRows, Lazy, Rows
@@ -373,6 +374,8 @@ def type_of(value: StructuredArray) -> type:
 
 def _together(form: Form, children: Sequence[Any]) -> Any:
     (numbers,) = children
+    if isinstance(numbers, ArrayOnDevice):
+        numbers = numbers.to_host()  # records lie on no device
     if not isinstance(numbers, np.ndarray):
         return StructuredArray(numbers, form)
     found = np.ndarray(numbers.shape[:-1], form.dtype, numbers if numbers.flags.c_contiguous else numbers.copy())
