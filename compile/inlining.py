@@ -73,10 +73,16 @@ def inline_calls(module: Module) -> Module:
     return _Inliner(module).run()
 
 
-class _Inliner:
-    """Inlines the calls of one module, callees before their callers."""
+@module_pass("inline-all-calls")
+def inline_all_calls(module: Module) -> Module:
+    """As inline-calls, however large the program becomes: for backends without functions."""
+    return _Inliner(module, may_keep=False).run()
 
-    def __init__(self, module: Module) -> None:
+
+class _Inliner:
+    """Inlines the calls of one module, callees before their callers; may_keep: all but those that inline-calls keeps."""
+
+    def __init__(self, module: Module, may_keep: bool = True) -> None:
         self._module = module
         self._done: dict[Computation, Computation] = {}
         self._sizes: dict[Computation, int] = {}  # of computations that are done, with what their control flow runs
@@ -89,7 +95,7 @@ class _Inliner:
             for callee in _run_by(computation):
                 self._used[callee] += 1
                 full_sizes[computation] += full_sizes[callee]
-        self._grows = full_sizes[module.entry] > max(_LARGEST_PROGRAM, _LARGEST_GROWTH * written)
+        self._grows = may_keep and full_sizes[module.entry] > max(_LARGEST_PROGRAM, _LARGEST_GROWTH * written)
 
     def run(self) -> Module:
         for computation in self._computations:

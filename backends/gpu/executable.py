@@ -98,7 +98,7 @@ class GpuExecutable:
         return self.program.optimized
 
     def as_text(self, form: str = "hlo") -> str:
-        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code as text.
+        """The optimized module; "plan": what the host asks of the device; "llvm": the kernels; "assembly": their code.
 
         Raises ValueError for another form.
         """

@@ -51,6 +51,10 @@ class Known:
     def shape(self) -> Shape:
         return self.instruction.shape
 
+    @property
+    def number(self) -> bytes:
+        return self.instruction.attributes["literal"].tobytes()
+
 
 # None stands for a token.
 Leaf = Stored | Known | None
@@ -211,7 +215,7 @@ class Frame:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
-            (numbers[one.place], one.shape) if isinstance(one, Stored) else (one.shape, one.instruction.attributes["literal"].tobytes())
+            (numbers[one.place], one.shape) if isinstance(one, Stored) else (one.shape, one.number)
             for one in (*inputs, *outputs)
         ])  # fmt: skip
 
@@ -284,7 +288,7 @@ class Frame:
     def emit_computation(
         self, computation: Computation, arguments: list[list[Leaf]], known: Values | None = None
     ) -> list[Leaf]:
-        """Emit a called computation in place; its parameters are bound to the arguments' leaves, and some instructions known."""
+        """Emit a called computation in place; its parameters are the arguments' leaves, and some instructions are known."""
         values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters} | (known or {})
         self._emit_instructions(computation, values)
         return values[computation.root]

@@ -8,13 +8,16 @@ import numpy as np
 
 from ...hlo import Evaluator, Instruction, array_leaves
 from ...hlo.evaluation import evaluate_instruction
+from ...hlo.tracebacks import keep_frames_of_users, raised_within
 from ...runtime import current_environment
 from ..arguments import flatten, pack
 from .drivers.driver import Device
 
 
 def call_host(device: Device, instruction: Instruction, operands: Sequence[int], results: Sequence[int]) -> None:
-    """Evaluate an instruction whose operands' arrays are at these addresses, and leave its results' arrays at those."""
+    """Evaluate an instruction whose operands' arrays are at these addresses, and leave its results' arrays at those.
+
+    What it raises tells of the instruction's line in the user's program."""
     places, arrays = iter(operands), []
     for operand in instruction.operands:
         for shape in array_leaves(operand.shape):
@@ -23,8 +26,13 @@ def call_host(device: Device, instruction: Instruction, operands: Sequence[int],
             arrays.append(array if array.ndim else array[()])
     given = iter(arrays)
     values = tuple([pack(operand.shape, given) for operand in instruction.operands])
-    with np.errstate(all="ignore"):
-        found = evaluate_instruction(instruction, values, Evaluator(environment=current_environment()))
+    try:
+        with np.errstate(all="ignore"):
+            found = evaluate_instruction(instruction, values, Evaluator(environment=current_environment()))
+    except BaseException as error:
+        raised_within(error, instruction.source)
+        keep_frames_of_users(error)
+        raise
     for value, shape, address in zip(flatten(found), array_leaves(instruction.shape), results, strict=True):
         array = np.asarray(value, shape.dtype, order="C")
         if array.shape != shape.dimensions:

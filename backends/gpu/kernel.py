@@ -158,8 +158,8 @@ class Kernel:
         return self.builder.addrspacecast(memory, POINTER)
 
     def dynamic_shared(self, size: int) -> ir.Value:
-        """So many bytes of the block's memory, of `Target.dynamic_bytes`, which the launch asks for: their address in the block's
-        memory, i32, a multiple of 1024.
+        """So many bytes of the block's memory, of `Target.dynamic_bytes`, which the launch asks for: their address in it, i32,
+        a multiple of 1024.
         """
         assert not self.dynamic_bytes and not self.shared_bytes and size <= self.target.dynamic_bytes
         self.dynamic_bytes = size

@@ -11,7 +11,6 @@ from ..device_memory import Buffer, require_array_of, require_storable, to_devic
 from .drivers.driver import Device
 from .memory_pool import Block, MemoryPool
 
-
 _ALIGNMENT = 16
 
 

@@ -16,6 +16,7 @@ PIPELINE: tuple[Step, ...] = (
     "pad-dynamic-dimensions",
     "expand-collectives",
     expansion_pass(is_native),
+    "inline-all-calls",
     *simplification_steps(),
     variances_pass(lambda squares: not reduces_rows(squares)),
     "dce",

@@ -1,6 +1,6 @@
 """Fusions that work row by row become one, whose kernel holds a row in the registers of the threads of a block.
 
-Before: softmax as three fusions (maximum of each row; exponentials and their sum; quotients), each of which reads the whole array.
+Before: softmax as three fusions (maximum of each row; exponentials and their sum; quotients), each of which reads the array.
 After: one fusion of kind ``kCustom``, which reads it once.
 
 A row is what the first dimensions number; all others are reduced, or kept, as a whole.

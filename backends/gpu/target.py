@@ -33,9 +33,9 @@ class Target:
 
     ``family`` is ``nvptx``, ``spirv`` or ``amdgpu``; ``architecture`` the processor's name for LLVM, if there is one.
     ``sub_group`` threads run in step; ``threads`` are in a block at most, which may have ``shared_bytes`` of memory in common.
-    ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a dimension,
-    ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the thread whose
-    number in its sub-group differs by these bits, and is None where there is no such instruction. ``finish(function, block)``
+    ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a
+    dimension, ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the
+    thread whose number in its sub-group differs by these bits, and is None where there is none. ``finish(function, block)``
     declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``device_scope`` and
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.

@@ -294,6 +294,9 @@ class Block:
         if "barrier" in name:
             assert self.active.all(), "a barrier that not all threads reach"
             return None
+        if name.startswith("llvm.fmuladd."):
+            one, other, third = (argument.astype(np.float64) for argument in arguments)
+            return (one * other + third).astype(arguments[0].dtype)
         raise NotImplementedError(name)
 
     def _assembly(self, assembly, arguments):

@@ -132,8 +132,18 @@ class _Tiles:
             self._places(0, tile.rows, self.first_row, product.rows, self.rows),
             self._places(1, tile.columns, self.first_column, product.columns, self.columns),
         )
+        self.is_full = (
+            not self.rows % tile.rows, not self.columns % tile.columns, not self.terms % (tile.terms * parts)
+        )  # fmt: skip
         self.shared_type = sum_type(self.element_type)
-        shapes = [Shape(self.shared_type, (tile.terms * count,)) for count in (tile.rows, tile.columns)]
+        # Threads that store neighbouring terms do so to different banks.
+        size = self.shared_type.byte_size
+        padding = 0 if self.element_type.is_complex or size < 4 else 16 // size
+        self.pitches = tile.rows + padding, tile.columns + padding
+        # With two buffers no thread waits until the others are done with the one before.
+        total = size * tile.terms * sum(self.pitches)
+        self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and not self.steps % 2 else 1
+        shapes = [Shape(self.shared_type, (self.buffers * tile.terms * pitch,)) for pitch in self.pitches]
         self.shared = tuple([Array(kernel.shared(shape.byte_size), shape) for shape in shapes])
 
     # --- where elements lie ---
@@ -168,18 +178,24 @@ class _Tiles:
         sums: list[RegisterValue] = [zero(self.element_type)] * (height * width)
         if self.terms:
             fetched = self._fetch(self.first_term)
+            last = b.add(self.first_term, I32((self.steps - 1) * tile.terms))
 
             def step(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
                 kept, totals = carried[: len(fetched)], carried[len(fetched) :]
-                self._share(kept)
-                self.kernel.barrier()
-                following = b.mul(b.trunc(b.add(number, I64(1)), I32), I32(tile.terms))
-                following = self._fetch(b.add(self.first_term, following))
-                totals = self._multiply(totals, height, width)
-                self.kernel.barrier()
-                return [*following, *totals]
+                for buffer in range(self.buffers):
+                    self._share(kept, buffer)
+                    self.kernel.barrier()
+                    following = b.mul(b.trunc(b.add(number, I64(buffer + 1)), I32), I32(tile.terms))
+                    following = b.add(self.first_term, following)
+                    if self.is_full[2]:  # the last step's is not used
+                        following = b.select(b.icmp_unsigned("<", following, last), following, last)
+                    kept = self._fetch(following)
+                    totals = self._multiply(totals, height, width, buffer)
+                if self.buffers == 1:
+                    self.kernel.barrier()
+                return [*kept, *totals]
 
-            sums = carried_loop(b, 0, self.steps, 1, [*fetched, *sums], step, "tiles")[len(fetched) :]
+            sums = carried_loop(b, 0, self.steps, self.buffers, [*fetched, *sums], step, "tiles")[len(fetched) :]
         self._store(sums, height, width)
 
     def _fetch(self, first_term: ir.Value) -> list[RegisterValue]:
@@ -191,29 +207,34 @@ class _Tiles:
         flat = Array(array.pointer, Shape(array.shape.element_type, (max(1, array.shape.size),)))
         values = []
         for _, term, base, is_inside, _ in self.loads[side]:
-            number = b.add(first_term, term)
-            is_term = b.icmp_unsigned("<", number, I32(self.terms))
-            within = b.select(is_term, number, I32(max(self.terms - 1, 0)))
-            offset = b.add(base, offsets_of(b, within, self.product.terms)[side])
+            number, conditions = b.add(first_term, term), [] if self.is_full[side] else [is_inside]
+            if not self.is_full[2]:
+                is_term = b.icmp_unsigned("<", number, I32(self.terms))
+                number = b.select(is_term, number, I32(max(self.terms - 1, 0)))
+                conditions.append(is_term)
+            offset = b.add(base, offsets_of(b, number, self.product.terms)[side])
             value = as_factor(b, self.instruction, flat.load(b, (Affine(offset),), 1), array.shape.element_type, 1)
-            values.append(_select(b, b.and_(is_inside, is_term), value, zero(self.element_type)))
+            for condition in conditions:
+                value = _select(b, condition, value, zero(self.element_type))
+            values.append(value)
         return values
 
-    def _share(self, values: list[RegisterValue]) -> None:
+    def _share(self, values: list[RegisterValue], buffer: int) -> None:
         b, following = self.builder, iter(values)
-        for side, count in ((0, self.tile.rows), (1, self.tile.columns)):
+        for side, pitch in enumerate(self.pitches):
+            start = I32(buffer * self.tile.terms * pitch)
             for line, term, _, _, is_used in self.loads[side]:
-                value, place = next(following), b.add(b.mul(term, I32(count)), line)
+                value, place = next(following), b.add(b.add(b.mul(term, I32(pitch)), line), start)
                 if is_used is None:
                     self.shared[side].store(b, (Affine(wide(b, place)),), value, 1)
                 else:
                     with b.if_then(is_used):
                         self.shared[side].store(b, (Affine(wide(b, place)),), value, 1)
 
-    def _multiply(self, totals: list[RegisterValue], height: int, width: int) -> list[RegisterValue]:
+    def _multiply(self, totals: list[RegisterValue], height: int, width: int, buffer: int) -> list[RegisterValue]:
         totals = list(totals)
         row, column = self._own_row(), self._own_column()
-        for term in range(self.tile.terms):
+        for term in range(buffer * self.tile.terms, (buffer + 1) * self.tile.terms):
             left = self._line(0, term, row, height)
             right = self._line(1, term, column, width)
             for i in range(height):
@@ -224,10 +245,9 @@ class _Tiles:
 
     def _line(self, side: int, term: int, first: ir.Value, count: int) -> list[RegisterValue]:
         """The elements of a term that this thread's rows or columns have: runs of four, as they are loaded at once."""
-        b, lines = self.builder, (self.tile.rows, self.tile.columns)[side]
-        values = []
+        b, values = self.builder, []
         for run, length in _runs(count):
-            place = b.add(I32(term * lines + run * _SIDE), b.mul(first, I32(length)))
+            place = b.add(I32(term * self.pitches[side] + run * _SIDE), b.mul(first, I32(length)))
             values += self._loaded(side, wide(b, place), length)
         return values
 

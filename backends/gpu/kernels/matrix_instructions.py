@@ -22,8 +22,8 @@ class MatrixInstruction:
     """Multiplies a matrix of 16 (or 8) rows with one of 8 columns, and adds the products to sums.
 
     Both operands are as those of a *step*, which is two halves: ``terms`` of a half are 16 bytes, or 4 numbers of 64 bits. A
-    lane holds of each half, for each 8 rows or columns, one register. ``rows`` is 16 where one instruction takes all four registers
-    of the left operand.
+    lane holds of each half, for each 8 rows or columns, one register. ``rows`` is 16 where one instruction takes all four
+    registers of the left operand.
     """
 
     name: str

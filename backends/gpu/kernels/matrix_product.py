@@ -81,7 +81,7 @@ _GROUPED_DIVISIONS = (
 
 @dataclass(frozen=True)
 class Form:
-    """A product that is computed so. The output's columns lie side by side, if any do: left and right may have been exchanged."""
+    """A product that is computed so. The output's columns lie side by side, if any do: left and right may be exchanged."""
 
     product: Product
     instruction: MatrixInstruction

@@ -24,7 +24,7 @@ from ..kernel import wide
 
 @dataclass(frozen=True)
 class Axis:
-    """A dimension that several of left operand, right operand and output have; ``steps`` are in elements, 0 where one has not."""
+    """A dimension that several of left operand, right operand and output have; ``steps`` are elements, 0 where one has not."""
 
     size: int
     steps: tuple[int, int, int]

@@ -1,7 +1,7 @@
 """Reductions: teams of threads reduce the elements of one result each, and several teams where there are few results.
 
-Each thread of a team takes every so many-th element, and the team combines what its threads have in a tree. Where there are more
-elements than the teams of all results keep busy, each result has several teams, whose parts a second kernel combines. How
+Each thread of a team takes every so many-th element, and the team combines what its threads have in a tree. Where there are
+more elements than the teams of all results keep busy, each result has several teams, whose parts a second kernel combines. How
 many, depends on shapes alone: results are the same from run to run.
 """
 

@@ -42,7 +42,7 @@ def sort(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     inputs = [values[operand][0] for operand in instruction.operands]
     if not lines.count or not lines.size:
         return list(outputs)
-    key = (frame.kernels.number(instruction.attributes["to_apply"]), lines, records.has_positions)
+    key = (frame.kernels.number(instruction.attributes["to_apply"]), lines, records.has_positions, records.positions)
     sort_lines(frame, instruction, key, lines, lines.size, records, inputs, outputs)
     return list(outputs)
 

@@ -13,7 +13,7 @@ from ...llvm.arrays import Array
 from ...llvm.index import Affine
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.sort_key import order_bits, order_of_values, value_of_order
-from ...llvm.types import I32, I64, ComplexValue, RegisterValue, scalar_register_type
+from ...llvm.types import I32, I64, ComplexValue, RegisterValue, from_memory, memory_type, scalar_register_type
 from ..kernel import of_shape
 
 Record = list[RegisterValue]
@@ -90,7 +90,7 @@ def zero_of(shape: Shape) -> RegisterValue:
 @dataclass(frozen=True, eq=False)
 class SortedRecords:
     """How the operands of a sort become records, and records its results; the positions are one of those where it
-    ``returns_positions``.
+    ``returns_positions``. The operands with these numbers are the positions themselves.
     """
 
     order: SortOrder
@@ -98,6 +98,7 @@ class SortedRecords:
     components: tuple[int, ...]
     has_positions: bool
     returns_positions: bool = False
+    positions: tuple[int, ...] = ()
 
     @property
     def key_bits(self) -> int | None:
@@ -122,6 +123,10 @@ class SortedRecords:
         if not self.has_positions:
             return [value_of_order(b, self.key, record[0])]
         known = {} if self.key is not None else dict(zip(self.components, record))
+        if self.key is not None and not self.key.zeros_equal:
+            known[self.key.operand] = _value(b, self.key, record[0])
+        for number in self.positions:
+            known[number] = _integer(b, record[-1], scalar_register_type(operands[number].shape.element_type))
         place = None
         found = []
         for number, operand in enumerate(operands):
@@ -138,19 +143,39 @@ class SortedRecords:
             b.store(elements[0], outputs[0].address(b, (Affine(place),)), align=self.key_bits // 8)
 
 
+def _value(b: ir.IRBuilder, key: SortKey, order: ir.Value) -> RegisterValue:
+    """The element whose bits order as this number."""
+    bits, memory = value_of_order(b, key, order), memory_type(key.element_type)
+    return from_memory(b, key.element_type, bits if bits.type == memory else b.bitcast(bits, memory))
+
+
+def _integer(b: ir.IRBuilder, position: ir.Value, integer: ir.IntType) -> ir.Value:
+    if position.type == integer:
+        return position
+    return (b.zext if integer.width > position.type.width else b.trunc)(position, integer)
+
+
+def _is_position(operand: Instruction, along: int) -> bool:
+    """Whether elements are their positions in the lines, and fit their type."""
+    element_type, sizes = operand.shape.element_type, operand.shape.dimensions
+    is_iota = operand.opcode == "iota" and operand.attributes["iota_dimension"] == along
+    return is_iota and element_type.is_integer and element_type.bits >= 8 and sizes[along] <= 1 << (element_type.bits - 1)
+
+
 def records_of(sort: Instruction) -> SortedRecords:
     """The records of a sort: keys where its comparator is known to order by one."""
-    comparator = sort.attributes["to_apply"]
+    comparator, (along,) = sort.attributes["to_apply"], sort.attributes["dimensions"]
+    positions = tuple(n for n, operand in enumerate(sort.operands) if _is_position(operand, along))
     key = sort_key(comparator)
     if key is not None:
         has_positions = len(sort.operands) > 1 or key.zeros_equal and sort.attributes["is_stable"]
         order = order_of_numbers(max(8, key.element_type.bits), has_positions)
-        return SortedRecords(order, key, (key.operand,), has_positions)
+        return SortedRecords(order, key, (key.operand,), has_positions, positions=positions)
     used = {operand for instruction in comparator.instructions for operand in instruction.operands}
     used.add(comparator.root)
     pairs = range(len(comparator.parameters) // 2)
     components = tuple(n for n in pairs if not used.isdisjoint(comparator.parameters[2 * n : 2 * n + 2]))
-    return SortedRecords(_order_by_comparator(comparator, components), None, components, True)
+    return SortedRecords(_order_by_comparator(comparator, components), None, components, True, positions=positions)
 
 
 def records_of_key(key: SortKey) -> SortedRecords:

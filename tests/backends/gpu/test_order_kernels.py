@@ -1,6 +1,7 @@
 """Kernels that sort, scan and scatter, on more elements than a block has: against NumPy, twice the same."""
 
 import numpy as np
+import phlox
 import pytest
 from opencl_device import opencl_driver
 from operation_checks import module_of
@@ -202,3 +203,11 @@ def test_a_scan_in_logic(run, random):
     (found, last), _ = run("scan", [x, np.bool_(False)], attributes | {"to_apply": running("or", Shape(PRED))})
     np.testing.assert_array_equal(found, np.logical_or.accumulate(x))
     assert last == x.any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "int16", "uint64"])
+def test_positions_that_are_sorted_along(backend, random, dtype):
+    x = random.integers(0, 9, (300, 3)).astype(dtype)
+    x[7] = 0 if x.dtype.kind != "f" else np.nan
+    argsort = phlox.jit(lambda x: np.argsort(x, axis=0, kind="stable"), backend="opencl")
+    np.testing.assert_array_equal(argsort(x), np.argsort(x, axis=0, kind="stable"))
