@@ -17,8 +17,8 @@ def compile_kernels(llvm_ir: str, target: Target) -> bytes:
 
     Raises NotImplementedError where LLVM has no code for something.
     """
-    if target.family == "spirv":  # which drivers optimize
-        return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), target.triple)
+    if target.family == "spirv":
+        return _spirv(llvm_ir, target, "object")
     machine, module = _optimized(llvm_ir, target)
     if target.is_text:
         return machine.emit_assembly(module).encode() + b"\0"
@@ -27,8 +27,15 @@ def compile_kernels(llvm_ir: str, target: Target) -> bytes:
 
 def assembly(llvm_ir: str, target: Target) -> str:
     """The kernels as the target's assembly text; of SPIR-V, LLVM's spelling of it."""
+    if target.family == "spirv":
+        return _spirv(llvm_ir, target, "text").decode()
     machine, module = _optimized(llvm_ir, target)
     return machine.emit_assembly(module)
+
+
+def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
+    """The kernels as they are, which drivers optimize."""
+    return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), target.triple, form)
 
 
 def _inlined(llvm_ir: str, target: Target) -> str:
@@ -48,9 +55,8 @@ def _optimized(llvm_ir: str, target: Target) -> tuple[binding.TargetMachine, bin
     module = binding.parse_assembly(with_address_spaces(llvm_ir, target.spaces), context)
     module.data_layout = str(machine.target_data)
     module.verify()
-    if target.family != "spirv":
-        options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
-        options.loop_vectorization = options.slp_vectorization = False
-        builder = binding.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+    options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
     return machine, module

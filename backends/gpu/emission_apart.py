@@ -1,25 +1,25 @@
-"""LLVM assembly to object code in a process of its own.
+"""LLVM assembly to object code, or a target's assembly text, in a process of its own.
 
 LLVM 22's SPIR-V target keeps, from one module to the next, which labels it has given to blocks, by their addresses, which are
 used again: in a process that has emitted code before, blocks get labels of other things. And where it lacks code for something
 it ends the process.
 
-Run as a program it reads assembly from its input, and writes object code to its output: `python -I -S FILE FOLDER TRIPLE`,
-where the folder has llvmlite.
+Run as a program it reads assembly from its input, and writes object code or text to its output:
+`python -I -S FILE FOLDER TRIPLE object|text`, where the folder has llvmlite.
 """
 
 import sys
 
 
-def emit_apart(llvm_ir: str, triple: str) -> bytes:
-    """The object code. Raises NotImplementedError with what LLVM says where it ends the process."""
+def emit_apart(llvm_ir: str, triple: str, form: str = "object") -> bytes:
+    """The object code, or assembly "text". Raises NotImplementedError with what LLVM says where it ends the process."""
     import subprocess  # which the program below does not need
     from pathlib import Path  # likewise
 
     import llvmlite  # which the program below finds in the folder that it is told
 
     folder = str(Path(llvmlite.__file__).parent.parent)
-    command = [sys.executable, "-I", "-S", __file__, folder, triple]
+    command = [sys.executable, "-I", "-S", __file__, folder, triple, form]
     done = subprocess.run(command, input=llvm_ir.encode(), capture_output=True, check=False)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
@@ -27,7 +27,7 @@ def emit_apart(llvm_ir: str, triple: str) -> bytes:
     return done.stdout
 
 
-def main(folder: str, triple: str) -> None:
+def main(folder: str, triple: str, form: str) -> None:
     sys.path.append(folder)
     from llvmlite import binding  # which is in this folder
 
@@ -38,7 +38,7 @@ def main(folder: str, triple: str) -> None:
     module = binding.parse_assembly(sys.stdin.buffer.read().decode())
     module.data_layout = str(machine.target_data)
     module.verify()
-    sys.stdout.buffer.write(machine.emit_object(module))
+    sys.stdout.buffer.write(machine.emit_assembly(module).encode() if form == "text" else machine.emit_object(module))
 
 
 if __name__ == "__main__":
