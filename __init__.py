@@ -14,12 +14,12 @@ np.float64(5.0)
 
 import sys as _sys
 
-from . import client, debug
+from . import client, debug, gpu
 from .backends.loading import load_hlo
 from .backends.registry import available_backends
 from .debug.kernels import profile_as_asked as _profile_as_asked
 from .runtime import load_custom_calls, register_custom_call
-from .runtime.thread_count import config
+from .runtime.config import config
 from .tracer import (
     BudgetExceededWarning,
     CarryTypeError,
@@ -80,6 +80,7 @@ __all__ = [
     "devices",
     "fori_loop",
     "from_dlpack",
+    "gpu",
     "host_call",
     "jit",
     "load_custom_calls",

@@ -16,7 +16,7 @@ import numpy as np
 
 from .. import __version__
 from ..backends.registry import DEFAULT_BACKEND, available_backends, native_call_unavailable, threads_unavailable
-from ..runtime.thread_count import config
+from ..runtime.config import config
 from ..tracer.calls.devices import devices as phlox_devices
 
 SETTINGS = {
@@ -24,6 +24,7 @@ SETTINGS = {
     "PHLOX_REFERENCE_TRACE": "1: the reference backend prints each instruction with its value",
     "PHLOX_TARGET": "what code is generated for: native, or a level, x86-64 to x86-64-v4, of which any processor runs it",
     "PHLOX_NUM_THREADS": "how many threads compiled code uses, the calling one included",
+    "PHLOX_KERNEL_SECONDS": "how long a call waits for kernels on a GPU; else as long as they take",
     "PHLOX_RESULT_POOL_BYTES": "how many bytes of results' memory the cpu backend keeps for the next results",
     "PHLOX_CACHE": "0: no code is kept on disk for later processes",
     "PHLOX_CACHE_DIR": "the folder where code is kept (python -m phlox cache shows it)",

@@ -1,6 +1,6 @@
 """What a running program meets of the world outside of it: its place among the replicas, queues, channels, called functions."""
 
-from . import linear_algebra, random_draws, standard_targets, ufunc_loops  # noqa: F401  (importing them makes the targets known)
+from . import gpu_kernels, linear_algebra, random_draws, standard_targets, ufunc_loops  # noqa: F401  (importing them makes the targets known)
 from .channels import Channels
 from .communicator import CommunicationError, Communicator, DeadlockError
 from .custom_calls import find_target, load_custom_calls, register_custom_call, unregister_custom_call

@@ -14,41 +14,6 @@ _VARIABLE = "PHLOX_NUM_THREADS"
 _CGROUPS = Path("/sys/fs/cgroup")
 
 
-class config:
-    """Settings of the process, until they are set again, or to the end of a ``with`` statement.
-
-    num_threads: how many threads compiled code may use, the calling one included; at first what the environment variables
-        ``PHLOX_NUM_THREADS`` or ``OMP_NUM_THREADS`` say, or as many as there are cores that this process may use. Results do
-        not depend on it.
-
-    ``config()`` changes nothing; its ``num_threads`` is the present number. Raises TypeError for what is no integer, ValueError
-    for numbers below 1.
-
-    >>> import phlox
-    >>> with phlox.config(num_threads=1):
-    ...     phlox.config().num_threads
-    1
-    """
-
-    def __init__(self, *, num_threads: SupportsIndex | None = None) -> None:
-        self._before = thread_limit().value
-        if num_threads is not None:
-            set_num_threads(num_threads)
-
-    @property
-    def num_threads(self) -> int:
-        return thread_limit().value
-
-    def __enter__(self) -> config:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        thread_limit().value = self._before
-
-    def __repr__(self) -> str:
-        return f"config(num_threads={self.num_threads})"
-
-
 def set_num_threads(number: SupportsIndex) -> None:
     """Let compiled code use so many threads. Raises TypeError and ValueError."""
     try:

@@ -39,6 +39,7 @@ ALLOWED = {
     }
     | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
+    "gpu": {"gpu", "backends.gpu.errors", "tracer"},
     "tracer": {"tracer", "hlo"},
     "debug": {"debug", "tracer", "backends.reference", "backends.registry", "hlo", "runtime"},
     "tracer.recording": {"tracer.recording", "compile", "hlo"},
@@ -88,7 +89,7 @@ ALLOWED = {
     "tracer.extents": {"tracer.extents", "tracer.functions", "tracer.indexing", "tracer.recording", "hlo"},
     "command_line": {"", "command_line", "tracer", "backends.loading"} | BACKEND_TOOLS,
     "__main__": {"", "command_line", "backends.registry", "hlo"},
-    "": {"client", "debug", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
+    "": {"client", "debug", "gpu", "tracer", "backends.loading", "backends.registry", "hlo", "runtime"},
 }
 RUNTIME = {"numpy", "llvmlite", "ml_dtypes", "typing_extensions"}
 FOREIGN = {"hlo": {"numpy", "ml_dtypes"}, "compile": {"numpy", "ml_dtypes"}, "tracer": RUNTIME - {"llvmlite"}}
@@ -295,7 +296,10 @@ def makes_phis(source):
     return any(isinstance(node, ast.Attribute) and node.attr in ("phi", "add_incoming") for node in nodes_of(source))
 
 
-MAKE_PHIS = {"backends.llvm.branches", "backends.llvm.loops", "backends.llvm.interruption"}
+MAKE_PHIS = {
+    "backends.llvm.branches", "backends.llvm.loops", "backends.llvm.interruption",
+    "backends.gpu.persistent",  # whose loops carry pointers
+}  # fmt: skip
 
 
 def test_llvmlite_is_extended_in_one_place():

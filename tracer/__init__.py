@@ -4,6 +4,7 @@ from . import extents, functions, indexing  # noqa: F401  (they fill the tables 
 from .calls.cache import CacheEntry, CacheInfo
 from .calls.custom_call import custom_call
 from .calls.devices import devices
+from .calls.gpu_kernel import GpuKernel, kernel
 from .calls.host_call import host_call
 from .calls.jit import jit
 from .calls.leaves import ShapeDtype
@@ -23,7 +24,8 @@ from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
     "BudgetExceededWarning", "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "DeviceArray",
-    "LeakedArrayError", "Lowered", "MixedDevicesError", "RecompilationWarning", "ShapeDtype", "StaticArgumentError", "Traced",
-    "TracerError", "associative_scan", "cond", "custom_call", "device", "device_put", "devices", "fori_loop", "from_dlpack",
-    "host_call", "jit", "map", "memory_stats", "register_pytree", "scan", "switch", "tree_map", "while_loop",
+    "GpuKernel", "LeakedArrayError", "Lowered", "MixedDevicesError", "RecompilationWarning", "ShapeDtype",
+    "StaticArgumentError", "Traced", "TracerError", "associative_scan", "cond", "custom_call", "device", "device_put",
+    "devices", "fori_loop", "from_dlpack", "host_call", "jit", "kernel", "map", "memory_stats", "register_pytree", "scan",
+    "switch", "tree_map", "while_loop",
 ]  # fmt: skip

@@ -239,7 +239,11 @@ def _evaluation(instruction: Instruction, target: Any) -> Callable[[tuple[Any, .
     if target is not None and not is_dynamic(instruction):
         operand_shapes = [operand.shape for operand in instruction.operands]
         layouts = stated_operand_shapes(attributes["operand_layout_constraints"], operand_shapes)
-        return target.prepared(layouts, instruction.shape, attributes["backend_config"])
+        try:
+            return target.prepared(layouts, instruction.shape, attributes["backend_config"])
+        except Exception as error:
+            _is_raised_by(instruction, error)
+            raise
 
     def evaluate(operands: tuple[Any, ...]) -> Any:
         with np.errstate(all="ignore"):

@@ -77,6 +77,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
         llvm_ir=llvm_ir,
         code=compile_kernels(llvm_ir, target) if frame.kernels.names else b"",
         kernels=tuple(frame.kernels.names),
+        custom_kernels=frame.custom_kernels,
         parameters=tuple(parameter_leaves(native)),
         results=tuple([Shape(shape.element_type, shape.dimensions) for shape in array_leaves(native.entry.shape)]),
         padding=padding,

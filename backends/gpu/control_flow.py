@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from functools import partial
 
+import numpy as np
 from llvmlite import ir
 
 from ...compile.aliasing import Value, invariant_leaves
 from ...compile.trip_count import known_trip_count
-from ...hlo import Computation, Instruction, leaves
+from ...hlo import PRED, Computation, Instruction, Shape, leaves
 from ..llvm.called_computations import holds_arrays
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import emit_scalar_computation
 from ..llvm.scalar_control_flow import emit_scalar_conditional, emit_scalar_while
 from ..llvm.types import RegisterValue
 from .emitter_table import emits
-from .frame import Frame, Leaf, Stored, Values
+from .frame import Frame, Leaf, Stored, Values, known_scalar
 from .loop_counters import counter_of
 from .persistent import in_one_kernel
 from .plan import Conditional, Copy, Point, Step, While
+from .running_ahead import running_ahead
 
 
 @emits("while")
@@ -51,6 +53,9 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     firsts = {leaf: frame.pointer() for leaf in homes}
     seconds = {leaf: frame.pointer() for leaf in homes}
     before: list[Step] = []
+    is_odd = frame.slot(Shape(PRED)) if homes and trips is None else None
+    if is_odd is not None:
+        frame.move_scalars([(known_scalar(np.False_, is_odd.shape), is_odd)])
     if homes:
         numbers = [place.number for place in (*firsts.values(), *seconds.values())]
         places = [home.place for home in homes.values()] + [frame.place_of(state.seconds[leaf]) for leaf in homes]
@@ -68,6 +73,7 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
         frame.steps += counter.point()
     outside, frame.steps = frame.steps, []
     frame.depth += 1
+    outer_runs_ahead, frame.runs_ahead = frame.runs_ahead, predicate is not None
     frame.moving.update({state.seconds[leaf]: seconds[leaf] for leaf in homes})
     results = frame.emit_computation(body, [current], known)
     carried = [leaf for leaf in range(len(shapes)) if leaf != counted and _is_carried(shapes, invariant, leaf)]
@@ -77,17 +83,25 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
         frame.add(Point(tuple(numbers), (*seconds.values(), *firsts.values())))
     if predicate is not None:
         _condition(frame, condition, current, predicate)
+    if is_odd is not None:
+        (other,) = frame.compute_scalars("odd", [is_odd], [is_odd.shape], lambda b, values: [b.not_(values[0])])
+        frame.move_scalars([(other, is_odd)])
     frame.flush()
     if counter is not None:
         frame.steps += counter.advance()
         current[counter.leaf] = counter.last
     frame.depth -= 1
+    frame.runs_ahead = outer_runs_ahead
     inside, frame.steps = frame.steps, outside
     for leaf in homes:
         del frame.moving[state.seconds[leaf]]
     step = While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count)
     after: list[Step] = [Copy(home.place, firsts[leaf], home.shape.byte_size) for leaf, home in homes.items()]
-    frame.steps += in_one_kernel(frame, before, step, after, loop.source) or [step, *after]
+    steps = in_one_kernel(frame, before, step, after, loop.source)
+    if steps is None:
+        ahead = None if predicate is None else running_ahead(frame, step, None if is_odd is None else is_odd.place)
+        steps = [ahead or step, *after]
+    frame.steps += steps
     for leaf, home in homes.items():
         current[leaf] = home
     return current

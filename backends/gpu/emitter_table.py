@@ -61,9 +61,9 @@ def has_code(instruction: Instruction) -> bool:
 
 def emitter_of(instruction: Instruction) -> Emitter:
     """The function that emits an instruction. Raises NotImplementedError where there is none."""
-    if instruction.has_trait(HOST_CALL):
-        return EMITTERS[HOST_CALL]
     if not has_code(instruction):
+        if instruction.has_trait(HOST_CALL):
+            return EMITTERS[HOST_CALL]
         raise NotImplementedError(f"{instruction!r} has no code for GPUs; the backends cpu and reference run it")
     return EMITTERS.get(instruction.opcode, EMITTERS[ELEMENTS])
 

@@ -15,6 +15,18 @@ class DeviceCodeError(DeviceError):
     """A driver does not take code: it is too old for it, or the code asks for more than the device has."""
 
 
+class DriverTooOldError(DeviceCodeError):
+    """A driver is older than the code that it is given."""
+
+
+class SharedMemoryError(DeviceCodeError):
+    """A kernel needs more shared memory than a block of the device may have."""
+
+
+class HostArrayError(DeviceError, TypeError):
+    """An array of the host, or of another memory, is given where one in the device's memory is required."""
+
+
 class DeviceLostError(DeviceError):
     """A device cannot be used any more in this process: it is gone, or a kernel accessed memory that is not there."""
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
@@ -17,7 +17,7 @@ from llvmlite import ir
 from ...compile.aliasing import Value
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation
-from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
+from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
@@ -28,6 +28,9 @@ from .kernel_module import KernelModule
 from .phases import is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
+
+if TYPE_CHECKING:
+    from .custom_kernels import CustomKernel
 
 ALIGNMENT = 256
 _SLOT_BYTES = 16  # of a scalar: as large as any
@@ -54,6 +57,11 @@ class Known:
     @property
     def number(self) -> bytes:
         return self.instruction.attributes["literal"].tobytes()
+
+
+def known_scalar(value: Any, shape: Shape) -> Known:
+    """A scalar of this value and shape."""
+    return Known(make_instruction("constant", (), {"literal": np.asarray(value, shape.dtype)}, shape))
 
 
 # None stands for a token.
@@ -90,8 +98,11 @@ class Frame:
         self.pointers = 0
         self._waiting: list[_Waiting] = []
         self._source: Any = None  # of what is being emitted
+        self._instruction: Instruction | None = None  # likewise
         self.depth = 0  # of loops around what is being emitted
+        self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
+        self._custom: dict[Any, CustomKernel] = {}
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
 
@@ -209,9 +220,9 @@ class Frame:
         but the shapes.
         """
         self.flush()
-        self._launch(name, key, inputs, outputs, grid, emit, source)
+        self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None) -> None:
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None) -> None:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -223,10 +234,11 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        phase = self.depth > 0 and is_small(self.target, grid)
+        phase = self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
         shared = self.kernels.dynamic_bytes[kernel]
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source or self._source))
+        source = source or self._source
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -234,6 +246,17 @@ class Frame:
             return constant_value(kernel.builder, leaf.instruction, 1)
         array = Array(kernel.pointers[numbers[leaf.place]], leaf.shape)
         return array if leaf.shape.rank else array.load(kernel.builder, (), 1)
+
+    def custom_kernel(self, entry: str, key: Any, make: Callable[[str], CustomKernel]) -> CustomKernel:
+        """The user's kernel with this key, which ``make(name)`` makes where there is none yet."""
+        if key not in self._custom:
+            # Those of the compiler have no dots in their names.
+            self._custom[key] = make(f"{entry}.{len(self._custom)}")
+        return self._custom[key]
+
+    @property
+    def custom_kernels(self) -> tuple[CustomKernel, ...]:
+        return tuple(self._custom.values())
 
     # --- scalars ---
 
@@ -299,7 +322,7 @@ class Frame:
                 continue
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
-            self._source = instruction.source or self._source
+            self._source, self._instruction = instruction.source or self._source, instruction
             values[instruction] = emitter_of(instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:

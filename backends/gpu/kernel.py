@@ -80,11 +80,12 @@ class Kernel:
         inside = function if self.phase is None else self.phase
         self.builder = ir.IRBuilder(inside.append_basic_block("entry"))
         self.arguments = inside.args[:arguments]
-        self.pointers = []
-        for argument in self.arguments:
+        for argument in (*function.args, *(self.arguments if phase else ())):
             if not overlap:
                 argument.add_attribute("noalias")
             argument.attributes.align = 16
+        self.pointers = []
+        for argument in self.arguments:
             self.pointers.append(self.builder.addrspacecast(argument, POINTER))
         self.shared_bytes = 0
         self.dynamic_bytes = 0
@@ -94,9 +95,12 @@ class Kernel:
         self.builder.ret_void()
         if self.phase is not None:
             b = ir.IRBuilder(self.function.append_basic_block("entry"))
-            indices = [self._index(b, read, sizes, d) for read, sizes in self._reads for d in range(3)]
-            b.call(self.phase, [*self.function.args, *indices])
+            b.call(self.phase, [*self.function.args, *self.indices(b)])
             b.ret_void()
+
+    def indices(self, b: ir.IRBuilder) -> list[ir.Value]:
+        """Which thread, and which block, the thread is that runs this code: what a phase is told."""
+        return [self._index(b, read, sizes, d) for read, sizes in self._reads for d in range(3)]
 
     # --- which thread this is ---
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...compile.trip_count import TripCount
-from ...hlo import Instruction, Shape, make_instruction
-from .frame import Frame, Known, Stored
+from ...hlo import Instruction, Shape
+from .frame import Frame, Known, Stored, known_scalar
 from .plan import Advance, Place, Point
 
 _LONGEST_TABLE = 1 << 16  # rounds
@@ -56,7 +56,7 @@ def counter_of(frame: Frame, loop: Instruction, trips: TripCount | None) -> Coun
         return None
     leaf, shape = loop.shape.leaf_offsets[trips.index], update.shape
     last = _numbers(trips, shape, np.uint64(trips.count))
-    known = Known(make_instruction("constant", (), {"literal": last}, shape, source=loop.source))
+    known = known_scalar(last, shape)
     if not is_read:
         return Counter(leaf, update, None, None, None, known)
     numbers = _numbers(trips, shape, np.arange(trips.count + 1, dtype=np.uint64))

@@ -9,6 +9,7 @@ import numpy as np
 from ... import hlo
 from ..device_memory import Buffer, require_array_of, require_storable, to_device
 from .drivers.driver import Device
+from .errors import HostArrayError
 from .memory_pool import Block, MemoryPool
 
 _ALIGNMENT = 16
@@ -100,10 +101,10 @@ class GpuMemory:
         return buffer
 
     def own(self, what: str, buffer: Any) -> DeviceBuffer:
-        """The buffer. Raises TypeError, which ``what`` begins, for what is no buffer of this memory."""
+        """The buffer. Raises HostArrayError, which ``what`` begins, for what is no buffer of this memory."""
         if not isinstance(buffer, DeviceBuffer):
-            raise TypeError(f"{what}: a buffer in the memory of {self.name} is required, {type(buffer).__name__} given")
+            raise HostArrayError(f"{what}: a buffer in the memory of {self.name} is required, {type(buffer).__name__} given")
         if buffer.device is not self.device:
             other = buffer.device.properties.name
-            raise TypeError(f"{what}: a buffer in the memory of {self.name} is required, one in that of {other} given")
+            raise HostArrayError(f"{what}: a buffer in the memory of {self.name} is required, one in that of {other} given")
         return buffer

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from typing import Any
 
+from ...runtime.kernel_time import kernel_time
 from ...runtime.locks import compilation_lock
 from ..cpu.kept_code import kept_object_code
 from ..cpu.machine_code import LoadedCode
@@ -352,7 +353,7 @@ class NativeRun:
         self._given.pack_into(used.slots, 0, *arguments, *results, constants, temporaries, host)
         if self._launches:
             device.launched.programs.append(self._launches)
-        words[_POSITION], words[_LIMITED] = 0, device.time_limit is not None
+        words[_POSITION], words[_LIMITED] = 0, kernel_time.seconds is not None
         with self._lock:
             status = self._run(address)
         while status:

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 
 from llvmlite import ir
 
+from ..llvm.branches import chosen
+from ..llvm.loops import carried_loop, while_loop
 from ..llvm.types import I8, I32, I64
 from .frame import Frame
 from .kernel import Grid, Kernel
@@ -207,37 +210,16 @@ class _Writer:
 
     def repeat(self, count: int, turn: Callable[[ir.Value], None], moving: Sequence[Place] = ()) -> None:
         """``turn(number)`` for all numbers below the count, which is one at least; it moves these pointers."""
-        if count == 1:
-            turn(I32(0))
-            return
-        b = self.b
-        end = b.append_basic_block("turned")
-        head, number, carried = self.head(moving)
-        turn(number)
-        following = self.close(number, carried)
-        b.cbranch(b.icmp_unsigned("<", following, I32(count)), head, end)
-        b.position_at_end(end)
 
-    def head(self, moving: Sequence[Place]) -> tuple[ir.Block, ir.PhiInstr, dict[Place, ir.PhiInstr]]:
-        """Begin a loop, which counts and moves these pointers."""
-        b = self.b
-        before, head = b.block, b.append_basic_block("turn")
-        b.branch(head)
-        b.position_at_end(head)
-        number, carried = b.phi(I32), {place: b.phi(self.pointers[place].type) for place in moving}
-        number.add_incoming(I32(0), before)
-        for place, phi in carried.items():
-            phi.add_incoming(self.pointers[place], before)
-            self.pointers[place] = phi
-        return head, number, carried
+        def body(number: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
+            self.pointers |= zip(moving, values)
+            turn(self.b.trunc(number, I32))
+            return self.at(moving)
 
-    def close(self, number: ir.PhiInstr, carried: dict[Place, ir.PhiInstr]) -> ir.Value:
-        """End a round; returns the number of the next one."""
-        following = self.b.add(number, I32(1))
-        number.add_incoming(following, self.b.block)
-        for place, phi in carried.items():
-            phi.add_incoming(self.pointers[place], self.b.block)
-        return following
+        self.pointers |= zip(moving, carried_loop(self.b, 0, count, 1, self.at(moving), body, "turn"))
+
+    def at(self, places: Sequence[Place]) -> list[ir.Value]:
+        return [self.pointers[place] for place in places]
 
     def loop(self, loop: While) -> None:
         moving = [place for place in _moved(loop.body) if place in self.pointers]
@@ -247,43 +229,30 @@ class _Writer:
             return
         b = self.b
         rounds = max(1, _PHASES_BEFORE_RETURN // max(1, _phases(loop.body)))
-        head, number, carried = self.head(moving)
-        body, end = b.append_basic_block("round"), b.append_basic_block("done")
-        goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
-        b.cbranch(b.and_(goes_on, b.icmp_unsigned("<", number, I32(rounds))), body, end)
-        b.position_at_end(body)
-        self.write(loop.body)
-        self.close(number, carried)
-        b.branch(head)
-        self.pointers |= carried
-        b.position_at_end(end)
+        with while_loop(b, [I32(0), *self.at(moving)], most=rounds) as repeated:
+            number, *values = repeated.values
+            self.pointers |= zip(moving, values)
+            goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
+            repeated.leave_unless(b.and_(goes_on, b.icmp_unsigned("<", number, I32(rounds))))
+            self.write(loop.body)
+            repeated.carry([b.add(number, I32(1)), *self.at(moving)])
+        self.pointers |= zip(moving, values)
 
     def branch(self, step: Conditional) -> None:
         b = self.b
         which = self.number(step.selector, I8 if step.is_predicate else I32)
-        branches = step.branches[::-1] if step.is_predicate else step.branches
-        end = b.append_basic_block("joined")
-        blocks = [b.append_basic_block("branch") for _ in branches]
         if step.is_predicate:
-            b.cbranch(b.icmp_unsigned("!=", which, I8(0)), blocks[1], blocks[0])
-        else:
-            switch = b.switch(which, blocks[-1])
-            for number, block in enumerate(blocks[:-1]):
-                switch.add_case(I32(number), block)
+            which = b.icmp_unsigned("!=", which, I8(0))
         moving = [place for place in _moved([step]) if place in self.pointers]
-        before, found = dict(self.pointers), []
-        for block, steps in zip(blocks, branches):
-            b.position_at_end(block)
+        before = dict(self.pointers)
+
+        def run(steps: list[Step]) -> list[ir.Value]:
             self.pointers = dict(before)
             self.write(steps)
-            found.append((b.block, self.pointers))
-            b.branch(end)
-        b.position_at_end(end)
-        self.pointers = before
-        for place in moving:
-            self.pointers[place] = b.phi(before[place].type)
-            for block, pointers in found:
-                self.pointers[place].add_incoming(pointers[place], block)
+            return self.at(moving)
+
+        found = chosen(b, which, [partial(run, branch) for branch in step.branches])
+        self.pointers = before | dict(zip(moving, found))
 
     def behind(self, pointer: ir.Value, offset: ir.Value) -> ir.Value:
         return self.b.gep(pointer, [offset], source_etype=I8)

@@ -30,7 +30,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """Run a kernel."""
+    """Run a kernel. ``instruction`` is what it computes, or a part of it; None for scalars."""
 
     kernel: str
     grid: Dimensions
@@ -38,6 +38,7 @@ class Launch:
     arguments: tuple[Place, ...]
     shared_bytes: int = 0
     source: object = None
+    instruction: Instruction | None = None
 
     def __str__(self) -> str:
         shared = f", {self.shared_bytes} bytes in common" if self.shared_bytes else ""
@@ -106,14 +107,26 @@ class Advance:
 
 @dataclass(slots=True)
 class While:
-    """Run the body as long as the predicate, a byte, is not zero; or so many times, where that is known."""
+    """Run the body as long as the predicate, a byte, is not zero; or so many times, where that is known.
+
+    Where it ``runs_ahead``, rounds after the last do nothing: the body may be run an even number of times before the predicate
+    is read. A pointer that it moves points to one of two places in turn: where the byte ``is_odd`` says that an odd number of
+    rounds did something, the pointers are to be moved by ``last`` once more.
+    """
 
     body: list[Step] = field(default_factory=list)
     predicate: Place | None = None
     trips: int | None = None
+    runs_ahead: bool = False
+    is_odd: Place | None = None
+    last: Point | None = None
 
     def __str__(self) -> str:
-        return f"while {self.predicate}:" if self.trips is None else f"{self.trips} times:"
+        if self.trips is not None:
+            return f"{self.trips} times:"
+        ahead = ", which is read some rounds ahead" if self.runs_ahead else ""
+        after = f", then {self.last} where {self.is_odd}" if self.last is not None else ""
+        return f"while {self.predicate}{ahead}{after}:"
 
 
 @dataclass(slots=True)

@@ -32,6 +32,10 @@ WRITE = 14  # place, place of the host, size
 READ = 15  # place, place of the host, size
 
 
+# Even numbers: what is read takes as long as some launches do.
+_ROUNDS_AHEAD = (2, 4, 8)
+
+
 @dataclass(frozen=True)
 class PlanCode:
     """``numbers`` are the operations, each behind the number of its step in ``steps``."""
@@ -135,7 +139,9 @@ class _Writer:
                     self.host_calls.append(step)
 
     def loop(self, number: int, loop: While) -> None:
-        if loop.predicate is not None:
+        if loop.runs_ahead:
+            self.loop_ahead(number, loop)
+        elif loop.predicate is not None:
             begin = len(self.numbers)
             self.emit(number, READ_BYTE, *self.place(loop.predicate))
             end = self.emit(number, JUMP_IF_ZERO, 0)
@@ -148,6 +154,27 @@ class _Writer:
             begin = len(self.numbers)
             self.write(loop.body)
             self.emit(number, COUNT_DOWN, counter, begin)
+
+    def loop_ahead(self, number: int, loop: While) -> None:
+        """Twice as many rounds each time, up to some, before the predicate is read again."""
+        counter, self.slots = self.slots, self.slots + 1
+        ends, begin = [], 0
+        for rounds in _ROUNDS_AHEAD:
+            begin = len(self.numbers)
+            self.emit(number, READ_BYTE, *self.place(loop.predicate))
+            ends.append(self.emit(number, JUMP_IF_ZERO, 0))
+            self.emit(number, COUNT, counter, rounds)
+            first = len(self.numbers)
+            self.write(loop.body)
+            self.emit(number, COUNT_DOWN, counter, first)
+        self.emit(number, REPEAT, begin)
+        for end in ends:
+            self.numbers[end] = len(self.numbers)
+        if loop.last is not None:
+            self.emit(number, READ_BYTE, *self.place(loop.is_odd))
+            stays = self.emit(number, JUMP_IF_ZERO, 0)
+            self.write([loop.last])
+            self.numbers[stays] = len(self.numbers)
 
     def branch(self, number: int, step: Conditional) -> None:
         self.emit(number, READ_BYTE if step.is_predicate else READ_I32, *self.place(step.selector))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...compile.expansion import EXPANSIONS
 from ...hlo import OPERATIONS, Instruction
 from ...hlo.operation import HOST_CALL
-from . import control_flow, kernels, operations  # noqa: F401  (importing them fills the table of emitters)
+from . import control_flow, custom_kernels, kernels, operations  # noqa: F401  (importing them fills the table of emitters)
 from .emitter_table import has_code, has_emitter
 
 # The pass "normalize-layouts" writes bitcasts as others, "pad-dynamic-dimensions" sizes, and calls are inlined.

@@ -63,7 +63,8 @@ def jit(
     tiered: whether calls for which there is no code yet run the function itself, while another thread compiles it.
     fastmath: whether a product that is added to something may be rounded together with the sum, where the processor has an
         instruction for that, and running sums and products, as loops make them, too, in another order; results differ from
-        NumPy's in their last bits. Else each operation is rounded by itself, in the order in which it is written, as in NumPy.
+        NumPy's in their last bits. On NVIDIA's GPUs products of matrices of f32 then use ten bits of their elements' fractions
+        (TF32). Else each operation is rounded by itself, in the order in which it is written, as in NumPy.
     budget: how long tracing and compiling a form of call may take: a number of seconds, a text such as "300ms" or "2s", or a
         datetime.timedelta. The compiler gives up what makes code faster, and results stay the same; `JittedFunction.explain`
         says what was given up. Where that is not enough a `BudgetExceededWarning` says so. ValueError for other texts.

@@ -60,13 +60,12 @@ class Device(Protocol):
     """A device, opened. Safe to use from several threads at once.
 
     Everything raises DeviceLostError where the device cannot be used any more, and ForkedDeviceError in a process that was
-    forked off after the driver was used. ``time_limit`` is how many seconds a call waits, as long as it takes where it is None;
-    then it raises KernelTimeoutError, and the device is lost. Errors that turn up where something is waited for name what was
+    forked off after the driver was used. A call that waits does so for as long as `runtime.kernel_time` says; then it raises
+    KernelTimeoutError, and the device is lost. Errors that turn up where something is waited for name what was
     ``launched`` last.
     """
 
     properties: DeviceProperties
-    time_limit: float | None
     launched: Launched
 
     def allocate(self, size: int) -> int:

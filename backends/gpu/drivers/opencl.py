@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
+from ....runtime.kernel_time import kernel_time
 from ....runtime.locks import new_lock
 from ..errors import (
     DeviceCodeError,
@@ -27,6 +28,7 @@ from ..errors import (
     DeviceOutOfMemoryError,
     DriverUnavailableError,
     KernelTimeoutError,
+    SharedMemoryError,
 )
 from . import opencl_functions as cl
 from .driver import ALIGNMENT, DeviceProperties, Dimensions
@@ -108,7 +110,6 @@ class OpenCLDevice:
 
     def __init__(self, platform: _Platform, handle: int, properties: DeviceProperties) -> None:
         self.properties, self.functions, self.handle, self.forks = properties, platform.functions, handle, platform.forks
-        self.time_limit: float | None = None
         self.launched = Launched()
         self._lost: str | None = None
         self._lock = new_lock()
@@ -147,7 +148,7 @@ class OpenCLDevice:
         self._transfer(address, source, size, "copying to the device")
 
     def read(self, target: int, address: int, size: int) -> None:
-        if self.time_limit is not None:
+        if kernel_time.seconds is not None:
             self.synchronize()
         self._transfer(target, address, size, "copying to the host")
 
@@ -220,7 +221,8 @@ class OpenCLDevice:
     def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in cl.TOO_MUCH:
             limits = self.properties
-            raise DeviceCodeError(
+            too_much = SharedMemoryError if shared_bytes > limits.shared_bytes else DeviceCodeError
+            raise too_much(
                 f"{limits.name} does not run the kernel {kernel.name} in blocks of {block} threads, grid {grid}, with "
                 f"{shared_bytes:,} bytes of shared memory: {cl.error_name(status)}; it has at most {limits.threads:,} threads "
                 f"and {limits.shared_bytes:,} bytes a block"
@@ -231,14 +233,15 @@ class OpenCLDevice:
 
     def synchronize(self) -> None:
         self.require_usable()
-        if self.time_limit is None:
+        limit = kernel_time.seconds
+        if limit is None:
             self.check(self.functions.clFinish(self.queue), "waiting")
             return
         event = c_void_p()
         self.check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
         self.functions.clFlush(self.queue)
         try:
-            wait_until(lambda: self._ended(event), self.time_limit, self.properties.name, self.launched)
+            wait_until(lambda: self._ended(event), limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
             raise

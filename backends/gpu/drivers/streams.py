@@ -15,14 +15,17 @@ from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import Any
 
+from ....runtime.kernel_time import kernel_time
 from ....runtime.locks import new_lock
 from ..errors import (
     DeviceCodeError,
     DeviceError,
     DeviceLostError,
     DeviceOutOfMemoryError,
+    DriverTooOldError,
     DriverUnavailableError,
     KernelTimeoutError,
+    SharedMemoryError,
 )
 from ..memory_pool import Block, MemoryPool
 from .driver import DeviceProperties, Dimensions
@@ -79,6 +82,7 @@ LOST = {
     719: "a kernel failed",
     999: "the driver does not know why",
 }
+NEWER_CODE = 222  # of a version of PTX that the driver does not know
 REFUSED_CODE = {98, 200, 201, 209, 218, 220, 221, 222, 223, 301, 302, 303, 801}
 TOO_MUCH = {1, 9, 701}  # what a launch asks for and the device has not
 
@@ -231,7 +235,6 @@ class StreamDevice:
 
     def __init__(self, driver: StreamDriver, number: int) -> None:
         self.properties: DeviceProperties = driver.devices()[number]
-        self.time_limit: float | None = None
         self.number = number
         self._driver, self._api = driver, driver.functions
         self.launched = Launched()
@@ -311,7 +314,7 @@ class StreamDevice:
             return
         with self.entered() as api:
             staged = self.host_block(size) if size <= STAGED_BYTES else None
-            if staged is None and self.time_limit is not None:
+            if staged is None and kernel_time.seconds is not None:
                 self._wait(api)  # a copy to pageable memory waits without limit
             copied = target if staged is None else staged.address
             self.check(api.MemcpyDtoHAsync(copied, address, size, self.stream), "copying to the host")
@@ -341,7 +344,7 @@ class StreamDevice:
             status, log = api.load_module(module, code, self.properties)
         if status in REFUSED_CODE:
             properties = self.properties
-            raise DeviceCodeError(
+            raise (DriverTooOldError if status == NEWER_CODE else DeviceCodeError)(
                 f"{properties.name} ({properties.architecture}, driver for {properties.driver}) does not take code: "
                 f"{api.error_text(status)}\n{log}".rstrip()
             )
@@ -361,7 +364,7 @@ class StreamDevice:
                 status = api.allow_shared(kernel.handle, shared_bytes)
             if status:
                 limits = self.properties
-                raise DeviceCodeError(
+                raise SharedMemoryError(
                     f"{limits.name} does not run the kernel {kernel.name} with {shared_bytes:,} bytes of shared memory: "
                     f"{self._api.error_text(status)}; a block has at most {limits.shared_bytes:,} bytes"
                 )
@@ -394,7 +397,8 @@ class StreamDevice:
     def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in TOO_MUCH:
             limits = self.properties
-            raise DeviceCodeError(
+            too_much = SharedMemoryError if shared_bytes > limits.shared_bytes else DeviceCodeError
+            raise too_much(
                 f"{limits.name} does not run the kernel {kernel.name} in blocks of {block} threads, grid {grid}, with "
                 f"{shared_bytes:,} bytes of shared memory: {self._api.error_text(status)}; it has at most {limits.threads:,} "
                 f"threads and {limits.shared_bytes:,} bytes a block"
@@ -408,11 +412,12 @@ class StreamDevice:
             self._wait(api)
 
     def _wait(self, api: SimpleNamespace) -> None:
-        if self.time_limit is None:
+        limit = kernel_time.seconds
+        if limit is None:
             self.check(api.StreamSynchronize(self.stream), "waiting")
             return
         try:
-            wait_until(lambda: self._is_done(api), self.time_limit, self.properties.name, self.launched)
+            wait_until(lambda: self._is_done(api), limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
             raise

@@ -41,18 +41,26 @@ class Tile:
     terms: int
 
 
+# From the one that reads least to the one of which there are most.
+_TILES = (
+    Tile(128, 128, 8), Tile(128, 64, 16), Tile(64, 128, 16), Tile(64, 64, 16), Tile(32, 64, 16), Tile(64, 32, 16),
+    Tile(32, 32, 16),
+)  # fmt: skip
+_SMALLEST_TILE = Tile(16, 16, 16)
+_BUSY_BLOCKS = 128
+_MOST_SUM_BYTES = 256  # of a thread
+
+
 def tile_for(product: Product, element_bytes: int, parts: int = 1) -> Tile:
     """The largest tile of which the result has enough to keep a device busy, whose sums fit into registers."""
     batches, rows, columns, _ = product.sizes
-    for side in (128, 64, 32, 16):
-        tiles = parts * batches * -(-rows // side) * -(-columns // side)
-        if (
-            side * side * element_bytes <= THREADS * 256
-            and (tiles >= 128 or side == 16)
-            and side <= 2 * max(16, min(rows, columns))
-        ):
-            return Tile(side, side, 8 if side == 128 else 16)
-    return Tile(16, 16, 16)
+    for tile in _TILES:
+        tiles = parts * batches * -(-rows // tile.rows) * -(-columns // tile.columns)
+        is_half_empty = tile.rows >= 2 * max(16, rows) or tile.columns >= 2 * max(16, columns)
+        fits = tile.rows * tile.columns * element_bytes <= THREADS * _MOST_SUM_BYTES
+        if fits and tiles >= _BUSY_BLOCKS and not is_half_empty:
+            return tile
+    return _SMALLEST_TILE
 
 
 def launch_product(
@@ -61,7 +69,7 @@ def launch_product(
     """Compute a product into the output."""
     shapes = operands[0].shape, operands[1].shape
     count = parts_for(product, shapes, output.shape)
-    if is_vector_product(product):
+    if is_vector_product(product, shapes):
         parts = _parts(frame, instruction, product, count)
         launch_vector_product(frame, instruction, product, operands, output, parts)
     elif form := matrix_form(frame.target, instruction, allows_less_precision(frame), product, shapes, count):

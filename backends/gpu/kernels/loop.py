@@ -14,8 +14,9 @@ from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Index
 from ..emitter_table import ELEMENTS, emits
 from ..frame import Frame, Leaf, Stored, Values
-from ..kernel import Grid, Kernel, index_of
+from ..kernel import Grid, Kernel, index_of, of_shape
 from ..operations import scalars
+from .transpose import TiledForm, tiled_form, write_tiles
 from .vectors import aligned, lanes_for
 
 THREADS = 256
@@ -49,6 +50,10 @@ def launch_loop(
         walked = collapsed.computation
         shapes = [root.shape for root in result_roots(walked)]
     dimensions = shapes[0].dimensions
+    tiled = tiled_form(walked, frame.target) if origin is None and dimensions else None
+    if tiled is not None:
+        _launch_tiles(frame, instruction, tiled, inputs, outputs)
+        return
     lanes = 1
     if origin is None and dimensions:
         lanes = lanes_for(frame.target.vector_bytes, walked, dimensions[-1])
@@ -79,6 +84,20 @@ def launch_loop(
     key = (frame.kernels.number(walked), lanes, origin is not None)
     name = roots[0].opcode
     frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source)
+
+
+def _launch_tiles(frame: Frame, instruction: Instruction, form: TiledForm, inputs: list[Leaf], outputs: list[Stored]) -> None:
+    roots = result_roots(form.computation)
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        given = [
+            of_shape(binding, parameter.shape) if isinstance(binding, Array) else binding
+            for binding, parameter in zip(bindings, form.computation.parameters)
+        ]
+        write_tiles(kernel, form, given, [of_shape(array, root.shape) for array, root in zip(arrays, roots)])
+
+    key = frame.kernels.number(form.computation)
+    frame.launch("transpose", key, inputs, outputs, form.grid, write, instruction.source)
 
 
 def _moved(

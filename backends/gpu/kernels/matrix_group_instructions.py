@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
-from ....hlo import BF16, F16, S8
+from ....hlo import BF16, F16, F32, S8
 from ...llvm.types import I64
 from .matrix_instructions import MatrixInstruction
 
@@ -26,7 +26,7 @@ _GROUP_BYTES = 1024  # eight runs
 def has_group_instruction(architecture: str, instruction: MatrixInstruction, are_by_terms: tuple[bool, bool]) -> bool:
     """Whether warps can multiply such tiles together: terms lie side by side, or are 16 bits wide."""
     operand = instruction.operand
-    return architecture == "sm_90a" and (operand in (BF16, F16) or (operand is S8 and all(are_by_terms)))
+    return architecture == "sm_90a" and (operand in (BF16, F16) or (operand in (S8, F32) and all(are_by_terms)))
 
 
 def describe(b: ir.IRBuilder, address: ir.Value, is_by_terms: bool, panel_bytes: int) -> ir.Value:

@@ -100,7 +100,7 @@ def matrix_form(
     if is_exchanged:
         product, shapes = _exchanged(product), shapes[::-1]
     types = [shape.element_type for shape in shapes]
-    precise = {"high", "highest"} & set(str(instruction.attributes.get("operand_precision", "")).strip("{}").split(","))
+    precise = {"high", "highest"} & set(instruction.annotations.get("operand_precision", "").strip("{}").split(","))
     unit = matrix_instruction(target.architecture, *types, instruction.shape.element_type, fast_math and not precise)
     if unit is None or max(product.sizes) >= 1 << 30:
         return None
@@ -260,12 +260,20 @@ class _MatrixProduct:
         height, width = self.warp_lines[0] // 16, self.warp_lines[1] // 8
         right_memory = b.add(memory, I32(left.bytes))
         sums = list(sums)
-        for step in range(left.steps):
+
+        def fragments(step: int) -> tuple[list[list[ir.Value]], list[list[ir.Value]]]:
             rows = [left.fragments(memory, step, 16 * number) for number in range(height)]
             columns = []
             for number in range(width // 2):
                 one, other, one_below, other_below = right.fragments(right_memory, step, 16 * number)
                 columns += [[one, one_below], [other, other_below]]
+            return rows, columns
+
+        following = fragments(0)
+        for step in range(left.steps):
+            rows, columns = following
+            if step + 1 < left.steps:  # loaded while this step's are multiplied
+                following = fragments(step + 1)
             for i in range(height):
                 for j in range(width):
                     own = slice(4 * (i * width + j), 4 * (i * width + j) + 4)

@@ -18,7 +18,7 @@ from ...llvm.arrays import Array
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine
-from ...llvm.types import I64, ComplexValue, RegisterValue, integer_constant, register_type, round_to_type
+from ...llvm.types import I32, I64, ComplexValue, RegisterValue, integer_constant, register_type, round_to_type
 from ..kernel import wide
 
 
@@ -79,6 +79,11 @@ def dense_output(product: Product) -> Product:
     axes.reverse()
     first, last = len(product.batch), len(product.batch) + len(product.rows)
     return Product(tuple(axes[:first]), tuple(axes[first:last]), tuple(axes[last:]), product.terms)
+
+
+def narrow(b: ir.IRBuilder, number: ir.Value, limit: int) -> ir.Value:
+    """A number below a limit, with 32 bits where these are enough: they are divided several times as fast."""
+    return b.trunc(number, I32) if limit < 1 << 31 and number.type == I64 else number
 
 
 def offsets_of(b: ir.IRBuilder, number: ir.Value, axes: tuple[Axis, ...]) -> list[ir.Value]:

@@ -17,7 +17,7 @@ from ...llvm.index import Affine
 from ...llvm.types import I64, RegisterValue
 from ..frame import Frame, Stored
 from ..kernel import Kernel
-from .product import Product, add, offsets_of, store_sum, sum_type
+from .product import Product, add, narrow, offsets_of, store_sum, sum_type
 from .reduction import reduce_in_teams, teams_for
 from .vector_product import is_vector_product, teams_of_vectors
 
@@ -32,7 +32,7 @@ def parts_for(product: Product, operands: tuple[Shape, Shape], result: Shape) ->
     batches, rows, columns, terms = product.sizes
     if not terms:
         return 1
-    if is_vector_product(product):
+    if is_vector_product(product, operands):
         return teams_of_vectors(product, operands)[0].parts
     tiles = batches * -(-rows // _SIDE) * -(-columns // _SIDE)
     size = batches * rows * columns * sum_type(result.element_type).byte_size
@@ -64,7 +64,7 @@ def launch_sum_of_parts(
             return [add(b, result, one[0], other[0])]
 
         def finish(number: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
-            store_sum(b, arrays[0], offsets_of(b, number, axes)[2], totals[0])
+            store_sum(b, arrays[0], offsets_of(b, narrow(b, number, count), axes)[2], totals[0])
 
         reduce_in_teams(kernel, teams, [Shape(sum_type(result), ())], element, combine, finish)
 

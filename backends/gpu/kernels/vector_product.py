@@ -14,18 +14,19 @@ from ...llvm.index import Affine
 from ...llvm.types import I32, I64, RegisterValue
 from ..frame import Frame, Stored
 from ..kernel import Kernel
-from .product import Product, add, as_factor, constant_offsets, multiply_add, offsets_of, store_sum, sum_type, zero
+from .product import Product, add, as_factor, constant_offsets, multiply_add, narrow, offsets_of, store_sum, sum_type, zero
 from .reduction import Teams, reduce_in_teams, teams_for
 
-# More vectors than these are a matrix.
-_MOST_VECTORS = 4
+# More vectors than these are a matrix: of operands whose elements have so many bytes at most, and of others.
+_NARROW_BYTES, _MOST_NARROW_VECTORS, _MOST_VECTORS = 2, 2, 4
 _VECTOR_BYTES = 16
 
 
-def is_vector_product(product: Product) -> bool:
+def is_vector_product(product: Product, operands: tuple[Shape, Shape]) -> bool:
     """Whether one of the operands has few rows or columns, and there is something to sum."""
     _, rows, columns, terms = product.sizes
-    return terms > 0 and min(rows, columns) <= _MOST_VECTORS
+    are_narrow = max(shape.element_type.byte_size for shape in operands) <= _NARROW_BYTES
+    return terms > 0 and min(rows, columns) <= (_MOST_NARROW_VECTORS if are_narrow else _MOST_VECTORS)
 
 
 def teams_of_vectors(product: Product, operands: tuple[Shape, Shape]) -> tuple[Teams, int]:
@@ -62,7 +63,7 @@ def launch_vector_product(
     parts: Stored | None,
 ) -> None:
     """Compute a product into the output; or its parts, one behind the other, if it has any."""
-    batches, rows, columns, _ = product.sizes
+    batches, rows, columns, terms = product.sizes
     side = 0 if rows >= columns else 1  # of the matrix
     lines, vectors = (product.rows, product.columns) if side == 0 else (product.columns, product.rows)
     count, few = max(rows, columns), min(rows, columns)
@@ -75,7 +76,8 @@ def launch_vector_product(
 
         def element(line: ir.Value, number: ir.Value) -> list[RegisterValue]:
             term = b.mul(number, I64(lanes)) if lanes > 1 else number
-            start, inner = offsets_of(b, line, product.batch + lines), offsets_of(b, term, product.terms)
+            start = offsets_of(b, narrow(b, line, batches * count), product.batch + lines)
+            inner = offsets_of(b, narrow(b, term, terms), product.terms)
             bases = [b.add(start[one], inner[one]) for one in (0, 1)]
             of_matrix = load(side, bases[side])
             totals = []
@@ -103,7 +105,8 @@ def launch_vector_product(
         def finish(line: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
             for number, (offsets, total) in enumerate(zip(of_vectors, totals)):
                 if parts is None:
-                    place = b.add(offsets_of(b, line, product.batch + lines)[2], I64(offsets[2]))
+                    start = offsets_of(b, narrow(b, line, batches * count), product.batch + lines)
+                    place = b.add(start[2], I64(offsets[2]))
                 elif side == 0:
                     place = b.add(b.mul(line, I64(few)), I64(number))
                 else:

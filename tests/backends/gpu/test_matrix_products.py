@@ -12,6 +12,7 @@ from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.pass_manager import run_steps
 from phlox.hlo import parse_module
+from thinning import one_in, one_in_all
 from warp_interpreter import run_program
 
 DTYPES = {
@@ -70,8 +71,7 @@ def check_matrices(architecture, formula, types, rows, columns, terms, **options
 TYPES = [("bf16", "bf16", "bf16"), ("f16", "f16", "f32"), ("s8", "u8", "s32"), ("s8", "s8", "s8"), ("f64", "f64", "f64")]
 
 
-@pytest.mark.parametrize("formula", LAYOUTS)
-@pytest.mark.parametrize("types", TYPES, ids="-".join)
+@pytest.mark.parametrize(("types", "formula"), one_in_all(7, TYPES, LAYOUTS))
 def test_layouts_that_can_be_copied_and_ones_that_cannot(types, formula):
     check_matrices("sm_80", formula, types, 72, 40, 80)
     check_matrices("sm_80", formula, types, 33, 67, 35)
@@ -102,16 +102,19 @@ ENTRY e {{
         assert not compiled(plain, "sm_80")[0].steps[0].kernel.startswith("matrix_product")
 
 
-@pytest.mark.parametrize("formula", LAYOUTS)
-@pytest.mark.parametrize("types", TYPES[:3], ids="-".join)
-@pytest.mark.parametrize("columns", [128, 256])
+@pytest.mark.parametrize(("types", "formula", "columns"), one_in_all(7, TYPES[:3], LAYOUTS, [128, 256]))
 def test_groups_of_warps(monkeypatch, types, formula, columns):
     division = next(one for one in matrix_product._GROUPED_DIVISIONS if one.columns == columns)
     monkeypatch.setattr(matrix_product, "_division", lambda *arguments: division if arguments[-1] else None)
-    check_matrices("sm_90a", formula, types, 136, columns + 8, 328 if types[0] == "s8" else 200)
+    check_matrices("sm_90a", formula, types, 136, columns + 8, 144 if types[0] == "s8" else 200)
 
 
-@pytest.mark.parametrize("division", matrix_product._DIVISIONS, ids=str)
+def test_groups_of_warps_multiply_f32_whose_terms_lie_side_by_side(monkeypatch):
+    monkeypatch.setattr(matrix_product, "_division", lambda *arguments: matrix_product._GROUPED_DIVISIONS[1])
+    check_matrices("sm_90a", "ij,kj->ik", ("f32", "f32", "f32"), 136, 72, 72, fast_math=True)
+
+
+@pytest.mark.parametrize("division", one_in(3, matrix_product._DIVISIONS))
 def test_divisions(monkeypatch, division: Division):
     monkeypatch.setattr(matrix_product, "_division", lambda *arguments: division)
     check_matrices("sm_90", "ij,jk->ik", ("bf16", "bf16", "f32"), division.rows + 8, division.columns + 8, 136)
@@ -124,4 +127,4 @@ def test_batches_several_terms_and_parts():
     several = "lhs_contracting_dims={0,2}, rhs_contracting_dims={0,1}"
     check("sm_80", "aib,abk->ik", several, types, (4, 40, 24), (4, 24, 16), (40, 16))
     kernels = ("matrix_product", "product_parts")
-    check_matrices("sm_80", "ij,jk->ik", types, 66, 70, 1030, kernels=kernels)
+    check_matrices("sm_80", "ij,jk->ik", types, 40, 24, 1030, kernels=kernels)

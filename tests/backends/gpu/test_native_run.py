@@ -2,8 +2,10 @@
 
 import ctypes
 import os
+import threading
 
 import numpy as np
+import phlox
 import pytest
 from host_as_device import CUDA_EXTRA, ILLEGAL_ADDRESS, HostAsDevice
 from hypothesis import given, settings
@@ -11,7 +13,7 @@ from hypothesis import strategies as st
 from opencl_device import REVERSE, opencl_driver, spirv
 from phlox.backends.device_memory import HOST_MEMORY, to_device
 from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
-from phlox.backends.gpu.errors import DeviceCodeError, DeviceLostError, ForkedDeviceError
+from phlox.backends.gpu.errors import DeviceCodeError, DeviceLostError, DeviceOutOfMemoryError, ForkedDeviceError
 from phlox.backends.gpu.native_run import NativeRun
 from phlox.backends.gpu.plan import Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, While
 from phlox.backends.gpu.plan_code import encode
@@ -111,11 +113,11 @@ def test_as_step_by_step(steps, limited):
     steps = [Point((0, 1), (Place("argument", 0), Place("temporary", 0))), *steps]
     plan = Plan(steps, ELEMENTS, b"", moving=2)
     native, by_steps = OnHost(), OnHost()
-    native.device.time_limit = 60 if limited else None
     for one in (native, by_steps):
         one.library.calls.clear()
     Run(by_steps.device, plan, by_steps.kernels, *by_steps.places).run(steps)
-    NativeRun(native.device, plan, native.kernels, 2, 2)(*native.places)
+    with phlox.config(kernel_seconds=60 if limited else None):
+        NativeRun(native.device, plan, native.kernels, 2, 2)(*native.places)
     assert native.contents() == by_steps.contents()
     launched = [[name for name in one.library.calls if name == "cuLaunchKernel"] for one in (native, by_steps)]
     assert launched[0] == launched[1]
@@ -185,13 +187,10 @@ def test_on_opencl(opencl, limit):
         While([reverse(scratch, y), Fill(flag, 0, 1)], predicate=flag),
         Conditional(flag, True, [[Fill(y, 0, 8)], [Fill(y, 0xFF, 4)]]),
     ]
-    device.time_limit = limit
-    try:
+    with phlox.config(kernel_seconds=limit):
         NativeRun(device, Plan(steps, 0, b"", 0), kernels, 1, 1)(*places)
         found = np.empty(ELEMENTS, np.float32)
         device.read(found.ctypes.data, places[1][0], found.nbytes)
-    finally:
-        device.time_limit = None
     assert np.isnan(found[0])
     np.testing.assert_array_equal(found[1:], np.arange(ELEMENTS, dtype=np.float32)[::-1][1:])
 
@@ -237,3 +236,60 @@ def test_programs_take_buffers_that_fit():
         negate.execute([to_device(backend.memory, x.reshape(3, 2))])
     with pytest.raises(TypeError, match=r"f32\[2,3\] is required, s32\[2,3\] given"):
         negate.execute([to_device(backend.memory, x.astype(np.int32))])
+
+
+@pytest.mark.parametrize("limit", [None, 60])
+def test_small_arrays_of_the_host(limit):
+    """They travel together, in the layouts of the program; with a time limit, each by itself."""
+    opencl_driver()
+    backend = get_backend("opencl")
+    text = """HloModule m
+    ENTRY e {
+      x = f32[2,3]{0,1} parameter(0)  i = s8[] parameter(1)  p = pred[5] parameter(2)  f = f32[] convert(i)
+      b = f32[2,3] broadcast(f), dimensions={}  y = f32[2,3] add(x, b)  j = s8[] negate(i)  q = pred[5] not(p)
+      n = f32[0] constant({})
+      ROOT r = (f32[2,3], s8[], pred[5], f32[0], s8[]) tuple(y, j, q, n, i)
+    }"""
+    run = backend.compile(parse_module(text))
+    x, p = np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)), np.array([True, False, True, True, False])
+    backend.device.time_limit = limit
+    try:
+        for number in (1, -7):
+            y, j, q, n, i = run(x, np.int8(number), p)
+            np.testing.assert_array_equal(y, x + np.float32(number))
+            assert y.dtype == np.float32 and (type(j), type(i)) == (np.int8, np.int8) and (j, i) == (-number, number)
+            np.testing.assert_array_equal(q, ~p)
+            assert n.shape == (0,) and n.dtype == np.float32
+            y[:] = 0  # the caller's own
+    finally:
+        backend.device.time_limit = None
+    with pytest.raises(TypeError, match="takes 3 arrays"):
+        run(x)
+
+
+def test_threads_call_with_small_arrays():
+    opencl_driver()
+    text = "HloModule m\nENTRY e { x = f32[9] parameter(0)  ROOT y = f32[9] multiply(x, x) }"
+    run, wrong = get_backend("opencl").compile(parse_module(text)), []
+
+    def call(seed):
+        x = np.full(9, seed, np.float32)
+        wrong.extend([1 for _ in range(50) if not np.array_equal(run(x)[0], x * x)])
+
+    threads = [threading.Thread(target=call, args=(seed,)) for seed in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
+def test_out_of_memory_names_the_program_and_its_results():
+    opencl_driver()
+    text = "HloModule grows\nENTRY e { x = f32[] parameter(0)  ROOT y = f32[1099511627776] broadcast(x), dimensions={} }"
+    backend = get_backend("opencl")
+    run = backend.compile(parse_module(text))
+    with pytest.raises(
+        DeviceOutOfMemoryError, match=r"the results of grows are f32\[1099511627776\].* \(4,398,046,511,104 bytes\)"
+    ):
+        run.execute([to_device(backend.memory, np.asarray(np.float32(1)))])

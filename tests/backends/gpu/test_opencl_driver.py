@@ -7,6 +7,7 @@ import sys
 import threading
 
 import numpy as np
+import phlox
 import pytest
 from opencl_device import REVERSE, REVERSE_DYNAMIC, WAIT, opencl_driver, spirv
 from phlox.backends.gpu.drivers.opencl import OpenCLDriver
@@ -184,6 +185,7 @@ def test_a_child_is_refused(device, addresses):
 
 ENDLESS = f"""
 import ctypes, os, sys, time
+import phlox
 sys.path[:0] = {[path for path in sys.path if path.endswith(("support", "tests"))]!r}
 from opencl_device import WAIT, opencl_driver, spirv
 from phlox.backends.gpu.errors import DeviceLostError, KernelTimeoutError
@@ -192,7 +194,7 @@ device = opencl_driver().open(0)
 kernel, flag = device.load(spirv(WAIT)).kernel("wait"), device.allocate(4)
 device.fill(flag, 0, 4)
 device.synchronize()
-device.time_limit = 0.05
+phlox.config(kernel_seconds=0.05)
 device.launch(kernel, (1, 1, 1), (1, 1, 1), [flag])
 begin = time.monotonic()
 for wait, error in ((device.synchronize, KernelTimeoutError), (device.synchronize, DeviceLostError)):
@@ -217,11 +219,8 @@ def test_a_kernel_that_never_ends():
 def test_a_time_limit_that_is_kept(device, addresses):
     kernel = device.load(spirv(WAIT)).kernel("wait")
     one = ctypes.c_int32(1)
-    device.time_limit = 60
-    try:
+    with phlox.config(kernel_seconds=60):
         device.write(addresses[0], ctypes.addressof(one), 4)
         device.launch(kernel, (1, 1, 1), (1, 1, 1), addresses[:1])
         device.synchronize()
         assert read(device, addresses[0], (), np.int32) == 1
-    finally:
-        device.time_limit = None

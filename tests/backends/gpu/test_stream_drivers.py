@@ -3,6 +3,7 @@
 import ctypes
 
 import numpy as np
+import phlox
 import pytest
 from host_as_device import CUDA_EXTRA, HIP_EXTRA, ILLEGAL_ADDRESS, NOT_READY, SUCCESS, HostAsDevice
 from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
@@ -15,6 +16,8 @@ from phlox.backends.gpu.errors import (
     DriverUnavailableError,
     KernelTimeoutError,
 )
+from phlox.backends.gpu.native_run import NativeRun
+from phlox.backends.gpu.plan import Launch, Place, Plan
 
 
 @pytest.fixture(params=["cuda", "hip"])
@@ -130,10 +133,11 @@ def test_an_illegal_address_surfaces_where_it_is_waited_for_and_stays(library, d
 
 def test_kernels_may_run_as_long_as_the_user_says(library, device):
     address, host = device.allocate(256), np.empty(256, np.uint8)
-    device.time_limit = 0.01
-    device.synchronize()
+    with phlox.config(kernel_seconds=0.01):
+        device.synchronize()
     library.stream_status = NOT_READY
-    with pytest.raises(KernelTimeoutError, match="the host for longer than the time limit of 0.01 s"):
+    message = "the host for longer than the time limit of 0.01 s"
+    with phlox.config(kernel_seconds=0.01), pytest.raises(KernelTimeoutError, match=message):
         device.read(host.ctypes.data, address, 256)
     with pytest.raises(DeviceLostError, match="for longer than the time limit"):
         device.synchronize()
@@ -173,3 +177,54 @@ def test_a_driver_without_a_device_or_too_old_is_not_there(library):
     delattr(library, f"{prefix}StreamQuery")
     with pytest.raises(DriverUnavailableError, match=f"too old: it has no function {prefix}StreamQuery"):
         vendor(library)
+
+
+def test_the_context_of_the_thread_stays_as_it_was(library, device):
+    """Libraries beside this one have their own current device."""
+    others, own = 0x77, []
+
+    def kernel(sizes, x):
+        own.append(library.current)
+
+    library.kernels["kernel"] = kernel
+    library.current = others
+    address, array = device.allocate(256), np.arange(64, dtype=np.float32)
+    device.write(address, array.ctypes.data, 256)
+    loaded = device.load(b"code").kernel("kernel")
+    device.launch(loaded, (1, 1, 1), (1, 1, 1), [address])
+    plan = Plan([Launch("kernel", (1, 1, 1), (1, 1, 1), (Place("argument", 0),))], 0, b"", 0)
+    NativeRun(device, plan, {"kernel": loaded}, 1, 0)([address], [], 0, 0)
+    device.read(array.ctypes.data, address, 256)
+    device.synchronize()
+    device.free(address)
+    assert library.current == others and len(own) == 2 and others not in own
+    # Where it is the device's already, nothing is entered.
+    library.current = own[0]
+    library.calls.clear()
+    device.synchronize()
+    assert not any("SetCurrent" in name or "SetDevice" in name for name in library.calls)
+
+
+def test_small_arrays_are_written_without_waiting_until_the_ring_is_full(library, device):
+    address, array = device.allocate(1 << 16), np.zeros(1 << 13, np.float64)
+    library.calls.clear()
+    for number in range(20):
+        array[:] = number
+        device.write(address, array.ctypes.data, array.nbytes)
+    waits = [name for name in library.calls if name.endswith("StreamSynchronize")]
+    assert len(waits) == 1
+    found = np.empty_like(array)
+    device.read(found.ctypes.data, address, found.nbytes)
+    np.testing.assert_array_equal(found, array)
+
+
+def test_errors_that_turn_up_later_name_what_was_launched_last(library, device):
+    library.kernels["add"] = add
+    kernels = {"add": device.load(b"code").kernel("add")}
+    places = (Place("argument", 0), Place("argument", 0), Place("result", 0))
+    addresses = [device.allocate(256) for _ in range(2)]
+    steps = [Launch("add", (1, 1, 1), (1, 1, 1), places, 0, f"model.py:{line} in f") for line in (3, 4)]
+    NativeRun(device, Plan(steps, 0, b"", 0), kernels, 1, 1)(addresses[:1], addresses[1:], 0, 0)
+    library.stream_status = ILLEGAL_ADDRESS
+    with pytest.raises(DeviceLostError, match=r"launched last: add \(model.py:3 in f\), add \(model.py:4 in f\)$"):
+        device.synchronize()

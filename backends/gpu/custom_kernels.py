@@ -1,0 +1,239 @@
+"""Kernels of users: custom-calls that hold the code of a kernel. It is loaded beside the program's, and launched in its queue.
+
+LLVM assembly that is code for all families has a plain function, which a kernel of the family calls; what differs between
+families it calls by the names of `_FUNCTIONS`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+from llvmlite import binding, ir
+
+from ...hlo import Instruction
+from ...hlo.tracebacks import raised_within
+from ...runtime.gpu_kernels import KERNEL_TARGET, KernelCall, kernel_call
+from ..llvm.module import DeviceFeatures, DeviceModule
+from ..llvm.types import I8, I32, POINTER
+from . import kernel as kernels
+from .code import compile_kernels
+from .drivers.driver import Device, Kernel
+from .emitter_table import emits
+from .errors import DeviceCodeError, SharedMemoryError
+from .frame import Frame, Leaf, Values
+from .plan import Launch
+from .target import Target
+
+_BACKENDS = {"nvptx": "cuda", "amdgpu": "rocm", "spirv": "opencl"}
+# What begins code that is no text: code objects of both vendors, NVIDIA's of several architectures, SPIR-V.
+_ELF, _FAT_BINARY, _SPIRV = b"\x7fELF", b"\x50\xed\x55\xba", b"\x03\x02\x23\x07"
+_FORMS = {
+    "nvptx": ("PTX text, a cubin, or LLVM assembly", (_ELF, _FAT_BINARY)),
+    "amdgpu": ("a code object (bytes), or LLVM assembly", (_ELF,)),
+    "spirv": ("a SPIR-V module (bytes), or LLVM assembly", (_SPIRV,)),
+}
+_KERNEL_CONVENTION = re.compile(r"\b(ptx_kernel|spir_kernel|amdgpu_kernel)\b")
+_ENTRY = "custom_kernel"  # the kernel that calls a function
+
+
+@dataclass(frozen=True, eq=False)
+class CustomKernel:
+    """A user's kernel: its name in the plan and in its code, and what it is launched with.
+
+    ``declared_bytes`` of shared memory are in its code, ``launch_bytes`` asked for by the launch.
+    """
+
+    name: str
+    entry: str
+    code: bytes
+    call: KernelCall
+    arguments: int
+    declared_bytes: int
+    launch_bytes: int
+    source: Any
+
+
+def is_custom_kernel(instruction: Instruction) -> bool:
+    """Whether a custom-call holds the code of a kernel."""
+    return instruction.attributes["custom_call_target"] == KERNEL_TARGET
+
+
+@emits("custom-call", is_native=is_custom_kernel)
+def custom_kernel(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """A launch of the kernel, whose arguments are the operands and then the results."""
+    config = instruction.attributes["backend_config"]
+    call = kernel_call(config)
+    operands = [frame.stored(leaf) for operand in instruction.operands for leaf in values[operand] if leaf is not None]
+    outputs = frame.outputs(instruction)
+    places = tuple([one.place for one in (*operands, *outputs) if one is not None])
+
+    def make(name: str) -> CustomKernel:
+        return compile_kernel(name, call, len(places), frame.target, instruction.source)
+
+    if prod(call.grid):
+        kernel = frame.custom_kernel(call.entry, (config, len(places)), make)
+        frame.add(Launch(kernel.name, call.grid, call.block, places, kernel.launch_bytes, instruction.source))
+    return list(outputs)
+
+
+def compile_kernel(name: str, call: KernelCall, arguments: int, target: Target, source: Any) -> CustomKernel:
+    """The kernel for a target.
+
+    Raises NotImplementedError where it has no code for it, and DeviceCodeError for code that cannot be it: both at the user's
+    line, ``source``.
+    """
+    try:
+        code = call.code_for(_BACKENDS[target.family])
+        if isinstance(code, str) and re.search(r"^\s*define\b", code, re.MULTILINE):
+            return _of_llvm_ir(code, name, call, arguments, target, source)
+        text, beginnings = _FORMS[target.family]
+        if isinstance(code, bytes) and code.startswith(beginnings):
+            compiled = code
+        elif target.is_text:
+            compiled = code.encode() if isinstance(code, str) else code
+            _check_ptx(compiled.decode(errors="replace"), call.entry, arguments)
+        else:
+            raise DeviceCodeError(f"the kernel {call.entry!r}: {text} is required for {_BACKENDS[target.family]}")
+        return CustomKernel(name, call.entry, compiled, call, arguments, 0, call.shared_bytes, source)
+    except (DeviceCodeError, NotImplementedError) as error:
+        raised_within(error, source)
+        raise
+
+
+def load_kernel(device: Device, kernel: CustomKernel) -> Kernel:
+    """The kernel on a device. Raises DeviceCodeError and SharedMemoryError, at the user's line."""
+    limits, call = device.properties, kernel.call
+    shared = kernel.declared_bytes + kernel.launch_bytes
+    try:
+        if shared > limits.shared_bytes:
+            raise SharedMemoryError(
+                f"the kernel {call.entry!r} needs {shared:,} bytes of shared memory; {limits.name} has {limits.shared_bytes:,}"
+            )
+        if prod(call.block) > limits.threads:
+            raise DeviceCodeError(
+                f"the kernel {call.entry!r} is to run in blocks of {prod(call.block):,} threads; {limits.name} has at most "
+                f"{limits.threads:,}"
+            )
+        loaded = device.load(kernel.code).kernel(kernel.entry)
+        device.prepare(loaded, kernel.arguments, kernel.launch_bytes)
+    except DeviceCodeError as error:
+        raised_within(error, kernel.source)
+        raise
+    return loaded
+
+
+def _check_ptx(text: str, entry: str, arguments: int) -> None:
+    """Raise DeviceCodeError where PTX has no kernel of this name with so many parameters: the driver reads what it has."""
+    found = dict(re.findall(r"\.entry\s+([\w$]+)\s*(\([^)]*\))?", text))
+    if entry not in found:
+        raise _no_entry(entry, list(found))
+    _check_count(entry, found[entry].count(".param"), arguments)
+
+
+def _no_entry(entry: str, names: list[str]) -> DeviceCodeError:
+    return DeviceCodeError(f"no kernel {entry!r} in its code, which has {', '.join(names) or 'none'}")
+
+
+def _check_count(entry: str, has: int, arguments: int) -> None:
+    if has != arguments:
+        raise DeviceCodeError(f"the kernel {entry!r} takes {has} pointers; {arguments} arrays and results were given")
+
+
+# --- LLVM assembly ---
+
+
+def _index(read: str, dimension: int) -> Callable[[ir.IRBuilder, Target, KernelCall], ir.Value]:
+    return lambda b, target, call: getattr(target, read)(b, dimension)
+
+
+def _size(sizes: str, dimension: int) -> Callable[[ir.IRBuilder, Target, KernelCall], ir.Value]:
+    return lambda b, target, call: I32(getattr(call, sizes)[dimension])
+
+
+# What assembly for all families calls: each an i32.
+_FUNCTIONS: dict[str, Callable[[ir.IRBuilder, Target, KernelCall], ir.Value]] = {
+    f"phlox.{name}.{axis}": make(of, dimension)
+    for dimension, axis in enumerate("xyz")
+    for name, make, of in (
+        ("thread", _index, "thread_index"),
+        ("block", _index, "block_index"),
+        ("threads", _size, "block"),
+        ("blocks", _size, "grid"),
+    )
+}
+_BARRIER, _SHARED = "phlox.barrier", "phlox.shared"
+
+
+def _of_llvm_ir(text: str, name: str, call: KernelCall, arguments: int, target: Target, source: Any) -> CustomKernel:
+    context = binding.create_context()
+    try:
+        given = binding.parse_assembly(text, context)
+    except RuntimeError as error:
+        raise DeviceCodeError(f"LLVM does not take the code of the kernel {call.entry!r}: {str(error).strip()}") from None
+    given.triple, given.data_layout = target.triple, ""
+    defined = {function.name: function for function in given.functions if not function.is_declaration}
+    if call.entry not in defined:
+        raise _no_entry(call.entry, list(defined))
+    function = defined[call.entry]
+    _check_count(call.entry, len(list(function.arguments)), arguments)
+    if _KERNEL_CONVENTION.search(str(function).partition("@")[0]):
+        return CustomKernel(name, call.entry, _compiled(text, call, target), call, arguments, 0, call.shared_bytes, source)
+    for other in given.functions:
+        if other.name.startswith("phlox.") and other.name not in {*_FUNCTIONS, _BARRIER, _SHARED}:
+            known = ", ".join([*_FUNCTIONS, _BARRIER, _SHARED])
+            raise DeviceCodeError(f"the kernel {call.entry!r} calls {other.name}; there are {known}")
+    called = {function.name for function in given.functions if function.is_declaration}
+    caller = binding.parse_assembly(_caller(call, arguments, target, called), context)
+    caller.link_in(given)
+    for function in caller.functions:
+        if not function.is_declaration and function.name != _ENTRY:
+            function.linkage = "internal"
+            if not any(b"noinline" in attribute for attribute in function.attributes):
+                function.add_function_attribute("alwaysinline")
+    is_dynamic = bool(target.dynamic_bytes)
+    sizes = (0, call.shared_bytes) if is_dynamic else (call.shared_bytes if _SHARED in called else 0, 0)
+    return CustomKernel(name, _ENTRY, _compiled(str(caller), call, target), call, arguments, *sizes, source)
+
+
+def _compiled(llvm_ir: str, call: KernelCall, target: Target) -> bytes:
+    try:
+        return compile_kernels(llvm_ir, target)
+    except (NotImplementedError, RuntimeError) as error:
+        raise DeviceCodeError(f"LLVM does not take the code of the kernel {call.entry!r}: {str(error).strip()}") from None
+
+
+def _caller(call: KernelCall, arguments: int, target: Target, called: set[str]) -> str:
+    """LLVM assembly of a kernel that calls the function, and of those that it calls."""
+    module = DeviceModule(_ENTRY, DeviceFeatures(target.spaces.device, target.lacks))
+    module.triple = target.triple
+    kernel = kernels.Kernel(module, target, _ENTRY, arguments, kernels.Grid(call.grid, call.block), overlap=True)
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * arguments), call.entry)
+    kernel.builder.call(function, kernel.pointers)
+    kernel.end()
+    for name in called & _FUNCTIONS.keys():
+        b = _body(module, name, I32)
+        b.ret(_FUNCTIONS[name](b, target, call))
+    if _BARRIER in called:
+        b = _body(module, _BARRIER, ir.VoidType(), "convergent")
+        target.barrier(b)
+        b.ret_void()
+    if _SHARED in called:
+        size = 0 if target.dynamic_bytes else call.shared_bytes
+        memory = ir.GlobalVariable(module, ir.ArrayType(I8, size), f"{_ENTRY}_shared", addrspace=target.spaces.shared)
+        memory.linkage, memory.align = "external" if target.dynamic_bytes else "internal", 16
+        if not target.dynamic_bytes:
+            memory.initializer = ir.Constant(memory.value_type, ir.Undefined)
+        b = _body(module, _SHARED, POINTER)
+        b.ret(b.addrspacecast(memory, POINTER))
+    return str(module)
+
+
+def _body(module: ir.Module, name: str, result: ir.Type, attribute: str | None = None) -> ir.IRBuilder:
+    function = ir.Function(module, ir.FunctionType(result, []), name)
+    if attribute is not None:
+        function.attributes.add(attribute)
+    return ir.IRBuilder(function.append_basic_block("entry"))

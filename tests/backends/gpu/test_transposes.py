@@ -1,0 +1,63 @@
+"""Loops with transposes, by tiles: one kernel with what is before and behind, right at the edges."""
+
+import numpy as np
+import phlox
+import pytest
+from phlox.backends.registry import BackendUnavailableError, get_backend
+from phlox.hlo import parse_module
+
+
+@pytest.fixture
+def device():
+    try:
+        return get_backend("opencl")
+    except BackendUnavailableError as error:
+        pytest.skip(str(error))
+
+
+TYPES = {"f32": "f4", "f64": "f8", "s8": "i1", "c128": "c16", "f16": "f2", "pred": "?"}
+
+
+def kernels(executable, expected, *arguments):
+    """The names of what is launched, where the result is right."""
+    np.testing.assert_array_equal(executable(*arguments)[0], expected)
+    return [line.split()[1].rstrip(",") for line in executable.as_text("plan").splitlines() if "launch" in line]
+
+
+def traced(device, function, *arguments):
+    return kernels(device.compile(phlox.jit(function).lower(*arguments)._recording.module), function(*arguments), *arguments)
+
+
+def transposed(device, x, permutation, element_type):
+    given, result = (f"{element_type}[{','.join(map(str, sizes))}]" for sizes in (x.shape, np.transpose(x, permutation).shape))
+    dimensions = ",".join(map(str, permutation))
+    text = f"x = {given} parameter(0)\nROOT y = {result} transpose(x), dimensions={{{dimensions}}}"
+    executable = device.compile(parse_module(f"HloModule m\nENTRY e {{\n{text}\n}}"))
+    return kernels(executable, np.transpose(x, permutation), x)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "permutation"),
+    [
+        ((64, 32), (1, 0)),
+        ((33, 65), (1, 0)),
+        ((17, 16, 19, 18), (3, 1, 0, 2)),
+        ((3, 40, 50), (0, 2, 1)),
+        ((9, 1, 33), (2, 1, 0)),
+    ],
+)
+@pytest.mark.parametrize("element_type", TYPES)
+def test_permutations(device, sizes, permutation, element_type):
+    x = (np.random.default_rng(0).standard_normal(sizes) * 10).astype(TYPES[element_type])
+    assert transposed(device, x, permutation, element_type) == ["transpose_0"]
+
+
+def test_producers_and_consumers_are_in_the_kernel(device):
+    x, y = (np.random.default_rng(n).standard_normal(size) for n, size in enumerate([(70, 90), (90, 70)]))
+    assert traced(device, lambda x, y: (x * 2 + 1).T * y + x.T, x, y) == ["transpose_0"]
+
+
+def test_what_is_needed_at_other_places(device):
+    x, y = (np.random.default_rng(n).standard_normal(size) for n, size in enumerate([(70, 90), (90, 70)]))
+    traced(device, lambda x, y: x.T[::-1] + x.T * y, x, y)
+    traced(device, lambda x, y: (x.T + y)[3:, ::2] * y[3:, ::2], x, y)
