@@ -15,11 +15,11 @@ _SPEED_LEVEL = 3
 def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> bytes:
     """The kernels of LLVM assembly, as the target's drivers take them: PTX text, SPIR-V, or a code object.
 
-    What is not trusted is emitted in a process of its own, which LLVM may end. Raises NotImplementedError where LLVM has no code for something.
+    What is not trusted is emitted in a process of its own, which LLVM may end. Raises NotImplementedError where LLVM has no
+    code for something.
     """
-    if target.family == "spirv":  # which drivers optimize
-        # Without optimizations: of pointers that loops carry, Intel's compiler makes wrong ones.
-        return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), "object", target.triple)
+    if target.family == "spirv":
+        return _spirv(llvm_ir, target, "object")
     machine, module = _optimized(llvm_ir, target)
     if not is_trusted:
         form = "assembly" if target.is_text else "object"
@@ -31,8 +31,15 @@ def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> by
 
 def assembly(llvm_ir: str, target: Target) -> str:
     """The kernels as the target's assembly text; of SPIR-V, LLVM's spelling of it."""
+    if target.family == "spirv":
+        return _spirv(llvm_ir, target, "assembly").decode()
     machine, module = _optimized(llvm_ir, target)
     return machine.emit_assembly(module)
+
+
+def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
+    """The kernels as they are: drivers optimize them, and of pointers that loops carry Intel's compiler makes wrong ones."""
+    return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), form, target.triple)
 
 
 def _inlined(llvm_ir: str, target: Target) -> str:
@@ -52,9 +59,8 @@ def _optimized(llvm_ir: str, target: Target) -> tuple[binding.TargetMachine, bin
     module = binding.parse_assembly(with_address_spaces(llvm_ir, target.spaces), context)
     module.data_layout = str(machine.target_data)
     module.verify()
-    if target.family != "spirv":
-        options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
-        options.loop_vectorization = options.slp_vectorization = False
-        builder = binding.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+    options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
+    options.loop_vectorization = options.slp_vectorization = False
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
     return machine, module

@@ -20,6 +20,8 @@ def test_a_compiled_function_shows_its_plan():
     stage = jit(lambda x: np.exp(-x).sum(axis=1), backend="opencl").compile(np.ones((4, 30)))
     assert stage.as_text("plan").startswith("temporary: 0 bytes") and "\nlaunch " in stage.as_text("plan")
     assert "define " in stage.as_text("llvm")
+    texts = [stage.as_text("assembly") for _ in range(2)]
+    assert "OpEntryPoint Kernel" in texts[0] and texts[0] == texts[1]
     assert ">fusion<" in stage._repr_html_()  # what is drawn is the optimized module
     with pytest.raises(ValueError, match="one of 'hlo', 'plan', 'llvm', 'assembly' is required, 'ptx' given"):
         stage.as_text("ptx")
