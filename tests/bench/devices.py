@@ -2,8 +2,8 @@
 
     python -m tests.bench.devices --backend cuda [ROW ...] [--json FILE] [--markdown FILE] [--seconds S]
 
-JAX runs on whatever device it has chosen. Results are compared first. A time is that of a call among many that are asked for
-one behind the other, the last of which is waited for.
+JAX runs on whatever device it has chosen, and multiplies f32 as f32. Results are compared first. A time is that of a call among
+many that are asked for one behind the other, the last of which is waited for.
 """
 
 from __future__ import annotations
@@ -167,6 +167,7 @@ def main() -> int:
     os.environ.setdefault("PHLOX_CACHE", "0")
     os.environ.setdefault("JAX_ENABLE_X64", "1")
     os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    os.environ.setdefault("JAX_DEFAULT_MATMUL_PRECISION", "highest")  # f32, as phlox multiplies them
     warnings.simplefilter("ignore")
     import phlox
 
