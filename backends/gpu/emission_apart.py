@@ -4,8 +4,9 @@ LLVM 22's SPIR-V target keeps, from one module to the next, which labels it has 
 used again: in a process that has emitted code before, blocks get labels of other things. And where it lacks code for something
 it ends the process, as all targets do: so code that a user has written is emitted here for each of them.
 
-Run as a program it reads assembly from its input, and writes code to its output: `python -I -S FILE FOLDER FORM TRIPLE PROCESSOR
-FEATURES LEVEL`, where the folder has llvmlite, and the form is that of the output, ``object`` or ``assembly``.
+Run as a program it reads assembly from its input, and writes code to its output:
+`python -I -S FILE FOLDER FORM TRIPLE PROCESSOR FEATURES LEVEL`, where the folder has llvmlite, and the form is that of the
+output, ``object`` or ``assembly``.
 """
 
 import sys
