@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from llvmlite import binding
 
 from .address_spaces import with_address_spaces
@@ -20,12 +23,12 @@ def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> by
     """
     if target.family == "spirv":
         return _spirv(llvm_ir, target, "object")
-    machine, module = _optimized(llvm_ir, target)
-    if not is_trusted:
-        form = "assembly" if target.is_text else "object"
-        emitted = emit_apart(str(module), form, target.triple, target.architecture, target.features, _SPEED_LEVEL)
-    else:
-        emitted = machine.emit_assembly(module).encode() if target.is_text else bytes(machine.emit_object(module))
+    with _optimized(llvm_ir, target) as (machine, module):
+        if is_trusted:
+            emitted = machine.emit_assembly(module).encode() if target.is_text else bytes(machine.emit_object(module))
+        else:
+            form = "assembly" if target.is_text else "object"
+            emitted = emit_apart(str(module), form, target.triple, target.architecture, target.features, _SPEED_LEVEL)
     return emitted + b"\0" if target.is_text else link_code_object(emitted)
 
 
@@ -33,8 +36,8 @@ def assembly(llvm_ir: str, target: Target) -> str:
     """The kernels as the target's assembly text; of SPIR-V, LLVM's spelling of it."""
     if target.family == "spirv":
         return _spirv(llvm_ir, target, "assembly").decode()
-    machine, module = _optimized(llvm_ir, target)
-    return machine.emit_assembly(module)
+    with _optimized(llvm_ir, target) as (machine, module):
+        return machine.emit_assembly(module)
 
 
 def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
@@ -46,21 +49,31 @@ def _inlined(llvm_ir: str, target: Target) -> str:
     """With the functions in their callers that are to be there: not all drivers keep barriers between calls of these."""
     if "alwaysinline" not in llvm_ir:
         return llvm_ir
-    module = binding.parse_assembly(llvm_ir, binding.create_context())
-    passes = binding.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    passes.run(module, binding.create_pass_builder(target.machine(), binding.create_pipeline_tuning_options(0)))
-    return str(module)
+    with _parsed(llvm_ir) as module:
+        passes = binding.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.run(module, binding.create_pass_builder(target.machine(), binding.create_pipeline_tuning_options(0)))
+        return str(module)
 
 
-def _optimized(llvm_ir: str, target: Target) -> tuple[binding.TargetMachine, binding.ModuleRef]:
+@contextmanager
+def _parsed(llvm_ir: str) -> Iterator[binding.ModuleRef]:
+    """The module, closed before its context is.
+
+    What an exception refers to may go in any order; a module whose context is gone ends the process then.
+    """
+    with binding.create_context() as context, binding.parse_assembly(llvm_ir, context) as module:
+        yield module
+
+
+@contextmanager
+def _optimized(llvm_ir: str, target: Target) -> Iterator[tuple[binding.TargetMachine, binding.ModuleRef]]:
     machine = target.machine()
-    context = binding.create_context()
-    module = binding.parse_assembly(with_address_spaces(llvm_ir, target.spaces), context)
-    module.data_layout = str(machine.target_data)
-    module.verify()
-    options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
-    options.loop_vectorization = options.slp_vectorization = False
-    builder = binding.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return machine, module
+    with _parsed(with_address_spaces(llvm_ir, target.spaces)) as module:
+        module.data_layout = str(machine.target_data)
+        module.verify()
+        options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
+        options.loop_vectorization = options.slp_vectorization = False
+        builder = binding.create_pass_builder(machine, options)
+        builder.getModulePassManager().run(module, builder)
+        yield machine, module

@@ -23,6 +23,7 @@ class HostAsDevice:
         self.current = 0  # the context, or the device's number, of the thread
         self.stream_status = SUCCESS
         self.refuse = None  # a log: code is refused with it
+        self.refusal = INVALID_PTX
         self.allowed_shared = {}
         self._kept = []
         signatures = {name: vendor.signatures[known] for known, name in vendor.names.items()} | extra
@@ -105,7 +106,7 @@ class HostAsDevice:
             if count:
                 log, size = values[2], values[3]
                 ctypes.memmove(log, self.refuse[:size], min(len(self.refuse), size))
-            return INVALID_PTX
+            return self.refusal
         module[0] = 0x6000
 
     def _ModuleUnload(self, module):

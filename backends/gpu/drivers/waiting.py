@@ -31,5 +31,5 @@ def end_without_libraries() -> None:
     """
     library = ctypes.CDLL(None)
     if hasattr(library, "on_exit") and hasattr(library, "__cxa_atexit"):
-        library.on_exit(library["_exit"], None)  # with the status of the process
+        library["on_exit"](library["_exit"], None)  # with the status of the process
         library["__cxa_atexit"](library.fflush, None, None)  # the last one is the first to run

@@ -11,7 +11,7 @@ import phlox
 import pytest
 from opencl_device import REVERSE, REVERSE_DYNAMIC, WAIT, opencl_driver, spirv
 from phlox.backends.gpu.drivers.opencl import OpenCLDriver
-from phlox.backends.gpu.errors import DeviceCodeError, DeviceError, DeviceOutOfMemoryError, ForkedDeviceError
+from phlox.backends.gpu.errors import DeviceCodeError, DeviceError, DeviceOutOfMemoryError, ForkedDeviceError, SharedMemoryError
 
 X = np.arange(640, dtype=np.float32)
 
@@ -81,7 +81,7 @@ def test_local_memory_that_the_launch_asks_for(device, addresses):
     write(device, addresses[0], X)
     device.launch(kernel, (10, 1, 1), (64, 1, 1), addresses, 256)
     np.testing.assert_array_equal(read(device, addresses[1]).reshape(10, 64), X.reshape(10, 64)[:, ::-1])
-    with pytest.raises(DeviceCodeError, match="with 1,073,741,824 bytes of shared memory"):
+    with pytest.raises(SharedMemoryError, match="with 1,073,741,824 bytes of shared memory"):
         device.launch(kernel, (10, 1, 1), (64, 1, 1), addresses, 1 << 30)
 
 

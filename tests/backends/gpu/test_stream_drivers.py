@@ -13,8 +13,10 @@ from phlox.backends.gpu.errors import (
     DeviceError,
     DeviceLostError,
     DeviceOutOfMemoryError,
+    DriverTooOldError,
     DriverUnavailableError,
     KernelTimeoutError,
+    SharedMemoryError,
 )
 from phlox.backends.gpu.native_run import NativeRun
 from phlox.backends.gpu.plan import Launch, Place, Plan
@@ -93,6 +95,9 @@ def test_refused_code_says_why(library, device):
         device.load(b"code")
     assert "driver for" in str(caught.value)
     assert ("unsupported .version" in str(caught.value)) == hasattr(library, "cuInit")
+    library.refusal = 222  # of PTX of a later version
+    with pytest.raises(DriverTooOldError, match="the host .*driver for .* does not take code: status 222"):
+        device.load(b"code")
     library.refuse = None
     with pytest.raises(DeviceCodeError, match="no kernel 'other'"):
         device.load(b"code").kernel("other")
@@ -104,7 +109,7 @@ def test_more_than_the_device_has_is_refused(library, device):
     addresses = [device.allocate(1 << 14) for _ in range(3)]
     with pytest.raises(DeviceCodeError, match=r"the kernel add in blocks of \(2048, 1, 1\) threads"):
         device.launch(kernel, (1, 1, 1), (2048, 1, 1), addresses)
-    with pytest.raises(DeviceCodeError, match="with 1,048,576 bytes of shared memory"):
+    with pytest.raises(SharedMemoryError, match="with 1,048,576 bytes of shared memory"):
         device.launch(kernel, (1, 1, 1), (32, 1, 1), addresses, 1 << 20)
     device.launch(kernel, (1, 1, 1), (32, 1, 1), addresses)
 
