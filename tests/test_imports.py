@@ -319,7 +319,7 @@ LOADS_CODE = {"create_mcjit_compiler", "add_object_file", "add_symbol", "add_glo
 MAKE_MACHINE_CODE = {
     "backends.cpu.machine_code": LOADS_CODE | {"emit_object", "emit_assembly"},
     "backends.gpu.code": {"emit_object", "emit_assembly"},
-    "backends.gpu.emission_apart": {"emit_object"},
+    "backends.gpu.emission_apart": {"emit_object", "emit_assembly"},
 }
 
 
