@@ -12,30 +12,34 @@ from .target import Target
 _SPEED_LEVEL = 3
 
 
-def compile_kernels(llvm_ir: str, target: Target) -> bytes:
+def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> bytes:
     """The kernels of LLVM assembly, as the target's drivers take them: PTX text, SPIR-V, or a code object.
 
-    Raises NotImplementedError where LLVM has no code for something.
+    What is not trusted is emitted in a process of its own, which LLVM may end. Raises NotImplementedError where LLVM has no
+    code for something.
     """
     if target.family == "spirv":
         return _spirv(llvm_ir, target, "object")
     machine, module = _optimized(llvm_ir, target)
-    if target.is_text:
-        return machine.emit_assembly(module).encode() + b"\0"
-    return link_code_object(bytes(machine.emit_object(module)))
+    if not is_trusted:
+        form = "assembly" if target.is_text else "object"
+        emitted = emit_apart(str(module), form, target.triple, target.architecture, target.features, _SPEED_LEVEL)
+    else:
+        emitted = machine.emit_assembly(module).encode() if target.is_text else bytes(machine.emit_object(module))
+    return emitted + b"\0" if target.is_text else link_code_object(emitted)
 
 
 def assembly(llvm_ir: str, target: Target) -> str:
     """The kernels as the target's assembly text; of SPIR-V, LLVM's spelling of it."""
     if target.family == "spirv":
-        return _spirv(llvm_ir, target, "text").decode()
+        return _spirv(llvm_ir, target, "assembly").decode()
     machine, module = _optimized(llvm_ir, target)
     return machine.emit_assembly(module)
 
 
 def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
-    """The kernels as they are, which drivers optimize."""
-    return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), target.triple, form)
+    """The kernels as they are: drivers optimize them, and of pointers that loops carry Intel's compiler makes wrong ones."""
+    return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), form, target.triple)
 
 
 def _inlined(llvm_ir: str, target: Target) -> str:

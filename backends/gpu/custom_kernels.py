@@ -169,41 +169,63 @@ _BARRIER, _SHARED = "phlox.barrier", "phlox.shared"
 
 
 def _of_llvm_ir(text: str, name: str, call: KernelCall, arguments: int, target: Target, source: Any) -> CustomKernel:
-    context = binding.create_context()
+    is_kernel, called, llvm_ir = _linked(text, call, arguments, target)
     try:
-        given = binding.parse_assembly(text, context)
-    except RuntimeError as error:
-        raise DeviceCodeError(f"LLVM does not take the code of the kernel {call.entry!r}: {str(error).strip()}") from None
-    given.triple, given.data_layout = target.triple, ""
-    defined = {function.name: function for function in given.functions if not function.is_declaration}
-    if call.entry not in defined:
-        raise _no_entry(call.entry, list(defined))
-    function = defined[call.entry]
-    _check_count(call.entry, len(list(function.arguments)), arguments)
-    if _KERNEL_CONVENTION.search(str(function).partition("@")[0]):
-        return CustomKernel(name, call.entry, _compiled(text, call, target), call, arguments, 0, call.shared_bytes, source)
-    for other in given.functions:
-        if other.name.startswith("phlox.") and other.name not in {*_FUNCTIONS, _BARRIER, _SHARED}:
-            known = ", ".join([*_FUNCTIONS, _BARRIER, _SHARED])
-            raise DeviceCodeError(f"the kernel {call.entry!r} calls {other.name}; there are {known}")
-    called = {function.name for function in given.functions if function.is_declaration}
-    caller = binding.parse_assembly(_caller(call, arguments, target, called), context)
-    caller.link_in(given)
-    for function in caller.functions:
+        code = compile_kernels(llvm_ir, target, is_trusted=False)
+    except (NotImplementedError, RuntimeError) as error:
+        raise _refused(call, error) from None
+    if is_kernel:
+        return CustomKernel(name, call.entry, code, call, arguments, 0, call.shared_bytes, source)
+    declared = call.shared_bytes if _SHARED in called else 0
+    sizes = (0, declared) if target.dynamic_bytes else (declared, 0)
+    return CustomKernel(name, _ENTRY, code, call, arguments, *sizes, source)
+
+
+def _refused(call: KernelCall, error: Exception) -> DeviceCodeError:
+    return DeviceCodeError(f"LLVM does not take the code of the kernel {call.entry!r}: {str(error).strip()}")
+
+
+def _linked(text: str, call: KernelCall, arguments: int, target: Target) -> tuple[bool, set[str], str]:
+    """Whether the function is a kernel as it stands; the functions that it declares; and assembly of the kernel."""
+    # Modules are closed before their context is: what an exception refers to may go in any order.
+    with binding.create_context() as context:
+        try:
+            with binding.parse_assembly(text, context) as given:
+                given.verify()
+                given.triple, given.data_layout = target.triple, ""
+                defined = {function.name: function for function in given.functions if not function.is_declaration}
+                called = {function.name for function in given.functions if function.is_declaration}
+                if call.entry not in defined:
+                    raise _no_entry(call.entry, list(defined))
+                function = defined[call.entry]
+                _check_count(call.entry, len(list(function.arguments)), arguments)
+                if _KERNEL_CONVENTION.search(str(function).partition("@")[0]):
+                    return True, called, text
+                _check_functions(call.entry, called)
+                with binding.parse_assembly(_caller(call, arguments, target, called), context) as caller:
+                    caller.link_in(given)
+                    _make_internal(caller)
+                    return False, called, str(caller)
+        except RuntimeError as error:
+            if isinstance(error, DeviceCodeError):
+                raise
+            raise _refused(call, error) from None
+
+
+def _check_functions(entry: str, called: set[str]) -> None:
+    known = [*_FUNCTIONS, _BARRIER, _SHARED]
+    others = sorted(name for name in called if name not in known and not name.startswith("llvm."))
+    if others:
+        raise DeviceCodeError(f"the kernel {entry!r} calls {others[0]}, which is not defined; there are {', '.join(known)}")
+
+
+def _make_internal(module: binding.ModuleRef) -> None:
+    """Let all functions but the kernel be parts of it."""
+    for function in module.functions:
         if not function.is_declaration and function.name != _ENTRY:
             function.linkage = "internal"
             if not any(b"noinline" in attribute for attribute in function.attributes):
                 function.add_function_attribute("alwaysinline")
-    is_dynamic = bool(target.dynamic_bytes)
-    sizes = (0, call.shared_bytes) if is_dynamic else (call.shared_bytes if _SHARED in called else 0, 0)
-    return CustomKernel(name, _ENTRY, _compiled(str(caller), call, target), call, arguments, *sizes, source)
-
-
-def _compiled(llvm_ir: str, call: KernelCall, target: Target) -> bytes:
-    try:
-        return compile_kernels(llvm_ir, target)
-    except (NotImplementedError, RuntimeError) as error:
-        raise DeviceCodeError(f"LLVM does not take the code of the kernel {call.entry!r}: {str(error).strip()}") from None
 
 
 def _caller(call: KernelCall, arguments: int, target: Target, called: set[str]) -> str:

@@ -1,25 +1,25 @@
-"""LLVM assembly to object code, or a target's assembly text, in a process of its own.
+"""LLVM assembly to object code in a process of its own.
 
 LLVM 22's SPIR-V target keeps, from one module to the next, which labels it has given to blocks, by their addresses, which are
 used again: in a process that has emitted code before, blocks get labels of other things. And where it lacks code for something
-it ends the process.
+it ends the process, as all targets do: so code that a user has written is emitted here for each of them.
 
-Run as a program it reads assembly from its input, and writes object code or text to its output:
-`python -I -S FILE FOLDER TRIPLE object|text`, where the folder has llvmlite.
+Run as a program it reads assembly from its input, and writes code to its output: `python -I -S FILE FOLDER FORM TRIPLE
+PROCESSOR FEATURES LEVEL`, where the folder has llvmlite, and the form is that of the output, ``object`` or ``assembly``.
 """
 
 import sys
 
 
-def emit_apart(llvm_ir: str, triple: str, form: str = "object") -> bytes:
-    """The object code, or assembly "text". Raises NotImplementedError with what LLVM says where it ends the process."""
+def emit_apart(llvm_ir: str, form: str, triple: str, processor: str = "", features: str = "", level: int = 0) -> bytes:
+    """The code. Raises NotImplementedError with what LLVM says where it ends the process."""
     import subprocess  # which the program below does not need
     from pathlib import Path  # likewise
 
     import llvmlite  # which the program below finds in the folder that it is told
 
     folder = str(Path(llvmlite.__file__).parent.parent)
-    command = [sys.executable, "-I", "-S", __file__, folder, triple, form]
+    command = [sys.executable, "-I", "-S", __file__, folder, form, triple, processor, features, str(level)]
     done = subprocess.run(command, input=llvm_ir.encode(), capture_output=True, check=False)
     if done.returncode:
         said = done.stderr.decode(errors="replace").strip().splitlines()
@@ -27,18 +27,18 @@ def emit_apart(llvm_ir: str, triple: str, form: str = "object") -> bytes:
     return done.stdout
 
 
-def main(folder: str, triple: str, form: str) -> None:
+def main(folder: str, form: str, triple: str, processor: str, features: str, level: str) -> None:
     sys.path.append(folder)
     from llvmlite import binding  # which is in this folder
 
     binding.initialize_all_targets()
     binding.initialize_all_asmprinters()
-    # Without optimizations: of pointers that loops carry, Intel's compiler makes wrong ones.
-    machine = binding.Target.from_triple(triple).create_target_machine(opt=0)
+    target = binding.Target.from_triple(triple)
+    machine = target.create_target_machine(cpu=processor, features=features, opt=int(level), reloc="pic")
     module = binding.parse_assembly(sys.stdin.buffer.read().decode())
     module.data_layout = str(machine.target_data)
     module.verify()
-    sys.stdout.buffer.write(machine.emit_assembly(module).encode() if form == "text" else machine.emit_object(module))
+    sys.stdout.buffer.write(machine.emit_object(module) if form == "object" else machine.emit_assembly(module).encode())
 
 
 if __name__ == "__main__":

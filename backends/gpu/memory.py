@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ..device_memory import Buffer, require_array_of, require_storable, to_device
-from .drivers.driver import Device
+from .drivers.driver import ALIGNMENT, Device
 from .errors import HostArrayError
 from .memory_pool import Block, MemoryPool
 
 _ALIGNMENT = 16
+_MOST_TOGETHER = 64 << 10
 
 
 class DeviceBuffer:
@@ -22,6 +24,22 @@ class DeviceBuffer:
 
     def __init__(self, shape: hlo.Shape, address: int, owner: Any, device: Device) -> None:
         self.shape, self.address, self.owner, self.device = shape, address, owner, device
+
+
+def side_by_side(shapes: Sequence[hlo.Shape]) -> tuple[list[int], int]:
+    """Where arrays begin that lie one behind another, and how many bytes they have in all."""
+    offsets, end = [], 0
+    for shape in shapes:
+        offsets.append(end)
+        end += -(-shape.byte_size // ALIGNMENT) * ALIGNMENT
+    return offsets, end
+
+
+def array_in(memory: Any, offset: int, shape: hlo.Shape) -> np.ndarray:
+    """The array of a shape, in its layout, that begins so many bytes behind the begin of the host's memory."""
+    order = shape.minor_to_major[::-1]
+    array = np.ndarray([shape.dimensions[one] for one in order], shape.dtype, memory, offset)
+    return array.transpose([order.index(dimension) for dimension in range(shape.rank)])
 
 
 # How DLPack numbers the kinds of devices (DLDeviceType).
@@ -94,6 +112,19 @@ class GpuMemory:
             return array
         out[...] = array
         return out
+
+    def write_together(self, arrays: Sequence[tuple[np.ndarray, hlo.Shape]]) -> list[DeviceBuffer]:
+        """Buffers of these shapes with copies of the arrays, which go there in one transfer where they are small."""
+        shapes = [shape for _, shape in arrays]
+        offsets, total = side_by_side(shapes)
+        if total > _MOST_TOGETHER:
+            return [to_device(self, array, shape) for array, shape in arrays]  # type: ignore[misc]
+        staged, block = np.empty(total, np.uint8), self.allocate_bytes(total)
+        for offset, (array, shape) in zip(offsets, arrays):
+            require_array_of("the buffer", shape, array)
+            array_in(staged, offset, shape)[...] = array
+        self.device.write(block.address, staged.ctypes.data, total)
+        return [DeviceBuffer(shape, block.address + offset, block, self.device) for offset, shape in zip(offsets, shapes)]
 
     def share(self, array: np.ndarray) -> DeviceBuffer:
         buffer = to_device(self, array)

@@ -9,11 +9,8 @@ from collections.abc import Sequence
 from ctypes import c_ubyte
 from typing import Any
 
-import numpy as np
-
-from ...hlo import Shape
-from .drivers.driver import ALIGNMENT, Device, Kernel
-from .memory import GpuMemory
+from .drivers.driver import Device, Kernel
+from .memory import GpuMemory, array_in, side_by_side
 from .memory_pool import Block
 from .native_run import NativeRun
 from .plan_code import Packed
@@ -30,8 +27,8 @@ class SmallCalls:
     ) -> None:
         self.parameters = [shape for _, shape in program.parameters]
         self.results = program.results
-        self.argument_offsets, self.argument_bytes = _offsets(self.parameters)
-        self.result_offsets, self.result_bytes = _offsets(self.results)
+        self.argument_offsets, self.argument_bytes = side_by_side(self.parameters)
+        self.result_offsets, self.result_bytes = side_by_side(self.results)
         self.temporary_bytes = program.plan.temporary_bytes
         self.device, self.memory, self.constants = device, memory, constants
         packed = Packed(self.argument_bytes, self.result_bytes, self.argument_bytes)
@@ -46,7 +43,7 @@ class SmallCalls:
         shapes = [shape for _, shape in program.parameters] + list(program.results)
         if any(shape.has_dynamic_dimensions for shape in shapes):
             return None
-        sizes = _offsets([shape for _, shape in program.parameters])[1], _offsets(program.results)[1]
+        sizes = side_by_side([shape for _, shape in program.parameters])[1], side_by_side(program.results)[1]
         if not sizes[1] or sum(sizes) + program.plan.temporary_bytes > _MOST_BYTES:
             return None
         return cls(program, device, memory, kernels, constants)
@@ -73,8 +70,8 @@ class _Places:
         self._on_host = calls.device.host_block(total)
         given, first = self._on_device.address, calls.argument_bytes
         memory = (c_ubyte * total).from_address(self._on_host.address)
-        self.arguments = [_view(memory, at, shape) for at, shape in zip(calls.argument_offsets, calls.parameters)]
-        views = [_view(memory, first + at, shape) for at, shape in zip(calls.result_offsets, calls.results)]
+        self.arguments = [array_in(memory, at, shape) for at, shape in zip(calls.argument_offsets, calls.parameters)]
+        views = [array_in(memory, first + at, shape) for at, shape in zip(calls.result_offsets, calls.results)]
         self.results = [(view, not view.ndim) for view in views]
         self.addresses = (
             [given + at for at in calls.argument_offsets],
@@ -83,19 +80,3 @@ class _Places:
             given + total,
             self._on_host.address,
         )
-
-
-def _offsets(shapes: Sequence[Shape]) -> tuple[list[int], int]:
-    """Where arrays begin that lie side by side, and how many bytes they have in all."""
-    offsets, end = [], 0
-    for shape in shapes:
-        offsets.append(end)
-        end += -(-shape.byte_size // ALIGNMENT) * ALIGNMENT
-    return offsets, end
-
-
-def _view(memory: Any, offset: int, shape: Shape) -> np.ndarray:
-    """The array of a shape, in its layout, that begins so many bytes behind."""
-    order = shape.minor_to_major[::-1]
-    array = np.ndarray([shape.dimensions[one] for one in order], shape.dtype, memory, offset)
-    return array.transpose([order.index(dimension) for dimension in range(shape.rank)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -52,17 +53,61 @@ def run_on_device(
     execute: Callable[[Sequence[Any]], Sequence[Any]], device: Device, shapes: Sequence[hlo.Shape], arguments: Sequence[Any]
 ) -> tuple[ArrayOnDevice, ...]:
     """The results of a program that takes and gives buffers of the device; arrays of the process are copied there."""
-    memory = device.memory
-    buffers = [
-        in_layout(memory, argument.buffer, shape)
-        if isinstance(argument, ArrayOnDevice)
-        else to_device(memory, np.asarray(argument), shape)
-        for argument, shape in zip(arguments, shapes, strict=True)
-    ]
-    results = tuple([ArrayOnDevice.made(device, buffer) for buffer in execute(buffers)])
+    results = tuple([ArrayOnDevice.made(device, buffer) for buffer in execute(upload(device.memory, arguments, shapes))])
     for result in results:
         result.is_writeable = bool(result.ndim)  # as NumPy's scalars
     return results
+
+
+def upload(memory: Any, arguments: Sequence[Any], shapes: Sequence[hlo.Shape]) -> list[Any]:
+    """Buffers of a device's memory with arguments of these shapes: those that lie there, and what the process has.
+
+    Of its arrays several small ones go there in one transfer, where the memory can do that; numbers stay for later calls.
+    """
+    buffers: list[Any] = []
+    waiting: list[tuple[int, np.ndarray, hlo.Shape]] = []
+    for number, (argument, shape) in enumerate(zip(arguments, shapes, strict=True)):
+        if isinstance(argument, ArrayOnDevice):
+            buffers.append(in_layout(memory, argument.buffer, shape))
+            continue
+        array = np.asarray(argument)
+        if array.ndim:
+            waiting.append((number, array, shape))
+            buffers.append(None)
+        else:
+            buffers.append(number_on(memory, array, shape))
+    together = getattr(memory, "write_together", None)
+    if len(waiting) > 1 and together is not None:
+        found = together([(array, shape) for _, array, shape in waiting])
+    else:
+        found = [to_device(memory, array, shape) for _, array, shape in waiting]
+    for (number, *_), buffer in zip(waiting, found):
+        buffers[number] = buffer
+    return buffers
+
+
+# Numbers on devices, by what their bytes are: programs write to no buffer that they are given. A loop's constants are the same
+# ones at each of its rounds.
+_numbers: WeakKeyDictionary[Any, dict[tuple[np.dtype, bytes], Any]] = WeakKeyDictionary()
+_MOST_NUMBERS = 256
+
+
+def numbers_on(memory: Any) -> dict[tuple[np.dtype, bytes], Any]:
+    """The buffers of numbers that are kept on a device."""
+    kept = _numbers.get(memory)
+    return _numbers.setdefault(memory, {}) if kept is None else kept
+
+
+def number_on(memory: Any, array: np.ndarray, shape: hlo.Shape) -> Any:
+    """A buffer with the contents of an array of no dimensions, which may be that of an earlier call."""
+    kept = numbers_on(memory)
+    key = array.dtype, array.tobytes()
+    buffer = kept.get(key)
+    if buffer is None:
+        if len(kept) >= _MOST_NUMBERS:
+            kept.clear()
+        buffer = kept[key] = to_device(memory, array, shape)
+    return buffer
 
 
 def on_host(array: ArrayOnDevice) -> Any:

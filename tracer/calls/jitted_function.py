@@ -55,6 +55,7 @@ from .leaves import PYTHON_SCALARS, STATIC_CALLABLES
 from .native_call import install
 from .nested_call import call_in_trace
 from .own_code import HasCode, read_function
+from .prepared_calls import NOT_PREPARED, PreparedCalls
 from .profile import Profile, profile
 from .recompilation import Recompilations
 from .shared_memory import Place
@@ -120,6 +121,7 @@ class JittedFunctionBase(HasCode):
         self._backend: Backend | None = None  # in the place of the one that is named
         self._siblings: dict[Backend, JittedFunctionBase] = {}
         self._on_devices: dict[Backend, JittedFunctionBase] = {}  # those that make calls on devices
+        self._prepared = PreparedCalls()  # which they share
         note_function(self)
 
     def _follow_function(self) -> None:
@@ -132,6 +134,8 @@ class JittedFunctionBase(HasCode):
     # --- calling ---
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
+        if self._prepared and (found := self._run_prepared(args, kwargs)) is not NOT_PREPARED:
+            return found
         beginning = made_again()
         self._follow_function()
         if current_trace() is not None:
@@ -152,6 +156,23 @@ class JittedFunctionBase(HasCode):
         except BaseException as error:
             keep_frames_of_users(error)
             raise
+
+    def _run_prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Make a call with arrays on a device that is like one before; NOT_PREPARED where there was none."""
+        if current_trace() is not None or current_way() is not None or self.own_code.has_changed():
+            return NOT_PREPARED
+        found = self._prepared.find(args, kwargs)
+        if found is None:
+            return NOT_PREPARED
+        call, leaves = found
+        try:
+            results = call.run(leaves)
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
+        if results is not NOT_PREPARED:
+            call.owner._hits += 1
+        return results
 
     def _called_by_python(self, behind_changes: RaisedBehindChanges, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Python changes what is changed before the error, and raises it."""
@@ -229,7 +250,10 @@ class JittedFunctionBase(HasCode):
         try:
             same = specialization.same_arrays(values, objects) if specialization.may_meet_aliases else None
             if same is None:
-                return specialization(values, objects)
+                found = specialization(values, objects)
+                if ArrayOnDevice.exist and specialization.can_be_prepared:
+                    self._prepared.prepare(self, args, kwargs, known)
+                return found
             variant = specialization.variants.get(same)
             if variant is None or not variant.fits(objects):
                 call = Call(self._reader, args, kwargs, leaves, containers)
@@ -280,6 +304,7 @@ class JittedFunctionBase(HasCode):
                 return self._prepare(call, objects)
             else:
                 specialization = self._specialize(form, recording, call, specializations, objects)
+                self._prepared.clear()  # integers may be traced for other values than before
                 specializations.insert(0, specialization)
                 for forgotten in specializations[_MOST_KEPT:]:
                     self._entries.pop(forgotten, None)
@@ -346,7 +371,10 @@ class JittedFunctionBase(HasCode):
         return [f"argument {path}" for name, value in given for path in pytree.leaf_paths(pytree.flatten(value)[1], name)]
 
     def _on_device(self, backend: Backend) -> JittedFunctionBase:
-        found = self._on_devices[backend] = self.compiled_by(backend)
+        found = self._on_devices.get(backend)
+        if found is None:
+            found = self._on_devices[backend] = self.compiled_by(backend)
+            found._prepared = self._prepared
         return found
 
     def _form_and_recording(
@@ -445,6 +473,7 @@ class JittedFunctionBase(HasCode):
         remove_native_entries(self)
         for table in (self._known, self._specializations, self._entries):
             table.clear()
+        self._prepared.clear()
         if self._background is not None:
             self._background.clear()
         for sibling in self._siblings.values():

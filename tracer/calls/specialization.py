@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...backends.registry import Backend, Executable
-from ...compile.traversal import has_effects
+from ...compile.traversal import has_dynamic_shapes, has_effects
 from ...hlo.tracebacks import raised_at
 from ..outside.effects import take_effect
-from ..outside.paths import NO_OBJECTS, Argument, Objects
+from ..outside.paths import NO_OBJECTS, Argument, Objects, Path
 from ..recording import pytree
 from ..recording.attributes import attributes_of
 from ..recording.device_arrays import ArrayOnDevice, Device, MixedDevicesError, common_device
@@ -76,12 +76,27 @@ class Specialization:
         self.may_meet_aliases = (self.changes_arrays or recording.compares_arrays) and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
+        # Whether a call does no more than run the program on its arguments and on what is captured.
+        self.can_be_prepared = self._is_plain and not (
+            self.needs_python
+            or self.may_meet_aliases
+            or self.has_effects
+            or recording.host_functions
+            or recording.generators
+            or recording.containers
+            or has_dynamic_shapes(recording.module)
+        )
         kinds = [(output.kind, output.order) for output in recording.outputs]
         in_order = [output.index for output in recording.outputs] == list(range(recording.result_count))
-        self._single = self._is_plain and kinds == [("result", "C")] and recording.out_structure is pytree.LEAF
+        self.is_single = self._is_plain and kinds == [("result", "C")] and recording.out_structure is pytree.LEAF
         flat = recording.out_structure is not pytree.LEAF and recording.out_structure[0] is tuple
         flat = flat and all(child is pytree.LEAF for child in recording.out_structure[2])
-        self._is_tuple = self._is_plain and flat and in_order and set(kinds) == {("result", "C")}
+        self.is_tuple = self._is_plain and flat and in_order and set(kinds) == {("result", "C")}
+
+    @property
+    def captured_forms(self) -> list[tuple[Path, Callable[[Any], Any] | None, tuple[np.dtype, tuple[int, ...]]]]:
+        """What is captured, with what makes an array of it, and the dtype and the dimensions that this has."""
+        return [(path, convert, form) for (path, convert), form in zip(self._captures, self._captured_forms)]
 
     def is_met_again(self) -> bool:
         """Whether to try again to let calls bypass Python; less and less often."""
@@ -90,7 +105,10 @@ class Specialization:
 
     def fits(self, objects: Objects) -> bool:
         """Whether what the function reads from outside is what it was compiled for."""
-        return all([guard.difference(objects) is None for guard in self.recording.guards])
+        for guard in self.recording.guards:
+            if guard.difference(objects) is not None:
+                return False
+        return True
 
     def differences(self, objects: Objects) -> list[str]:
         """In words, what of that has changed."""
@@ -168,9 +186,9 @@ class Specialization:
         if device is not None and not any([isinstance(value, ArrayOnDevice) for value in values]):
             results = (*map(on_host, results[: recording.result_count]), *results[recording.result_count :])
             device = None
-        if self._single:
+        if self.is_single:
             return results[0]
-        if self._is_tuple:
+        if self.is_tuple:
             return results
         if recording.error_messages and (code := int(results[-1])):
             kind, *_ = recording.error_messages[number_and_value(code)[0] - 1]

@@ -54,8 +54,9 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         outputs = kwargs.get("out", ())
-        if any(_is_anothers(value) for value in (*inputs, *outputs)):
-            return NotImplemented
+        for value in (*inputs, *outputs) if outputs else inputs:
+            if type(value) not in _NEVER_ANOTHERS and _is_anothers(value):
+                return NotImplemented
         for output in outputs:
             if isinstance(output, DeviceArray):  # NumPy reads what overlaps before it writes
                 inputs = tuple([one.as_it_is(output) if isinstance(one, DeviceArray) else one for one in inputs])
@@ -201,6 +202,9 @@ def _from_host(array: np.ndarray, device: str) -> Any:
 
 
 # --- compiled functions, one for each function of NumPy's ---
+
+
+_NEVER_ANOTHERS = frozenset({DeviceArray, np.ndarray, bool, int, float, complex})
 
 
 def _is_anothers(value: Any) -> bool:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from array import array
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar, copy_context
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -54,12 +56,29 @@ class SameErrorHandling(Guard):
     """What `np.geterr()` says: which errors are raised."""
 
     value: frozenset[str]
+    _held_for: Any = field(default=MISSING, init=False)
+
+    def difference(self, objects: Objects) -> str | None:
+        setting = error_handling().get(None)
+        if setting is self._held_for:  # `np.seterr` makes another object
+            return None
+        difference = Guard.difference(self, objects)
+        if difference is None:
+            self._held_for = setting
+        return difference
 
     def holds(self, found: Any) -> bool:
         return raised_by(found) == self.value
 
     def words(self, found: Any) -> str:
         return f"np.seterr: raised are {sorted(self.value) or 'none'} -> {sorted(raised_by(found)) or 'none'}"
+
+
+@functools.cache
+def error_handling() -> ContextVar:
+    """Where NumPy keeps what `np.seterr` and `np.errstate` say."""
+    with np.errstate(all="ignore"):
+        return next(variable for variable in copy_context() if variable.name == "numpy.ufunc.extobj")
 
 
 def raised_by(handling: dict[str, str]) -> frozenset[str]:

@@ -6,10 +6,7 @@ import functools
 import gc
 import types
 from collections.abc import Mapping
-from contextvars import ContextVar, copy_context
 from typing import Any
-
-import numpy as np
 
 from .guards import (
     Guard,
@@ -22,6 +19,7 @@ from .guards import (
     SameObject,
     SameType,
     SameValue,
+    error_handling,
 )
 from .paths import MISSING, NO_OBJECTS, Attribute, Cell, Fixed, Global, Item, Path
 
@@ -35,7 +33,7 @@ def facts_of(guard: Guard) -> list[tuple[Any, ...]] | None:
     """
     if isinstance(guard, SameErrorHandling):
         holds = functools.partial(_holds, guard)
-        return [("variable", _error_handling(), holds)] if holds() else None
+        return [("variable", error_handling(), holds)] if holds() else None
     if isinstance(guard, SameNames):
         if guard.difference(NO_OBJECTS) is not None:
             return None
@@ -77,13 +75,6 @@ def _dict_of(names: Mapping[str, Any]) -> dict[str, Any]:
 
 def _holds(guard: Guard) -> bool:
     return guard.holds(guard.path.read(NO_OBJECTS))
-
-
-@functools.cache
-def _error_handling() -> ContextVar:
-    """Where NumPy keeps what `np.seterr` and `np.errstate` say."""
-    with np.errstate(all="ignore"):
-        return next(variable for variable in copy_context() if variable.name == "numpy.ufunc.extobj")
 
 
 def _identities(path: Path) -> list[tuple[Any, ...]] | None:

@@ -50,9 +50,10 @@ class ArrayOnDevice:
     ``base`` is the array that it is a view of, None where its memory is its own; applied to that, ``steps`` make it. The
     contents of an array are one of the device's buffers, which is never written to but replaced, so that what was asked for
     before still reads what it is to read. A view computes its own buffer when it is read, once for each state of its base.
+    ``form`` is the array's shape and dtype.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "_form", "_kept", "changes", "device", "is_writeable", "base", "steps")
+    __slots__ = ("__weakref__", "_buffer", "form", "_kept", "changes", "device", "is_writeable", "base", "steps")
     made: ClassVar[type[ArrayOnDevice]]  # the class of what calls return
     exist: ClassVar[bool] = False  # whether there has been any in this process
 
@@ -60,10 +61,18 @@ class ArrayOnDevice:
         """An array with the contents of the buffer; or, where that is an ndarray of its form, the view of a root."""
         self.device, self._buffer = device, buffer if root is None else None
         self.base, self.steps = root, steps
-        self._form = (buffer.shape.dimensions, np.dtype(buffer.shape.dtype)) if root is None else (buffer.shape, buffer.dtype)
+        self.form = (buffer.shape.dimensions, np.dtype(buffer.shape.dtype)) if root is None else (buffer.shape, buffer.dtype)
         self.is_writeable = root is None or root.is_writeable and buffer.flags.writeable
         self.changes, self._kept = 0, None
         ArrayOnDevice.exist = True
+
+    @classmethod
+    def of_form(cls, device: Device, buffer: Any, form: tuple[tuple[int, ...], np.dtype], is_writeable: bool) -> ArrayOnDevice:
+        """As an array with the contents of the buffer, whose form is known."""
+        array = cls.__new__(cls)
+        array.device, array._buffer, array.form, array.is_writeable = device, buffer, form, is_writeable
+        array.base, array.steps, array.changes, array._kept = None, (), 0, None
+        return array
 
     @classmethod
     def view_of(cls, array: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:
@@ -82,8 +91,8 @@ class ArrayOnDevice:
     @property
     def buffer(self) -> Any:
         """Where its contents lie now, row-major, in the device's memory."""
-        root, kept = self.root, self._kept
-        if root is self:
+        root, kept = self.base, self._kept
+        if root is None:
             return self._buffer
         if kept is None or kept[0] != root.changes:
             changes = root.changes  # before it is read: what changes meanwhile is read again
@@ -129,11 +138,11 @@ class ArrayOnDevice:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return self._form[0]
+        return self.form[0]
 
     @property
     def dtype(self) -> np.dtype:
-        return self._form[1]
+        return self.form[1]
 
     @property
     def is_scalar(self) -> bool:

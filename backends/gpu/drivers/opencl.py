@@ -36,7 +36,7 @@ from .forks import first_use, fork_count, require_unforked
 from .launched import Launched
 from .libraries import Signature, address_of, function_at, functions, open_library
 from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
-from .waiting import wait_until
+from .waiting import end_without_libraries, wait_until
 
 _PREFERRED_SUB_GROUP = 32
 
@@ -138,7 +138,8 @@ class OpenCLDevice:
         return address
 
     def free(self, address: int) -> None:
-        if self.forks == fork_count():
+        # To free memory waits for kernels, of which one may never end.
+        if self.forks == fork_count() and self._lost is None:
             self.pointers.free(self._origins.pop(address))
 
     def host_block(self, size: int) -> HostBytes:
@@ -244,6 +245,7 @@ class OpenCLDevice:
             wait_until(lambda: self._ended(event), limit, self.properties.name, self.launched)
         except KernelTimeoutError as error:
             self._lost = str(error)
+            end_without_libraries()
             raise
         finally:
             self.functions.clReleaseEvent(event)

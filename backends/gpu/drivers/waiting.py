@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import time
 from collections.abc import Callable
 
@@ -22,3 +23,13 @@ def wait_until(done: Callable[[], bool], limit: float, device: str, launched: La
             )
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def end_without_libraries() -> None:
+    """Let the process, when it exits, not run what libraries have asked for until now: an OpenCL that runs kernels in the
+    process waits for them there, and one may never end. Where the C library has no ``on_exit`` they are waited for.
+    """
+    library = ctypes.CDLL(None)
+    if hasattr(library, "on_exit") and hasattr(library, "__cxa_atexit"):
+        library.on_exit(library["_exit"], None)  # with the status of the process
+        library["__cxa_atexit"](library.fflush, None, None)  # the last one is the first to run

@@ -42,10 +42,13 @@ class Tile:
 
 
 # From the one that reads least to the one of which there are most.
-_TILES = (
-    Tile(128, 128, 8), Tile(128, 64, 16), Tile(64, 128, 16), Tile(64, 64, 16), Tile(32, 64, 16), Tile(64, 32, 16),
-    Tile(32, 32, 16),
-)  # fmt: skip
+_TILES = tuple([
+    Tile(*sizes)
+    for sizes in (
+        (128, 128, 8), (128, 64, 16), (64, 128, 16), (64, 64, 16), (32, 64, 16), (64, 32, 16), (16, 128, 16), (128, 16, 16),
+        (32, 32, 16),
+    )
+])  # fmt: skip
 _SMALLEST_TILE = Tile(16, 16, 16)
 _BUSY_BLOCKS = 128
 _MOST_SUM_BYTES = 256  # of a thread

@@ -26,6 +26,8 @@ _GROUP_BYTES = 1024  # eight runs
 def has_group_instruction(architecture: str, instruction: MatrixInstruction, are_by_terms: tuple[bool, bool]) -> bool:
     """Whether warps can multiply such tiles together: terms lie side by side, or are 16 bits wide."""
     operand = instruction.operand
+    if "s8.u8" in instruction.name or "u8.s8" in instruction.name:  # of PTX 8.4
+        return False
     return architecture == "sm_90a" and (operand in (BF16, F16) or (operand in (S8, F32) and all(are_by_terms)))
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
-from ....hlo import Instruction, Shape
+from ....hlo import F32, Instruction, Shape
 from ....hlo.fast_math import has_fast_math
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
@@ -30,7 +30,7 @@ from .matrix_group_instructions import (
     wait_for_products,
 )
 from .matrix_instructions import MatrixInstruction, end_group, matrix_instruction, wait_for_groups
-from .matrix_tiles import RUN_BYTES, OperandTiles, Reading, reading_of
+from .matrix_tiles import RUN_BYTES, OperandTiles, Reading, reading_of, turned
 from .product import Axis, Product, offsets_of, store_sum
 
 _WARP = 32
@@ -105,9 +105,11 @@ def matrix_form(
     if unit is None or max(product.sizes) >= 1 << 30:
         return None
     readings = reading_of(product, 0, shapes[0]), reading_of(product, 1, shapes[1])
-    are_by_terms = readings[0].is_by_terms, readings[1].is_by_terms
+    together = (turned(readings[0]), turned(readings[1])) if unit.operand is F32 else readings
+    are_by_terms = together[0].is_by_terms, together[1].is_by_terms
     is_grouped = has_group_instruction(target.architecture, unit, are_by_terms)
-    return Form(product, unit, readings, _division(target, product, unit, parts, is_grouped), is_exchanged)
+    division = _division(target, product, unit, parts, is_grouped)
+    return Form(product, unit, together if division.is_grouped else readings, division, is_exchanged)
 
 
 def _last_step(axes: tuple[Axis, ...]) -> int:

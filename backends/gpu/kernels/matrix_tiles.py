@@ -29,11 +29,12 @@ _CHUNKS = RUN_BYTES // CHUNK_BYTES
 @dataclass(frozen=True)
 class Reading:
     """How an operand's tiles come to the block: in which order they lie there, and how many bytes are copied at once; 0 where
-    its elements are loaded one by one.
+    its elements are loaded one by one. ``is_turned``: they lie by terms there, but by lines in the operand.
     """
 
     is_by_terms: bool
     piece: int
+    is_turned: bool = False
 
 
 def reading_of(product: Product, side: int, shape: Shape) -> Reading:
@@ -52,6 +53,11 @@ def reading_of(product: Product, side: int, shape: Shape) -> Reading:
                 continue
             return Reading(is_by_terms, piece)
     return Reading(True, 0)
+
+
+def turned(reading: Reading) -> Reading:
+    """The reading of an operand of 32 bits whose tiles have to lie by terms."""
+    return reading if reading.is_by_terms else Reading(True, 4, is_turned=True)
 
 
 class OperandTiles:
@@ -88,7 +94,10 @@ class OperandTiles:
         for number in range(chunks // self.threads):
             position = b.add(thread, I32(number * self.threads))
             if self.reading.is_by_terms:
-                line, chunk = b.udiv(position, I32(_CHUNKS)), b.urem(position, I32(_CHUNKS))
+                if self.reading.is_turned:  # neighbouring threads read neighbouring lines
+                    line, chunk = b.urem(position, I32(self.lines)), b.udiv(position, I32(self.lines))
+                else:
+                    line, chunk = b.udiv(position, I32(_CHUNKS)), b.urem(position, I32(_CHUNKS))
                 target = b.add(b.mul(line, I32(RUN_BYTES)), self._place(line, chunk))
                 place = b.add(self._first, line)
                 base = self._line_address(place)
