@@ -23,14 +23,15 @@ class OwnCode:
         inner = named(function)
         inner = getattr(inner, "__func__", inner)
         self.function = inner if type(inner) is types.FunctionType else None
-        self._held = self._now()
-
-    def _now(self) -> tuple[Any, ...]:
-        function = self.function
-        return () if function is None else (function.__code__, function.__defaults__, function.__kwdefaults__)
+        self._held = tuple([getattr(self.function, part, None) for part in _PARTS])
 
     def has_changed(self) -> bool:
-        return any([one is not other for one, other in zip(self._now(), self._held)])
+        function = self.function
+        if function is None:
+            return False
+        code, defaults, keyword_defaults = self._held
+        is_same = function.__code__ is code and function.__defaults__ is defaults
+        return not is_same or function.__kwdefaults__ is not keyword_defaults
 
     def guard(self) -> None:
         """The function is part of another one that is traced."""

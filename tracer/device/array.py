@@ -65,8 +65,9 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         return _eager(ufunc if method == "__call__" else getattr(ufunc, method))(*inputs, **kwargs)
 
     def __array_function__(self, function: Callable, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        if any(issubclass(kind, TracedArray) for kind in types):
-            return NotImplemented
+        for kind in types:
+            if kind is not DeviceArray and issubclass(kind, TracedArray):
+                return NotImplemented
         if function in _OF_FORMS:
             return function(*map(_form, args), **{name: _form(value) for name, value in kwargs.items()})
         if function in _ON_HOST:

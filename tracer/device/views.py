@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -29,11 +29,12 @@ class ItemAtPositions(NamedTuple):
 
     index: tuple[Any, ...]
 
-    def read(self, array: Any, positions: Sequence[Any]) -> Any:
+    def read(self, array: Any, positions: Iterator[Any]) -> Any:
+        """The positions are as many as it needs, taken off the others."""
         rest = [slice(None) if one is _POSITION else slice(*one) if isinstance(one, tuple) else one for one in self.index]
         axes = [axis for axis, one in enumerate(self.index) if one is _POSITION]
         found = array[tuple(rest)]
-        for axis, position in sorted(zip(axes, positions), reverse=True, key=operator.itemgetter(0)):
+        for axis, position in sorted([(axis, next(positions)) for axis in axes], reverse=True, key=operator.itemgetter(0)):
             found = np.take(found, position, axis=axis, mode="clip")  # it is within the array
         return found
 
@@ -90,7 +91,7 @@ def _apart(step: Any) -> tuple[Any, list[int]]:
 def computed(root: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:
     """A new array with the contents of the view that the steps make of the root."""
     pairs = [_apart(step) for step in steps]
-    return _reader(tuple([step for step, _ in pairs]))(root, [numbers for _, numbers in pairs])
+    return _reader(tuple([step for step, _ in pairs]))(root, *[number for _, numbers in pairs for number in numbers])
 
 
 def write(root: ArrayOnDevice, steps: Steps, contents: Any) -> None:
@@ -104,9 +105,10 @@ def write(root: ArrayOnDevice, steps: Steps, contents: Any) -> None:
 
 @lru_cache(maxsize=1024)
 def _reader(steps: tuple[Any, ...]) -> Any:
-    def read_view(root: Any, positions: Any) -> Any:
-        for step, numbers in zip(steps, positions):
-            root = step.read(root, numbers) if isinstance(step, ItemAtPositions) else step(root)
+    def read_view(root: Any, *positions: Any) -> Any:
+        remaining = iter(positions)
+        for step in steps:
+            root = step.read(root, remaining) if isinstance(step, ItemAtPositions) else step(root)
         return root.copy()
 
     read_view.is_for_any_form = True

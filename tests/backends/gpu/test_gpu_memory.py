@@ -9,7 +9,7 @@ from host_as_device import CUDA_EXTRA, HostAsDevice
 from phlox.backends.device_memory import to_device
 from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
 from phlox.backends.gpu.memory import GpuMemory
-from phlox.hlo import F32, Layout, Shape, shape_of
+from phlox.hlo import F32, F64, Layout, Shape, shape_of
 
 X = np.float32([[1, 2, 3], [4, 5, 6]])
 
@@ -45,6 +45,24 @@ def test_scalars_and_arrays_without_elements(array):
     shared = memory.share(np.asarray(array))
     assert shared.address % 256 == 0
     np.testing.assert_array_equal(memory.read(shared), array)
+
+
+@pytest.mark.parametrize("size, transfers", [(3, 1), (20_000, 4)])
+def test_several_small_arrays_are_written_in_one_transfer(size, transfers, monkeypatch):
+    memory = new_memory()
+    arrays = [np.arange(size, dtype=np.float32), np.arange(2.0 * size).reshape(size, 2)[::-1], np.zeros(0), X.astype(">f4")]
+    shapes = [shape_of(arrays[0]), Shape(F64, (size, 2), Layout((0, 1))), Shape(F64, (0,)), Shape(F32, (2, 3))]
+    sizes, write = [], memory.device.write
+    monkeypatch.setattr(memory.device, "write", lambda *given: [sizes.append(given[2]), write(*given)])
+    buffers = memory.write_together(list(zip(arrays, shapes)))
+    assert len(sizes) == transfers
+    for buffer, shape, array in zip(buffers, shapes, arrays):
+        assert buffer.shape == shape and buffer.address % 256 == 0
+        np.testing.assert_array_equal(memory.read(buffer), array)
+    del buffers, buffer
+    assert memory.pool.statistics()["bytes_in_use"] == 0
+    with pytest.raises(TypeError, match="f32"):
+        memory.write_together([(arrays[1], shapes[0]), (arrays[0], shapes[0])])
 
 
 def test_memory_is_free_when_nothing_refers_to_the_buffer():
