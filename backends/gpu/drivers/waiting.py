@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 import time
 from collections.abc import Callable
 
@@ -29,6 +30,8 @@ def end_without_libraries() -> None:
     """Let the process, when it exits, not run what libraries have asked for until now: an OpenCL that runs kernels in the
     process waits for them there, and one may never end. Where the C library has no ``on_exit`` they are waited for.
     """
+    if os.name != "posix":
+        return
     library = ctypes.CDLL(None)
     if hasattr(library, "on_exit") and hasattr(library, "__cxa_atexit"):
         library["on_exit"](library["_exit"], None)  # with the status of the process

@@ -172,10 +172,9 @@ def test_a_grid_of_three_dimensions():
 def test_spirv_and_the_shared_memory_of_the_launch():
     opencl_driver()
     sizes = {"result": lambda x: x, "grid": 10, "block": 64}
-    own, asked = kernel("reverse", opencl=spirv(REVERSE), **sizes), kernel("reverse", opencl=spirv(REVERSE_DYNAMIC), **sizes)
-    f = phlox.jit(lambda x: own(x), backend="opencl")
-    np.testing.assert_array_equal(f(X), X[:, ::-1])
-    asked.shared_bytes = 256
+    own = kernel("reverse", opencl=spirv(REVERSE), **sizes)
+    asked = kernel("reverse", opencl=spirv(REVERSE_DYNAMIC), shared_bytes=256, **sizes)
+    np.testing.assert_array_equal(phlox.jit(lambda x: own(x), backend="opencl")(X), X[:, ::-1])
     np.testing.assert_array_equal(phlox.jit(lambda x: asked(x), backend="opencl")(X), X[:, ::-1])
     text = kernel("reverse", opencl=REVERSE, **sizes)  # LLVM assembly of the family's own
     np.testing.assert_array_equal(phlox.jit(lambda x: text(x), backend="opencl")(X), X[:, ::-1])
