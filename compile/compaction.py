@@ -1,7 +1,8 @@
 """Selected elements are moved together by one operation of its own, where they were by a running count and a scatter.
 
 The count says where each element goes. What lies behind the last selected one is unspecified once the size is set, and else
-what the scatter writes into. What is computed of the elements of one array is computed of the selected ones.
+what the scatter writes into. What is computed of the elements of one array is computed of the selected ones. For devices the
+scatter stays, with a place of its own for each element.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from ..hlo import S32, Computation, Instruction, Module, Shape, make_instruction, post_order, rebuild, scalar_computation
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.ops.known_calls import COMPRESS
-from .pass_manager import COMPACT_SELECTIONS, module_pass
+from .pass_manager import COMPACT_SELECTIONS, SEPARATE_SELECTIONS, module_pass
 from .traversal import on_operands, transform_computations
 
 # As many operations on the elements of an array are looked through; and of this cost, where others need all that they compute.
@@ -22,6 +23,45 @@ _MOST_OPERATIONS, _MOST_COST = 32, 10.0
 def compact_selections(module: Module) -> Module:
     """Scatters to the places that a running count of a mask gives as custom-calls; last counts as reductions."""
     return transform_computations(module, _compacted)
+
+
+@module_pass(SEPARATE_SELECTIONS)
+def separate_selections(module: Module) -> Module:
+    """Scatters to the places that a running count of a mask gives as ones to a place of its own for each element.
+
+    What is not selected goes beyond the end. Updates that do not meet can be made in any order, as threads make them.
+    """
+    return transform_computations(module, _separated)
+
+
+def _separated(computation: Computation) -> Computation:
+    def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        result = on_operands(instruction, operands)
+        counts = _counts(result)
+        return result if counts is None else _at_places_of_its_own(result, counts)
+
+    return rebuild(computation, transform)
+
+
+def _at_places_of_its_own(scatter: Instruction, counts: Instruction) -> Instruction:
+    array, _, values = scatter.operands
+    integers, source = counts.shape, scatter.source
+    (size,) = integers.dimensions
+    if 2 * size >= 1 << (integers.element_type.bits - 1):
+        return scatter
+
+    def full(value: int) -> Instruction:
+        number = make_instruction("constant", (), {"literal": integers.dtype.type(value)}, source=source)
+        return make_instruction("broadcast", (number,), {"dimensions": ()}, integers, source=source)
+
+    place = make_instruction("subtract", (counts, full(1)), {}, source=source)
+    number = make_instruction("iota", (), {"iota_dimension": 0}, integers, source=source)
+    beyond = make_instruction("add", (number, full(size)), {}, source=source)
+    mask = _mask_of_count(counts)
+    assert mask is not None
+    places = make_instruction("select", (mask, place, beyond), {}, source=source)
+    attributes = {**scatter.attributes, "unique_indices": True}
+    return make_instruction("scatter", (array, places, values), attributes, source=source)
 
 
 def _compacted(computation: Computation) -> Computation:

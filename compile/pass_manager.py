@@ -59,6 +59,7 @@ PASSES: dict[str, Pass] = {}
 # These stand at the beginning of a pipeline: the first takes any module, the others dynamic dimensions, no other pass does.
 NORMALIZE_LAYOUTS = "normalize-layouts"
 COMPACT_SELECTIONS = "compact-selections"
+SEPARATE_SELECTIONS = "separate-selections"
 PAD_DYNAMIC_DIMENSIONS = "pad-dynamic-dimensions"
 
 

@@ -37,6 +37,7 @@ from .pass_manager import (
     NORMALIZE_LAYOUTS,
     PAD_DYNAMIC_DIMENSIONS,
     PASSES,
+    SEPARATE_SELECTIONS,
     FixedPoint,
     Pass,
     Step,
@@ -94,7 +95,7 @@ def run_named_passes(module: Module, names: Iterable[str], pipeline: Iterable[St
     for name in wanted:
         if name not in known:
             raise ValueError(f"no pass is named {name!r}; there are {', '.join(known)}")
-    rest = [name for name in wanted if name != COMPACT_SELECTIONS]
+    rest = [name for name in wanted if name not in (COMPACT_SELECTIONS, SEPARATE_SELECTIONS)]
     if rest and rest[0] != PAD_DYNAMIC_DIMENSIONS and has_dynamic_shapes(module):
         first = f"pass {PAD_DYNAMIC_DIMENSIONS} must run before all others"
         raise NotImplementedError(f"module {module.name} has dynamic dimensions: {first}")

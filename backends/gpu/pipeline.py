@@ -13,6 +13,7 @@ from .support import is_native
 
 PIPELINE: tuple[Step, ...] = (
     "normalize-layouts",
+    "separate-selections",
     "pad-dynamic-dimensions",
     "expand-collectives",
     expansion_pass(is_native),

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.backends.registry import get_backend
 from phlox.compile.passes import run_named_passes
-from phlox.hlo import parse_module
+from phlox.hlo import Computation, evaluate, parse_module
 
 
 def opcodes(text):
@@ -133,3 +134,19 @@ def test_the_call_is_at_the_line_that_needs_the_selection():
     module = run_named_passes(jit(function).lower(np.abs(X), X > 0).module, ["compact-selections"])
     call = next(one for one in module.entry.instructions if one.opcode == "custom-call")
     assert call.source.line == first + 2
+
+
+@pytest.mark.parametrize("shape", [(20,), (20, 3)])
+def test_selected_elements_have_places_of_their_own(shape):
+    """What is not selected has places beyond the end, so that no two are the same."""
+    x, m = np.arange(float(np.prod(shape))).reshape(shape), np.arange(20) % 3 == 0
+    module = parse_module(jit(lambda x, m: x[m]).lower(x, m).as_text())
+    separate = run_named_passes(module, ["separate-selections"])
+    (scatter,) = [instruction for instruction in separate.entry.instructions if instruction.opcode == "scatter"]
+    assert scatter.attributes["unique_indices"]
+    for mask in (m, ~m, m & False, m | True):
+        for one in (module, separate):
+            (found,) = get_backend("reference").compile(one)(x, mask)
+            np.testing.assert_array_equal(found, x[mask])
+    places = Computation("places", separate.entry.instructions, scatter.operands[1])
+    assert len(np.unique(evaluate(places, x, m))) == 20
