@@ -17,7 +17,7 @@ from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
 from ...hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ...hlo.instruction import tuple_of
-from ...hlo.operation import ELEMENTWISE
+from ...hlo.operation import APPLIES, ELEMENTWISE
 
 ROWS = "kCustom"
 # A row is no longer than the registers of a block hold, with room for what is computed of it.
@@ -116,7 +116,7 @@ def _form(instruction: Instruction) -> _Form | None:
     if any(root.shape.is_tuple or root.operation.updated_operand is not None for root in roots):
         return None
     reduces = roots[0].opcode == "reduce"
-    if any(one.opcode in ("reduce", "scan", "scatter") for one in computation.instructions if one not in roots):
+    if any(APPLIES in one.operation.traits for one in computation.instructions if one not in roots):
         return None
     if reduces:
         sizes = _reduced_rows(roots[0]) if len(roots) == 1 else None

@@ -9,7 +9,7 @@ from . import control_flow, custom_kernels, kernels, operations  # noqa: F401  (
 from .emitter_table import has_code, has_emitter
 
 # The pass "normalize-layouts" writes bitcasts as others, "pad-dynamic-dimensions" sizes, and calls are inlined.
-_EXPANDED_BY_OTHER_PASSES = {"bitcast", "set-dimension-size", "call"}
+_EXPANDED_BY_OTHER_PASSES = {"bitcast", "set-dimension-size"}
 
 
 def is_native(instruction: Instruction) -> bool:
@@ -24,7 +24,7 @@ def support(opcode: str) -> str | None:
     """ "native", "expanded", "host call", or None for an operation that compiling refuses."""
     if HOST_CALL in OPERATIONS[opcode].traits:
         return "host call"
-    if opcode in _EXPANDED_BY_OTHER_PASSES:
+    if opcode in _EXPANDED_BY_OTHER_PASSES or opcode == "call":
         return "expanded"
     if has_emitter(opcode):
         return "native"

@@ -10,6 +10,7 @@ from math import prod
 from llvmlite import ir
 
 from ....hlo import Computation, Instruction, leaves
+from ....hlo.operation import ASSOCIATIVE, COMMUTATIVE
 from ....hlo.slices import slice_dimensions
 from ...llvm import index as indices
 from ...llvm.arrays import Array
@@ -19,8 +20,7 @@ from ...llvm.start_indices import widened
 from ...llvm.types import I64, RegisterValue
 from ..kernel import index_of
 
-# What combines elements to the same in any order of integers, and to about the same of other numbers.
-_ASSOCIATIVE = frozenset({"add", "multiply", "minimum", "maximum", "and", "or", "xor"})
+_ALGEBRA = {ASSOCIATIVE, COMMUTATIVE}
 # So many updates are made one after the other where they meet.
 _FEW = 512
 
@@ -81,10 +81,11 @@ class ScatterForm:
 
     @cached_property
     def operation(self) -> str | None:
-        """What combines two elements, where that is one operation that may be done in any order."""
-        root, parameters = self.combine.root, self.combine.parameters
-        is_plain = self.outputs == 1 and root.opcode in _ASSOCIATIVE and {*root.operands} == {*parameters}
-        return root.opcode if is_plain else None
+        """What combines two elements, where that is one operation that may be done in any order: to the same, of integers, and
+        to about the same of other numbers.
+        """
+        operation = self.combine.combining_operation if self.outputs == 1 else None
+        return self.combine.root.opcode if operation is not None and _ALGEBRA <= operation.traits else None
 
     @property
     def is_reduced_in_parts(self) -> bool:
