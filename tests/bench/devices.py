@@ -20,7 +20,7 @@ from math import exp, log
 from typing import Any
 
 # What says nothing of a device: its rows are about NumPy's calls, or memory of the process.
-LEFT_OUT = {"Calls", "Compilation", "Memory", "Loops over elements"}
+LEFT_OUT = {"Calls", "Cold functions: trace, compile, first run", "Memory beside the arguments", "Loops over elements"}
 BATCH, TURNS = 0.02, 5
 
 
@@ -186,7 +186,8 @@ def main() -> int:
                 break
             records.append(measured(row, options.backend))
             print(line(records[-1]), flush=True)
-    name = str(getattr(device.backend, "properties", device.name))
+    properties = getattr(device.backend, "properties", None)
+    name = device.name if properties is None else f"{properties.name} ({properties.driver})"
     if options.json:
         with open(options.json, "w", encoding="utf-8") as file:
             json.dump({"device": name, "chapters": dict(chapters)}, file, indent=1)

@@ -202,6 +202,18 @@ def test_a_global_array(put, monkeypatch):
         same(f(x), X + np.asarray(table))
 
 
+def test_a_global_array_that_has_gone_elsewhere(far, monkeypatch):
+    f, x = jit(with_table), far(X)
+    monkeypatch.setitem(globals(), "TABLE", far(TABLE))
+    for _ in range(3):
+        same(f(x), X + np.arange(4.0))
+    with monkeypatch.context() as patched:
+        patched.setitem(globals(), "TABLE", device_put(np.arange(4.0), "cpu"))
+        with pytest.raises(MixedDevicesError, match="global TABLE is on cpu:0|global TABLE on cpu:0"):
+            f(x)
+    same(f(x), X + np.arange(4.0))
+
+
 def test_a_variable_around_and_an_attribute(put):
     x, settings = put(X), types.SimpleNamespace(sign=1)
     factor = 2
