@@ -329,7 +329,7 @@ def test_calls_that_take_another_way_for_a_while(put):
     for _ in range(3):
         f(x)
     with diverted(lambda function, args, kwargs: "elsewhere"):
-        assert f(x) == "elsewhere"
+        assert type(f(x)) is str  # and no array, whose comparison would go there, too
     same(f(x), X + 1)
 
 
