@@ -127,8 +127,8 @@ def _division(target: Target, product: Product, unit: MatrixInstruction, parts: 
     batches, rows, columns, terms = product.sizes
     known = (*_GROUPED_DIVISIONS, *_DIVISIONS) if is_grouped else _DIVISIONS
     fitting = [one for one in known if one.stages * one.stage_bytes <= target.dynamic_bytes]
-    if unit.sums.bits == 64:  # twice as many registers
-        fitting = [one for one in fitting if one.columns < 256]
+    if unit.sums.bits == 64:  # several blocks on a processor hide how long its instructions take
+        fitting = fitting[-1:]
     for division in fitting:
         tiles = division.tiles(product)
         if batches * tiles[0] * tiles[1] >= _BUSY_BLOCKS and _fits(division, rows, columns):

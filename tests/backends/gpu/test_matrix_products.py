@@ -102,7 +102,11 @@ ENTRY e {{
         assert not compiled(plain, "sm_80")[0].steps[0].kernel.startswith("matrix_product")
 
 
-@pytest.mark.parametrize(("types", "formula", "columns"), one_in_all(7, TYPES[:3], LAYOUTS, [128, 256]))
+# Those that have an instruction for groups of warps.
+OF_GROUPS = [types for types in TYPES[:3] if types[0] == types[1]]
+
+
+@pytest.mark.parametrize(("types", "formula", "columns"), one_in_all(7, OF_GROUPS, LAYOUTS, [128, 256]))
 def test_groups_of_warps(monkeypatch, types, formula, columns):
     division = next(one for one in matrix_product._GROUPED_DIVISIONS if one.columns == columns)
     monkeypatch.setattr(matrix_product, "_division", lambda *arguments: division if arguments[-1] else None)
