@@ -69,6 +69,12 @@ def defining_value(value: Value) -> Value:
 _VIEWS = frozenset({"bitcast-convert", "reshape"})
 
 
+def has_whole_bytes(cast: Instruction) -> bool:
+    """Whether the bits that a bitcast-convert names anew lie side by side: elements below 8 bits have a byte each."""
+    source, target = cast.operands[0].shape.element_type, cast.shape.element_type
+    return source.bits == target.bits or min(source.bits, target.bits) >= 8
+
+
 def is_free_view(instruction: Instruction) -> bool:
     """Whether a reshape or bitcast-convert leaves every byte where it lies in memory.
 

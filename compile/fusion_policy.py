@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..hlo import Instruction
+from ..hlo.operation import DATA_MOVEMENT, ELEMENTWISE
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,21 @@ class FusionPolicy:
             updated = instruction.operation.updated_operand
             return max(operand.shape.size for number, operand in enumerate(instruction.operands) if number != updated)
         return instruction.shape.size
+
+
+def is_fusible(instruction: Instruction) -> bool:
+    """Whether the elements of an array are found from their indices alone: inside of another's loop nest, too."""
+    shape = instruction.shape
+    if shape.is_tuple or not shape.dimensions or shape.dynamic_dimensions:
+        return False
+    if ELEMENTWISE in instruction.operation.traits:
+        return True
+    opcode = instruction.opcode
+    if opcode == "reshape":  # any other is free as a second name of a buffer
+        return is_degenerate_reshape(instruction)
+    if opcode == "bitcast-convert":
+        return instruction.operands[0].shape.dimensions == shape.dimensions
+    return DATA_MOVEMENT in instruction.operation.traits and instruction.operation.updated_operand is None
 
 
 def is_degenerate_reshape(instruction: Instruction) -> bool:

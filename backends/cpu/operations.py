@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...compile.aliasing import is_free_view
+from ...compile.aliasing import has_whole_bytes, is_free_view
 from ...hlo import Instruction
 from ..llvm.arrays import Array
 from ..llvm.memory import copy_memory
@@ -40,12 +40,6 @@ def _is_array(instruction: Instruction) -> bool:
     return not instruction.shape.is_tuple
 
 
-def _has_whole_bytes(cast: Instruction) -> bool:
-    """Whether the bits that a cast names anew lie side by side: elements below 8 bits have a byte each."""
-    source, target = cast.operands[0].shape.element_type, cast.shape.element_type
-    return source.bits == target.bits or min(source.bits, target.bits) >= 8
-
-
 @emits("constant", is_native=_is_array)
 def constant(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     if instruction.shape.rank == 0:
@@ -77,7 +71,7 @@ def copy(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     return [frame.updated(instruction, 0, operand, values)]
 
 
-@emits("bitcast-convert", is_native=_has_whole_bytes)
+@emits("bitcast-convert", is_native=has_whole_bytes)
 def bitcast_convert(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A second name of the operand's memory; scalars by way of the stack."""
     (operand,) = instruction.operands

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from ...hlo import Shape
 from ..llvm.arrays import Array
-from ..llvm.index import Affine, Index
+from ..llvm.index import Affine, Index, multiply_base
 from ..llvm.types import I8, I32, I64, POINTER
 from .target import Dimensions, ReadIndex, Target
 
@@ -126,13 +126,12 @@ class Kernel:
             return self._index(self.builder, read, sizes, dimension)
         return self.phase.args[len(self.arguments) + 3 * which + dimension]
 
-    def number(self, scale: int = 1) -> ir.Value:
-        """The thread's number among all along the first dimension, times a scale: i32, or i64 where that may be too narrow."""
+    def number(self) -> ir.Value:
+        """The thread's number among all along the first dimension: i32, or i64 where that may be too narrow."""
         b, threads = self.builder, self.grid.threads[0]
-        wide = I32 if self.grid.blocks[0] * threads * scale < _NARROW else I64
+        wide = I32 if self.grid.blocks[0] * threads < _NARROW else I64
         block, thread = (value if wide is I32 else b.zext(value, I64) for value in (self.block(), self.thread()))
-        number = b.add(b.mul(block, wide(threads), flags=["nuw", "nsw"]), thread, flags=["nuw", "nsw"])
-        return number if scale == 1 else b.mul(number, wide(scale), flags=["nuw", "nsw"])
+        return b.add(b.mul(block, wide(threads), flags=["nuw", "nsw"]), thread, flags=["nuw", "nsw"])
 
     def own(self, number: ir.Value) -> ir.Value:
         """A number that all threads of a block have, as one that could differ between them.
@@ -199,9 +198,14 @@ def index_of(builder: ir.IRBuilder, number: ir.Value, sizes: Sequence[int]) -> I
     return tuple(reversed(components))
 
 
+def index_of_vector(builder: ir.IRBuilder, number: ir.Value, sizes: Sequence[int], lanes: int) -> Index:
+    """The index of the elements of the vector with this number, of so many along the last dimension, which they divide."""
+    if lanes == 1:
+        return index_of(builder, number, sizes)
+    *outer, last = index_of(builder, number, (*sizes[:-1], sizes[-1] // lanes))
+    return (*outer, Affine(multiply_base(builder, last.base, lanes), 1))
+
+
 def of_shape(array: Array, shape: Shape) -> Array:
     """The same memory as an array of another shape."""
     return Array(array.pointer, shape)
-
-
-EmitKernel = Callable[[Kernel], None]

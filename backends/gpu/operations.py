@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from ...compile.aliasing import is_free_view
+from ...compile.aliasing import has_whole_bytes, is_free_view
 from ...compile.fused_computations import as_computation, result_roots
 from ...hlo import Computation, Instruction, leaves
 from ...hlo.operation import HOST_CALL
@@ -42,12 +42,6 @@ def _is_array(instruction: Instruction) -> bool:
     return not instruction.shape.is_tuple
 
 
-def _has_whole_bytes(cast: Instruction) -> bool:
-    """Whether the bits that a cast names anew lie side by side: elements below 8 bits have a byte each."""
-    source, target = cast.operands[0].shape.element_type, cast.shape.element_type
-    return source.bits == target.bits or min(source.bits, target.bits) >= 8
-
-
 @emits("constant", is_native=_is_array)
 def constant(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     return [frame.output(instruction) if instruction.shape.rank else Known(instruction)]
@@ -78,7 +72,7 @@ def copy(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     return [frame.updated(instruction, 0, operand, values)] if instruction.shape.rank else values[operand]
 
 
-@emits("bitcast-convert", is_native=_has_whole_bytes)
+@emits("bitcast-convert", is_native=has_whole_bytes)
 def bitcast_convert(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     (operand,) = instruction.operands
     if is_free_view(instruction):

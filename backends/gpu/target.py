@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from llvmlite import binding, ir
 
 from ..llvm.types import I32
+from .drivers.driver import Dimensions
 
-Dimensions = tuple[int, int, int]
 ReadIndex = Callable[[ir.IRBuilder, int], ir.Value]
 
 

@@ -30,6 +30,7 @@ from .types import (
     register_type,
     round_to_type,
     scalar_register_type,
+    selected,
 )
 
 Binding = Array | RegisterValue
@@ -100,9 +101,7 @@ class ElementalEmitter:
     def select_elements(self, condition: ir.Value | bool, on_true: RegisterValue, on_false: RegisterValue) -> RegisterValue:
         if isinstance(condition, bool):
             return on_true if condition else on_false
-        if isinstance(on_true, ComplexValue):
-            return ComplexValue(*(self.builder.select(condition, t, f) for t, f in zip(on_true, on_false)))
-        return self.builder.select(condition, on_true, on_false)
+        return selected(self.builder, condition, on_true, on_false)
 
     def within(self, mask: Mask, *conditions: ir.Value | bool) -> Mask:
         """The mask of lanes that are in the mask and satisfy the conditions."""

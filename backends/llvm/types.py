@@ -48,6 +48,13 @@ def unflatten(flat: Sequence[ir.Value], like: Sequence[RegisterValue]) -> list[R
     ]
 
 
+def selected(builder: ir.IRBuilder, condition: ir.Value, on_true: RegisterValue, on_false: RegisterValue) -> RegisterValue:
+    """One of two values, by a condition for all lanes or for each; of complex numbers both parts."""
+    if isinstance(on_true, ComplexValue):
+        return ComplexValue(*(builder.select(condition, t, f) for t, f in zip(on_true, on_false)))
+    return builder.select(condition, on_true, on_false)
+
+
 TOKEN_VALUE = I1(0)
 """A token in a register: it orders effects, which stand in their order in the code, and holds nothing."""
 

@@ -14,7 +14,7 @@ from ...hlo.window import WindowDimension, dilated_size, output_size
 from . import index as indices
 from .index import Affine, Base, Component, Index, add_base, i64, multiply_base
 from .loops import carried_loop
-from .types import I64, ComplexValue, RegisterValue, broadcast_lanes
+from .types import I64, RegisterValue, broadcast_lanes, selected
 
 # The positions of a window that are written out one by one instead of looped over.
 _UNROLLED_POSITIONS = 16
@@ -117,11 +117,5 @@ def select_all(
     """Registers, chosen together by a condition that is the same in all lanes."""
     if isinstance(condition, bool):
         return on_true if condition else on_false
-    chosen: list[RegisterValue] = []
     spread = broadcast_lanes(builder, condition, lanes)
-    for t, f in zip(on_true, on_false):
-        if isinstance(t, ComplexValue):
-            chosen.append(ComplexValue(*(builder.select(spread, a, b) for a, b in zip(t, f))))
-        else:
-            chosen.append(builder.select(spread, t, f))
-    return chosen
+    return [selected(builder, spread, t, f) for t, f in zip(on_true, on_false)]

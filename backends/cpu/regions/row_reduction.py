@@ -29,7 +29,7 @@ from ...llvm.reductions import (
     splat_identity,
     stops_of_kept,
 )
-from ...llvm.types import ComplexValue, RegisterValue, broadcast_lanes
+from ...llvm.types import RegisterValue, broadcast_lanes, selected
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import VectorLoop, combined_lanes, lanes_of, tail_mask, whole_lanes
@@ -264,7 +264,7 @@ def _row_of_elements(
             return through
         mask = tail_mask(lanes, size - end)
         others = fold.step(through, load(end, mask=mask))
-        return [_select(builder, mask, new, old) for new, old in zip(others, through)]
+        return [selected(builder, mask, new, old) for new, old in zip(others, through)]
 
     if done == size:
         return partial
@@ -310,7 +310,7 @@ def _vector_rows(
         if counted is not None:
             return [counted.count(builder, reduction, one, mask) for one in full]
         values = [value for (value,) in reduction.elements_at(builder, full, lanes, mask)]
-        return values if mask is None else [_select(builder, mask, value, neutral) for value in values]
+        return values if mask is None else [selected(builder, mask, value, neutral) for value in values]
 
     wide = result_lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
 
@@ -419,9 +419,3 @@ def _vector_rows(
     state = reduce_loops(builder, reduction, outer_reduced, fixed, first * len(places), row)
     of_rows = in_groups(state, state_width)
     return [[finish_compensation(builder, *one)] if compensated else fold.finish(one) for one in of_rows]
-
-
-def _select(builder: ir.IRBuilder, mask: ir.Value, value: RegisterValue, otherwise: RegisterValue) -> RegisterValue:
-    if isinstance(value, ComplexValue):
-        return ComplexValue(*(builder.select(mask, v, o) for v, o in zip(value, otherwise)))
-    return builder.select(mask, value, otherwise)

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from ..errors import DeviceCodeError, SharedMemoryError
 from .launched import Launched
 from .native_calls import NativeCalls
 
@@ -35,6 +36,17 @@ class DeviceProperties:
     shared_bytes: int
     threads: int
     driver: str = ""
+
+
+def launch_error(
+    limits: DeviceProperties, kernel: str, grid: Dimensions, block: Dimensions, shared_bytes: int, reason: str
+) -> DeviceCodeError:
+    """What is raised where a driver refuses a launch for what the device has too little of."""
+    too_much = SharedMemoryError if shared_bytes > limits.shared_bytes else DeviceCodeError
+    return too_much(
+        f"{limits.name} does not run the kernel {kernel} in blocks of {block} threads, grid {grid}, with {shared_bytes:,} "
+        f"bytes of shared memory: {reason}; it has at most {limits.threads:,} threads and {limits.shared_bytes:,} bytes a block"
+    )
 
 
 class Kernel(Protocol):

@@ -28,10 +28,9 @@ from ..errors import (
     DeviceOutOfMemoryError,
     DriverUnavailableError,
     KernelTimeoutError,
-    SharedMemoryError,
 )
 from . import opencl_functions as cl
-from .driver import ALIGNMENT, DeviceProperties, Dimensions
+from .driver import ALIGNMENT, DeviceProperties, Dimensions, launch_error
 from .forks import first_use, fork_count, require_unforked
 from .launched import Launched
 from .libraries import Signature, address_of, function_at, functions, open_library
@@ -221,13 +220,7 @@ class OpenCLDevice:
 
     def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in cl.TOO_MUCH:
-            limits = self.properties
-            too_much = SharedMemoryError if shared_bytes > limits.shared_bytes else DeviceCodeError
-            raise too_much(
-                f"{limits.name} does not run the kernel {kernel.name} in blocks of {block} threads, grid {grid}, with "
-                f"{shared_bytes:,} bytes of shared memory: {cl.error_name(status)}; it has at most {limits.threads:,} threads "
-                f"and {limits.shared_bytes:,} bytes a block"
-            )
+            raise launch_error(self.properties, kernel.name, grid, block, shared_bytes, cl.error_name(status))
         self.check(status, f"launching the kernel {kernel.name}")
 
     # --- the queue ---

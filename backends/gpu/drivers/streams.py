@@ -28,7 +28,7 @@ from ..errors import (
     SharedMemoryError,
 )
 from ..memory_pool import Block, MemoryPool
-from .driver import DeviceProperties, Dimensions
+from .driver import DeviceProperties, Dimensions, launch_error
 from .forks import first_use, fork_count, require_unforked
 from .launched import Launched
 from .libraries import Signature, address_of, function_at, open_library
@@ -396,13 +396,7 @@ class StreamDevice:
 
     def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in TOO_MUCH:
-            limits = self.properties
-            too_much = SharedMemoryError if shared_bytes > limits.shared_bytes else DeviceCodeError
-            raise too_much(
-                f"{limits.name} does not run the kernel {kernel.name} in blocks of {block} threads, grid {grid}, with "
-                f"{shared_bytes:,} bytes of shared memory: {self._api.error_text(status)}; it has at most {limits.threads:,} "
-                f"threads and {limits.shared_bytes:,} bytes a block"
-            )
+            raise launch_error(self.properties, kernel.name, grid, block, shared_bytes, self._api.error_text(status))
         self.check(status, f"launching the kernel {kernel.name}")
 
     # --- the stream ---

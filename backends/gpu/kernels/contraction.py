@@ -19,7 +19,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.types import I32, I64, ComplexValue, RegisterValue, register_bytes
+from ...llvm.types import I32, I64, RegisterValue, register_bytes, selected
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, wide
@@ -226,7 +226,7 @@ class _Tiles:
             offset = b.add(base, offsets_of(b, number, self.product.terms)[side])
             value = as_factor(b, self.instruction, flat.load(b, (Affine(offset),), 1), array.shape.element_type, 1)
             for condition in conditions:
-                value = _select(b, condition, value, zero(self.element_type))
+                value = selected(b, condition, value, zero(self.element_type))
             values.append(value)
         return values
 
@@ -303,12 +303,6 @@ class _Tiles:
 def _runs(count: int) -> list[tuple[int, int]]:
     """Where the runs of a thread's rows or columns begin, of ``count`` a thread, and how long they are: four at most."""
     return [(start, min(4, count - start)) for start in range(0, count, 4)]
-
-
-def _select(b: ir.IRBuilder, condition: ir.Value, value: RegisterValue, other: RegisterValue) -> RegisterValue:
-    if isinstance(value, ComplexValue):
-        return ComplexValue(*[b.select(condition, one, zero) for one, zero in zip(value, other)])
-    return b.select(condition, value, other)
 
 
 def _product_of_dot(instruction: Instruction) -> Product:

@@ -6,15 +6,14 @@ from math import prod
 
 from ....compile.fused_computations import as_computation, result_roots
 from ....hlo import Computation, ElementType, Instruction
-from ...llvm import index as indices
 from ...llvm import start_indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
-from ...llvm.index import Affine, Index
+from ...llvm.index import Index
 from ..emitter_table import ELEMENTS, emits
 from ..frame import Frame, Leaf, Stored, Values
-from ..kernel import Grid, Kernel, index_of, of_shape
+from ..kernel import Grid, Kernel, index_of_vector, of_shape
 from ..operations import scalars
 from .transpose import TiledForm, tiled_form, write_tiles
 from .vectors import aligned, lanes_for
@@ -69,9 +68,7 @@ def launch_loop(
                 for parameter, binding in zip(walked.parameters, given)
             }
             emitter = ElementalEmitter(b, lanes, bound)
-            index = index_of(b, number, (*dimensions[:-1], dimensions[-1] // lanes)) if dimensions else ()
-            if lanes > 1:
-                index = (*index[:-1], Affine(indices.multiply_base(b, index[-1].base, lanes), 1))
+            index = index_of_vector(b, number, dimensions, lanes)
             computed = [emitter.emit(root, index) for root in result_roots(walked)]
             place = index
             if origin is not None:

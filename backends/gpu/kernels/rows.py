@@ -13,12 +13,12 @@ from ....hlo import Computation, Instruction, Shape
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding, ElementalEmitter
-from ...llvm.index import Affine, Index
+from ...llvm.index import Index
 from ...llvm.reductions import splat_identity
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I32, I64, ComplexValue, RegisterValue
+from ...llvm.types import I32, I64, RegisterValue, selected
 from ..frame import Frame, Leaf, Values
-from ..kernel import Grid, Kernel, index_of, wide
+from ..kernel import Grid, Kernel, index_of, index_of_vector, wide
 from ..teams import totals_of_teams
 from .vectors import aligned, lanes_for
 
@@ -112,9 +112,7 @@ class _RowKernel:
         if (number + 1) * d.team > d.vectors_in_row:
             is_inside = b.icmp_unsigned("<", place, I32(d.vectors_in_row))
             place = b.select(is_inside, place, I32(d.vectors_in_row - 1))
-        index = index_of(b, place, (*d.row[:-1], d.row[-1] // d.lanes))
-        last = Affine(indices.multiply_base(b, index[-1].base, d.lanes), 1 if d.lanes > 1 else 0)
-        return (*self.row, *index[:-1], last), is_inside
+        return (*self.row, *index_of_vector(b, place, d.row, d.lanes)), is_inside
 
     def emit(self) -> None:
         for instruction in self.computation.instructions:
@@ -136,9 +134,9 @@ class _RowKernel:
         for index, is_inside in self.places:
             value = self.vectors.emit(operand, index)
             if is_inside is not None:
-                value = _selected(b, is_inside, value, identity)
+                value = selected(b, is_inside, value, identity)
             total = value if total is None else emit_scalar_computation(b, to_apply, [total, value], d.lanes)[0]
-        parts = [_lane(b, total, lane) for lane in range(d.lanes)] if d.lanes > 1 else [total]
+        parts = [b.extract_element(total, I32(lane)) for lane in range(d.lanes)] if d.lanes > 1 else [total]
         total = folded(lambda one, other: emit_scalar_computation(b, to_apply, [one, other], 1)[0], parts)
 
         def combine(first: list[RegisterValue], second: list[RegisterValue]) -> list[RegisterValue]:
@@ -162,15 +160,3 @@ class _RowKernel:
         value = self.alone.emit(root, index)
         with b.if_then(b.and_(self.is_row, b.icmp_unsigned("==", self.member, I32(0)))):
             array.store(b, index, value, 1)
-
-
-def _lane(b: ir.IRBuilder, value: RegisterValue, lane: int) -> RegisterValue:
-    if isinstance(value, ComplexValue):
-        return ComplexValue(*[b.extract_element(part, I32(lane)) for part in value])
-    return b.extract_element(value, I32(lane))
-
-
-def _selected(b: ir.IRBuilder, condition: ir.Value, value: RegisterValue, other: RegisterValue) -> RegisterValue:
-    if isinstance(value, ComplexValue):
-        return ComplexValue(*[b.select(condition, one, two) for one, two in zip(value, other)])
-    return b.select(condition, value, other)

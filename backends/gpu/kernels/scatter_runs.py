@@ -17,7 +17,7 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine, add_base
 from ...llvm.loops import carried_loop
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I1, I8, I64, RegisterValue, flatten, unflatten
+from ...llvm.types import I1, I8, I64, RegisterValue, selected
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
 from .scatter_form import ScatterForm
@@ -148,7 +148,8 @@ class _Level:
                     return emit_scalar_computation(b, form.combine, [value, found], 1)
 
                 joined = chosen(b, is_held, [combined, lambda: [found]])
-                (value,) = joined if is_full is None else _selected(b, is_full, joined, [value])
+                (other,) = joined
+                value = other if is_full is None else selected(b, is_full, other, value)
                 is_held = I1(1) if is_full is None else b.or_(is_held, is_full)
                 return [place, begins_before, is_held, value]
 
@@ -168,10 +169,3 @@ class _Level:
         is_full = b.icmp_unsigned("!=", held.load(b, (Affine(position),), 1), I8(0))
         place = b.add(b.mul(position, I64(self.form.elements)), wide(b, element))
         return is_full, elements.load(b, (Affine(place),), 1)
-
-
-def _selected(
-    b: ir.IRBuilder, condition: ir.Value, values: list[RegisterValue], others: list[RegisterValue]
-) -> list[RegisterValue]:
-    """The values where the condition holds, else the others."""
-    return unflatten([b.select(condition, x, y) for x, y in zip(flatten(values), flatten(others))], values)

@@ -21,7 +21,7 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, i64
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I1, I32, I64, ComplexValue, RegisterValue, scalar_register_type
+from ...llvm.types import I1, I32, I64, ComplexValue, RegisterValue, scalar_register_type, selected
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..kernel import Grid, Kernel, wide
@@ -88,9 +88,7 @@ class _Algebra:
         return emit_scalar_computation(self.builder, divide, [value, divisor], 1)[0]
 
     def chosen(self, condition: ir.Value, value: RegisterValue, other: RegisterValue) -> RegisterValue:
-        if isinstance(value, ComplexValue):
-            return ComplexValue(*(self.builder.select(condition, *pair) for pair in zip(value, other)))
-        return self.builder.select(condition, value, other)
+        return selected(self.builder, condition, value, other)
 
 
 class _Team:
