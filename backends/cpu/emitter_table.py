@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING
 
 from ...hlo import Instruction
 from ...hlo.operation import HOST_CALL
-from ..llvm.elemental import INDEX_RULES
-from ..llvm.elementwise import ELEMENTWISE_EMITTERS
+from ..llvm.emitter_table import EmitterTable
 
 if TYPE_CHECKING:
     from .frame import Frame, Leaf, Values
 
 Emitter = Callable[["Frame", Instruction, "Values"], list["Leaf"]]
 
-EMITTERS: dict[str, Emitter] = {}
+_TABLE: EmitterTable[Emitter] = EmitterTable()
+EMITTERS = _TABLE.emitters
+has_emitter, has_code, scratch_bytes = _TABLE.has_emitter, _TABLE.has_code, _TABLE.scratch_bytes
 _SHARED: dict[str, Emitter] = {}
-_FORMS: dict[str, Callable[[Instruction], bool]] = {}
-_SCRATCH_BYTES: dict[str, Callable[[Instruction], int]] = {}
 _JOINING_ROW_GROUPS: set[str] = set()
 
 
@@ -36,13 +35,7 @@ def emits(
     """
 
     def register(emit: Emitter) -> Emitter:
-        if opcode in EMITTERS:
-            raise ValueError(f"operation {opcode} has two emitters")
-        EMITTERS[opcode] = emit
-        if scratch is not None:
-            _SCRATCH_BYTES[opcode] = scratch
-        if is_native is not None:
-            _FORMS[opcode] = is_native
+        _TABLE.add(opcode, emit, scratch, is_native)
         if joins_row_groups:
             _JOINING_ROW_GROUPS.add(opcode)
         return emit
@@ -52,25 +45,14 @@ def emits(
 
 def emits_elements(**forms: Callable[[Instruction], bool]) -> Callable[[Emitter], Emitter]:
     """Decorator: the function emits every operation that has no emitter of its own; of some, certain forms."""
-    _FORMS.update(forms)
+    _TABLE.forms.update(forms)
     return partial(_SHARED.setdefault, "elements")
 
 
 def emits_host_calls(**scratch: Callable[[Instruction], int]) -> Callable[[Emitter], Emitter]:
     """Decorator: the function emits every operation that Python evaluates; some need memory for themselves."""
-    _SCRATCH_BYTES.update({name.replace("_", "-"): size for name, size in scratch.items()})
+    _TABLE.scratch.update({name.replace("_", "-"): size for name, size in scratch.items()})
     return partial(_SHARED.setdefault, "host calls")
-
-
-def has_emitter(opcode: str) -> bool:
-    """Whether there is code for some form of an operation. A parameter is an argument."""
-    return opcode == "parameter" or any(opcode in table for table in (EMITTERS, ELEMENTWISE_EMITTERS, INDEX_RULES))
-
-
-def has_code(instruction: Instruction) -> bool:
-    """Whether the instruction can be emitted as it is."""
-    form = _FORMS.get(instruction.opcode)
-    return has_emitter(instruction.opcode) and (form is None or form(instruction))
 
 
 def emitter_of(instruction: Instruction) -> Emitter:
@@ -85,9 +67,3 @@ def emitter_of(instruction: Instruction) -> Emitter:
 def joins_row_groups(instruction: Instruction) -> bool:
     """Whether the instruction's emitter hands its regions to the row groups, or makes them emit what they hold."""
     return instruction.opcode in _JOINING_ROW_GROUPS
-
-
-def scratch_bytes(instruction: Instruction) -> int:
-    """The memory that an instruction needs for itself while it runs."""
-    own = _SCRATCH_BYTES.get(instruction.opcode)
-    return 0 if own is None else own(instruction)

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from ...hlo import Instruction
 from ...hlo.operation import HOST_CALL
-from ..llvm.elemental import INDEX_RULES
-from ..llvm.elementwise import ELEMENTWISE_EMITTERS
+from ..llvm.emitter_table import EmitterTable
 
 if TYPE_CHECKING:
     from .frame import Frame, Leaf, Values
 
 Emitter = Callable[["Frame", Instruction, "Values"], "list[Leaf]"]
 
-EMITTERS: dict[str, Emitter] = {}
-_FORMS: dict[str, Callable[[Instruction], bool]] = {}
-_SCRATCH_BYTES: dict[str, Callable[[Instruction], int]] = {}
+_TABLE: EmitterTable[Emitter] = EmitterTable()
+EMITTERS = _TABLE.emitters
+has_emitter, has_code, scratch_bytes = _TABLE.has_emitter, _TABLE.has_code, _TABLE.scratch_bytes
 
 
 def emits(
@@ -32,13 +31,7 @@ def emits(
 
     def register(emit: Emitter) -> Emitter:
         for opcode in opcodes:
-            if opcode in EMITTERS:
-                raise ValueError(f"operation {opcode} has two emitters")
-            EMITTERS[opcode] = emit
-            if scratch is not None:
-                _SCRATCH_BYTES[opcode] = scratch
-            if is_native is not None:
-                _FORMS[opcode] = is_native
+            _TABLE.add(opcode, emit, scratch, is_native)
         return emit
 
     return register
@@ -48,17 +41,6 @@ def emits(
 ELEMENTS = "elements"
 
 
-def has_emitter(opcode: str) -> bool:
-    """Whether there is code for some form of an operation. A parameter is an argument."""
-    return opcode == "parameter" or any(opcode in table for table in (EMITTERS, ELEMENTWISE_EMITTERS, INDEX_RULES))
-
-
-def has_code(instruction: Instruction) -> bool:
-    """Whether the instruction can be emitted as it is."""
-    form = _FORMS.get(instruction.opcode)
-    return has_emitter(instruction.opcode) and (form is None or form(instruction))
-
-
 def emitter_of(instruction: Instruction) -> Emitter:
     """The function that emits an instruction. Raises NotImplementedError where there is none."""
     if not has_code(instruction):
@@ -66,9 +48,3 @@ def emitter_of(instruction: Instruction) -> Emitter:
             return EMITTERS[HOST_CALL]
         raise NotImplementedError(f"{instruction!r} has no code for GPUs; the backends cpu and reference run it")
     return EMITTERS.get(instruction.opcode, EMITTERS[ELEMENTS])
-
-
-def scratch_bytes(instruction: Instruction) -> int:
-    """The memory that an instruction needs for itself while it runs."""
-    own = _SCRATCH_BYTES.get(instruction.opcode)
-    return 0 if own is None else own(instruction)
