@@ -253,6 +253,54 @@ def test_writing_to_slices_between_traced_bounds(change):
     check(function, *BOUNDS[0], again=BOUNDS[1:])
 
 
+def _read_by_step(x, b):
+    whole, rows = x.reshape(5, 2), x.reshape(2, 5)
+    return x[:: b[2]], x[b[0] : b[1] : b[2]], x[: b[1] : b[2]].sum(), x[-3 : 8 : b[2]], rows[:, :: b[2]], whole[b[0] :: b[2]]
+
+
+def _write_by_step(x, b):
+    x[b[0] : b[1] : b[2]] = 7
+    x[:: b[2]] = -x[:: b[2]]
+    x.reshape(2, 5)[:, b[0] :: b[2]] = 5
+
+
+STEPS = [1, 2, -1, -3, 10, -11, 2**63 - 1, -(2**63), 0]
+
+
+@pytest.mark.parametrize("function", [_read_by_step, _write_by_step])
+def test_slices_by_traced_steps(function):
+    cases = [(x, np.array([*bounds, step])) for x, bounds in BOUNDS for step in STEPS]
+    check(function, *cases[0], again=cases[1:])
+
+
+def _write_far_apart(x, y, b):
+    x[b[0] :: b[1]] = 7
+    x[b[0] :: 2] += x[b[0] :: 2]
+    y[:, b[0] :: b[1]] = np.array([[1], [2]])
+    y[0, :: b[1]] = x[:: b[1]]
+
+
+def test_writing_to_more_places_than_are_written_at_once():
+    steps = ((0, 1), (3, 2), (-1, -2), (2400, -1), (9, 700), (4, 0))
+    cases = [(np.arange(2500.0), np.zeros((2, 2500)), np.array(one)) for one in steps]
+    check(_write_far_apart, *cases[0], again=cases[1:])
+
+
+def test_a_sieve_strikes_out_multiples():
+    def sieve(flags, n):
+        flags[:2] = False
+        i = 2
+        while i * i <= n:
+            if flags[i]:
+                flags[i * i :: i] = False
+            i += 1
+        return flags
+
+    flags = jit(sieve)(np.ones(5001, bool), np.int64(5000))
+    assert [int(number) for number in np.flatnonzero(flags)[-3:]] == [4987, 4993, 4999]  # OEIS A000040
+    assert np.count_nonzero(flags) == 669  # OEIS A000720
+
+
 def test_loops_over_growing_slices():
     """The factors of a matrix, row by row, with the sums as products of slices."""
 

@@ -22,7 +22,7 @@ from ..recording.memory_order import is_contiguous
 from ..recording.operands import as_traced
 from ..recording.trace import Trace
 from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if
-from .slices import Steps, read_steps, steps_of, write_steps
+from .slices import Steps, is_run, read_steps, steps_of, write_steps
 
 Instruction = hlo.Instruction
 
@@ -178,7 +178,7 @@ def _keep_order(entries: list[Any], steps: list[Steps]) -> bool:
     while first < len(steps) and steps[first].dropped:
         first += 1
     behind = [entry for entry in entries if entry is not None][first + 1 :]
-    return all(map(selects_all, behind)) and (first == len(steps) or steps[first].step == 1)
+    return all(map(selects_all, behind)) and (first == len(steps) or is_run(steps[first]))
 
 
 def is_in_order(array: TracedArray) -> bool:
