@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+from collections import deque
 from dataclasses import dataclass
 
 import device_with_memory
@@ -148,6 +149,35 @@ def test_values_that_are_there_as_the_program_decides(put, function):
 def normalize(x):
     x -= x.mean()
     x /= np.abs(x).max()
+
+
+def _rows_above(x, limit):
+    rows, by_number, last = [], {}, deque(maxlen=2)
+    for number in range(len(x)):
+        row = x[number] * 2
+        if row.sum() > limit:
+            rows.append(row)
+            by_number[number] = (number, [row + 1])
+            last.append(row)
+    return rows, by_number, last
+
+
+def test_arrays_in_containers_of_as_many_as_the_program_decides(put):
+    function = jit(_rows_above)
+    for limit in (-1.0, 20.0, 50.0, 1e9):
+        rows, by_number, last = function(put(X), limit)
+        expected = _rows_above(X, limit)
+        assert list(by_number) == list(expected[1]) and type(last) is deque and last.maxlen == 2
+        for found, wanted in ((rows, expected[0]), (last, expected[2])):
+            assert len(found) == len(wanted)
+            for one, other in zip(found, wanted):
+                same(one, other)
+        for number, (own, (row,)) in by_number.items():
+            assert own == number
+            same(row, expected[1][number][1][0])
+    rows = function(put(X), -1.0)[0]
+    rows[0] += 1
+    same(rows[1], X[1] * 2)
 
 
 def test_arguments_changed_in_place(put):

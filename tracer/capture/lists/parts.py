@@ -14,6 +14,7 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.device_arrays import ArrayOnDevice
 from ..entries import contents_of, has_open_keys
 from ..forms import Parts
 from ..texts.characters import memory
@@ -81,7 +82,7 @@ class Elements:
         texts = None if self.formats is None else partial(self.formats.texts, parts[self.own_count])
         columns, numbers = parts[: len(self.weak)], list(map(int, parts[len(self.weak) : self.own_count]))
         if self.form.capacity == 1:
-            columns = [np.asarray(column)[None] for column in columns]
+            columns = [column[None] if isinstance(column, ArrayOnDevice) else np.asarray(column)[None] for column in columns]
         length = numbers[0] if self.length is None else self.length
         rows = _rows(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
         found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length, texts)
@@ -163,13 +164,13 @@ def _of_lists(structure: pytree.Structure) -> pytree.Structure:
 def elements_from_arrays(
     structure: Any,
     forms: Sequence[LeafForm],
-    columns: Iterable[tuple[np.ndarray, bool]],
+    columns: Iterable[tuple[Any, bool]],
     count: int,
     texts: Callable[[np.ndarray], list[str]] | None = None,
 ) -> list[Any]:
     """The elements whose rows these columns have when the program has run; weak ones are Python's numbers.
 
-    texts: reads rows of texts.
+    columns: arrays, or lists of arrays on a device. texts: reads rows of texts.
     """
     pending = iter(columns)
     leaves = []
@@ -183,7 +184,7 @@ def elements_from_arrays(
         elif form.is_number:
             column, is_weak = next(pending)
             values = column.tolist() if is_weak else list(column)
-            if not form.is_scalar and not is_weak:
+            if not form.is_scalar and isinstance(column, np.ndarray) and not is_weak:
                 values = [np.array(value) for value in values]
         if codes is not None:
             first, table = form.codes_of_numbers, list(map(constant_of, form.constants))
@@ -204,11 +205,18 @@ def _put_together(structure: Any, leaves: Iterator[list[Any]], count: int) -> li
     return list(rows) if kind is tuple else [pytree.put_together(kind, auxiliary, row) for row in rows]
 
 
-def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> list[np.ndarray]:
-    """So many rows of each column from this one on; the row of the capacity is the first one."""
-    if start:
-        columns = [np.roll(np.asarray(column)[:capacity], -start, axis=0) for column in columns]
-    return [np.asarray(column)[:length] for column in columns]
+def _rows_on_host(column: np.ndarray, capacity: int, length: int, start: int) -> np.ndarray:
+    return np.roll(column[:capacity], -start, axis=0)[:length] if start else column[:length]
+
+
+def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> list[Any]:
+    """So many rows of each column from this one on; the row of the capacity is the first one. Arrays on a device stay there."""
+    return [
+        [column[(start + row) % capacity].copy() for row in range(length)]
+        if isinstance(column, ArrayOnDevice) and column.ndim > 1
+        else _rows_on_host(np.asarray(column), capacity, length, start)
+        for column in columns
+    ]
 
 
 _UNFINISHED = frozenset({Run, Row, TracedDeque})
