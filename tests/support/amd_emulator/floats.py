@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from fractions import Fraction
 from functools import cache
 
 import numpy as np
@@ -104,7 +105,7 @@ def has_class(a, mask):
         is_signaling(a), quiet, infinite & negative, normal & negative, is_subnormal(a) & negative, (a == 0) & negative,
         (a == 0) & ~negative, is_subnormal(a) & ~negative, normal & ~negative, infinite & ~negative,
     ]  # fmt: skip
-    mask = mask.astype(np.uint32)
+    mask = bits_of(mask).astype(np.uint32)  # of f16, the format of this operand is f16, too
     found = np.zeros(np.broadcast_shapes(a.shape, mask.shape), bool)
     for number, kind in enumerate(kinds):
         found |= kind & (mask >> np.uint32(number) & np.uint32(1)).astype(bool)
@@ -117,9 +118,9 @@ def flushed(a):
 
 
 def inexact(exact, dtype, bits):
-    """A function of the hardware whose result may be wrong by some units: one that is, wherever it is not exact.
+    """A function of the hardware whose result may be wrong by less than a unit in the last place: the second nearest number.
 
-    ``exact`` is in a wider type; of the result only so many bits of the fraction are right.
+    ``exact`` is in a wider type. Where ``bits`` are given, so many bits at the end are wrong instead.
     """
     nearest = exact.astype(dtype)
     with np.errstate(all="ignore"):
@@ -128,7 +129,7 @@ def inexact(exact, dtype, bits):
         size = bits_of(nearest).dtype
         mask = size.type(~((1 << bits) - 1) & (1 << 8 * size.itemsize) - 1)
         return np.where(np.isfinite(nearest), (bits_of(nearest) & mask).view(dtype), nearest)
-    away = np.nextafter(nearest, np.where(off > 0, dtype(-np.inf), dtype(np.inf)))
+    away = np.nextafter(nearest, np.where(off > 0, dtype(np.inf), dtype(-np.inf)))
     return np.where(off != 0, away, nearest).astype(dtype)
 
 
@@ -138,7 +139,11 @@ _DIVISION = {4: (96, 64, 23, -150, 255), 8: (768, 128, 53, -1075, 2047)}
 
 
 def division_scale(value, denominator, numerator):
-    """V_DIV_SCALE: the denominator or numerator, which it is told by being equal, and whether the quotient is to be scaled."""
+    """V_DIV_SCALE: the denominator or numerator, which it is told by being equal, and whether the quotient is to be scaled.
+
+    Where the reciprocal and the quotient are subnormal the documents have the denominator larger, which would make it infinite;
+    here it is made smaller, as where the reciprocal alone is.
+    """
     far, scale, tiny, _, _ = _DIVISION[value.dtype.itemsize]
     value, denominator, numerator = np.broadcast_arrays(value, denominator, numerator)
     wide = np.longdouble if value.dtype == np.float64 else np.float64
@@ -155,7 +160,7 @@ def division_scale(value, denominator, numerator):
         ((numerator == 0) | (denominator == 0), value.dtype.type(np.nan), False),
         (exponent(numerator) - exponent(denominator) >= far, np.where(is_denominator, up, value), True),
         (is_subnormal(denominator), up, False),
-        (small_reciprocal & small_quotient, np.where(is_denominator, up, value), True),
+        (small_reciprocal & small_quotient, np.where(is_denominator, down, value), True),
         (small_reciprocal, down, False),
         (small_quotient, np.where(is_numerator, up, value), True),
         (exponent(numerator) <= tiny, up, False),
@@ -167,15 +172,25 @@ def division_scale(value, denominator, numerator):
 
 
 def division_fma(a, b, c, scaled):
-    """V_DIV_FMAS: the quotient back at its size, where V_DIV_SCALE has changed it."""
+    """V_DIV_FMAS: the quotient back at its size, where V_DIV_SCALE has changed it, rounded once."""
+    a, b, c, scaled = np.broadcast_arrays(a, b, c, scaled)
     _, scale, *_ = _DIVISION[a.dtype.itemsize]
-    middle = np.finfo(a.dtype).maxexp - 1
-    found = fma(a, b, c)
-    return np.where(scaled, np.ldexp(found, np.where(exponent(c) > middle, scale, -scale)), found).astype(a.dtype)
+    info = np.finfo(a.dtype)
+    powers = np.where(exponent(c) >= info.maxexp, scale, -scale)
+    found = np.where(scaled, np.ldexp(fma(a, b, c), powers), fma(a, b, c)).astype(a.dtype)
+    for at in np.argwhere(scaled & (np.abs(found) < info.tiny) & (found != 0)):
+        at = tuple(at)
+        exact = Fraction(float(a[at])) * Fraction(float(b[at])) + Fraction(float(c[at]))
+        units = round(exact * Fraction(2) ** int(powers[at]) / Fraction(float(info.smallest_subnormal)))
+        found[at] = info.smallest_subnormal * a.dtype.type(units)
+    return found
 
 
 def division_fixup(quotient, denominator, numerator):
-    """V_DIV_FIXUP: what the quotient of special numbers is."""
+    """V_DIV_FIXUP: what the quotient of special numbers is.
+
+    The documents say nothing of quotients that are too large, of which the steps before make NaN: they are infinite.
+    """
     *_, under, top = _DIVISION.get(quotient.dtype.itemsize, (0, 0, 0, -25, 31))
     dtype = quotient.dtype.type
     sign = np.where(np.signbit(denominator) ^ np.signbit(numerator), dtype(-1), dtype(1))
@@ -188,7 +203,7 @@ def division_fixup(quotient, denominator, numerator):
         ((denominator == 0) | np.isinf(numerator), np.copysign(infinite, sign)),
         (np.isinf(denominator) | (numerator == 0), np.copysign(nothing, sign)),
         (exponent(numerator) - exponent(denominator) < under, np.copysign(nothing, sign)),
-        (exponent(denominator) == top, np.copysign(infinite, sign)),
+        (exponent(numerator) - exponent(denominator) > top // 2 + 2, np.copysign(infinite, sign)),
     ]
     found = np.select(
         [np.broadcast_to(condition, np.broadcast_shapes(condition.shape, quotient.shape)) for condition, _ in cases],

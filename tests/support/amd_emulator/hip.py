@@ -133,6 +133,7 @@ class EmulatedHip(HostAsDevice):
         assert note[".group_segment_fixed_size"] == kernel.shared_bytes
         assert note[".private_segment_fixed_size"] == kernel.private_bytes
         assert note[".wavefront_size"] == kernel.lanes
+        assert not note[".uses_dynamic_stack"], "memory of lanes without a known size"
         self._functions.append((kernel, note))
         function[0] = len(self._functions)
 
@@ -142,8 +143,6 @@ class EmulatedHip(HostAsDevice):
         kernel, note = self._functions[handle - 1]
         threads = bx * by * bz
         if threads > note[".max_flat_workgroup_size"] or kernel.shared_bytes + shared > _SHARED_BYTES:
-            return INVALID_VALUE
-        if note.get(".uniform_work_group_size") and threads % 1:
             return INVALID_VALUE
         segment = bytearray(b"\xa5" * max(16, note[".kernarg_segment_size"]))
         explicit = [one for one in note.get(".args", ()) if not one[".value_kind"].startswith("hidden_")]

@@ -63,8 +63,6 @@ class Kernel:
         rounding, subnormal = self.rsrc1 >> 12 & 15, self.rsrc1 >> 16 & 15
         if rounding or subnormal != 15:
             raise NotImplementedError("floating-point modes other than rounding to nearest and keeping subnormal numbers")
-        if self.properties & 0b110110:
-            raise NotImplementedError(f"registers that the kernel {self.name} asks for: {self.properties:#b}")
         if is_rdna(self.architecture) and not self.properties >> 10 & 1:
             raise NotImplementedError("waves of 64 lanes on RDNA")
 
@@ -177,13 +175,17 @@ def _set_registers(waves, kernel, grid, block, arguments, numbers, per_block):
             at += 1
 
     properties, rsrc2 = kernel.properties, kernel.rsrc2
-    if properties & 1:
-        put(PRIVATE_BUFFER, 0, 0xFFFFFFFF, 0)
-    if properties >> 3 & 1:
-        put(arguments & 0xFFFFFFFF, arguments >> 32)
-    if properties >> 6 & 1:
-        put(kernel.private_bytes)
-    assert at == rsrc2 >> 1 & 31, f"{at} user registers, the descriptor says {rsrc2 >> 1 & 31}"
+    # Pointers to the packet of the dispatch and to the queue, and the number of the dispatch, are null.
+    given = [
+        (PRIVATE_BUFFER, 0, 0xFFFFFFFF, 0), (0, 0), (0, 0), (arguments & 0xFFFFFFFF, arguments >> 32), (0, 0),
+        (0, kernel.private_bytes), (kernel.private_bytes,),
+    ]  # fmt: skip
+    for number, words in enumerate(given):
+        if properties >> number & 1:
+            put(*words)
+    # gfx1100 needs so many that some stand for nothing.
+    assert at == rsrc2 >> 1 & 31 or (kernel.architecture == "gfx1100" and at < rsrc2 >> 1 & 31)
+    at = rsrc2 >> 1 & 31
     indices = np.unravel_index(numbers, grid[::-1])[::-1]
     for dimension in range(3):
         if rsrc2 >> 7 + dimension & 1:
