@@ -100,8 +100,9 @@ def reduce_huge(builder, x):
 
 
 def _mark_rarely_called(function):
-    # Optimizing these functions would take longer than compiling the rest of a small kernel.
-    for attribute in ("noinline", "optnone", "cold"):
+    # Optimizing these functions would take longer than compiling the rest of a small kernel. AMD's devices are asked for a stack
+    # of unknown size where functions may call themselves, which LLVM does not find out of functions like these.
+    for attribute in ("noinline", "optnone", "cold", "norecurse"):
         function.attributes.add(attribute)
 
 
