@@ -176,6 +176,13 @@ class Kernel:
         self.has_barriers = True
         self.target.barrier(self.builder)
 
+    def shared_barrier(self) -> None:
+        """Wait until all threads of the block are here, and what they have written to its memory can be read; what is under
+        way from or to other memory may stay so.
+        """
+        self.has_barriers = True
+        (self.target.shared_barrier or self.target.barrier)(self.builder)
+
 
 def wide(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     """A number that is not negative, as i64."""

@@ -1,6 +1,7 @@
-"""Runs kernels for NVIDIA devices on the host, instruction by instruction, for all threads of a block at once.
+"""Runs kernels for NVIDIA's and AMD's devices on the host, instruction by instruction, for all threads of a block at once.
 
-What the inline assembly does follows the tables of the PTX ISA, one formula for each register of a fragment, so that a mistake
+What AMD's instructions for matrices do is in `wave_matrices`. That no thread reads what another one may not yet have written, nor
+writes over what it may still have to read, is checked where a kernel uses pointers to the block's memory. What NVIDIA's inline assembly does follows the tables of the PTX ISA, one formula for each register of a fragment, so that a mistake
 in the kernels' own view of these shows. Copies that are asked for arrive as late as they may; until then their target holds
 other bytes. Floats are computed in f64.
 """
@@ -8,10 +9,12 @@ other bytes. Floats are computed in f64.
 import re
 
 import numpy as np
+import wave_matrices
 from llvmlite import ir
 
 _GENERIC_SHARED = 1 << 40  # where generic pointers to the block's memory begin
 _SHARED_BYTES = 1 << 18
+_SEVERAL = -2  # threads have read a byte
 
 
 class Memory:
@@ -34,8 +37,8 @@ class Memory:
         return self.bytes[address : address + size].view(dtype).copy()
 
 
-def run_program(plan, module, arguments, result_shapes):
-    """Run a plan of launches alone. Returns the results."""
+def run_program(plan, module, arguments, result_shapes, blocks=None):
+    """Run a plan of launches alone. Returns the results; appends the blocks to a list."""
     sizes = [array.nbytes for array in arguments] + [int(np.prod(shape)) * dtype.itemsize for shape, dtype in result_shapes]
     memory = Memory(sum(-(-max(size, 1) // 256) * 256 for size in sizes) + plan.temporary_bytes + 8192)
     given = [memory.allocate(array.nbytes) for array in arguments]
@@ -52,7 +55,10 @@ def run_program(plan, module, arguments, result_shapes):
         function = next(one for one in module.functions if one.name == step.kernel)
         for number in range(step.grid[0]):
             for second in range(step.grid[1]):
-                Block(function, memory, step.block[0], (number, second, 0)).run(places)
+                block = Block(function, memory, step.block[0], (number, second, 0))
+                block.run(places)
+                if blocks is not None:
+                    blocks.append(block)
     read = [memory.read(address, int(np.prod(shape)), dtype) for address, (shape, dtype) in zip(results, result_shapes)]
     return [array.reshape(shape) for array, (shape, _) in zip(read, result_shapes)]
 
@@ -89,6 +95,9 @@ class Block:
         self.values = {}
         self.asked, self.groups = [], []
         self.products = []  # what groups of warps' products read
+        self.writers = np.full(_SHARED_BYTES, -1)  # of each byte since the last barrier, and who read it
+        self.readers = np.full(_SHARED_BYTES, -1)
+        self.most_conflicts = 1  # of accesses to the block's memory: how often the same bank is asked at once
 
     def run(self, arguments):
         every = np.ones(self.threads, bool)
@@ -197,7 +206,8 @@ class Block:
                     return _wrapped(operands[0], scalar)
                 case "addrspacecast":
                     source = instruction.operands[0].type.addrspace
-                    return operands[0] + np.uint64(_GENERIC_SHARED if source == 3 else 0)
+                    moved = (source == 3) - (type_.addrspace == 3)
+                    return operands[0] + np.array(moved * _GENERIC_SHARED).astype(np.uint64)
                 case "bitcast":
                     return self._bitcast(operands[0], instruction.operands[0].type, type_)
                 case "icmp" | "fcmp":
@@ -224,9 +234,12 @@ class Block:
                     bits = instruction.operands[1].type.width
                     return operands[0] + (_signed(offset, bits) * size).astype(np.uint64)
                 case "load":
-                    return self._load(operands[0], type_)
+                    return self._load(operands[0], type_, instruction.operands[0].type.addrspace == 3)
                 case "store":
-                    self._store(operands[1], operands[0], instruction.operands[0].type)
+                    pointer = instruction.operands[1].type
+                    self._store(operands[1], operands[0], instruction.operands[0].type, pointer.addrspace == 3)
+                    return None
+                case "fence":
                     return None
         raise NotImplementedError(str(instruction))
 
@@ -234,8 +247,9 @@ class Block:
         def one(type_):
             return type_.element if isinstance(type_, ir.VectorType) else type_
 
-        memory = value.astype(_dtype(one(source)))
-        return memory.view(_dtype(one(target))).astype(self._register(one(target)))
+        memory = np.ascontiguousarray(value.astype(_dtype(one(source))).reshape(self.threads, -1))
+        made = memory.view(_dtype(one(target))).astype(self._register(one(target)))
+        return made if isinstance(target, ir.VectorType) else made[:, 0]
 
     def _compare(self, instruction, one, other):
         kind = instruction.operands[0].type
@@ -255,7 +269,8 @@ class Block:
         }
         return tests[op if op in tests else op[1:]].astype(np.uint64)
 
-    def _places(self, addresses, size):
+    def _places(self, addresses, size, is_shared):
+        addresses = addresses + np.uint64(_GENERIC_SHARED if is_shared else 0)
         shared = addresses >= _GENERIC_SHARED
         memory = self.shared if shared[self.active].any() else self.memory.bytes
         addresses = np.where(self.active, addresses - np.where(shared, np.uint64(_GENERIC_SHARED), np.uint64(0)), np.uint64(0))
@@ -266,18 +281,42 @@ class Block:
         assert not (addresses[self.active] % np.uint64(size & -size)).any(), "not aligned"
         return memory, places
 
-    def _load(self, addresses, type_):
+    def _load(self, addresses, type_, is_shared):
         scalar, count = (type_.element, type_.count) if isinstance(type_, ir.VectorType) else (type_, 1)
         dtype = _dtype(scalar)
-        memory, places = self._places(addresses, dtype.itemsize * count)
+        memory, places = self._places(addresses, dtype.itemsize * count, is_shared)
+        if is_shared:
+            self._count_conflicts(places)
+            own = np.arange(self.threads)[:, None]
+            writers = self.writers[places]
+            assert ((writers == -1) | (writers == own))[self.active].all(), "read before it is there for all"
+            taken = places[self.active]
+            self.readers[taken] = np.where(np.isin(self.readers[taken], (-1,)), own[self.active], _SEVERAL)
         value = memory[places].view(dtype).astype(self._register(scalar))
         return value[:, 0] if count == 1 else value
 
-    def _store(self, addresses, value, type_):
+    def _store(self, addresses, value, type_, is_shared):
         scalar, count = (type_.element, type_.count) if isinstance(type_, ir.VectorType) else (type_, 1)
         raw = np.ascontiguousarray(value.astype(_dtype(scalar)).reshape(self.threads, count)).view(np.uint8)
-        memory, places = self._places(addresses, raw.shape[1])
+        memory, places = self._places(addresses, raw.shape[1], is_shared)
+        if is_shared:
+            self._count_conflicts(places)
+            own = np.arange(self.threads)[:, None]
+            for others in (self.readers[places], self.writers[places]):
+                assert ((others == -1) | (others == own))[self.active].all(), "written over while it may be read"
+            self.writers[places[self.active]] = np.broadcast_to(own, places.shape)[self.active]
         memory[places[self.active]] = raw[self.active]
+
+    def _count_conflicts(self, places):
+        """Of AMD's local data share: 32 banks of 4 bytes, of so many threads at once as ask for 128 bytes.
+
+        Source: AMD's lab notes, "Avoiding LDS bank conflicts on AMD GPUs".
+        """
+        words = places[:, ::4] // 4
+        at_once = 32 // words.shape[1]
+        for first in range(0, self.threads, at_once):
+            asked = np.unique(words[first : first + at_once])
+            self.most_conflicts = max(self.most_conflicts, np.bincount(asked % 32).max())
 
     # --- calls ---
 
@@ -287,13 +326,19 @@ class Block:
             assert self.active.all(), "not all threads are here"
             return self._assembly(instruction.callee, arguments)
         name = instruction.callee.name
-        if ".sreg.tid." in name:
+        if ".sreg.tid." in name or ".workitem.id." in name:
             return np.arange(self.threads, dtype=np.uint64)
-        if ".sreg.ctaid." in name:
+        if ".sreg.ctaid." in name or ".workgroup.id." in name:
             return np.full(self.threads, self.number["xyz".index(name[-1])], np.uint64)
         if "barrier" in name:
             assert self.active.all(), "a barrier that not all threads reach"
+            self.readers[:], self.writers[:] = -1, -1
             return None
+        if ".mfma." in name or ".wmma." in name:
+            assert self.active.all(), "not all threads are here"
+            return wave_matrices.multiply(name, arguments)
+        if name == "llvm.amdgcn.perm":
+            return _permuted(*arguments)
         if name.startswith("llvm.fmuladd."):
             one, other, third = (argument.astype(np.float64) for argument in arguments)
             return (one * other + third).astype(arguments[0].dtype)
@@ -424,6 +469,17 @@ def _load_matrices(shared, addresses, transposed):
         low, high = rows[:, :, first, second], rows[:, :, first, second + 1]
     values = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(16)
     return [values[:, matrix].reshape(-1) for matrix in range(4)]
+
+
+def _permuted(high, low, selector):
+    """Bytes of two words: numbers 0 to 3 are those of the second one."""
+    assert not (selector & np.uint64(0xF8F8F8F8)).any()
+    both = high << np.uint64(32) | low
+    value = np.zeros_like(low)
+    for byte in range(4):
+        place = selector >> np.uint64(8 * byte) & np.uint64(7)
+        value |= (both >> (np.uint64(8) * place) & np.uint64(255)) << np.uint64(8 * byte)
+    return value
 
 
 def _bf16(bits):

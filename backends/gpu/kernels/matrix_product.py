@@ -1,12 +1,13 @@
-"""Products on NVIDIA's matrix units.
+"""Products on matrix units, of NVIDIA's and of AMD's devices.
 
-Each block of threads computes a tile of the result. Tiles of the operands are copied to its memory several steps ahead, in a
-ring of stages; each of its warps multiplies a part of these in registers, or warps do so together, from that memory.
+Each block of threads computes a tile of the result. How it comes by the sums of products is its family's (`warp_product`,
+`wave_product`); which tile it is, and where the sums go, is the same for all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from contextlib import nullcontext
+from dataclasses import dataclass
 
 from llvmlite import ir
 
@@ -14,69 +15,25 @@ from ....hlo import F32, Instruction, Shape
 from ....hlo.fast_math import has_fast_math
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
-from ...llvm.loops import carried_loop
 from ...llvm.types import I32, I64
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from ..target import Target
-from .matrix_group_instructions import (
-    ROWS,
-    WARPS,
-    describe,
-    finished,
-    has_group_instruction,
-    multiply_tiles,
-    show_copies,
-    wait_for_products,
-)
-from .matrix_instructions import MatrixInstruction, end_group, matrix_instruction, wait_for_groups
-from .matrix_tiles import RUN_BYTES, OperandTiles, Reading, reading_of, turned
+from .matrix_divisions import Division, division_for
+from .matrix_instructions import MatrixInstruction
+from .matrix_tiles import OperandTiles, Reading, reading_of
 from .product import Axis, Product, offsets_of, store_sum
+from .warp_group_instructions import has_group_instruction
+from .warp_instructions import warp_instruction
+from .warp_product import WarpProduct
+from .warp_tiles import WarpTiles, turned
+from .wave_instructions import WaveInstruction, wave_instruction
+from .wave_product import WaveProduct
+from .wave_tiles import WaveTiles, narrowed
 
-_WARP = 32
-# So many blocks keep a device busy.
-_BUSY_BLOCKS = 112
 # Neighbouring blocks have so many rows of tiles in common caches.
 _BAND = 8
-
-
-@dataclass(frozen=True)
-class Division:
-    """The tile of a block, how many warps it has along rows and columns, and into how many parts the terms are divided."""
-
-    rows: int
-    columns: int
-    warp_rows: int
-    warp_columns: int
-    stages: int
-    parts: int = 1
-    is_grouped: bool = False  # four warps multiply together
-
-    @property
-    def threads(self) -> int:
-        return _WARP * self.warp_rows * self.warp_columns
-
-    @property
-    def stage_bytes(self) -> int:
-        return (self.rows + self.columns) * RUN_BYTES
-
-    def tiles(self, product: Product) -> tuple[int, int]:
-        return -(-product.sizes[1] // self.rows), -(-product.sizes[2] // self.columns)
-
-
-# From the one that reads least to the one that has most blocks.
-_DIVISIONS = (
-    Division(128, 256, 2, 4, 4),
-    Division(128, 128, 2, 4, 3),
-    Division(64, 128, 2, 2, 4),
-    Division(64, 64, 2, 2, 4),
-)
-
-
-_GROUPED_DIVISIONS = (
-    Division(128, 256, 8, 1, 4, is_grouped=True),
-    Division(128, 128, 8, 1, 6, is_grouped=True),
-)
+_INSTRUCTIONS = {"nvptx": warp_instruction, "amdgpu": wave_instruction}
 
 
 @dataclass(frozen=True)
@@ -94,22 +51,32 @@ def matrix_form(
     target: Target, instruction: Instruction, fast_math: bool, product: Product, shapes: tuple[Shape, Shape], parts: int
 ) -> Form | None:
     """How a product is computed on matrix units; None where it is not. ``parts``: how many there may be."""
-    if target.family != "nvptx" or not product.sizes[3] or instruction.opcode not in ("dot", "convolution"):
+    if target.family not in _INSTRUCTIONS or not product.sizes[3] or instruction.opcode not in ("dot", "convolution"):
         return None
     is_exchanged = _last_step(product.columns) != 1 and _last_step(product.rows) == 1
     if is_exchanged:
         product, shapes = _exchanged(product), shapes[::-1]
     types = [shape.element_type for shape in shapes]
     precise = {"high", "highest"} & set(instruction.annotations.get("operand_precision", "").strip("{}").split(","))
-    unit = matrix_instruction(target.architecture, *types, instruction.shape.element_type, fast_math and not precise)
+    unit = _INSTRUCTIONS[target.family](target, *types, instruction.shape.element_type, fast_math and not precise)
     if unit is None or max(product.sizes) >= 1 << 30:
         return None
-    readings = reading_of(product, 0, shapes[0]), reading_of(product, 1, shapes[1])
-    together = (turned(readings[0]), turned(readings[1])) if unit.operand is F32 else readings
-    are_by_terms = together[0].is_by_terms, together[1].is_by_terms
-    is_grouped = has_group_instruction(target.architecture, unit, are_by_terms)
-    division = _division(target, product, unit, parts, is_grouped)
-    return Form(product, unit, together if division.is_grouped else readings, division, is_exchanged)
+    readings, division = _readings_and_division(target, product, unit, shapes, parts)
+    return Form(product, unit, readings, division, is_exchanged)
+
+
+def _readings_and_division(
+    target: Target, product: Product, unit: MatrixInstruction, shapes: tuple[Shape, Shape], parts: int
+) -> tuple[tuple[Reading, Reading], Division]:
+    readings = [reading_of(product, side, shape, isinstance(unit, WaveInstruction)) for side, shape in enumerate(shapes)]
+    if isinstance(unit, WaveInstruction):
+        division = division_for(target, product, unit, parts)
+        lines, size = (division.rows, division.columns), unit.operand.byte_size
+        return tuple([narrowed(one, division, count, size) for one, count in zip(readings, lines)]), division
+    together = [turned(one) for one in readings] if unit.operand is F32 else readings
+    is_grouped = has_group_instruction(target.architecture, unit, tuple([one.is_by_terms for one in together]))
+    division = division_for(target, product, unit, parts, is_grouped)
+    return tuple(together if division.is_grouped else readings), division
 
 
 def _last_step(axes: tuple[Axis, ...]) -> int:
@@ -123,28 +90,6 @@ def _exchanged(product: Product) -> Product:
     return Product(*map(swapped, (product.batch, product.columns, product.rows, product.terms)))
 
 
-def _division(target: Target, product: Product, unit: MatrixInstruction, parts: int, is_grouped: bool) -> Division:
-    batches, rows, columns, terms = product.sizes
-    known = (*_GROUPED_DIVISIONS, *_DIVISIONS) if is_grouped else _DIVISIONS
-    fitting = [one for one in known if one.stages * one.stage_bytes <= target.dynamic_bytes]
-    if unit.sums.bits == 64:  # several blocks on a processor hide how long its instructions take
-        fitting = fitting[-1:]
-    for division in fitting:
-        tiles = division.tiles(product)
-        if batches * tiles[0] * tiles[1] >= _BUSY_BLOCKS and _fits(division, rows, columns):
-            return division
-    smallest = fitting[-1]
-    tiles = smallest.tiles(product)
-    steps = -(-terms * unit.operand.byte_size // RUN_BYTES)
-    wanted = min(parts, 2 * _BUSY_BLOCKS // (batches * tiles[0] * tiles[1]), steps // 4)
-    return replace(smallest, parts=max(1, wanted))
-
-
-def _fits(division: Division, rows: int, columns: int) -> bool:
-    """Whether at most half of a tile is empty."""
-    return division.rows < 2 * max(32, rows) and division.columns < 2 * max(32, columns)
-
-
 def launch_matrix_product(
     frame: Frame, instruction: Instruction, form: Form, operands: tuple[Stored, Stored], target: Stored
 ) -> None:
@@ -155,7 +100,7 @@ def launch_matrix_product(
     operands = operands[::-1] if form.is_exchanged else operands
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        if division.columns * division.rows * form.instruction.sums.byte_size <= 256 * division.threads:
+        if division.sum_registers(form.instruction) <= 64:
             kernel.target.keep_resident(kernel.function, 2)
         _MatrixProduct(kernel, form, bindings, arrays[0]).emit()
 
@@ -168,28 +113,31 @@ class _MatrixProduct:
     def __init__(self, kernel: Kernel, form: Form, operands: list[Array], output: Array) -> None:
         self.kernel, self.form, self.output = kernel, form, output
         b = self.builder = kernel.builder
-        division, product = form.division, form.product
-        self.warp_lines = division.rows // division.warp_rows, division.columns // division.warp_columns
-        thread = kernel.thread()
-        warp = b.udiv(thread, I32(_WARP))
-        own_row = b.mul(b.udiv(warp, I32(division.warp_columns)), I32(self.warp_lines[0]))
-        own_column = b.mul(b.urem(warp, I32(division.warp_columns)), I32(self.warp_lines[1]))
+        division, product, places = form.division, form.product, form.instruction.places
+        self.warp_lines = division.warp_lines
+        warp, lane = kernel.divided(kernel.thread(), division.warp)
+        owns = (
+            b.mul(b.udiv(warp, I32(division.warp_columns)), I32(self.warp_lines[0])),
+            b.mul(b.urem(warp, I32(division.warp_columns)), I32(self.warp_lines[1])),
+        )
         row_tile, column_tile, batch, self.part = self._block()
         firsts = b.mul(row_tile, I32(division.rows)), b.mul(column_tile, I32(division.columns))
         self.batch = offsets_of(b, wide(b, batch), product.batch)
-        lane = b.urem(thread, I32(_WARP))
-        # Where the lane's sums are: two neighbouring columns of two rows.
-        self.row = b.add(b.add(firsts[0], own_row), b.udiv(lane, I32(4)))
-        self.column = b.add(b.add(firsts[1], own_column), b.mul(b.urem(lane, I32(4)), I32(2)))
-        lines = division.rows, division.columns
+        # Where the lane's first sum is.
+        row, column = places.first(b, lane)
+        self.row, self.column = (b.add(b.add(firsts[k], owns[k]), one) for k, one in enumerate((row, column)))
         self.tiles = tuple([
-            OperandTiles(
-                kernel, form.instruction, product, side, form.readings[side], lines[side], division.threads,
-                self._address(operands[side]), self.batch[side], firsts[side], (own_row, own_column)[side],
-            )
-            for side in (0, 1)
+            self._tiles(side, self._address(operands[side]), self.batch[side], firsts[side], owns[side]) for side in (0, 1)
         ])  # fmt: skip
-        self.memory = kernel.dynamic_shared(division.stages * division.stage_bytes)
+
+    def _tiles(self, side: int, source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value) -> OperandTiles:
+        kernel, product, unit, division = self.kernel, self.form.product, self.form.instruction, self.form.division
+        where = source, batch, first, own
+        reading = self.form.readings[side]
+        if isinstance(unit, WaveInstruction):
+            return WaveTiles(kernel, unit, product, side, reading, division, *where)
+        lines = (division.rows, division.columns)[side]
+        return WarpTiles(kernel, unit, product, side, reading, lines, division.threads, *where)
 
     def _address(self, array: Array) -> ir.Value:
         """Of the device's memory, as copies take it."""
@@ -210,101 +158,24 @@ class _MatrixProduct:
         return b.add(first, b.urem(within, height)), b.udiv(within, height), batch, part
 
     def emit(self) -> None:
-        b, division, stages = self.builder, self.form.division, self.form.division.stages
-        left, right = self.tiles
-        steps = -(-self.form.product.sizes[3] // left.terms)
+        b, division, unit, terms = self.builder, self.form.division, self.form.instruction, self.tiles[0].terms
+        steps = -(-self.form.product.sizes[3] // terms)
         own_steps = -(-steps // division.parts)  # a part's, of which those behind the end are zeros
-        first = b.mul(self.part, I32(own_steps * left.terms))
-        # Products that go on while the next ones begin still read the stage before last.
-        ahead = stages - 2 if division.is_grouped else stages - 1
-        for stage in range(ahead):
-            self._fill(I32(stage * division.stage_bytes), b.add(first, I32(stage * left.terms)))
-        sum_type, _ = self.form.instruction.sum_register
-        zero = sum_type(0) if isinstance(sum_type, ir.IntType) else ir.Constant(sum_type, 0.0)
-        count = (self.warp_lines[0] // 16) * (self.warp_lines[1] // 8) * 4
-        last = I32(ahead * division.stage_bytes)
-
-        def step(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
-            read, write, term, *sums = carried
-            wait_for_groups(b, ahead - 1)
-            if division.is_grouped:
-                show_copies(b)
-            self.kernel.barrier()
-            if division.is_grouped:
-                sums = self._multiply_together(b.add(self.memory, read), sums)
-                self._fill(write, term)
-                wait_for_products(b, 1)
-            else:
-                self._fill(write, term)
-                sums = self._multiply(b.add(self.memory, read), sums)
-            return [self._following(read), self._following(write), b.add(term, I32(left.terms)), *sums]
-
-        behind = b.add(first, I32(ahead * left.terms))
-        carried = [I32(0), last, behind, *[zero] * count]
-        sums = carried_loop(b, 0, own_steps, 1, carried, step, "stages")[3:]
-        self._store(finished(b, self.form.instruction, sums) if division.is_grouped else sums)
-
-    def _following(self, stage: ir.Value) -> ir.Value:
-        b, size = self.builder, self.form.division.stage_bytes
-        is_last = b.icmp_unsigned("==", stage, I32((self.form.division.stages - 1) * size))
-        return b.select(is_last, I32(0), b.add(stage, I32(size)))
-
-    def _fill(self, stage: ir.Value, term: ir.Value) -> None:
-        """Ask for the operands' tiles; a group of copies, which may be empty."""
-        b, (left, right) = self.builder, self.tiles
-        memory = b.add(self.memory, stage)
-        left.fill(memory, term)
-        right.fill(b.add(memory, I32(left.bytes)), term)
-        end_group(b)
-
-    def _multiply(self, memory: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
-        b, (left, right) = self.builder, self.tiles
-        height, width = self.warp_lines[0] // 16, self.warp_lines[1] // 8
-        right_memory = b.add(memory, I32(left.bytes))
-        sums = list(sums)
-
-        def fragments(step: int) -> tuple[list[list[ir.Value]], list[list[ir.Value]]]:
-            rows = [left.fragments(memory, step, 16 * number) for number in range(height)]
-            columns = []
-            for number in range(width // 2):
-                one, other, one_below, other_below = right.fragments(right_memory, step, 16 * number)
-                columns += [[one, one_below], [other, other_below]]
-            return rows, columns
-
-        following = fragments(0)
-        for step in range(left.steps):
-            rows, columns = following
-            if step + 1 < left.steps:  # loaded while this step's are multiplied
-                following = fragments(step + 1)
-            for i in range(height):
-                for j in range(width):
-                    own = slice(4 * (i * width + j), 4 * (i * width + j) + 4)
-                    sums[own] = self.form.instruction.emit(b, rows[i], columns[j], sums[own])
-        return sums
-
-    def _multiply_together(self, memory: ir.Value, sums: list[ir.Value]) -> list[ir.Value]:
-        b, (left, right), instruction = self.builder, self.tiles, self.form.instruction
-        are_by_terms = left.reading.is_by_terms, right.reading.is_by_terms
-        # A group's rows are 64, of which 64 terms' runs, or one panel of 128 bytes, have 8 KiB either way.
-        group = b.udiv(self.kernel.thread(), I32(_WARP * WARPS))
-        of_group = b.add(memory, b.mul(group, I32(ROWS * RUN_BYTES)))
-        descriptors = (
-            describe(b, of_group, are_by_terms[0], left.terms * RUN_BYTES),
-            describe(b, b.add(memory, I32(left.bytes)), are_by_terms[1], right.terms * RUN_BYTES),
-        )
-        columns = self.form.division.columns
-        return multiply_tiles(b, instruction, columns, left.steps, descriptors, are_by_terms, sums)
+        family = WaveProduct if isinstance(unit, WaveInstruction) else WarpProduct
+        product = family(self.kernel, unit, division, self.tiles)
+        self._store(product.sums(b.mul(self.part, I32(own_steps * terms)), own_steps))
 
     # --- the results ---
 
-    def _has_pairs(self) -> bool:
-        """Whether two neighbouring columns can be stored at once."""
-        product = self.form.product
+    def _run(self) -> int:
+        """How many neighbouring columns can be stored at once."""
+        product, run = self.form.product, self.form.instruction.places.run
         columns = product.columns
-        if not columns or columns[-1].steps[2] != 1 or columns[-1].size % 2:
-            return False
+        if not columns or columns[-1].steps[2] != 1 or columns[-1].size % run:
+            return 1
         others = (*product.batch, *product.rows, *columns[:-1])
-        return not any(axis.steps[2] % 2 for axis in others) and (self.form.division.parts == 1 or not self._part_size % 2)
+        is_aligned = not any(axis.steps[2] % run for axis in others)
+        return run if is_aligned and (self.form.division.parts == 1 or not self._part_size % run) else 1
 
     @property
     def _part_size(self) -> int:
@@ -312,26 +183,40 @@ class _MatrixProduct:
         return batches * rows * columns
 
     def _store(self, sums: list[ir.Value]) -> None:
-        b, product = self.builder, self.form.product
+        """The sums of an instruction are after each other, those of a row of such matrices, and then those of the next row."""
+        b, product, places = self.builder, self.form.product, self.form.instruction.places
         _, rows, columns, _ = product.sizes
-        height, width = self.warp_lines[0] // 16, self.warp_lines[1] // 8
-        has_pairs = self._has_pairs()
+        run, count = self._run(), len(places.others)
+        width = self.warp_lines[1] // places.columns
+        division = self.form.division
+        is_full = not rows % division.rows and not columns % division.columns
         base = b.add(self.batch[2], b.mul(wide(b, self.part), I64(self._part_size)))
-        places = []
-        for j in range(width):
-            for second in (0,) if has_pairs else (0, 1):
-                column = b.add(self.column, I32(8 * j + second))
-                is_inside = b.icmp_unsigned("<", column, I32(columns))
-                places.append((4 * j + second, offsets_of(b, column, product.columns)[2], is_inside))
-        for i in range(height):
-            for below in (0, 1):
-                row = b.add(self.row, I32(16 * i + 8 * below))
+        of_columns: dict[int, tuple[ir.Value, ir.Value]] = {}
+        for first in range(0, self.warp_lines[1], places.columns):
+            for _, behind in places.others:
+                if first + behind not in of_columns:
+                    column = b.add(self.column, I32(first + behind))
+                    is_inside = b.icmp_unsigned("<", column, I32(columns))
+                    of_columns[first + behind] = self._offset(self.column, first + behind, product.columns), is_inside
+        for i in range(self.warp_lines[0] // places.rows):
+            for below in dict.fromkeys([row for row, _ in places.others]):
+                row = b.add(self.row, I32(places.rows * i + below))
                 is_row = b.icmp_unsigned("<", row, I32(rows))
-                start = b.add(base, offsets_of(b, row, product.rows)[2])
-                for number, offset, is_inside in places:
-                    first = 4 * i * width + number + 2 * below
-                    with b.if_then(b.and_(is_row, is_inside)):
-                        self._store_one(b.add(start, offset), sums[first : first + 1 + has_pairs])
+                start = b.add(base, self._offset(self.row, places.rows * i + below, product.rows))
+                own = [(number, behind) for number, (other, behind) in enumerate(places.others) if other == below][::run]
+                for j in range(width):
+                    for number, behind in own:
+                        offset, is_inside = of_columns[places.columns * j + behind]
+                        first = (i * width + j) * count + number
+                        with nullcontext() if is_full else b.if_then(b.and_(is_row, is_inside)):
+                            self._store_one(b.add(start, offset), sums[first : first + run])
+
+    def _offset(self, first: ir.Value, behind: int, axes: tuple[Axis, ...]) -> ir.Value:
+        """How far from the output's beginning the row or column is that is so far behind the first one."""
+        b = self.builder
+        if len(axes) > 1:
+            return offsets_of(b, b.add(first, I32(behind)), axes)[2]
+        return b.add(offsets_of(b, first, axes)[2], I64(behind * axes[0].steps[2] if axes else 0))
 
     def _store_one(self, offset: ir.Value, values: list[ir.Value]) -> None:
         b, element_type = self.builder, self.output.shape.element_type

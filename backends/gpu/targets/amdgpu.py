@@ -13,16 +13,24 @@ from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
 _WAVEFRONT_OF_64 = ("gfx9",)
+_ONE_FILE = ("gfx90a", "gfx94")  # of registers for sums of matrices, too
 
 
 def _names(kind: str) -> tuple[str, str, str]:
     return tuple(f"llvm.amdgcn.{kind}.id.{axis}" for axis in _AXES)
 
 
-def _barrier(builder: ir.IRBuilder) -> None:
-    builder.fence("release", "workgroup")
-    builder.call(declaration(builder.module, "llvm.amdgcn.s.barrier", ir.VoidType(), []), [])
-    builder.fence("acquire", "workgroup")
+def _barrier(builder: ir.IRBuilder, *annotations: str) -> None:
+    for ordering in ("release", "acquire"):
+        fence = builder.fence(ordering, "workgroup")
+        if annotations:
+            fence.set_metadata("mmra", builder.module.add_metadata(annotations))
+        if ordering == "release":
+            builder.call(declaration(builder.module, "llvm.amdgcn.s.barrier", ir.VoidType(), []), [])
+
+
+def _shared_barrier(builder: ir.IRBuilder) -> None:
+    _barrier(builder, "amdgpu-synchronize-as", "local")
 
 
 def _lane(builder: ir.IRBuilder) -> ir.Value:
@@ -61,4 +69,6 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         finish=_finish,
         shuffle_xor=_shuffle_xor,
         device_scope="agent",
+        registers=512 if architecture.startswith(_ONE_FILE) else 256,
+        shared_barrier=_shared_barrier,
     )

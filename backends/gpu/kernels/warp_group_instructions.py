@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from ....hlo import BF16, F16, F32, S8
 from ...llvm.types import I64
-from .matrix_instructions import MatrixInstruction
+from .warp_instructions import WarpInstruction
 
 WARPS = 4
 ROWS = 64  # of the left operand, 16 a warp
@@ -23,7 +23,7 @@ _RUNS_OF_128_BYTES = 1
 _GROUP_BYTES = 1024  # eight runs
 
 
-def has_group_instruction(architecture: str, instruction: MatrixInstruction, are_by_terms: tuple[bool, bool]) -> bool:
+def has_group_instruction(architecture: str, instruction: WarpInstruction, are_by_terms: tuple[bool, bool]) -> bool:
     """Whether warps can multiply such tiles together: terms lie side by side, or are 16 bits wide."""
     operand = instruction.operand
     if "s8.u8" in instruction.name or "u8.s8" in instruction.name:  # of PTX 8.4
@@ -32,7 +32,7 @@ def has_group_instruction(architecture: str, instruction: MatrixInstruction, are
 
 
 def describe(b: ir.IRBuilder, address: ir.Value, is_by_terms: bool, panel_bytes: int) -> ir.Value:
-    """A tile of `matrix_tiles`, for instructions, at an address in the block's memory, i32."""
+    """A tile of `warp_tiles`, for instructions, at an address in the block's memory, i32."""
     leading = 1 if is_by_terms else panel_bytes >> 4
     constant = (leading << _LEADING) | (_GROUP_BYTES >> 4 << _STRIDE) | (_RUNS_OF_128_BYTES << _LAYOUT)
     return b.or_(b.zext(b.lshr(address, address.type(4)), I64), I64(constant - (1 << 64) if constant >> 63 else constant))
@@ -44,7 +44,7 @@ def step_offset(is_by_terms: bool, element_bytes: int) -> int:
 
 
 def multiply_tiles(
-    b: ir.IRBuilder, instruction: MatrixInstruction, columns: int, steps: int, descriptors: tuple[ir.Value, ir.Value],
+    b: ir.IRBuilder, instruction: WarpInstruction, columns: int, steps: int, descriptors: tuple[ir.Value, ir.Value],
     are_by_terms: tuple[bool, bool], sums: Sequence[ir.Value],
 ) -> list[ir.Value]:  # fmt: skip
     """Begin to add the products of all steps of two tiles to the sums, which are valid after `wait_for_products`."""
@@ -82,7 +82,7 @@ def wait_for_products(b: ir.IRBuilder, but: int) -> None:
     _plain(b, f"wgmma.wait_group.sync.aligned {but};")
 
 
-def finished(b: ir.IRBuilder, instruction: MatrixInstruction, sums: Sequence[ir.Value]) -> list[ir.Value]:
+def finished(b: ir.IRBuilder, instruction: WarpInstruction, sums: Sequence[ir.Value]) -> list[ir.Value]:
     """The sums, when all products have been added."""
     sum_type, constraint = instruction.sum_register
     count = len(sums)

@@ -1,0 +1,97 @@
+"""The sums of a block of AMD's: its threads load the next tiles of the operands into registers while its waves multiply those in
+its memory; one of two places there is read, and the other one written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from llvmlite import ir
+
+from ...llvm.loops import carried_loop
+from ...llvm.types import I8, I32
+from ..kernel import Kernel
+from .matrix_divisions import Division
+from .wave_instructions import WaveInstruction
+from .wave_tiles import WaveTiles
+
+
+class WaveProduct:
+    """The sums while they are emitted."""
+
+    def __init__(
+        self, kernel: Kernel, instruction: WaveInstruction, division: Division, tiles: tuple[WaveTiles, WaveTiles]
+    ) -> None:
+        self.kernel, self.builder = kernel, kernel.builder
+        self.instruction, self.division, self.tiles = instruction, division, tiles
+        memory = kernel.shared(division.stages * division.stage_bytes)
+        self.memory = self.builder.addrspacecast(memory, ir.PointerType(addrspace=kernel.target.spaces.shared))
+
+    def sums(self, first: ir.Value, steps: int) -> list[ir.Value]:
+        """Of so many tiles' terms, from a term on: those of an instruction after each other."""
+        b, terms = self.builder, self.tiles[0].terms
+        last = b.add(first, I32((steps - 1) * terms))
+
+        def clamped(term: ir.Value) -> ir.Value:  # what is loaded behind the end is not used
+            return b.select(b.icmp_unsigned("<", term, last), term, last)
+
+        self._store(I32(0), self._load(first))
+        loaded = self._load(clamped(b.add(first, I32(terms))))
+        self.kernel.shared_barrier()
+        height, width = self._counts
+        vector = ir.VectorType(self.instruction.sum_type, len(self.instruction.places.others))
+        sums = [ir.Constant(vector, None)] * (height * width)
+
+        def step(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
+            read, term, *rest = carried
+            words, sums = rest[: len(loaded)], rest[len(loaded) :]
+            write = b.sub(I32(self.division.stage_bytes), read)
+
+            def following() -> None:
+                self._store(write, words)
+                words[:] = self._load(clamped(term))
+
+            sums = self._multiply(read, sums, following)
+            self.kernel.shared_barrier()
+            return [write, b.add(term, I32(terms)), *words, *sums]
+
+        carried = [I32(0), b.add(first, I32(2 * terms)), *loaded, *sums]
+        sums = carried_loop(b, 0, steps, 1, carried, step, "tiles")[2 + len(loaded) :]
+        return [b.extract_element(one, I32(number)) for one in sums for number in range(vector.count)]
+
+    @property
+    def _counts(self) -> tuple[int, int]:
+        """How many matrices of an instruction's a wave has along rows and columns."""
+        (rows, columns), places = self.division.warp_lines, self.instruction.places
+        return rows // places.rows, columns // places.columns
+
+    def _tile_memory(self, stage: ir.Value, side: int) -> ir.Value:
+        b = self.builder
+        offset = b.add(stage, I32(self.tiles[0].bytes)) if side else stage
+        return b.gep(self.memory, [offset], source_etype=I8)
+
+    def _load(self, term: ir.Value) -> list[ir.Value]:
+        return [word for tile in self.tiles for word in tile.load(term)]
+
+    def _store(self, stage: ir.Value, words: list[ir.Value]) -> None:
+        left, right = self.tiles
+        count = len(words) * left.lines // (left.lines + right.lines)
+        left.store(self._tile_memory(stage, 0), words[:count])
+        right.store(self._tile_memory(stage, 1), words[count:])
+
+    def _multiply(self, stage: ir.Value, sums: list[ir.Value], following: Callable[[], None]) -> list[ir.Value]:
+        """``following`` is done when the first step is multiplied, so that the next tile's elements have time to come."""
+        b, (left, right) = self.builder, self.tiles
+        height, width = self._counts
+        side = self.instruction.places.rows
+        memory = self._tile_memory(stage, 0), self._tile_memory(stage, 1)
+        sums = list(sums)
+        for step in range(left.steps):
+            rows = [left.fragments(memory[0], step, side * number) for number in range(height)]
+            columns = [right.fragments(memory[1], step, side * number) for number in range(width)]
+            for i in range(height):
+                for j in range(width):
+                    sums[i * width + j] = self.instruction.emit(b, rows[i], columns[j], sums[i * width + j])
+            if not step:
+                following()
+        return sums

@@ -1,0 +1,248 @@
+"""Tiles of an operand in a block's memory, as waves' products of small matrices read them.
+
+A lane reads runs of 16 bytes of its line's terms, *chunks*. They lie there in one of two orders, in which neighbouring lines are
+neighbours, so that the lanes of a wave read from all banks:
+
+- by terms: the first chunks of all lines, then the second ones. Where threads write, neighbours have neighbouring chunks of a line:
+  lines are permuted by the chunk's number, so that these are in different banks;
+- by lines, as they lie in the operand: pieces of a chunk that hold four terms of elements of 8 and 16 bits, one term of others. A
+  thread loads such elements of neighbouring lines for four terms, and turns them; chunks of lines are permuted likewise.
+
+What is loaded for the next tile waits in registers, and is written to the block's memory later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from ...llvm.module import declaration
+from ...llvm.types import I8, I32, I64
+from ..kernel import Kernel
+from .matrix_divisions import Division
+from .matrix_tiles import CHUNK_BYTES, OperandTiles, Reading
+from .product import Product
+from .wave_instructions import WaveInstruction
+
+_DEVICE, _SHARED = ir.PointerType(addrspace=1), ir.PointerType(addrspace=3)
+_BANK_CHUNKS = 8  # of 16 bytes, in all banks: 32 of 4 bytes
+_WORD_BYTES = 4
+
+
+def narrowed(reading: Reading, division: Division, lines: int, element_bytes: int) -> Reading:
+    """With pieces so narrow that all threads have some to turn."""
+    if reading.is_by_terms:
+        return reading
+    piece = lines * division.run_bytes // (_turned_terms(element_bytes) * division.threads)
+    return Reading(False, min(reading.piece, piece))
+
+
+def _turned_terms(element_bytes: int) -> int:
+    """Of how many terms the elements of a line lie side by side, where tiles lie by lines."""
+    return 4 if element_bytes <= 2 else 1
+
+
+class WaveTiles(OperandTiles):
+    """The tiles of an operand, while a kernel is emitted; see `OperandTiles`. ``is_full``: tiles end where terms do."""
+
+    instruction: WaveInstruction
+
+    def __init__(
+        self, kernel: Kernel, instruction: WaveInstruction, product: Product, side: int, reading: Reading, division: Division,
+        source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
+    ) -> None:  # fmt: skip
+        lines = (division.rows, division.columns)[side]
+        super().__init__(
+            kernel, instruction, product, side, reading, lines, division.run_bytes, division.threads, source, batch, first, own
+        )  # fmt: skip
+        self.chunks = division.run_bytes // CHUNK_BYTES  # of a line
+        self.is_full = not self.all_terms % (self.terms * division.parts)
+        self._turned = _turned_terms(self.element_bytes)
+        self._piece_bytes = self._turned * self.element_bytes
+        self.steps = self.chunks * CHUNK_BYTES // (_WORD_BYTES * instruction.step_words * instruction.groups)
+        self._prepare_loads()
+        self._prepare_fragments(kernel.builder.urem(self.thread, I32(division.warp)))
+
+    # --- from the operand to registers ---
+
+    def _prepare_loads(self) -> None:
+        """For each run that the thread loads: its first term in the tile, its address, and the row in which it goes to a place."""
+        b, size = self.builder, self.element_bytes
+        self._loads: list[tuple[ir.Value, ir.Value, ir.Value, ir.Value]] = []
+        if self.reading.is_by_terms:
+            for number in range(self.lines * self.chunks // self.threads):
+                position = b.add(self.thread, I32(number * self.threads))
+                if self.reading.is_turned:  # neighbouring threads read neighbouring lines
+                    line, chunk = b.urem(position, I32(self.lines)), b.udiv(position, I32(self.lines))
+                else:
+                    line, chunk = b.udiv(position, I32(self.chunks)), b.urem(position, I32(self.chunks))
+                term = b.mul(chunk, I32(CHUNK_BYTES // size))
+                base = self._line_address(b.add(self._first, line))
+                self._loads.append((term, self._with_own_term(base, term), I32(0), self._place_by_terms(chunk, line)))
+            return
+        width = self.reading.piece // size  # lines
+        runs = self.lines // width
+        for number in range(runs * self.terms // self._turned // self.threads):
+            position = b.add(self.thread, I32(number * self.threads))
+            line = b.mul(b.urem(position, I32(runs)), I32(width))
+            row = b.udiv(position, I32(runs))
+            term = b.mul(row, I32(self._turned))
+            place = b.add(self._first, line)
+            # Neither is inside where the first one is not.
+            place = b.select(b.icmp_unsigned("<", place, I32(self.size)), place, I32(0))
+            base = self._with_own_term(self._line_address(place), term)
+            beginning = b.mul(row, I32(self.lines * self._piece_bytes))
+            self._loads.append((term, base, beginning, b.mul(line, I32(self._piece_bytes))))
+
+    @property
+    def _has_plain_terms(self) -> bool:
+        """Whether terms are equally far apart."""
+        return len(self.term_axes) <= 1
+
+    def _with_own_term(self, base: ir.Value, term: ir.Value) -> ir.Value:
+        return self.builder.add(base, self._term_offset(term)) if self._has_plain_terms else base
+
+    def load(self, first_term: ir.Value) -> list[ir.Value]:
+        """This thread's words of the tile that begins at a term; zero where there is no such term."""
+        b, words = self.builder, []
+        common = self._term_offset(first_term) if self._has_plain_terms else None
+        for own_term, base, *_ in self._loads:
+            term = b.add(first_term, own_term)
+            if self.reading.is_by_terms and not self.reading.piece:
+                start = b.sub(base, self._term_offset(own_term)) if self._has_plain_terms else base
+                words += self._gathered(start, term, None)
+            elif self.reading.is_by_terms:
+                count = self.reading.piece // self.element_bytes
+                for number in range(CHUNK_BYTES // self.reading.piece):
+                    words += self._loaded(base, common, term, number * count)
+            else:
+                rows = [self._loaded(base, common, term, number) for number in range(self._turned)]
+                words += _turned(b, rows, self.element_bytes)
+        return words
+
+    def _loaded(self, base: ir.Value, common: ir.Value | None, first_term: ir.Value, number: int) -> list[ir.Value]:
+        """The words of a piece that is so many terms behind the first one."""
+        b, piece = self.builder, self.reading.piece
+        term = b.add(first_term, I32(number))
+        is_inside = None if self.is_full else b.icmp_unsigned("<", term, I32(self.all_terms))
+        if common is not None:
+            step = self.term_axes[0].steps[self.side] if self.term_axes else 0
+            address = b.add(b.add(base, common), I64(number * step * self.element_bytes))
+        else:
+            address = b.add(base, self._term_offset(term if is_inside is None else b.select(is_inside, term, I32(0))))
+        if is_inside is not None and common is not None:
+            address = b.select(is_inside, address, self._source)
+        count = piece // _WORD_BYTES
+        type_ = I32 if count == 1 else ir.VectorType(I32, count)
+        value = b.load(b.inttoptr(address, _DEVICE), typ=type_, align=piece)
+        words = [value] if count == 1 else [b.extract_element(value, I32(place)) for place in range(count)]
+        return words if is_inside is None else [b.select(is_inside, word, I32(0)) for word in words]
+
+    # --- from registers to the block ---
+
+    def _place_by_terms(self, chunk: ir.Value, line: ir.Value) -> ir.Value:
+        b = self.builder
+        moved = b.xor(line, b.and_(b.mul(chunk, I32(_BANK_CHUNKS // self.chunks)), I32(_BANK_CHUNKS - 1)))
+        return b.mul(b.add(b.mul(chunk, I32(self.lines)), moved), I32(CHUNK_BYTES))
+
+    def _place_by_lines(self, within: ir.Value) -> ir.Value:
+        """Where what is so many bytes behind the beginning of a row of pieces lies.
+
+        Threads that turn elements write four chunks each, one after the other.
+        """
+        if self._turned == 1:
+            return within
+        b = self.builder
+        return b.xor(within, b.mul(b.and_(b.lshr(within, I32(7)), I32(3)), I32(CHUNK_BYTES)))
+
+    def store(self, memory: ir.Value, words: Sequence[ir.Value]) -> None:
+        """Write what was loaded into the tile at a place in the block's memory."""
+        b, following = self.builder, list(words)
+        of_load = len(words) // len(self._loads)
+        unit = min(of_load, CHUNK_BYTES // _WORD_BYTES)
+        for _, _, row, place in self._loads:
+            for first in range(0, of_load, unit):
+                taken, following = following[:unit], following[unit:]
+                within = place
+                if not self.reading.is_by_terms:
+                    within = self._place_by_lines(b.add(place, I32(first * _WORD_BYTES)))
+                _store_words(b, b.gep(memory, [b.add(row, within)], source_etype=I8), taken)
+
+    # --- from the block to registers ---
+
+    def _prepare_fragments(self, lane: ir.Value) -> None:
+        """Addresses in the tile, less what is known: of a step's chunks where lines are neighbours, of lines where these are."""
+        b, side, groups = self.builder, self.instruction.places.rows, self.instruction.groups
+        of_step = self.instruction.step_words * _WORD_BYTES // CHUNK_BYTES  # chunks of a lane
+        line = b.add(self.own, b.urem(lane, I32(side)))
+        group = b.udiv(lane, I32(side)) if groups > 1 else I32(0)
+        self._addresses: dict[tuple[int, int], ir.Value] = {}
+        if self.reading.is_by_terms:
+            for step in range(self.steps):
+                for number in range(of_step):
+                    chunk = b.add(b.mul(group, I32(of_step)), I32(step * groups * of_step + number))
+                    self._addresses[step, number] = self._place_by_terms(chunk, line)
+            return
+        first_row = b.mul(group, I32(of_step * CHUNK_BYTES // self._piece_bytes))
+        base = b.mul(first_row, I32(self.lines * self._piece_bytes))
+        for first in range(0, self.lines, side):
+            within = b.mul(b.add(line, I32(first)), I32(self._piece_bytes))
+            self._addresses[first, 0] = b.add(base, self._place_by_lines(within))
+
+    def fragments(self, memory: ir.Value, step: int, first: int) -> list[ir.Value]:
+        """The words of a step that the lane has of the lines from this one on."""
+        b, words = self.builder, []
+        of_step = self.instruction.step_words * _WORD_BYTES // CHUNK_BYTES
+        if self.reading.is_by_terms:
+            for number in range(of_step):
+                at = b.gep(memory, [self._addresses[step, number]], source_etype=I8)
+                words += _load_words(b, b.gep(at, [I32(first * CHUNK_BYTES)], source_etype=I8), CHUNK_BYTES)
+            return words
+        pieces = CHUNK_BYTES // self._piece_bytes
+        at = b.gep(memory, [self._addresses[first, 0]], source_etype=I8)
+        start = step * self.instruction.groups * of_step * pieces
+        for row in range(start, start + of_step * pieces):
+            offset = row * self.lines * self._piece_bytes
+            words += _load_words(b, b.gep(at, [I32(offset)], source_etype=I8), self._piece_bytes)
+        return words
+
+
+def _store_words(b: ir.IRBuilder, pointer: ir.Value, words: Sequence[ir.Value]) -> None:
+    value = words[0]
+    if len(words) > 1:
+        value = ir.Constant(ir.VectorType(I32, len(words)), ir.Undefined)
+        for number, word in enumerate(words):
+            value = b.insert_element(value, word, I32(number))
+    b.store(value, pointer, align=len(words) * _WORD_BYTES)
+
+
+def _load_words(b: ir.IRBuilder, pointer: ir.Value, size: int) -> list[ir.Value]:
+    count = size // _WORD_BYTES
+    value = b.load(pointer, typ=I32 if count == 1 else ir.VectorType(I32, count), align=size)
+    return [value] if count == 1 else [b.extract_element(value, I32(number)) for number in range(count)]
+
+
+def _turned(b: ir.IRBuilder, rows: Sequence[Sequence[ir.Value]], size: int) -> list[ir.Value]:
+    """The words of rows of elements, ordered by column: four rows of elements of 8 or 16 bits, or one row."""
+    if size > 2:
+        return list(rows[0])
+    words: list[ir.Value] = []
+    for one, two, three, four in zip(*rows):
+        if size == 2:
+            for halves in (0x05040100, 0x07060302):
+                words += [_permuted(b, two, one, halves), _permuted(b, four, three, halves)]
+            continue
+        pairs = [
+            [_permuted(b, high, low, bytes_) for bytes_ in (0x05010400, 0x07030602)]
+            for low, high in ((one, two), (three, four))
+        ]
+        for half in (0, 1):
+            words += [_permuted(b, pairs[1][half], pairs[0][half], halves) for halves in (0x05040100, 0x07060302)]
+    return words
+
+
+def _permuted(b: ir.IRBuilder, high: ir.Value, low: ir.Value, selector: int) -> ir.Value:
+    """Four bytes of two words: those with the numbers that the selector's bytes are; the second word has the lower ones."""
+    function = declaration(b.module, "llvm.amdgcn.perm", I32, [I32, I32, I32])
+    return b.call(function, [high, low, I32(selector)])
