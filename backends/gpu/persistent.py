@@ -19,7 +19,7 @@ from ..llvm.types import I8, I32, I64
 from .frame import Frame
 from .kernel import Grid, Kernel
 from .phases import MOST_THREADS, MOST_TURNS
-from .plan import Advance, Conditional, Copy, Launch, Place, Point, Step, While, inside
+from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside
 
 _MOST_POINTERS = 128
 # Phases that a kernel runs through: some tenths of a second. The host repeats what may take longer, and can be interrupted.
@@ -63,7 +63,7 @@ def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool
     if any(launch.kernel not in known or launch.shared_bytes for launch in launches):
         return False
     for step in inside(loop.body):
-        if not isinstance(step, Launch | Copy | Point | Advance | While | Conditional):
+        if not isinstance(step, Launch | Copy | Fill | Point | Advance | While | Conditional):
             return False
         if isinstance(step, While) and step.predicate is not None:
             return False
@@ -105,7 +105,7 @@ def _phases(steps: list[Step]) -> int:
         elif isinstance(step, Conditional):
             total += 1 + max(map(_phases, step.branches))
         else:
-            total += isinstance(step, Launch | Copy)
+            total += isinstance(step, Launch | Copy | Fill)
     return total
 
 
@@ -123,6 +123,8 @@ def _places(steps: list[Step]) -> list[Place]:
                 found |= dict.fromkeys(step.arguments)
             case Copy():
                 found |= dict.fromkeys([step.target, step.source])
+            case Fill():
+                found |= dict.fromkeys([step.target])
             case Point():
                 found |= dict.fromkeys(step.places)
             case While():
@@ -152,6 +154,8 @@ class _Writer:
                     self.phase(step)
                 case Copy():
                     self.copy(step)
+                case Fill():
+                    self.fill(step)
                 case Point():
                     pointers = [self.pointers[place] for place in step.places]
                     self.pointers |= {Place("moving", number): pointer for number, pointer in zip(step.numbers, pointers)}
@@ -193,20 +197,38 @@ class _Writer:
 
     def copy(self, step: Copy) -> None:
         b = self.b
-        size = 4 if step.size % 4 == 0 else 1
-        kind, count = (I32, step.size // 4) if size == 4 else (I8, step.size)
         target, source = self.pointers[step.target], self.pointers[step.source]
+
+        def move(kind: ir.IntType, offset: ir.Value) -> None:
+            size = kind.width // 8
+            value = b.load(self.behind(source, offset), typ=kind, align=size)
+            b.store(value, self.behind(target, offset), align=size)
+
+        with b.if_then(b.icmp_unsigned("!=", b.ptrtoint(target, I64), b.ptrtoint(source, I64))):
+            self.each_word(step.size, move)
+        self.kernel.barrier()
+
+    def fill(self, step: Fill) -> None:
+        b, target = self.b, self.pointers[step.target]
+
+        def set_to(kind: ir.IntType, offset: ir.Value) -> None:
+            size = kind.width // 8
+            b.store(kind(int.from_bytes(bytes([step.byte]) * size)), self.behind(target, offset), align=size)
+
+        self.each_word(step.size, set_to)
+        self.kernel.barrier()
+
+    def each_word(self, size: int, body: Callable[[ir.IntType, ir.Value], None]) -> None:
+        """``body(kind, offset)`` for all words of so many bytes: of four each, where that divides them."""
+        b = self.b
+        kind, count = (I32, size // 4) if size % 4 == 0 else (I8, size)
 
         def turn(number: ir.Value) -> None:
             index = b.add(b.mul(number, I32(self.threads)), self.thread)
             with b.if_then(b.icmp_unsigned("<", index, I32(count))):
-                offset = b.zext(b.mul(index, I32(size)), I64)
-                places = [self.behind(pointer, offset) for pointer in (source, target)]
-                b.store(b.load(places[0], typ=kind, align=size), places[1], align=size)
+                body(kind, b.zext(b.mul(index, I32(kind.width // 8)), I64))
 
-        with b.if_then(b.icmp_unsigned("!=", b.ptrtoint(target, I64), b.ptrtoint(source, I64))):
-            self.repeat(-(-count // self.threads), turn)
-        self.kernel.barrier()
+        self.repeat(-(-count // self.threads), turn)
 
     def repeat(self, count: int, turn: Callable[[ir.Value], None], moving: Sequence[Place] = ()) -> None:
         """``turn(number)`` for all numbers below the count, which is one at least; it moves these pointers."""

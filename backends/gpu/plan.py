@@ -60,7 +60,7 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Fill:
-    """Make bytes this one."""
+    """Make bytes this one, of memory that following kernels have for themselves."""
 
     target: Place
     byte: int

@@ -7,11 +7,12 @@ from llvmlite import ir
 from ..llvm.types import I8
 from .frame import Frame
 from .kernel import Grid, Kernel
-from .plan import Launch, Place, Point, Step, While
+from .plan import Fill, Launch, Place, Point, Step, While
 
 
 def running_ahead(frame: Frame, loop: While, is_odd: Place | None) -> While | None:
-    """The loop with kernels that look at its predicate first; None where something else than these changes memory.
+    """The loop with kernels that look at its predicate first; None where something else than these changes memory, but for
+    what fills memory that kernels of the same round have for themselves.
 
     ``is_odd`` is a byte that says whether an odd number of rounds has run, where the body swaps pointers.
     """
@@ -19,7 +20,7 @@ def running_ahead(frame: Frame, loop: While, is_odd: Place | None) -> While | No
     swaps = [step for step in loop.body if isinstance(step, Point)]
     if len(swaps) != (is_odd is not None):
         return None
-    if not all(isinstance(step, Point) or _can_be_guarded(frame, step) for step in loop.body):
+    if not all(isinstance(step, Point | Fill) or _can_be_guarded(frame, step) for step in loop.body):
         return None
     body = [_guarded(frame, step, loop.predicate) if isinstance(step, Launch) else step for step in loop.body]
     return While(body, loop.predicate, runs_ahead=True, is_odd=is_odd, last=swaps[0] if swaps else None)

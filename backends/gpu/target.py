@@ -35,7 +35,9 @@ class Target:
     ``sub_group`` threads run in step; ``threads`` are in a block at most, which may have ``shared_bytes`` of memory in common.
     ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a
     dimension, ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the
-    thread whose number in its sub-group differs by these bits, and is None where there is none. ``finish(function, block)``
+    thread whose number in its sub-group differs by these bits, ``shuffle(builder, value, lane)`` that of the thread with this
+    number, ``ballot(builder, condition)`` an integer with a bit for each thread of the sub-group; they are None where there is
+    none, and all threads of the sub-group call them. ``finish(function, block)``
     declares a kernel that blocks of so many threads run. ``lacks`` is that of `DeviceFeatures`. ``device_scope`` and
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
@@ -62,10 +64,17 @@ class Target:
     device_scope: str = "device"
     block_scope: str = "workgroup"
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
+    shuffle: Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value] | None = None
+    ballot: Callable[[ir.IRBuilder, ir.Value], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
     registers: int = 255
     shared_barrier: Callable[[ir.IRBuilder], None] | None = None
+
+    @property
+    def lanes(self) -> int:
+        """How many threads tell each other what they have without a barrier."""
+        return self.sub_group if self.shuffle is not None else 1
 
     @property
     def is_text(self) -> bool:

@@ -9,8 +9,9 @@ from llvmlite import ir
 from ...hlo import Shape
 from ..llvm.arrays import Array
 from ..llvm.index import Affine
-from ..llvm.types import I32, I64, RegisterValue, flatten, unflatten
+from ..llvm.types import I32, I64, RegisterValue
 from .kernel import Kernel, wide
+from .words import from_words, words_of
 
 Combine = Callable[[list[RegisterValue], list[RegisterValue]], list[RegisterValue]]
 
@@ -25,7 +26,7 @@ def totals_of_teams(
     stepwise = min(size, kernel.target.sub_group) if kernel.target.shuffle_xor is not None else 1
     distance = stepwise // 2
     while distance:
-        values = combine(values, [_shuffled(kernel, value, distance) for value in values])
+        values = combine(values, _shuffled(kernel, values, distance))
         distance //= 2
     if stepwise == size:
         return values
@@ -63,23 +64,8 @@ def _in_a_tree(values: list[list[RegisterValue]], combine: Combine) -> list[Regi
     return values[0]
 
 
-def _shuffled(kernel: Kernel, value: RegisterValue, distance: int) -> RegisterValue:
-    """The value that the thread whose number differs by the distance has."""
-    registers = flatten([value])
-    return unflatten([_shuffled_register(kernel, register, distance) for register in registers], [value])[0]
-
-
-def _shuffled_register(kernel: Kernel, value: ir.Value, distance: int) -> ir.Value:
+def _shuffled(kernel: Kernel, values: list[RegisterValue], distance: int) -> list[RegisterValue]:
+    """The values that the thread whose number differs by the distance has."""
     b, shuffle = kernel.builder, kernel.target.shuffle_xor
     assert shuffle is not None
-    kind = value.type
-    bits = {"float": 32, "double": 64, "half": 16}.get(str(kind)) or kind.width
-    number = value if isinstance(kind, ir.IntType) else b.bitcast(value, ir.IntType(bits))
-    if bits <= 32:
-        moved = shuffle(b, number if bits == 32 else b.zext(number, I32), distance)
-        number = moved if bits == 32 else b.trunc(moved, ir.IntType(bits))
-    else:
-        low, high = b.trunc(number, I32), b.trunc(b.lshr(number, I64(32)), I32)
-        low, high = (b.zext(shuffle(b, half, distance), I64) for half in (low, high))
-        number = b.or_(low, b.shl(high, I64(32)))
-    return number if isinstance(kind, ir.IntType) else b.bitcast(number, kind)
+    return from_words(b, [shuffle(b, word, distance) for word in words_of(b, values)], values)

@@ -68,3 +68,21 @@ def combine_atomically(
         found = b.cmpxchg(address, old, new, f'syncscope("{target.device_scope}") monotonic', "monotonic")
         loop.carry([b.extract_value(found, 0)])
         loop.leave_unless(b.not_(b.extract_value(found, 1)))
+
+
+def load_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.IntType) -> ir.Value:
+    """A word in the device's memory, as a thread of the device has stored it last."""
+    ordering = f'syncscope("{target.device_scope}") monotonic'
+    return b.load_atomic(_in_device_memory(b, target, address), ordering, word.width // 8, typ=word)
+
+
+def store_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.Value) -> None:
+    """Store a word for all threads of the device; what else is stored may be seen before or after it."""
+    ordering = f'syncscope("{target.device_scope}") monotonic'
+    address = _in_device_memory(b, target, address)
+    # llvmlite's own function asks what type the pointer points to.
+    b._insert(ir.instructions.StoreAtomicInstr(b.block, word, address, ordering, word.type.width // 8))
+
+
+def _in_device_memory(b: ir.IRBuilder, target: Target, address: ir.Value) -> ir.Value:
+    return b.addrspacecast(address, ir.PointerType(addrspace=target.spaces.device))

@@ -21,7 +21,7 @@ from ...llvm.loops import carried_loop
 from ...llvm.types import I16, I32, I64
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
-from .scan_tile import THREADS, ScanTile, elements_of_tile
+from .scan_tile import ScanTile, TileShape
 from .sort_merge import aligned, records_bytes, stored_records
 from .sort_order import Lines, Record, SortedRecords, SortOrder, flat
 
@@ -33,6 +33,7 @@ _BUSY_BLOCKS, _COPIES = 1024, 8
 _MOST_EACH, _BYTES_OF_EACH = 8, 64
 
 _COUNTER = Shape(U32)
+THREADS = 256
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,8 +150,8 @@ class _Pass:
         """Of each digit, how often it stands before each part, and in all: a block for each digit of each line."""
         b, row, parts = kernel.builder, wide(kernel.builder, kernel.block()), self.radix.parts
         counts, totals = arrays
-        tile = ScanTile(kernel, [_COUNTER], lambda x, y: [b.add(x[0], y[0])])
-        begin, size = b.mul(row, I64(parts)), elements_of_tile([_COUNTER])
+        tile = ScanTile(kernel, TileShape(1, 2048), [_COUNTER], lambda x, y: [b.add(x[0], y[0])])
+        begin, size = b.mul(row, I64(parts)), 2048
 
         def one(base: ir.Value, carries: list) -> list:
             count = b.trunc(least(b, b.sub(I64(parts), base), size), I32)

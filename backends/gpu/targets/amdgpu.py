@@ -5,10 +5,12 @@ Source: LLVM's "User Guide for AMDGPU Backend".
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from ...llvm.module import declaration
-from ...llvm.types import I32
+from ...llvm.types import I1, I32
 from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
@@ -39,10 +41,21 @@ def _lane(builder: ir.IRBuilder) -> ir.Value:
     return builder.call(high, [I32(-1), builder.call(low, [I32(-1), I32(0)])])
 
 
-def _shuffle_xor(builder: ir.IRBuilder, value: ir.Value, distance: int) -> ir.Value:
+def _shuffle(builder: ir.IRBuilder, value: ir.Value, lane: ir.Value) -> ir.Value:
     permute = declaration(builder.module, "llvm.amdgcn.ds.bpermute", I32, [I32, I32])
-    other = builder.xor(_lane(builder), I32(distance))
-    return builder.call(permute, [builder.shl(other, I32(2)), value])
+    return builder.call(permute, [builder.shl(lane, I32(2)), value])
+
+
+def _shuffle_xor(builder: ir.IRBuilder, value: ir.Value, distance: int) -> ir.Value:
+    return _shuffle(builder, value, builder.xor(_lane(builder), I32(distance)))
+
+
+def _ballot(bits: int) -> Callable[[ir.IRBuilder, ir.Value], ir.Value]:
+    def ballot(builder: ir.IRBuilder, condition: ir.Value) -> ir.Value:
+        mask = ir.IntType(bits)
+        return builder.call(declaration(builder.module, f"llvm.amdgcn.ballot.i{bits}", mask, [I1]), [condition])
+
+    return ballot
 
 
 def _finish(function: ir.Function, block: Dimensions) -> None:
@@ -52,6 +65,7 @@ def _finish(function: ir.Function, block: Dimensions) -> None:
 
 def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_bytes: int = 64 << 10) -> Target:
     """The target of devices of this architecture: ``gfx90a``, ``gfx942``, ``gfx1100``."""
+    sub_group = 64 if architecture.startswith(_WAVEFRONT_OF_64) else 32
     return Target(
         family="amdgpu",
         architecture=architecture,
@@ -59,7 +73,7 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         features="",
         calling_convention="amdgpu_kernel",
         spaces=AddressSpaces(generic=0, private=5),
-        sub_group=64 if architecture.startswith(_WAVEFRONT_OF_64) else 32,
+        sub_group=sub_group,
         threads=threads,
         shared_bytes=shared_bytes,
         vector_bytes=16,
@@ -68,6 +82,8 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         barrier=_barrier,
         finish=_finish,
         shuffle_xor=_shuffle_xor,
+        shuffle=_shuffle,
+        ballot=_ballot(sub_group),
         device_scope="agent",
         registers=512 if architecture.startswith(_ONE_FILE) else 256,
         shared_barrier=_shared_barrier,

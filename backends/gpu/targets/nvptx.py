@@ -8,7 +8,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ...llvm.module import declaration
-from ...llvm.types import I32
+from ...llvm.types import I1, I32
 from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
@@ -29,6 +29,16 @@ def _barrier(builder: ir.IRBuilder) -> None:
 def _shuffle_xor(builder: ir.IRBuilder, value: ir.Value, distance: int) -> ir.Value:
     function = declaration(builder.module, "llvm.nvvm.shfl.sync.bfly.i32", I32, [I32] * 4)
     return builder.call(function, [I32(_FULL_MASK), value, I32(distance), I32(31)])
+
+
+def _shuffle(builder: ir.IRBuilder, value: ir.Value, lane: ir.Value) -> ir.Value:
+    function = declaration(builder.module, "llvm.nvvm.shfl.sync.idx.i32", I32, [I32] * 4)
+    return builder.call(function, [I32(_FULL_MASK), value, lane, I32(31)])
+
+
+def _ballot(builder: ir.IRBuilder, condition: ir.Value) -> ir.Value:
+    function = declaration(builder.module, "llvm.nvvm.vote.ballot.sync", I32, [I32, I1])
+    return builder.call(function, [I32(_FULL_MASK), condition])
 
 
 def _finish(function: ir.Function, block: Dimensions) -> None:
@@ -59,6 +69,8 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         barrier=_barrier,
         finish=_finish,
         shuffle_xor=_shuffle_xor,
+        shuffle=_shuffle,
+        ballot=_ballot,
         keep_resident=_keep_resident,
         dynamic_bytes=_DYNAMIC_BYTES.get(number, 99 << 10),
         block_scope="block",
