@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..hlo import Computation, Instruction, Module, TupleShape, make_instruction, parse_module, rebuild
+from ..hlo.instruction import SourceLocation
 from ..hlo.ops.collective_handles import visible_start
 from ..hlo.shape import AnyShape
 
@@ -49,6 +50,16 @@ def _with_spelling(shape: AnyShape) -> AnyShape:
     return replace(shape, layout=replace(shape.layout, padded_dimensions=()))
 
 
-def instructions_of(text: str) -> tuple[Instruction, ...]:
-    """The instructions of such a text, in their order."""
-    return parse_module(text).entry.root.operands
+def instructions_of(text: str, sources: Sequence[SourceLocation | None] | None = None) -> tuple[Instruction, ...]:
+    """The instructions of such a text, in their order, from the lines that it says, or from these."""
+    entry = parse_module(text).entry
+    if sources is None:
+        return entry.root.operands
+    lines = dict(zip(entry.root.operands, sources, strict=True))
+
+    def at_its_line(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
+        moved = instruction.with_operands(operands)
+        moved.source = lines.get(instruction, instruction.source)
+        return moved
+
+    return rebuild(entry, at_its_line).root.operands

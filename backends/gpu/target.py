@@ -7,7 +7,7 @@ pointers (`address_spaces`). What a family has no instruction for, it says here,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from llvmlite import binding, ir
 
@@ -62,6 +62,13 @@ class Target:
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """All that differs between targets for which code is made by the same functions."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values["lacks"] = sorted(self.lacks)
+        return tuple([f"{name} {value}" for name, value in values.items() if not callable(value)])
 
     @property
     def is_text(self) -> bool:
