@@ -6,7 +6,7 @@ import re
 import time
 import zlib
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import cached_property
 from time import perf_counter
 from typing import NamedTuple
@@ -28,6 +28,8 @@ from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress, announced, set_stage
 from ..arguments import parameter_leaves
 from ..device_memory import HOST_MEMORY
+from ..instruction_texts import instructions_text
+from ..kept_programs import program_key
 from ..llvm.interruption import Interruption
 from ..padding import padding_of
 from ..requirements import require_runnable
@@ -37,8 +39,7 @@ from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
 from .executable import CpuExecutable, Texts
 from .frame import EmittedModule
-from .host_instructions import instructions_text
-from .kept_code import hasty_key, keep_program, kept_program, program_key
+from .kept_code import hasty_key, keep_program, kept_program
 from .line_clock import KeyOf, LineClock, Moments, kernel_of, lines_of
 from .machine_code import compile_object
 from .module_emitter import KERNEL_NAME, emit_module
@@ -177,7 +178,7 @@ class CpuBackend:
 
     def _key_of(self, module: Module) -> str | None:
         """What the program is kept under on disk; None where it is not kept."""
-        return program_key(module, self.target)
+        return program_key(module, astuple(self.target))
 
     def _clock_of(self, program: Module) -> LineClock | None:
         return None

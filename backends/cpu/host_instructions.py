@@ -9,73 +9,21 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ...hlo import (
-    Computation,
-    Evaluator,
-    Instruction,
-    Module,
-    Shape,
-    TupleShape,
-    array_leaves,
-    make_instruction,
-    parse_module,
-    rebuild,
-)
+from ...hlo import Evaluator, Instruction, Shape, array_leaves
 from ...hlo.dynamic_evaluation import is_dynamic
 from ...hlo.evaluation import evaluate_instruction
-from ...hlo.ops.collective_handles import visible_start
 from ...hlo.ops.custom_call import stated_operand_shapes
-from ...hlo.shape import AnyShape
 from ...hlo.tracebacks import keep_frames_of_users, raised_within
 from ...runtime import current_environment, find_target
 from ...runtime.host_functions import HostFunction
 from ..arguments import flatten, pack
+from ..instruction_texts import instructions_of
 from .call import made_records, python_calls, records, unsupported_reason
 from .call.call_signature import PYTHON_RESULTS
-
-
-def instructions_text(instructions: Iterable[Instruction]) -> str:
-    """HLO text of a module whose root is the tuple of these instructions. Their operands are parameters.
-
-    The operand of a done is its start where the program shows which that is: what the done waits for depends on it.
-    """
-    parameters: dict[Instruction, Instruction] = {}
-    alone: dict[Instruction, Instruction] = {}
-
-    def operand_of(instruction: Instruction, operand: Instruction) -> Instruction:
-        start = visible_start(instruction) if instruction.opcode.endswith("-done") else None
-        if start in alone and start.shape == operand.shape:
-            return alone[start]
-        if operand not in parameters:
-            number = {"number": len(parameters)}
-            parameters[operand] = make_instruction("parameter", (), number, _with_spelling(operand.shape), operand.name)
-        return parameters[operand]
-
-    for instruction in instructions:
-        operands = [operand_of(instruction, operand) for operand in instruction.operands]
-        own = {}
-        if instruction.opcode == "async-start":  # in HLO text none shares its computation with another
-            own["calls"] = rebuild(instruction.attributes["calls"], Instruction.with_operands)
-        attributes, shape = {**instruction.attributes, **own}, _with_spelling(instruction.shape)
-        about = instruction.name, instruction.source, instruction.annotations
-        alone[instruction] = Instruction(instruction.operation, tuple(operands), attributes, shape, *about)
-    root = make_instruction("tuple", alone.values())
-    entry = Computation("host_calls", (*parameters.values(), *alone.values(), root), root)
-    return Module("host_calls", entry).as_text(metadata=True)
-
-
-def _with_spelling(shape: AnyShape) -> AnyShape:
-    """The shape, without the padding that HLO text does not spell; arrays lie without it."""
-    if shape.is_tuple:
-        return TupleShape(tuple(map(_with_spelling, shape.elements)))
-    if shape.layout is None or not shape.layout.padded_dimensions:
-        return shape
-    return replace(shape, layout=replace(shape.layout, padded_dimensions=()))
 
 
 def host_calls(text: str) -> list[HostCall]:
@@ -83,7 +31,7 @@ def host_calls(text: str) -> list[HostCall]:
 
     Raises NotImplementedError for a custom-call whose target is not registered in this process.
     """
-    return [HostCall(instruction) for instruction in parse_module(text).entry.root.operands]
+    return [HostCall(instruction) for instruction in instructions_of(text)]
 
 
 class HostCall:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...hlo import Layout, Shape
-from ...hlo.element_type import ELEMENT_TYPES
+from ...hlo import Shape
 from ..padding import Padding
+from ..program_bytes import interface_data, packed, padding_data, pairs, parsed_interface, parsed_padding, unpacked
 from .target import FULL, Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
@@ -73,12 +71,11 @@ class NativeProgram:
     def to_bytes(self) -> bytes:
         """The program as bytes, for `from_bytes` in any process."""
         blobs = [self.object_code, *[data for _, data in self.constants], *[functions.object_code for functions in self.shared]]
-        padding = self.padding
         header = {
             "name": self.name,
             "target": asdict(self.target),
             "entry": self.entry,
-            **_interface(self.parameters, self.results),
+            **interface_data(self.parameters, self.results),
             "temporary_bytes": self.temporary_bytes,
             "keeps_block": self.keeps_block,
             "may_take_long": self.may_take_long,
@@ -90,13 +87,11 @@ class NativeProgram:
             "host_instructions": self.host_instructions,
             "native_calls": self.native_calls,
             "shared": [functions.names for functions in self.shared],
-            "padding": padding and {**_interface(padding.parameters, padding.results), "errors": padding.errors},
+            "padding": padding_data(self.padding),
             "level": self.level,
             "given_up": self.given_up,
-            "sizes": [len(blob) for blob in blobs],
         }
-        text = json.dumps(header).encode()
-        body = b"".join([len(text).to_bytes(8, "little"), text, *blobs])
+        body = packed(header, blobs)
         return _MAGIC + VERSION.to_bytes(4, "little") + hashlib.sha256(body).digest() + body
 
     @classmethod
@@ -105,29 +100,25 @@ class NativeProgram:
 
         Raises ProgramError for other bytes, and for those of another version; TypeError for what is not bytes.
         """
-        body = _checked_body(data)
-        size = int.from_bytes(body[:8], "little")
-        header = json.loads(bytes(body[8 : 8 + size]))
-        blobs = _blobs(body[8 + size :], header["sizes"])
-        padding = header["padding"]
+        header, blobs = unpacked(_checked_body(data))
         return cls(
             name=header["name"],
             target=Target(**header["target"]),
             object_code=bytes(next(blobs)),
             entry=header["entry"],
-            **_parsed_interface(header),
+            **parsed_interface(header),
             temporary_bytes=header["temporary_bytes"],
             keeps_block=header["keeps_block"],
             may_take_long=header["may_take_long"],
             draws=header["draws"],
             divides=header["divides"],
-            over_arguments=_pairs(header["over_arguments"]),
+            over_arguments=pairs(header["over_arguments"]),
             constants=tuple((name, next(blobs)) for name in header["constants"]),
             host_calls=tuple(header["host_calls"]),
             host_instructions=header["host_instructions"],
-            native_calls=_pairs(header["native_calls"]),
+            native_calls=pairs(header["native_calls"]),
             shared=tuple(SharedCode(tuple(names), bytes(next(blobs))) for names in header["shared"]),
-            padding=padding and Padding(**_parsed_interface(padding), errors=_pairs(padding["errors"])),
+            padding=parsed_padding(header["padding"]),
             level=header["level"],
             given_up=tuple(header["given_up"]),
         )
@@ -157,39 +148,3 @@ def _checked_body(data: bytes) -> memoryview:
             f"the bytes of this compiled program, {size}, are damaged, or not complete: their sum is another one"
         )
     return body
-
-
-def _blobs(data: memoryview, sizes: list[int]) -> Iterator[memoryview]:
-    start = 0
-    for size in sizes:
-        yield data[start : start + size]
-        start += size
-
-
-def _interface(parameters: tuple[tuple[str, Shape], ...], results: tuple[Shape, ...]) -> dict[str, Any]:
-    return {
-        "parameters": [(name, _shape_data(shape)) for name, shape in parameters],
-        "results": [_shape_data(shape) for shape in results],
-    }
-
-
-def _parsed_interface(header: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "parameters": tuple((name, _shape(*data)) for name, data in header["parameters"]),
-        "results": tuple(_shape(*data) for data in header["results"]),
-    }
-
-
-def _shape_data(shape: Shape) -> tuple[Any, ...]:
-    """The shape in JSON's types; of its layout the order alone, which is what an array in memory has of it."""
-    order = None if shape.layout is None else shape.layout.minor_to_major
-    return shape.element_type.name, shape.dimensions, order, shape.dynamic_dimensions
-
-
-def _shape(element_type: str, dimensions: list[int], order: list[int] | None, dynamic_dimensions: list[bool]) -> Shape:
-    layout = None if order is None else Layout(tuple(order))
-    return Shape(ELEMENT_TYPES[element_type], tuple(dimensions), layout, tuple(dynamic_dimensions))
-
-
-def _pairs(values: list[list[Any]]) -> tuple[tuple[Any, Any], ...]:
-    return tuple((first, second) for first, second in values)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import zlib
 from functools import cache
+from typing import NamedTuple
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
 from ...compile.pass_manager import run_steps
 from ...hlo import Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
+from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
@@ -22,9 +25,11 @@ from .emitter_table import scratch_bytes
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
 from .frame import ALIGNMENT, Frame
+from .kept_code import kept_program
 from .memory import GpuMemory
 from .pipeline import PIPELINE
-from .program import GpuProgram
+from .plan import Plan
+from .program import GpuProgram, Texts
 from .support import support
 from .target import Target
 from .targets.amdgpu import amdgpu_target
@@ -50,8 +55,9 @@ class GpuBackend:
         """
         require_runnable(module)
         check_address_space(module)
-        with compilation_lock, Progress(module.name, "optimizing"):
-            executable = GpuExecutable(module, program_of(module, self.target), self.device, self.memory)
+        with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
+            program = kept_program(module, self.target, program_of, _texts_of)
+            executable = GpuExecutable(module, program, self.device, self.memory)
         padding = executable.program.padding
         return executable if padding is None else PaddedExecutable(executable, padding)
 
@@ -59,29 +65,51 @@ class GpuBackend:
         return support(opcode)
 
 
+class _Written(NamedTuple):
+    """A module as kernels and a plan; ``native`` is the module, or the padded one in its place."""
+
+    native: Module
+    optimized: Module
+    frame: Frame
+    plan: Plan
+    llvm_ir: str
+
+    def texts(self) -> Texts:
+        return Texts(self.optimized, zlib.compress(self.llvm_ir.encode(), 1))
+
+
 def program_of(module: Module, target: Target) -> GpuProgram:
     """The kernels of a module and its plan."""
-    steps = dict(run_steps(module, PIPELINE))
-    native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
-    assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
-    frame = Frame(prepared, assignment, target)
-    plan = frame.emit()
-    llvm_ir = str(frame.kernels.llvm)
-    padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
-    native = module if padding is None else native
+    written = _written(module, target)
+    frame, texts = written.frame, written.texts()
+    padding = padding_of(module, written.native) if isinstance(written.native, PaddedModule) else None
+    native = module if padding is None else written.native
     return GpuProgram(
         name=module.name,
         target=target,
-        optimized=prepared,
-        plan=plan,
-        llvm_ir=llvm_ir,
-        code=compile_kernels(llvm_ir, target) if frame.kernels.names else b"",
+        plan=written.plan,
+        code=compile_kernels(written.llvm_ir, target) if frame.kernels.names else b"",
         kernels=tuple(frame.kernels.names),
         custom_kernels=frame.custom_kernels,
         parameters=tuple(parameter_leaves(native)),
         results=tuple([Shape(shape.element_type, shape.dimensions) for shape in array_leaves(native.entry.shape)]),
         padding=padding,
+        texts=lambda: texts,
     )
+
+
+def _texts_of(module: Module, target: Target) -> Texts:
+    with compilation_lock:
+        return _written(module, target).texts()
+
+
+def _written(module: Module, target: Target) -> _Written:
+    """Optimized, and as LLVM assembly."""
+    steps = dict(run_steps(module, PIPELINE))
+    prepared = steps["insert-copies"]
+    frame = Frame(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT), target)
+    plan = frame.emit()
+    return _Written(steps["pad-dynamic-dimensions"], prepared, frame, plan, str(frame.kernels.llvm))
 
 
 # What "gpu" stands for: the first of these that has a device.

@@ -21,6 +21,7 @@ from ..llvm.module import DeviceFeatures, DeviceModule
 from ..llvm.types import I8, I32, POINTER
 from . import kernel as kernels
 from .code import compile_kernels
+from .driver_code import load_code
 from .drivers.driver import Device, Kernel
 from .emitter_table import emits
 from .errors import DeviceCodeError, SharedMemoryError
@@ -118,7 +119,7 @@ def load_kernel(device: Device, kernel: CustomKernel) -> Kernel:
                 f"the kernel {call.entry!r} is to run in blocks of {prod(call.block):,} threads; {limits.name} has at most "
                 f"{limits.threads:,}"
             )
-        loaded = device.load(kernel.code).kernel(kernel.entry)
+        loaded = load_code(device, kernel.code).kernel(kernel.entry)
         device.prepare(loaded, kernel.arguments, kernel.launch_bytes)
     except DeviceCodeError as error:
         raised_within(error, kernel.source)

@@ -14,6 +14,7 @@ from ..device_memory import Buffer, call_on_device, in_layout
 from ..text_forms import text_in_form
 from .code import assembly
 from .custom_kernels import load_kernel
+from .driver_code import load_code
 from .drivers.driver import Device
 from .errors import DeviceOutOfMemoryError
 from .memory import DeviceBuffer, GpuMemory
@@ -27,7 +28,7 @@ class GpuExecutable:
 
     def __init__(self, module: Module, program: GpuProgram, device: Device, memory: GpuMemory) -> None:
         self.module, self.program, self.device, self.memory = module, program, device, memory
-        self._code = device.load(program.code) if program.code else None
+        self._code = load_code(device, program.code) if program.code else None
         self._kernels = {name: self._code.kernel(name) for name in program.kernels} if self._code else {}
         self._kernels |= {one.name: load_kernel(device, one) for one in program.custom_kernels}
         constants = np.frombuffer(program.plan.constants, np.uint8)

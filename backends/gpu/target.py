@@ -7,7 +7,7 @@ pointers (`address_spaces`). What a family has no instruction for, it says here,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 from llvmlite import binding, ir
 
@@ -75,6 +75,13 @@ class Target:
     def lanes(self) -> int:
         """How many threads tell each other what they have without a barrier."""
         return self.sub_group if self.shuffle is not None else 1
+
+    @property
+    def identity(self) -> tuple[str, ...]:
+        """All that differs between targets for which code is made by the same functions."""
+        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        values["lacks"] = sorted(self.lacks)
+        return tuple([f"{name} {value}" for name, value in values.items() if not callable(value)])
 
     @property
     def is_text(self) -> bool:

@@ -6,6 +6,7 @@ It stands in the place of a vendor's library, so what calls it is tested with th
 import ctypes
 from ctypes import c_char_p, c_int, c_uint64, c_void_p
 
+from phlox.backends.gpu.drivers.cuda import _LINKER
 from phlox.backends.gpu.drivers.libraries import Signature
 
 SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, INVALID_PTX, NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS = 0, 1, 2, 218, 500, 600, 700
@@ -25,6 +26,7 @@ class HostAsDevice:
         self.refuse = None  # a log: code is refused with it
         self.refusal = INVALID_PTX
         self.allowed_shared = {}
+        self.loaded = []  # code, where it is text or a cubin
         self._kept = []
         signatures = {name: vendor.signatures[known] for known, name in vendor.names.items()} | extra
         known_names = {name: known for known, name in vendor.names.items()}
@@ -107,6 +109,7 @@ class HostAsDevice:
                 log, size = values[2], values[3]
                 ctypes.memmove(log, self.refuse[:size], min(len(self.refuse), size))
             return self.refusal
+        self.loaded.append(ctypes.string_at(text) if count else None)
         module[0] = 0x6000
 
     def _ModuleUnload(self, module):
@@ -142,6 +145,21 @@ class HostAsDevice:
             return INVALID_VALUE
         self.allowed_shared[function] = value
 
+    def _cuLinkCreate_v2(self, count, options, values, state):
+        state[0] = 0x8000
+
+    def _cuLinkAddData_v2(self, state, kind, data, size, name, count, options, values):
+        assert (state, kind) == (0x8000, 1)
+        if self.refuse is not None:
+            return self.refusal
+        self._linked = ctypes.create_string_buffer(b"cubin of " + ctypes.string_at(data, size))
+
+    def _cuLinkComplete(self, state, cubin, size):
+        cubin[0], size[0] = ctypes.addressof(self._linked), len(self._linked)
+
+    def _cuLinkDestroy(self, state):
+        assert state == 0x8000
+
     def _text(self, status, text):
         self._kept.append(c_char_p(f"status {status}".encode()))
         text[0] = self._kept[-1]
@@ -175,6 +193,7 @@ CUDA_EXTRA: dict[str, Signature] = {
     "cuGetErrorName": _TEXT,
     "cuGetErrorString": _TEXT,
 }
+LINKER_EXTRA: dict[str, Signature] = {name: signature for name, signature in _LINKER.values()}
 HIP_EXTRA: dict[str, Signature] = {
     "hipSetDevice": (c_int, c_int),
     "hipGetDevice": (c_int, c_void_p),

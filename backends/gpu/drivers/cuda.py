@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import POINTER, byref, c_char_p, c_int, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from types import SimpleNamespace
 from typing import Any
 
+from ..errors import DriverUnavailableError
 from .driver import DeviceProperties
 from .streams import Signature, StreamDriver, Vendor
 
@@ -50,6 +51,15 @@ _INFO_LOG_BUFFER, _INFO_LOG_BUFFER_SIZE_BYTES, _ERROR_LOG_BUFFER, _ERROR_LOG_BUF
 _MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 _STATIC_SHARED_BYTES = 48 << 10  # which a kernel may have without asking
 _LOG_BYTES = 16 << 10
+_INPUT_PTX = 1  # CUjitInputType
+_BINARIES = (b"\x7fELF", b"\x50\xed\x55\xba")  # cubins, and those of several architectures
+_OPTIONS = (c_uint, POINTER(c_int), POINTER(c_void_p))
+_LINKER: dict[str, tuple[str, Signature]] = {
+    "create": ("cuLinkCreate_v2", (c_int, *_OPTIONS, POINTER(c_void_p))),
+    "add": ("cuLinkAddData_v2", (c_int, c_void_p, c_int, c_char_p, c_size_t, c_char_p, *_OPTIONS)),
+    "complete": ("cuLinkComplete", (c_int, c_void_p, POINTER(c_void_p), POINTER(c_size_t))),
+    "destroy": ("cuLinkDestroy", (c_int, c_void_p)),
+}
 
 
 def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
@@ -57,6 +67,7 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
     set_current = get("cuCtxSetCurrent", (c_int, c_void_p))
     get_current = get("cuCtxGetCurrent", (c_int, c_void_p))
     set_attribute = get("cuFuncSetAttribute", (c_int, c_void_p, c_int, c_int))
+    linker = _linker(get)
     texts = [get(name, (c_int, c_int, POINTER(c_char_p))) for name in ("cuGetErrorName", "cuGetErrorString")]
 
     def error_text(status: int) -> str:
@@ -87,11 +98,33 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
         status = api.ModuleLoad(byref(module), text, 4, options, values)
         return status, "\n".join(log.value.decode(errors="replace") for log in reversed(logs) if log.value)
 
+    def link(code: bytes) -> bytes | None:
+        """The machine code of PTX; None for other code, and where the driver refuses it, which `load_module` tells more of."""
+        state, cubin, size = c_void_p(), c_void_p(), c_size_t()
+        if linker is None or code.startswith(_BINARIES) or linker.create(0, None, None, byref(state)):
+            return None
+        try:
+            text = code if code.endswith(b"\0") else code + b"\0"
+            failed = linker.add(state, _INPUT_PTX, text, len(text), b"kernels", 0, None, None)
+            if failed or linker.complete(state, byref(cubin), byref(size)) or not cubin.value:
+                return None
+            return ctypes.string_at(cubin.value, size.value)
+        finally:
+            linker.destroy(state)
+
     def allow_shared(kernel: int, size: int) -> int:
         return set_attribute(kernel, _MAX_DYNAMIC_SHARED_SIZE_BYTES, size) if size > _STATIC_SHARED_BYTES else 0
 
     api.error_text, api.architecture, api.open_context, api.enter = error_text, architecture, open_context, set_current
-    api.load_module, api.allow_shared, api.current = load_module, allow_shared, get_current
+    api.load_module, api.link, api.allow_shared, api.current = load_module, link, allow_shared, get_current
+
+
+def _linker(get: Callable[[str, Signature], Any]) -> SimpleNamespace | None:
+    """The functions that give machine code back, where the driver has them."""
+    try:
+        return SimpleNamespace(**{name: get(*signature) for name, signature in _LINKER.items()})
+    except DriverUnavailableError:
+        return None
 
 
 CUDA = Vendor(

@@ -74,10 +74,11 @@ class Device(Protocol):
     Everything raises DeviceLostError where the device cannot be used any more, and ForkedDeviceError in a process that was
     forked off after the driver was used. A call that waits does so for as long as `runtime.kernel_time` says; then it raises
     KernelTimeoutError, and the device is lost. Errors that turn up where something is waited for name what was
-    ``launched`` last.
+    ``launched`` last. ``identity`` says which devices and drivers take what this one's driver makes of code.
     """
 
     properties: DeviceProperties
+    identity: tuple[str, ...]
     launched: Launched
 
     def allocate(self, size: int) -> int:
@@ -110,6 +111,10 @@ class Device(Protocol):
 
     def load(self, code: bytes) -> Code:
         """Load code of the device's family: PTX text, a code object, SPIR-V. Raises DeviceCodeError, with the driver's log."""
+        ...
+
+    def made_of(self, code: bytes) -> bytes | None:
+        """What the driver makes of such code, which `load` takes, too, and at once; None where it does not give that."""
         ...
 
     def launch(

@@ -21,6 +21,7 @@ from typing import Any
 
 from ....runtime.kernel_time import kernel_time
 from ....runtime.locks import new_lock
+from ...cpu.target import native_target
 from ..errors import (
     DeviceCodeError,
     DeviceError,
@@ -38,6 +39,7 @@ from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
 from .waiting import end_without_libraries, wait_until
 
 _PREFERRED_SUB_GROUP = 32
+_SPIRV = b"\x03\x02\x23\x07"
 
 
 @dataclass(frozen=True)
@@ -109,6 +111,8 @@ class OpenCLDevice:
 
     def __init__(self, platform: _Platform, handle: int, properties: DeviceProperties) -> None:
         self.properties, self.functions, self.handle, self.forks = properties, platform.functions, handle, platform.forks
+        # Where it is a processor, its name does not say all that it can run.
+        self.identity = (platform.name, properties.name, properties.driver, str(native_target()))
         self.launched = Launched()
         self._lost: str | None = None
         self._lock = new_lock()
@@ -172,8 +176,34 @@ class OpenCLDevice:
 
     def load(self, code: bytes) -> OpenCLCode:
         self.require_usable()
+        return OpenCLCode(self, self._built(code))
+
+    def made_of(self, code: bytes) -> bytes | None:
+        self.require_usable()
+        if not code.startswith(_SPIRV):
+            return None
+        api, program, size = self.functions, self._built(code), c_size_t()
+        try:
+            if api.clGetProgramInfo(program, cl.CL_PROGRAM_BINARY_SIZES, ctypes.sizeof(size), byref(size), None):
+                return None
+            made = ctypes.create_string_buffer(size.value)
+            pointer = cl.pointer_array(ctypes.addressof(made))
+            failed = api.clGetProgramInfo(program, cl.CL_PROGRAM_BINARIES, ctypes.sizeof(pointer), pointer, None)
+            return None if failed or not size.value or made.raw.startswith(_SPIRV) else made.raw
+        finally:
+            api.clReleaseProgram(program)
+
+    def _built(self, code: bytes) -> int:
+        """A program of SPIR-V, or of what the driver has made of that. Raises DeviceCodeError."""
         api, status = self.functions, c_int32()
-        program = self._create_program(self.context, code, len(code), byref(status))
+        if code.startswith(_SPIRV):
+            program = self._create_program(self.context, code, len(code), byref(status))
+        else:
+            given = ctypes.create_string_buffer(code, len(code))
+            size, pointer = c_size_t(len(code)), cl.pointer_array(ctypes.addressof(given))
+            program = api.clCreateProgramWithBinary(
+                self.context, 1, cl.pointer_array(self.handle), byref(size), pointer, None, byref(status)
+            )
         if status.value:
             self._refuse(status.value, "")
         result = api.clBuildProgram(program, 1, cl.pointer_array(self.handle), b"", None, None)
@@ -181,7 +211,7 @@ class OpenCLDevice:
             log = _build_log(api, program, self.handle)
             api.clReleaseProgram(program)
             self._refuse(result, log)
-        return OpenCLCode(self, program)
+        return program
 
     def _refuse(self, status: int, log: str) -> None:
         name = self.properties.name

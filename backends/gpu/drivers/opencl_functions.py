@@ -25,6 +25,16 @@ FUNCTIONS: dict[str, Signature] = {
     "clCreateContext": (c_void_p, POINTER(c_void_p), c_uint32, POINTER(c_void_p), c_void_p, c_void_p, _STATUS),
     "clCreateCommandQueue": (c_void_p, c_void_p, c_void_p, c_uint64, _STATUS),
     "clGetExtensionFunctionAddressForPlatform": (c_void_p, c_void_p, c_char_p),
+    "clCreateProgramWithBinary": (
+        c_void_p,
+        c_void_p,
+        c_uint32,
+        POINTER(c_void_p),
+        _SIZES,
+        POINTER(c_void_p),
+        POINTER(c_int32),
+        _STATUS,
+    ),
     "clBuildProgram": (c_int32, c_void_p, c_uint32, POINTER(c_void_p), c_char_p, c_void_p, c_void_p),
     "clGetProgramBuildInfo": (c_int32, c_void_p, c_void_p, c_uint32, c_size_t, c_void_p, _SIZES),
     "clGetProgramInfo": _INFO,
@@ -69,6 +79,7 @@ CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL = 0x4194
 CL_DEVICE_SVM_COARSE_GRAIN_BUFFER = 1
 CL_MEM_READ_WRITE = 1
 CL_PROGRAM_BUILD_LOG = 0x1183
+CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BINARIES = 0x1165, 0x1166
 CL_PROGRAM_KERNEL_NAMES = 0x1168
 CL_KERNEL_NUM_ARGS = 0x1191
 CL_EVENT_COMMAND_EXECUTION_STATUS = 0x11D3

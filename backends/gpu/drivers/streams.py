@@ -236,6 +236,8 @@ class StreamDevice:
     def __init__(self, driver: StreamDriver, number: int) -> None:
         self.properties: DeviceProperties = driver.devices()[number]
         self.number = number
+        named = self.properties
+        self.identity = (driver.name, named.name, named.architecture, named.driver)
         self._driver, self._api = driver, driver.functions
         self.launched = Launched()
         self._lost: str | None = None
@@ -350,6 +352,10 @@ class StreamDevice:
             )
         self.check(status, "loading code")
         return StreamCode(self, module.value or 0)
+
+    def made_of(self, code: bytes) -> bytes | None:
+        with self.entered() as api:
+            return api.link(code)
 
     def unload(self, module: int) -> None:
         """Give a module back, when what was asked for before is done."""

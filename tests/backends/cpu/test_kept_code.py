@@ -9,9 +9,9 @@ import numpy as np
 import phlox
 import pytest
 from phlox import jit
+from phlox.backends import kept_programs
 from phlox.backends.cpu import kept_code
-from phlox.backends.cpu.kept_code import program_key
-from phlox.backends.cpu.target import host_target
+from phlox.backends.kept_programs import program_key
 from phlox.runtime.disk_cache import DiskCache
 
 PROGRAM = """
@@ -128,10 +128,10 @@ def test_who_looks_at_the_passes_sees_them_run(first, tmp_path):
 
 
 def test_what_a_program_is_kept_under(monkeypatch, tmp_path):
-    monkeypatch.setattr("phlox.backends.cpu.kept_code.disk_cache", lambda: True)
+    monkeypatch.setattr("phlox.backends.kept_programs.disk_cache", lambda: True)
 
     def key(function, *arguments):
-        return program_key(jit(function).lower(*arguments).module, host_target())
+        return program_key(jit(function).lower(*arguments).module, ["target"])
 
     x = np.ones(3)
     assert key(lambda x: x + 1, x) == key(lambda x: x + 1, x)
@@ -148,7 +148,8 @@ def test_what_a_program_is_kept_under(monkeypatch, tmp_path):
 def test_what_a_budget_made_worse_is_kept_for_that_budget(tmp_path, monkeypatch):
     jit(lambda x: x + 1)(np.ones(3))  # so that what all programs need is there
     kept = DiskCache(tmp_path, 1 << 24)
-    monkeypatch.setattr(kept_code, "disk_cache", lambda: kept)
+    for module in (kept_code, kept_programs):
+        monkeypatch.setattr(module, "disk_cache", lambda: kept)
     x = np.arange(50.0)
 
     def given_up(**options):
