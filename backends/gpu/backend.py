@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
@@ -21,7 +21,7 @@ from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
-from .frame import ALIGNMENT, Frame
+from .frame import ALIGNMENT, Frame, is_deterministic
 from .memory import GpuMemory
 from .pipeline import PIPELINE
 from .program import GpuProgram
@@ -36,6 +36,7 @@ class GpuBackend:
     """Compiles modules for a device."""
 
     pipeline = PIPELINE
+    is_deterministic = False
 
     def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
         self.name, self.device, self.target = name, device, target
@@ -63,7 +64,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     """The kernels of a module and its plan."""
     steps = dict(run_steps(module, PIPELINE))
     native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
-    assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
+    assignment = assign_buffers(prepared, partial(scratch_bytes, is_deterministic=is_deterministic(prepared)), ALIGNMENT)
     frame = Frame(prepared, assignment, target)
     plan = frame.emit()
     llvm_ir = str(frame.kernels.llvm)

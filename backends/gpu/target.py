@@ -6,11 +6,12 @@ pointers (`address_spaces`). What a family has no instruction for, it says here,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from llvmlite import binding, ir
 
+from ...hlo import ElementType
 from ..llvm.types import I32
 from .drivers.driver import Dimensions
 
@@ -27,6 +28,21 @@ class AddressSpaces:
     private: int = 0
 
 
+@dataclass(frozen=True)
+class AtomicAdd:
+    """That instructions add floats to those in the device's memory: so many ``lanes``, neighbouring ones, at once.
+
+    ``flushes``: subnormal ones, and sums, become zeros.
+    """
+
+    lanes: tuple[int, ...] = (1,)
+    flushes: bool = False
+
+
+def _no_atomic_add(builder: ir.IRBuilder, element_type: ElementType, address: ir.Value, parts: list[ir.Value]) -> None:
+    raise AssertionError(f"the target adds no {element_type.name} atomically")
+
+
 @dataclass(frozen=True, eq=False)
 class Target:
     """What kernels are generated for.
@@ -40,6 +56,8 @@ class Target:
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
     ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
+    ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
+    which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
     """
 
     family: str
@@ -62,6 +80,8 @@ class Target:
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
+    atomic_adds: Mapping[str, AtomicAdd] = field(default_factory=dict)
+    add_atomically: Callable[[ir.IRBuilder, ElementType, ir.Value, list[ir.Value]], None] = _no_atomic_add
 
     @property
     def is_text(self) -> bool:
