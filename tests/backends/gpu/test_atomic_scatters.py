@@ -11,6 +11,7 @@ from phlox.backends.gpu.code import assembly
 from phlox.hlo import Builder, Shape, element_type_of, scalar_computation
 from phlox.hlo.determinism import set_determinism
 from phlox.hlo.operation import Sample
+from phlox.hlo.window import WindowDimension
 from ptx_assembler import assemble, find_ptxas
 
 ORDERS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
@@ -134,6 +135,32 @@ def second_of(dtype):
     b = Builder("second")
     _, second = [b.parameter(Shape(element_type_of(dtype)), name) for name in "xy"]
     return b.build(second)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int32"])
+@pytest.mark.parametrize("opcode", ["add", "maximum"])
+def test_windows_that_overlap_send_what_they_select(run, random, dtype, opcode):
+    if (dtype, opcode) == ("complex64", "maximum"):
+        pytest.skip("the order of complex numbers is not one operation")
+    dtype = np.dtype(dtype)
+    x, sent = random.integers(-50, 50, (30, 41)).astype(dtype), random.integers(-9, 9, (28, 20)).astype(dtype)
+    window = (WindowDimension(3), WindowDimension(3, stride=2))
+    element_type = element_type_of(dtype)
+    b = Builder("larger")
+    first, second = [b.parameter(Shape(element_type), name) for name in "xy"]
+    if dtype.kind == "c":
+        first, second = b.emit("real", first), b.emit("real", second)
+    select = b.build(b.emit("compare", first, second, direction="GE"))
+    attributes = {"window": window, "select": select, "scatter": scalar_computation(opcode, element_type)}
+    found, kernels = run("select-and-scatter", [x, sent, np.zeros((), dtype)], attributes)
+    expected = np.zeros_like(x)
+    for place in np.ndindex(sent.shape):
+        row, column = place[0], 2 * place[1]
+        best = np.argmax(x[row : row + 3, column : column + 3].real)
+        best = row + best // 3, column + best % 3
+        expected[best] = ORDERS[opcode](expected[best], sent[place])
+    np.testing.assert_array_equal(found, expected)
+    assert kernels == ["window_fill", "window_send"]
 
 
 # --- code ---
