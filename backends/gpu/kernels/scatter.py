@@ -28,6 +28,7 @@ from .atomics import atomic_lanes, combine_atomically, has_atomics
 from .scatter_copies import scatter_by_copies, uses_copies
 from .scatter_form import ScatterForm
 from .scatter_runs import reduce_runs, runs_bytes
+from .scatter_sorted import combines_runs, scatter_runs
 from .sort_lines import sorted_bytes, sorted_records
 from .sort_merge import aligned, stored_records
 from .sort_order import Lines, Record, SortOrder, flat, order_of_numbers
@@ -115,6 +116,8 @@ def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
         _in_order(frame, form, key, inputs, outputs)
     elif way == "atomic" and uses_copies(form):
         scatter_by_copies(frame, form, key, inputs, outputs)
+    elif way == "atomic" and combines_runs(form):
+        scatter_runs(frame, form, key, inputs, outputs)
     else:
         _each(frame, form, key, inputs, outputs, way == "atomic")
     return list(outputs)

@@ -122,6 +122,18 @@ def test_many_updates_of_few_floats_meet_in_blocks(run, random, dtype, size):
     assert kernels == ["scatter_copies"]
 
 
+@pytest.mark.parametrize("width, size", [((), 700), ((), 4), ((5,), 60)])
+@pytest.mark.parametrize("dtype", ["float32", "int64"])
+def test_runs_of_places_in_order(run, random, dtype, width, size):
+    x = random.integers(-9, 9, (size, *width)).astype(dtype)
+    places = np.sort(random.integers(-2, size + 3, (1003, 1)), axis=0).astype(np.int32)
+    updates = random.integers(-9, 9, (1003, *width)).astype(dtype)
+    window = tuple(range(1, 1 + len(width)))
+    found, kernels = run("scatter", [x, places, updates], scattering(x.dtype, "add", window, indices_are_sorted=True))
+    np.testing.assert_array_equal(found, scattered(x, places, updates, np.add))
+    assert kernels == ["scatter_sorted"]
+
+
 def test_the_last_of_equal_places_wins(run, random):
     x, places = np.zeros(50, np.float32), random.integers(0, 50, (3000, 1)).astype(np.int32)
     updates = np.arange(3000, dtype=np.float32)
