@@ -59,7 +59,10 @@ class Executable(Protocol):
 
 
 class Backend(Protocol):
-    """Makes executables of modules. ``pipeline`` are the passes that run before that, in this order."""
+    """Makes executables of modules. ``pipeline`` are the passes that run before that, in this order.
+
+    Results are the same from run to run, unless a backend has ``is_deterministic = False``: then where that is asked for.
+    """
 
     name: str
     memory: DeviceMemory

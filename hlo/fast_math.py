@@ -7,10 +7,20 @@ from .instruction import Module
 _ATTRIBUTE, _WORD = "frontend_attributes", 'fastmath="true"'
 
 
+def add_frontend_attribute(module: Module, text: str) -> None:
+    """Add what the program says to backends, ``key="value"``."""
+    others = module.attributes.get(_ATTRIBUTE, "{}").strip("{}")
+    module.attributes[_ATTRIBUTE] = "{" + ",".join(filter(None, [others, text])) + "}"
+
+
+def has_frontend_attribute(module: Module, text: str) -> bool:
+    """Whether the program says this, ``key="value"``."""
+    return text in module.attributes.get(_ATTRIBUTE, "")
+
+
 def allow_fast_math(module: Module) -> None:
     """Let a product that is added to something be rounded together with the sum, once, and loops add up in another order."""
-    others = module.attributes.get(_ATTRIBUTE, "{}").strip("{}")
-    module.attributes[_ATTRIBUTE] = "{" + ",".join(filter(None, [others, _WORD])) + "}"
+    add_frontend_attribute(module, _WORD)
 
 
 def has_fast_math(module: Module) -> bool:
@@ -24,4 +34,4 @@ def has_fast_math(module: Module) -> bool:
     ... }'''))
     True
     """
-    return _WORD in module.attributes.get(_ATTRIBUTE, "")
+    return has_frontend_attribute(module, _WORD)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import SupportsFloat, SupportsIndex
 
+from .determinism import determinism, require_truth
 from .kernel_time import kernel_time, seconds_above_zero
 from .thread_count import set_num_threads, thread_limit
 
@@ -16,9 +17,12 @@ class config:  # noqa: N801
         not depend on it.
     kernel_seconds: how long a call waits for kernels on a GPU before it raises `phlox.gpu.KernelTimeoutError`; at first what
         ``PHLOX_KERNEL_SECONDS`` says, or ``math.inf``: as long as they take.
+    deterministic: whether results on GPUs are the same from run to run, in functions whose `jit` does not say it; at first
+        whether ``PHLOX_DETERMINISTIC`` is 1. Sums of floats at places that repeat are sorted then, which takes some ten times
+        as long (``docs/gpu.md``). Results of the CPU backend always are.
 
-    ``config()`` changes nothing; its attributes are the present settings. Raises TypeError for what is no number, ValueError
-    for numbers of threads below 1, and seconds that are not above 0.
+    ``config()`` changes nothing; its attributes are the present settings. Raises TypeError for what is no number or truth,
+    ValueError for numbers of threads below 1, and seconds that are not above 0.
 
     >>> import phlox
     >>> with phlox.config(num_threads=1):
@@ -26,13 +30,22 @@ class config:  # noqa: N801
     1
     """
 
-    def __init__(self, *, num_threads: SupportsIndex | None = None, kernel_seconds: SupportsFloat | None = None) -> None:
-        self._before = thread_limit().value, kernel_time.seconds
+    def __init__(
+        self,
+        *,
+        num_threads: SupportsIndex | None = None,
+        kernel_seconds: SupportsFloat | None = None,
+        deterministic: bool | None = None,
+    ) -> None:
+        self._before = thread_limit().value, kernel_time.seconds, determinism.is_asked_for
         limit = None if kernel_seconds is None else seconds_above_zero(kernel_seconds, "kernel_seconds")
+        require_truth(deterministic, "deterministic")
         if num_threads is not None:
             set_num_threads(num_threads)
         if kernel_seconds is not None:
             kernel_time.seconds = limit
+        if deterministic is not None:
+            determinism.is_asked_for = deterministic
 
     @property
     def num_threads(self) -> int:
@@ -42,11 +55,16 @@ class config:  # noqa: N801
     def kernel_seconds(self) -> float:
         return float("inf") if kernel_time.seconds is None else kernel_time.seconds
 
+    @property
+    def deterministic(self) -> bool:
+        return bool(determinism)
+
     def __enter__(self) -> config:
         return self
 
     def __exit__(self, *exception: object) -> None:
-        thread_limit().value, kernel_time.seconds = self._before
+        thread_limit().value, kernel_time.seconds, determinism.is_asked_for = self._before
 
     def __repr__(self) -> str:
-        return f"config(num_threads={self.num_threads}, kernel_seconds={self.kernel_seconds:g})"
+        settings = f"kernel_seconds={self.kernel_seconds:g}, deterministic={self.deterministic}"
+        return f"config(num_threads={self.num_threads}, {settings})"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zlib
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from ...compile.buffer_assignment import assign_buffers
@@ -24,7 +24,7 @@ from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
-from .frame import ALIGNMENT, Frame
+from .frame import ALIGNMENT, Frame, is_deterministic
 from .kept_code import kept_program
 from .memory import GpuMemory
 from .pipeline import PIPELINE
@@ -41,6 +41,7 @@ class GpuBackend:
     """Compiles modules for a device."""
 
     pipeline = PIPELINE
+    is_deterministic = False
 
     def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
         self.name, self.device, self.target = name, device, target
@@ -107,7 +108,8 @@ def _written(module: Module, target: Target) -> _Written:
     """Optimized, and as LLVM assembly."""
     steps = dict(run_steps(module, PIPELINE))
     prepared = steps["insert-copies"]
-    frame = Frame(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT), target)
+    scratch = partial(scratch_bytes, is_deterministic=is_deterministic(prepared))
+    frame = Frame(prepared, assign_buffers(prepared, scratch, ALIGNMENT), target)
     plan = frame.emit()
     return _Written(steps["pad-dynamic-dimensions"], prepared, frame, plan, str(frame.kernels.llvm))
 

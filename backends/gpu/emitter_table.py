@@ -16,22 +16,34 @@ Emitter = Callable[["Frame", Instruction, "Values"], "list[Leaf]"]
 
 _TABLE: EmitterTable[Emitter] = EmitterTable()
 EMITTERS = _TABLE.emitters
-has_emitter, has_code, scratch_bytes = _TABLE.has_emitter, _TABLE.has_code, _TABLE.scratch_bytes
+has_emitter, has_code = _TABLE.has_emitter, _TABLE.has_code
+# Of operations that need other memory where results are to be the same from run to run.
+_ORDERED_SCRATCH: dict[str, Callable[[Instruction, bool], int]] = {}
+
+
+def scratch_bytes(instruction: Instruction, is_deterministic: bool = True) -> int:
+    """The memory that an instruction needs for itself while it runs."""
+    own = _ORDERED_SCRATCH.get(instruction.opcode)
+    return _TABLE.scratch_bytes(instruction) if own is None else own(instruction, is_deterministic)
 
 
 def emits(
     *opcodes: str,
     scratch: Callable[[Instruction], int] | None = None,
     is_native: Callable[[Instruction], bool] | None = None,
+    ordered_scratch: Callable[[Instruction, bool], int] | None = None,
 ) -> Callable[[Emitter], Emitter]:
     """Decorator: the function turns these operations into steps of the plan, and returns where the leaves of the result are.
 
-    An instruction needs ``scratch`` bytes of memory for itself; ``is_native`` says which of them it can emit, if not all.
+    An instruction needs ``scratch`` bytes of memory for itself, or ``ordered_scratch``, which is told whether results are to be
+    the same from run to run; ``is_native`` says which of them it can emit, if not all.
     """
 
     def register(emit: Emitter) -> Emitter:
         for opcode in opcodes:
             _TABLE.add(opcode, emit, scratch, is_native)
+            if ordered_scratch is not None:
+                _ORDERED_SCRATCH[opcode] = ordered_scratch
         return emit
 
     return register

@@ -18,6 +18,8 @@ from ...compile.aliasing import Value
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
+from ...hlo.determinism import determinism_of
+from ...runtime.determinism import determinism
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
@@ -83,6 +85,12 @@ class _Waiting:
     emit: EmitScalars
 
 
+def is_deterministic(program: Module) -> bool:
+    """Whether results are to be the same from run to run: as the program says, or the setting of the process."""
+    asked = determinism_of(program)
+    return bool(determinism) if asked is None else asked
+
+
 class Frame:
     """A program, while its instructions become steps, one after the other.
 
@@ -92,6 +100,7 @@ class Frame:
 
     def __init__(self, program: Module, assignment: BufferAssignment, target: Target) -> None:
         self.program, self.assignment, self.target = program, assignment, target
+        self.is_deterministic = is_deterministic(program)
         self.kernels = KernelModule(program.name, target)
         self.steps: list[Step] = []
         self.moving: dict[Buffer, Place] = {}

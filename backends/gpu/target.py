@@ -6,11 +6,12 @@ pointers (`address_spaces`). What a family has no instruction for, it says here,
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
 
 from llvmlite import binding, ir
 
+from ...hlo import ElementType
 from ..llvm.types import I32
 from .drivers.driver import Dimensions
 
@@ -25,6 +26,21 @@ class AddressSpaces:
     device: int = 1
     shared: int = 3
     private: int = 0
+
+
+@dataclass(frozen=True)
+class AtomicAdd:
+    """That instructions add floats to those in the device's memory: so many ``lanes``, neighbouring ones, at once.
+
+    ``flushes``: subnormal ones, and sums, become zeros.
+    """
+
+    lanes: tuple[int, ...] = (1,)
+    flushes: bool = False
+
+
+def _no_atomic_add(builder: ir.IRBuilder, element_type: ElementType, address: ir.Value, parts: list[ir.Value]) -> None:
+    raise AssertionError(f"the target adds no {element_type.name} atomically")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,6 +60,8 @@ class Target:
     ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
     ``registers`` of 32 bits a thread may have. ``shared_barrier`` is a barrier that waits for the block's memory alone, where
     there is one.
+    ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
+    which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
     """
 
     family: str
@@ -70,6 +88,8 @@ class Target:
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
     registers: int = 255
     shared_barrier: Callable[[ir.IRBuilder], None] | None = None
+    atomic_adds: Mapping[str, AtomicAdd] = field(default_factory=dict)
+    add_atomically: Callable[[ir.IRBuilder, ElementType, ir.Value, list[ir.Value]], None] = _no_atomic_add
 
     @property
     def lanes(self) -> int:

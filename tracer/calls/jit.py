@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
 from ...runtime.compile_budget import seconds_of
+from ...runtime.determinism import require_truth
 from ..recording.callables import callable_name, is_ordinary
 from .jitted_function import JittedFunction
 
@@ -29,6 +30,7 @@ def jit(
     tiered: bool = False,
     fastmath: bool = False,
     budget: str | float | timedelta | None = None,
+    deterministic: bool | None = None,
 ) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 
 
@@ -43,6 +45,7 @@ def jit(
     tiered: bool = False,
     fastmath: bool = False,
     budget: str | float | timedelta | None = None,
+    deterministic: bool | None = None,
 ) -> Any:
     """Compile a function of NumPy arrays; usable as a decorator, with or without arguments, for functions and methods.
 
@@ -68,6 +71,9 @@ def jit(
     budget: how long tracing and compiling a form of call may take: a number of seconds, a text such as "300ms" or "2s", or a
         datetime.timedelta. The compiler gives up what makes code faster, and results stay the same; `JittedFunction.explain`
         says what was given up. Where that is not enough a `BudgetExceededWarning` says so. ValueError for other texts.
+    deterministic: whether results on GPUs are the same from run to run, to the last bit: otherwise sums of floats at places
+        that repeat, as `np.add.at` makes them, are added up as they come, which is much faster (``docs/gpu.md``). None means
+        what `phlox.config` says, at first False. Results of the CPU backend always are. TypeError for what is no truth.
 
     Calls raise what the function raises while it is traced, TypeError for arguments that cannot be traced, and TracerError
     where the function cannot be traced as it is written.
@@ -80,9 +86,10 @@ def jit(
     array([ 5., 10.])
     """
     seconds = None if budget is None else seconds_of(budget)
+    require_truth(deterministic, "jit: deterministic")
     if function is None:
         options: dict[str, Any] = {"static_argnums": static_argnums, "static_argnames": static_argnames}
-        options |= {"tiered": tiered, "fastmath": fastmath, "budget": seconds}
+        options |= {"tiered": tiered, "fastmath": fastmath, "budget": seconds, "deterministic": deterministic}
         return functools.partial(jit, **options, backend=backend, control_flow=control_flow)
     if control_flow not in ("source", "trace"):
         raise ValueError(f"jit: control_flow must be 'source' or 'trace', {control_flow!r} given")
@@ -92,4 +99,5 @@ def jit(
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
     if not is_ordinary(function):
         raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
-    return JittedFunction(function, static_argnums, static_argnames, backend, control_flow, tiered, fastmath, seconds)
+    static = static_argnums, static_argnames
+    return JittedFunction(function, *static, backend, control_flow, tiered, fastmath, seconds, deterministic)

@@ -20,8 +20,10 @@ from ...backends.registry import (
     no_backend_in_force,
     remove_native_entries,
 )
+from ...hlo.determinism import set_determinism
 from ...hlo.fast_math import allow_fast_math
 from ...hlo.tracebacks import keep_frames_of_users
+from ...runtime.determinism import determinism
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
@@ -93,6 +95,7 @@ class JittedFunctionBase(HasCode):
         tiered: bool = False,
         fastmath: bool = False,
         budget: float | None = None,
+        deterministic: bool | None = None,
     ) -> None:
         describe_as(self, function)
         self.backend = backend
@@ -103,7 +106,7 @@ class JittedFunctionBase(HasCode):
             static_argnames = tuple(static_argnames)
         static = {"static_argnums": static_argnums, "static_argnames": static_argnames}
         effort = {"tiered": tiered, "fastmath": fastmath, "budget": budget}
-        self.options = {**static, "backend": backend, "control_flow": control_flow, **effort}
+        self.options = {**static, "backend": backend, "control_flow": control_flow, **effort, "deterministic": deterministic}
         self._budget = budget
         # One function of NumPy's, which is given whatever arrays there are on devices.
         self._is_for_any_form = getattr(function, "is_for_any_form", False)
@@ -119,8 +122,8 @@ class JittedFunctionBase(HasCode):
         self._hits = self._misses = 0
         self._compilations = Recompilations()
         self._backend: Backend | None = None  # in the place of the one that is named
-        self._siblings: dict[Backend, JittedFunctionBase] = {}
-        self._on_devices: dict[Backend, JittedFunctionBase] = {}  # those that make calls on devices
+        self._siblings: dict[tuple[Backend, bool], JittedFunctionBase] = {}
+        self._on_devices: dict[tuple[Backend, bool], JittedFunctionBase] = {}  # those that make calls on devices
         self._prepared = PreparedCalls()  # which they share
         note_function(self)
 
@@ -353,9 +356,15 @@ class JittedFunctionBase(HasCode):
         return [*self.own_code.facts, *(no_backend_in_force() if follows else ())]
 
     def _of_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> JittedFunctionBase:
-        """The function that makes this call: where it names no backend, the one of the device of its arrays, or in force."""
+        """The function that makes this call: where it names no backend, the one of the device of its arrays, or in force.
+
+        Likewise where it does not say whether results are to be the same from run to run.
+        """
         if self.backend is not None or self._backend is not None:
-            return self
+            if not self._follows_determinism:
+                return self
+            backend = self._backend or get_backend(self.backend)
+            return self._on_device(backend) if _may_differ(backend) else self
         leaves: list[Any] = []
         for value in (*args, *kwargs.values()) if ArrayOnDevice.exist else ():
             if not _is_of_host(value):
@@ -370,10 +379,16 @@ class JittedFunctionBase(HasCode):
         given = [one for one in self._reader.given(args, kwargs).items() if not _is_of_host(one[1])]
         return [f"argument {path}" for name, value in given for path in pytree.leaf_paths(pytree.flatten(value)[1], name)]
 
+    @property
+    def _follows_determinism(self) -> bool:
+        """Whether results are to be the same from run to run by the setting of the process: the function does not say."""
+        return self.options["deterministic"] is None and bool(determinism)
+
     def _on_device(self, backend: Backend) -> JittedFunctionBase:
-        found = self._on_devices.get(backend)
+        key = backend, self._follows_determinism and _may_differ(backend)
+        found = self._on_devices.get(key)
         if found is None:
-            found = self._on_devices[backend] = self.compiled_by(backend)
+            found = self._on_devices[key] = self.compiled_by(*key)
             found._prepared = self._prepared
         return found
 
@@ -399,6 +414,9 @@ class JittedFunctionBase(HasCode):
         recording = record(self._to_trace(), self.__name__, form, self._policy, objects, self._guessed_bounds, *sharing)
         if self.options["fastmath"]:
             allow_fast_math(recording.module)
+        asked = self.options["deterministic"]
+        if asked is not None or determinism:
+            set_determinism(recording.module, asked is not False)
         return recording
 
     def _variant(self, specialization: Specialization, same: Sharing, call: Call, objects: Objects) -> Specialization:
@@ -429,12 +447,17 @@ class JittedFunctionBase(HasCode):
             if specialization in specializations:
                 specializations.remove(specialization)
 
-    def compiled_by(self, backend: Backend) -> JittedFunctionBase:
-        """The same function, compiled by a backend that may have no name; the same one each time."""
-        if backend not in self._siblings:
-            sibling = self._siblings[backend] = type(self)(self._function, **{**self.options, "tiered": False})
+    def compiled_by(self, backend: Backend, deterministic: bool = False) -> JittedFunctionBase:
+        """The same function, compiled by a backend that may have no name; the same one each time.
+
+        deterministic: whether results are to be the same from run to run, where the function does not say it.
+        """
+        key = backend, deterministic
+        if key not in self._siblings:
+            options = {**self.options, "tiered": False} | ({"deterministic": True} if deterministic else {})
+            sibling = self._siblings[key] = type(self)(self._function, **options)
             sibling._backend = backend
-        return self._siblings[backend]
+        return self._siblings[key]
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """Call the function, and say where its time goes, by line of source.
@@ -567,6 +590,11 @@ if TYPE_CHECKING:
 
 else:
     JittedFunction = make_callable_type(JittedFunctionBase)
+
+
+def _may_differ(backend: Backend) -> bool:
+    """Whether results of a backend may differ from run to run where nothing else is asked for."""
+    return not getattr(backend, "is_deterministic", True)
 
 
 def _is_of_host(value: Any) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...backends.device_memory import in_layout
+from ...runtime.determinism import determinism
 from ..outside.paths import NO_OBJECTS
 from ..recording.device_arrays import ArrayOnDevice
 from ..recording.ndarrays import memory_key
@@ -30,6 +31,8 @@ _KNOWN = (bool, types.NoneType, str, type, np.dtype, types.EllipsisType)
 
 def call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] | None:
     """What counts of a call, but the values of integers; None where it has no array on a device, or other things beside these.
+
+    The setting that code on devices is made for counts, too.
 
     Numbers and arrays of NumPy's and Python's, and what is known by its value, may be beside them, and no containers.
     """
@@ -60,7 +63,7 @@ def call_key(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...] |
         return None
     if kwargs:
         key.append(tuple(kwargs))
-    return backend, *key
+    return backend, determinism.is_asked_for, *key
 
 
 class PreparedCalls:

@@ -1,8 +1,9 @@
-"""Scatter: each update by threads of its own; results are the same from run to run.
+"""Scatter: each update by threads of its own.
 
 Where no two updates meet, each is written at once. Where they may, integers are combined by atomic operations, which come
-to the same in any order; all else is sorted by places, stably, so that updates of a place lie side by side in their order, and
-these runs are reduced.
+to the same in any order; and so are floats by operations that may be done in any order, unless results are to be the same from
+run to run. All else is sorted by places, stably, so that updates of a place lie side by side in their order, and these runs are
+reduced.
 """
 
 from __future__ import annotations
@@ -22,10 +23,12 @@ from ...llvm.types import I1, I64, RegisterValue
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, of_shape, wide
-from .atomics import combine_atomically, has_atomics
+from . import vectors
+from .atomics import atomic_lanes, combine_atomically, has_atomics
 from .scatter_copies import scatter_by_copies, uses_copies
 from .scatter_form import ScatterForm
 from .scatter_runs import reduce_runs, runs_bytes
+from .scatter_sorted import combines_runs, scatter_runs
 from .sort_lines import sorted_bytes, sorted_records
 from .sort_merge import aligned, stored_records
 from .sort_order import Lines, Record, SortOrder, flat, order_of_numbers
@@ -33,17 +36,18 @@ from .sort_order import Lines, Record, SortOrder, flat, order_of_numbers
 THREADS = 256
 
 
-def way_of(form: ScatterForm) -> str:
+def way_of(form: ScatterForm, is_deterministic: bool) -> str:
     """How updates that may meet are made: "alone" where they do not, "atomic", or "sorted".
 
-    Floats are sorted: sums that atomic operations make differ from run to run.
+    What atomic operations make of integers is the same from run to run; of floats it differs in the last bits.
     """
     scatter = form.scatter
     if form.items == 1 or scatter.attributes["unique_indices"] and not form.may_overlap:
         return "alone"
     element_type = leaves(scatter.shape)[0].element_type
     is_exact = element_type.is_integer or element_type.kind == "pred"
-    return "atomic" if form.operation is not None and is_exact and has_atomics(element_type) else "sorted"
+    is_atomic = form.operation is not None and (is_exact or not is_deterministic) and has_atomics(element_type, form.operation)
+    return "atomic" if is_atomic else "sorted"
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,14 +95,14 @@ def _is_empty(form: ScatterForm) -> bool:
     return not form.items or not form.elements or not leaves(form.scatter.shape)[0].size
 
 
-def _scratch(scatter: Instruction) -> int:
+def _scratch(scatter: Instruction, is_deterministic: bool) -> int:
     form = ScatterForm(scatter)
-    if _is_empty(form) or way_of(form) != "sorted":
+    if _is_empty(form) or way_of(form, is_deterministic) != "sorted":
         return 0
     return aligned(_sorted_bytes(form)) + runs_bytes(form, _Items(form).bits)
 
 
-@emits("scatter", scratch=_scratch)
+@emits("scatter", ordered_scratch=_scratch)
 def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Update the operands' own memory, or copies where they are needed afterwards."""
     form = ScatterForm(instruction)
@@ -107,28 +111,32 @@ def scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
     inputs = [values[operand][0] for operand in following]
     if _is_empty(form):
         return list(outputs)
-    key, way = frame.number(instruction), way_of(form)
+    key, way = frame.number(instruction), way_of(form, frame.is_deterministic)
     if way == "sorted":
         _in_order(frame, form, key, inputs, outputs)
     elif way == "atomic" and uses_copies(form):
         scatter_by_copies(frame, form, key, inputs, outputs)
+    elif way == "atomic" and combines_runs(form):
+        scatter_runs(frame, form, key, inputs, outputs)
     else:
         _each(frame, form, key, inputs, outputs, way == "atomic")
     return list(outputs)
 
 
 def _each(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored], is_atomic: bool) -> None:
-    """A thread for each element of each item."""
-    count = form.items * form.elements
+    """A thread for each element of each item, or for some neighbouring ones."""
+    lanes = _lanes(frame, form, is_atomic)
+    count, in_item = form.items * form.elements // lanes, form.elements // lanes
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, number, (starts, *updates) = kernel.builder, kernel.number(), bindings
         with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
-            item, element = b.udiv(number, number.type(form.elements)), b.urem(number, number.type(form.elements))
+            item, element = b.udiv(number, number.type(in_item)), b.urem(number, number.type(in_item))
+            element = b.mul(element, number.type(lanes)) if lanes > 1 else element
             place, is_inside = form.place(b, starts, item)
             with b.if_then(is_inside):
-                place = Affine(add_base(b, place, form.element_offset(b, element) if form.elements > 1 else 0))
-                values = form.updates(b, updates, item, element)
+                base = add_base(b, place, form.element_offset(b, element) if form.elements > 1 else 0)
+                place, values = Affine(base), form.updates(b, updates, item, element, lanes)
                 if is_atomic:
                     (output,), (value,) = arrays, values
                     combine_atomically(
@@ -136,20 +144,31 @@ def _each(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs
                         lambda old, new: emit_scalar_computation(b, form.combine, [old, new], 1)[0],
                     )  # fmt: skip
                 else:
-                    update_elements(b, form, arrays, place, values)
+                    update_elements(b, form, arrays, Affine(base, 1 if lanes > 1 else 0), values, lanes)
 
     name = "scatter_atomic" if is_atomic else "scatter"
     frame.launch(name, key, inputs, outputs, Grid.of(count, THREADS), write, form.scatter.source)
 
 
+def _lanes(frame: Frame, form: ScatterForm, is_atomic: bool) -> int:
+    """How many neighbouring elements a thread updates: as many as one instruction does."""
+    element_type = leaves(form.scatter.shape)[0].element_type
+    if element_type.is_complex or form.outputs > 1 or not (form.replaces or form.operation is not None):
+        return 1
+    lanes = frame.target.vector_bytes // element_type.byte_size
+    while form.contiguous % lanes:
+        lanes //= 2
+    return atomic_lanes(frame.target, form.operation, element_type, lanes) if is_atomic else lanes
+
+
 def update_elements(
-    b: ir.IRBuilder, form: ScatterForm, outputs: list[Array], place: Affine, values: list[RegisterValue]
+    b: ir.IRBuilder, form: ScatterForm, outputs: list[Array], place: Affine, values: list[RegisterValue], lanes: int = 1
 ) -> None:
     """Combine the elements at a place of the results with values."""
-    arrays = list(map(flat, outputs))
-    current = [array.load(b, (place,), 1) for array in arrays]
-    for array, value in zip(arrays, emit_scalar_computation(b, form.combine, [*current, *values], 1)):
-        array.store(b, (place,), value, 1)
+    arrays = [vectors.aligned(flat(one), flat(one).shape, lanes) for one in outputs]
+    current = [array.load(b, (place,), lanes) for array in arrays]
+    for array, value in zip(arrays, emit_scalar_computation(b, form.combine, [*current, *values], lanes)):
+        array.store(b, (place,), value, lanes)
 
 
 def _in_order(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored]) -> None:

@@ -1,34 +1,41 @@
-"""Many updates of few integers: each block combines its own in its memory first, in some copies of the result.
+"""Many updates of few elements: each block combines its own in its memory first, in some copies of the result.
 
-Counting into few places meets in the device's memory so often that it would take many times as long.
+Counting into few places, or adding up there, meets in the device's memory so often that it would take many times as long.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
-from ....hlo import Shape, leaves
+from ....hlo import F32, F64, Shape, leaves
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, add_base
 from ...llvm.loops import carried_loop
-from ...llvm.types import I32, I64, scalar_register_type
+from ...llvm.scalar_computations import emit_scalar_computation
+from ...llvm.types import I32, I64, RegisterValue, scalar_register_type
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
-from .atomics import combine_by_instruction, has_instruction
+from .atomics import combine_atomically, combine_in_block, has_instruction
 from .scatter_form import ScatterForm
 from .sort_order import flat
 
-_THREADS, _BLOCKS = 256, 512
-# The memory for the copies, how many there are at most, and how many updates an element has at least.
-_BYTES, _MOST_COPIES, _LEAST_UPDATES = 16 << 10, 8, 16
+# Blocks of as many threads as share their copies, and as many of them as large devices run at once.
+_THREADS, _BLOCKS = 1024, 264
+_LEAST_ITEMS = 1 << 14
+# The memory for the copies, how many there are at most; how many updates an element has at least, and in each block.
+_BYTES, _MOST_COPIES, _LEAST_UPDATES, _LEAST_IN_BLOCK = 16 << 10, 8, 16, 4
+# Of floats: threads that add them in a block's memory wait for each other, and in the device's for less.
+_LEAST_FLOATS = 64
 
 
 def uses_copies(form: ScatterForm) -> bool:
     """Whether blocks combine in their memory, of a scatter that may be done in any order."""
     shape = leaves(form.scatter.shape)[0]
-    many = form.items * form.elements >= max(_LEAST_UPDATES * shape.size, _THREADS * _BLOCKS // 8)
-    return many and shape.byte_size <= _BYTES and has_instruction(form.operation, shape.element_type)
+    is_float = form.operation == "add" and shape.element_type in (F32, F64)
+    many = max(_LEAST_ITEMS, (_LEAST_FLOATS if is_float else _LEAST_UPDATES) * shape.size)
+    has_code = is_float or has_instruction(form.operation, shape.element_type)
+    return has_code and form.items * form.elements >= many and shape.byte_size <= _BYTES
 
 
 def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored]) -> None:
@@ -36,8 +43,17 @@ def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Le
     copies = 1
     while copies < _MOST_COPIES and 2 * copies * shape.byte_size <= _BYTES:
         copies *= 2
-    blocks = min(_BLOCKS, -(-count // _THREADS))
-    identity = scalar_register_type(shape.element_type)(int(form.combine.root.operation.identity(shape.element_type)))
+    threads, element_type = min(_THREADS, frame.target.threads), shape.element_type
+    blocks = min(_BLOCKS, -(-count // threads), max(1, count // (_LEAST_IN_BLOCK * shape.size)))
+    number_type = float if element_type.is_float else int
+    identity = scalar_register_type(element_type)(number_type(form.combine.root.operation.identity(element_type)))
+    bits = ir.IntType(element_type.bits)
+
+    def combine(b: ir.IRBuilder):
+        return lambda old, new: emit_scalar_computation(b, form.combine, [old, new], 1)[0]
+
+    def as_bits(b: ir.IRBuilder, value: RegisterValue) -> ir.Value:
+        return b.bitcast(value, bits) if element_type.is_float else value
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, (starts, *updates), thread = kernel.builder, bindings, kernel.thread()
@@ -49,7 +65,7 @@ def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Le
             held.store(b, (Affine(place),), identity, 1)
             return ()
 
-        carried_loop(b, wide(b, thread), size, _THREADS, (), clear, "clear", most=-(-size // _THREADS))
+        carried_loop(b, wide(b, thread), size, threads, (), clear, "clear", most=-(-size // threads))
         kernel.barrier()
         copy = wide(b, b.and_(thread, I32(copies - 1)))
 
@@ -63,21 +79,21 @@ def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Le
                 place = add_base(b, place, form.element_offset(b, element) if form.elements > 1 else 0)
                 (value,) = form.updates(b, updates, item, element)
                 address = held.address(b, (Affine(b.add(b.mul(place, I64(copies)), copy)),))
-                combine_by_instruction(b, kernel.target.block_scope, form.operation, shape.element_type, address, value)
+                combine_in_block(b, kernel.target, form.operation, element_type, address, value, combine(b))
             return ()
 
-        step = blocks * _THREADS
+        step = blocks * threads
         carried_loop(b, wide(b, kernel.number()), count, step, (), update, "updates", most=-(-count // step))
         kernel.barrier()
 
         def leave(place: ir.Value, _: list) -> tuple:
             for number in range(copies):
                 value = held.load(b, (Affine(b.add(b.mul(place, I64(copies)), I64(number))),), 1)
-                with b.if_then(b.icmp_unsigned("!=", value, identity)):
-                    address, scope = output.address(b, (Affine(place),)), kernel.target.device_scope
-                    combine_by_instruction(b, scope, form.operation, shape.element_type, address, value)
+                with b.if_then(b.icmp_unsigned("!=", as_bits(b, value), as_bits(b, identity))):
+                    address = output.address(b, (Affine(place),))
+                    combine_atomically(b, kernel.target, form.operation, element_type, address, value, combine(b))
             return ()
 
-        carried_loop(b, wide(b, thread), shape.size, _THREADS, (), leave, "leave", most=-(-shape.size // _THREADS))
+        carried_loop(b, wide(b, thread), shape.size, threads, (), leave, "leave", most=-(-shape.size // threads))
 
-    frame.launch("scatter_copies", key, inputs, outputs, Grid((blocks, 1, 1), (_THREADS, 1, 1)), write, form.scatter.source)
+    frame.launch("scatter_copies", key, inputs, outputs, Grid((blocks, 1, 1), (threads, 1, 1)), write, form.scatter.source)

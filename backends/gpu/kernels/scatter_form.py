@@ -19,6 +19,7 @@ from ...llvm.index import Affine, Component
 from ...llvm.start_indices import widened
 from ...llvm.types import I64, RegisterValue
 from ..kernel import index_of
+from .vectors import aligned
 
 _ALGEBRA = {ASSOCIATIVE, COMMUTATIVE}
 # So many updates are made one after the other where they meet.
@@ -141,12 +142,28 @@ class ScatterForm:
         strides = tuple(self._strides[d] for d in self.numbers.window_dims)
         return indices.linear_offset(b, within, strides, 1).base
 
-    def updates(self, b: ir.IRBuilder, updates: Sequence[Binding], item: ir.Value, element: ir.Value) -> list[RegisterValue]:
-        """The updates of an element of an item."""
+    @property
+    def contiguous(self) -> int:
+        """How many neighbouring elements lie side by side in updates and results, whose rows are multiples of that; 1 where not
+        whole rows are updated.
+        """
+        numbers, rank = self.numbers, len(self.sizes)
+        if self.may_overlap or not self.window or numbers.offset_dims[-1] != rank - 1:
+            return 1
+        is_whole = numbers.window_dims[-1] == len(self.full) - 1 and self.window[-1] == self.full[-1]
+        return self.full[-1] if is_whole else 1
+
+    def updates(
+        self, b: ir.IRBuilder, updates: Sequence[Binding], item: ir.Value, element: ir.Value, lanes: int = 1
+    ) -> list[RegisterValue]:
+        """The updates of an element of an item, or of so many `contiguous` ones from there on."""
         number, own = self._split(b, item)
         index: list[Component] = [Affine(0)] * len(self.sizes)
         for dimension, component in zip(self.numbers.batch_dims, index_of(b, number, self.batch)):
             index[dimension] = component
         for dimension, component in zip(self.numbers.offset_dims, index_of(b, element if own is None else own, self.window)):
             index[dimension] = component
-        return [one.load(b, tuple(index), 1) if isinstance(one, Array) else one for one in updates]
+        if lanes > 1:
+            index[-1] = Affine(index[-1].base, 1)
+            updates = [aligned(one, one.shape, lanes) if isinstance(one, Array) else one for one in updates]
+        return [one.load(b, tuple(index), lanes) if isinstance(one, Array) else one for one in updates]

@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from llvmlite import ir
 
 from ....hlo import S32, S64, Instruction, Shape, leaves
-from ....hlo.window import WindowDimension
+from ....hlo.operation import ASSOCIATIVE, COMMUTATIVE
+from ....hlo.window import WindowDimension, dilated_size
 from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import carried_loop
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I1, I32, I64, RegisterValue
+from ...llvm.types import I1, I32, I64, RegisterValue, broadcast_lanes
 from ...llvm.windows import select_all, visit_window
 from ..emitter_table import emits
-from ..frame import Frame, Leaf, Values
+from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, wide
 from ..operations import has_scalars_alone
+from .atomics import combine_atomically, has_atomics
 from .sort_order import flat
+from .vectors import aligned
 
 THREADS = 256
+# An element that so many places of the window reach is looked for at all of them.
+_MOST_PLACES = 4
 
 
 @emits("reduce-window")
@@ -64,11 +71,32 @@ def _positions(instruction: Instruction) -> Shape:
     return Shape(S32 if operand.shape.size < 1 << 31 else S64, (source.shape.size,))
 
 
-@emits("select-and-scatter", scratch=lambda instruction: _positions(instruction).byte_size)
+def _is_sent_atomically(instruction: Instruction, is_deterministic: bool) -> bool:
+    """Whether what windows select is combined as it is found: it may be in any order, and windows overlap much."""
+    to_apply, element_type = instruction.attributes["scatter"], instruction.shape.element_type
+    operation = to_apply.combining_operation
+    if (
+        operation is None
+        or not {ASSOCIATIVE, COMMUTATIVE} <= operation.traits
+        or not has_atomics(element_type, operation.opcode)
+    ):
+        return False
+    if is_deterministic and not (element_type.is_integer or element_type.kind == "pred"):
+        return False
+    window = instruction.attributes["window"]
+    return prod([-(-dilated_size(one.size, one.window_dilation) // one.stride) for one in window]) > _MOST_PLACES
+
+
+def _scratch(instruction: Instruction, is_deterministic: bool) -> int:
+    return 0 if _is_sent_atomically(instruction, is_deterministic) else _positions(instruction).byte_size
+
+
+@emits("select-and-scatter", ordered_scratch=_scratch)
 def select_and_scatter(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A thread for each place finds what its window selects; then one for each element combines what is sent to it.
 
-    In the order of the places, so that results are the same from run to run.
+    In the order of the places, so that results are the same from run to run; or the first of them sends at once, by atomic
+    operations.
     """
     operand, source, init = (values[one][0] for one in instruction.operands)
     window = instruction.attributes["window"]
@@ -76,12 +104,12 @@ def select_and_scatter(frame: Frame, instruction: Instruction, values: Values) -
     if not output.shape.size:
         return list(outputs)
     key, shape = frame.number(instruction), _positions(instruction)
-    selected = frame.scratch(instruction, shape)
+    is_atomic = _is_sent_atomically(instruction, frame.is_deterministic)
     sizes, places = instruction.operands[0].shape.dimensions, instruction.operands[1].shape.dimensions
     integer = I32 if shape.element_type is S32 else I64
 
     def select(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        b, number, (elements, init_value) = kernel.builder, kernel.number(), bindings
+        b, number, (elements, init_value, *sent) = kernel.builder, kernel.number(), bindings
         with b.if_then(b.icmp_unsigned("<", number, number.type(shape.size))):
             place = index_of(b, number, places)
 
@@ -94,9 +122,27 @@ def select_and_scatter(frame: Frame, instruction: Instruction, values: Values) -
                 return select_all(b, is_element, select_all(b, b.and_(has_any, first), found, here), found)
 
             nothing: list[RegisterValue] = [I1(0), I64(-1), init_value]
-            _, position, _ = visit_window(b, window, sizes, place, False, nothing, visit)
-            arrays[0].store(b, (Affine(wide(b, number)),), position if integer is I64 else b.trunc(position, I32), 1)
+            has_any, position, _ = visit_window(b, window, sizes, place, False, nothing, visit)
+            if is_atomic:
+                with b.if_then(has_any):
+                    send(kernel, flat(arrays[0]).address(b, (Affine(position),)), _element(sent[0], b, place))
+            else:
+                arrays[0].store(b, (Affine(wide(b, number)),), position if integer is I64 else b.trunc(position, I32), 1)
 
+    def send(kernel: Kernel, address: ir.Value, value: RegisterValue) -> None:
+        b, to_apply = kernel.builder, instruction.attributes["scatter"]
+        combine_atomically(
+            b, kernel.target, to_apply.root.opcode, output.shape.element_type, address, value,
+            lambda old, new: emit_scalar_computation(b, to_apply, [old, new], 1)[0],
+        )  # fmt: skip
+
+    if is_atomic:
+        _fill(frame, instruction, key, init, output)
+        if shape.size:
+            grid = Grid.of(shape.size, THREADS)
+            frame.launch("window_send", key, [operand, init, source], outputs, grid, select, instruction.source)
+        return list(outputs)
+    selected = frame.scratch(instruction, shape)
     if shape.size:
         grid = Grid.of(shape.size, THREADS)
         frame.launch("window_select", key, [operand, init], [selected], grid, select, instruction.source)
@@ -121,6 +167,25 @@ def select_and_scatter(frame: Frame, instruction: Instruction, values: Values) -
     grid = Grid.of(output.shape.size, THREADS)
     frame.launch("window_scatter", key, [selected, source, init], outputs, grid, gather, instruction.source)
     return list(outputs)
+
+
+def _fill(frame: Frame, instruction: Instruction, key: int, value: Leaf, output: Stored) -> None:
+    """Make all elements of an array one value."""
+    element_type, lanes = output.shape.element_type, 1
+    if not element_type.is_complex:
+        lanes = max(1, frame.target.vector_bytes // element_type.byte_size)
+        while output.shape.size % lanes:
+            lanes //= 2
+    count = output.shape.size // lanes
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        b, number = kernel.builder, kernel.number()
+        with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
+            array = flat(arrays[0])
+            place = Affine(b.mul(wide(b, number), I64(lanes)), 1 if lanes > 1 else 0)
+            aligned(array, array.shape, lanes).store(b, (place,), broadcast_lanes(b, bindings[0], lanes), lanes)
+
+    frame.launch("window_fill", key, [value], [output], Grid.of(count, THREADS), write, instruction.source)
 
 
 def _element(array: Binding, b: ir.IRBuilder, index: Index) -> RegisterValue:

@@ -9,9 +9,10 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from ....hlo import BF16, ElementType
 from ...llvm.module import declaration
 from ...llvm.types import I1, I32
-from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
+from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
 _WAVEFRONT_OF_64 = ("gfx9",)
@@ -58,6 +59,45 @@ def _ballot(bits: int) -> Callable[[ir.IRBuilder, ir.Value], ir.Value]:
     return ballot
 
 
+class _BFloat(ir.Type):
+    def _to_string(self) -> str:
+        return "bfloat"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _BFloat)
+
+    def __hash__(self) -> int:
+        return hash(_BFloat)
+
+
+# What has no instruction, or one that makes zeros of subnormal numbers and has no others beside it, is exchanged.
+_ATOMIC_ADDS = {
+    "gfx90a": {"f32": AtomicAdd(flushes=True), "f64": AtomicAdd(), "f16": AtomicAdd((2,))},
+    "gfx942": {"f32": AtomicAdd(), "f64": AtomicAdd(), "f16": AtomicAdd((2,)), "bf16": AtomicAdd((2,))},
+    "gfx1100": {"f32": AtomicAdd()},
+}
+# What arrays lie in: memory of the device itself, which no other one changes meanwhile.
+_OF_THE_DEVICE = ("amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory")
+
+
+def _add_atomically(architecture: str):
+    flushes = [name for name, add in _ATOMIC_ADDS.get(architecture, {}).items() if add.flushes]
+
+    def add(builder: ir.IRBuilder, element_type: ElementType, address: ir.Value, parts: list[ir.Value]) -> None:
+        value = parts[0]
+        if len(parts) > 1:
+            pair = ir.Constant(ir.VectorType(value.type, 2), ir.Undefined)
+            for lane, part in enumerate(parts):
+                pair = builder.insert_element(pair, part, I32(lane))
+            value = builder.bitcast(pair, ir.VectorType(_BFloat(), 2)) if element_type is BF16 else pair
+        added = builder.atomic_rmw("fadd", address, value, 'syncscope("agent") monotonic')
+        ignored = ("amdgpu.ignore.denormal.mode",) if element_type.name in flushes else ()
+        for name in (*_OF_THE_DEVICE, *ignored):
+            added.set_metadata(name, builder.module.add_metadata([]))
+
+    return add
+
+
 def _finish(function: ir.Function, block: Dimensions) -> None:
     threads = block[0] * block[1] * block[2]
     function.text_attributes = f'"amdgpu-flat-work-group-size"="{threads},{threads}"'
@@ -87,4 +127,6 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         device_scope="agent",
         registers=512 if architecture.startswith(_ONE_FILE) else 256,
         shared_barrier=_shared_barrier,
+        atomic_adds=_ATOMIC_ADDS.get(architecture, {}),
+        add_atomically=_add_atomically(architecture),
     )

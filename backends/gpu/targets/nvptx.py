@@ -1,15 +1,16 @@
 """NVIDIA: PTX, by LLVM's NVPTX target.
 
-Source: PTX ISA 8.0; LLVM's "User Guide for NVPTX Back-end".
+Source: PTX ISA 8.1; LLVM's "User Guide for NVPTX Back-end".
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
 
+from ....hlo import ElementType
 from ...llvm.module import declaration
-from ...llvm.types import I1, I32
-from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
+from ...llvm.types import I1, I16, I32, I64
+from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
 _FULL_MASK = -1
@@ -46,6 +47,40 @@ def _finish(function: ir.Function, block: Dimensions) -> None:
     function.text_attributes = f'"nvvm.maxntid"="{sizes}"'
 
 
+# PTX ISA, "red": f32 in global memory is flushed, f16 and bf16 are not; vectors are from sm_90 on.
+_ATOMIC_ADDS = {"f32": AtomicAdd(flushes=True), "f64": AtomicAdd(), "f16": AtomicAdd((2,))}
+_ATOMIC_ADDS_OF_90 = _ATOMIC_ADDS | {
+    "f32": AtomicAdd((1, 2, 4), flushes=True),
+    "f16": AtomicAdd((2, 4, 8)),
+    "bf16": AtomicAdd((2, 4, 8)),
+}
+
+
+def _add_atomically(builder: ir.IRBuilder, element_type: ElementType, address: ir.Value, parts: list[ir.Value]) -> None:
+    if len(parts) == 1:
+        builder.atomic_rmw("fadd", address, parts[0], 'syncscope("device") monotonic')
+        return
+    kind, letter, words = "f32", "f", parts
+    if element_type.bits == 16:
+        kind, letter = f"{element_type.name}x2", "r"
+        words = [_pair(builder, *parts[at : at + 2]) for at in range(0, len(parts), 2)]
+    many = f".v{len(words)}" if len(words) > 1 else ""
+    names = ", ".join(f"${number + 1}" for number in range(len(words)))
+    names = f"{{{names}}}" if len(words) > 1 else names
+    rounding = "" if kind == "f32" else ".noftz"
+    place = builder.ptrtoint(builder.addrspacecast(address, ir.PointerType(addrspace=1)), I64)
+    function = ir.FunctionType(ir.VoidType(), [I64, *[word.type for word in words]])
+    text = f"red.relaxed.gpu.global.add{rounding}{many}.{kind} [$0], {names};"
+    constraints = ",".join(["l", *[letter] * len(words), "~{memory}"])
+    builder.asm(function, text, constraints, [place, *words], side_effect=True)
+
+
+def _pair(builder: ir.IRBuilder, first: ir.Value, second: ir.Value) -> ir.Value:
+    bits = [value if value.type == I16 else builder.bitcast(value, I16) for value in (first, second)]
+    low, high = (builder.zext(value, I32) for value in bits)
+    return builder.or_(low, builder.shl(high, I32(16)))
+
+
 def _keep_resident(function: ir.Function, blocks: int) -> None:
     function.text_attributes += f' "nvvm.minctasm"="{blocks}"'
 
@@ -57,7 +92,7 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         family="nvptx",
         architecture=architecture,
         triple="nvptx64-nvidia-cuda",
-        features="+ptx80" if number >= 90 else "+ptx72",
+        features="+ptx81" if number >= 90 else "+ptx72",
         calling_convention="ptx_kernel",
         spaces=AddressSpaces(generic=0),
         sub_group=32,
@@ -74,4 +109,6 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         keep_resident=_keep_resident,
         dynamic_bytes=_DYNAMIC_BYTES.get(number, 99 << 10),
         block_scope="block",
+        atomic_adds=_ATOMIC_ADDS_OF_90 if number >= 90 else _ATOMIC_ADDS,
+        add_atomically=_add_atomically,
     )

@@ -533,7 +533,7 @@ def test_config():
     with phlox.config(num_threads=5) as config:
         assert config.num_threads == phlox.config().num_threads == 5
         with phlox.config(num_threads=np.int32(2)):
-            assert repr(phlox.config()) == "config(num_threads=2, kernel_seconds=inf)"
+            assert repr(phlox.config()) == "config(num_threads=2, kernel_seconds=inf, deterministic=False)"
         assert phlox.config().num_threads == 5
     assert phlox.config().num_threads == before
     with pytest.raises(ValueError, match="1 or more; given 0"):
