@@ -12,9 +12,9 @@ from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
+from ..cpu.target import host_target
 from ..padding import padding_of
 from ..requirements import require_runnable
-from ..cpu.target import host_target
 from .code import compile_kernels
 from .drivers.available import find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties

@@ -48,7 +48,7 @@ class ProcessorForm:
     """How an operation is emitted for devices that are processors, and the memory that it needs meanwhile."""
 
     emit: Emitter
-    is_for: Callable[["Frame", Instruction], bool]
+    is_for: Callable[[Frame, Instruction], bool]
     scratch: Callable[[Instruction], int]
 
 

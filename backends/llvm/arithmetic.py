@@ -8,7 +8,7 @@ a constant of the type of the operation (splat over the lanes of a vector).
 '<4 x float> splat (float 0x3ff0000000000000)'
 """
 
-from functools import cache, lru_cache, reduce
+from functools import cache, lru_cache
 
 from llvmlite import binding, ir
 
@@ -237,10 +237,32 @@ def any_lane(builder, condition):
     if not isinstance(condition.type, ir.VectorType):
         return condition
     if lacks(builder.module, "lane masks"):
-        lanes = [builder.extract_element(condition, ir.IntType(32)(lane)) for lane in range(condition.type.count)]
-        return reduce(builder.or_, lanes)
+        return _over_lanes(builder, condition, builder.or_)
     mask_type = ir.IntType(condition.type.count)
     return builder.icmp_unsigned("!=", builder.bitcast(condition, mask_type), ir.Constant(mask_type, 0))
+
+
+def all_lanes(builder, condition):
+    """Return an i1 that is true when the condition holds in all lanes."""
+    if not isinstance(condition.type, ir.VectorType):
+        return condition
+    if lacks(builder.module, "lane masks"):
+        return _over_lanes(builder, condition, builder.and_)
+    mask_type = ir.IntType(condition.type.count)
+    return builder.icmp_unsigned("==", builder.bitcast(condition, mask_type), ir.Constant(mask_type, -1))
+
+
+def _over_lanes(builder, condition, combine):
+    """Return the conditions of all lanes, a power of two, combined: in the form that LLVM takes for one of masks."""
+    lanes, integer = condition.type.count, ir.IntType(32)
+    undefined = ir.Constant(condition.type, ir.Undefined)
+    half = lanes // 2
+    while half:
+        order = [integer(lane + half if lane < half else lane) for lane in range(lanes)]
+        other = builder.shuffle_vector(condition, undefined, ir.Constant(ir.VectorType(integer, lanes), order))
+        condition = combine(condition, other)
+        half //= 2
+    return builder.extract_element(condition, integer(0))
 
 
 def round_by_magic(builder, x, factor):

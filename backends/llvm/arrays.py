@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 
 from llvmlite import ir
 
@@ -11,7 +14,7 @@ from ...hlo.shape import element_strides
 from . import index as indices
 from .index import Affine, Component, Index, Offsets, as_vector, i64, linear_offset
 from .memory import element_address, stack_memory
-from .module import declaration, vector_bytes_of
+from .module import declaration, lacks, vector_bytes_of
 from .types import (
     I1,
     I32,
@@ -31,6 +34,8 @@ from .types import (
 LARGEST_STEP = 4
 # The narrowest vector, in bytes, that there are stores past the caches for.
 _LEAST_STREAMED = 16
+# Of vectors, where a device lacks longer ones.
+_MOST_LANES = 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,8 +81,11 @@ class Array:
             part, forwards = memory_type(self.shape.element_type), offset.stride == 1
             first = offset.base if forwards else builder.add(i64(offset.base), i64(1 - lanes))
             address = self._address(builder, Affine(first), 2, 0)
-            both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=part_size(part))
-            parts = [_every_other(builder, both, first, lanes) for first in (0, 1)]
+            if _is_too_long(builder, 2 * lanes):
+                parts = _loaded_pairs(builder, address, ir.VectorType(part, lanes))
+            else:
+                both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=part_size(part))
+                parts = [_every_other(builder, both, first, lanes) for first in (0, 1)]
             return ComplexValue(*(parts if forwards else [reverse_lanes(builder, part) for part in parts]))
         return ComplexValue(*(self._load_part(builder, offset, 2, part, lanes, mask) for part in (0, 1)))
 
@@ -116,7 +124,7 @@ class Array:
             return from_memory(builder, element_type, value)
         if isinstance(offset, Offsets) and scale == 1 and mask is None:
             first, last = min(offset.offsets), max(offset.offsets)
-            if last - first < 2 * lanes:
+            if last - first < 2 * lanes and not _is_too_long(builder, last - first + 1):
                 start = Affine(indices.add_base(builder, offset.base, first))
                 address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, last - first + 1)
                 value = builder.load(address, typ=around, align=align)
@@ -127,8 +135,27 @@ class Array:
         if scale == 1 and self._fits_registers(builder, vector):
             value = self._chosen(builder, numbers, vector, mask)
         else:
-            value = masked_gather(builder, self._address(builder, numbers, scale, part), vector, mask, align)
+            value = self._gathered(builder, numbers, scale, part, vector, mask, align)
         return from_memory(builder, element_type, value)
+
+    def _gathered(
+        self,
+        builder: ir.IRBuilder,
+        numbers: ir.Value,
+        scale: int,
+        part: int,
+        vector: ir.VectorType,
+        mask: ir.Value | None,
+        align: int,
+    ) -> ir.Value:
+        """The elements of these numbers, zeros where the mask is false."""
+        if not lacks(builder.module, "pointer vectors"):
+            return masked_gather(builder, self._address(builder, numbers, scale, part), vector, mask, align)
+
+        def address(lane: int) -> ir.Value:
+            return self._address(builder, Affine(builder.extract_element(numbers, I32(lane))), scale, part)
+
+        return _loaded_lanes(builder, address, vector, mask, align)
 
     def _fits_registers(self, builder: ir.IRBuilder, vector: ir.VectorType) -> bool:
         """Whether the array's elements lie side by side and fill two vectors at most, among which one instruction chooses."""
@@ -168,6 +195,9 @@ class Array:
         if not isinstance(value, ComplexValue):
             self._store_part(builder, offset, 1, 0, value, lanes, mask)
         elif lanes > 1 and isinstance(offset, Affine) and offset.stride == 1 and mask is None:
+            if _is_too_long(builder, 2 * lanes):
+                _store_pairs(builder, value, self._address(builder, Affine(offset.base), 2, 0))
+                return
             order = [lane + part * lanes for lane in range(lanes) for part in (0, 1)]
             both = builder.shuffle_vector(value.real, value.imag, lanes_constant(order))
             address = self._address(builder, Affine(offset.base), 2, 0)
@@ -207,6 +237,13 @@ class Array:
                 builder.store(
                     builder.extract_element(value, I32(lane)), self._address(builder, place, scale, part), align=align
                 )
+        elif lacks(builder.module, "pointer vectors"):
+            numbers = as_vector(builder, offset, lanes)
+
+            def address(lane: int) -> ir.Value:
+                return self._address(builder, Affine(builder.extract_element(numbers, I32(lane))), scale, part)
+
+            _store_lanes(builder, value, address, mask, align)
         else:
             addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
             masked_scatter(builder, value, addresses, mask, align)
@@ -282,6 +319,8 @@ def _all_lanes(lanes: int) -> ir.Constant:
 
 def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value, align: int) -> ir.Value:
     """A contiguous vector; lanes outside the mask are zero and not read."""
+    if lacks(builder.module, "lane masks"):
+        return _loaded_lanes(builder, partial(_lane_address, builder, address, vector.element), vector, mask, align)
     name = f"llvm.masked.load.{type_suffix(vector)}.p0"
     function = declaration(builder.module, name, vector, [POINTER, I32, mask.type, vector])
     return builder.call(function, [address, I32(align), mask, ir.Constant(vector, None)])
@@ -293,9 +332,77 @@ def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask
         # LLVM writes one lane of a truncated vector as it was before the truncation, over the elements that follow.
         builder.store(builder.extract_element(value, I32(0)), address, align=align)
         return
+    if lacks(builder.module, "lane masks"):
+        _store_lanes(builder, value, partial(_lane_address, builder, address, value.type.element), mask, align)
+        return
     name = f"llvm.masked.store.{type_suffix(value.type)}.p0"
     function = declaration(builder.module, name, ir.VoidType(), [value.type, POINTER, I32, mask.type])
     builder.call(function, [value, address, I32(align), mask])
+
+
+def _lane_address(builder: ir.IRBuilder, address: ir.Value, scalar: ir.Type, lane: int) -> ir.Value:
+    return element_address(builder, address, I64(lane), scalar)
+
+
+def _loaded_lanes(
+    builder: ir.IRBuilder,
+    address: Callable[[int], ir.Value],
+    vector: ir.VectorType,
+    mask: ir.Value | None,
+    align: int,
+) -> ir.Value:
+    """Each lane from its address, zero where the mask is false: its address then need not be one."""
+    value = ir.Constant(vector, None)
+    known = _known_lanes(mask, vector.count)
+    with builder.goto_entry_block():
+        nothing = None if known is not None else stack_memory(builder, 16, 16)
+    for lane in range(vector.count) if known is None else known:
+        place = address(lane)
+        if nothing is not None:
+            place = builder.select(builder.extract_element(mask, I32(lane)), place, nothing)
+        value = builder.insert_element(value, builder.load(place, typ=vector.element, align=align), I32(lane))
+    return value if known is not None else builder.select(mask, value, ir.Constant(vector, None))
+
+
+def _store_lanes(
+    builder: ir.IRBuilder, value: ir.Value, address: Callable[[int], ir.Value], mask: ir.Value | None, align: int
+) -> None:
+    """Each lane to its address, where the mask is true."""
+    known = _known_lanes(mask, value.type.count)
+    for lane in range(value.type.count) if known is None else known:
+        with nullcontext() if known is not None else builder.if_then(builder.extract_element(mask, I32(lane))):
+            builder.store(builder.extract_element(value, I32(lane)), address(lane), align=align)
+
+
+def _known_lanes(mask: ir.Value | None, lanes: int) -> list[int] | None:
+    """The lanes in which a mask holds, where that is known."""
+    if mask is None:
+        return list(range(lanes))
+    if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, list | tuple):
+        return None
+    return [number for number, lane in enumerate(mask.constant) if bool(lane.constant)]
+
+
+def _is_too_long(builder: ir.IRBuilder, lanes: int) -> bool:
+    return lanes > _MOST_LANES and lacks(builder.module, "long vectors")
+
+
+def _loaded_pairs(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType) -> list[ir.Value]:
+    """The first ones, and the second ones, of so many pairs side by side."""
+    lanes = vector.count
+    halves = [
+        builder.load(_lane_address(builder, address, vector.element, start), typ=vector, align=part_size(vector.element))
+        for start in (0, lanes)
+    ]
+    return [builder.shuffle_vector(*halves, lanes_constant(range(first, 2 * lanes, 2))) for first in (0, 1)]
+
+
+def _store_pairs(builder: ir.IRBuilder, value: ComplexValue, address: ir.Value) -> None:
+    lanes, scalar = value.real.type.count, value.real.type.element
+    for start in (0, lanes):
+        order = [(start + place) // 2 + place % 2 * lanes for place in range(lanes)]
+        half = builder.shuffle_vector(value.real, value.imag, lanes_constant(order))
+        builder.store(half, _lane_address(builder, address, scalar, start), align=part_size(scalar))
 
 
 def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> None:

@@ -67,7 +67,8 @@ class DeviceFeatures:
 
     ``constant_space`` is the address space of constant tables; ``lacks`` says for what there are no instructions: ``extrema``
     (that know NaN and the order of zeros), ``saturation`` (conversions of floats to integers that end at their limits),
-    ``pointer vectors`` and ``lane masks`` (vectors of conditions as the bits of an integer).
+    ``pointer vectors``, ``lane masks`` (vectors of conditions as the bits of an integer, or of what is loaded and stored), and
+    ``long vectors`` (of more than 16 lanes).
     """
 
     constant_space: int

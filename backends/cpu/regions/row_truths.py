@@ -10,6 +10,7 @@ from llvmlite import ir
 from ....hlo import PRED, Computation, Instruction
 from ....hlo.ops.elementwise import ADD, AND, MINIMUM, OR
 from ...llvm import index as indices
+from ...llvm.arithmetic import all_lanes
 from ...llvm.branches import replaced_if
 from ...llvm.elemental import ElementalEmitter
 from ...llvm.index import Affine, Component, Index
@@ -161,11 +162,7 @@ def until_decided(
 
 def are_all(builder: ir.IRBuilder, value: ir.Value, neutral: ir.Constant) -> ir.Value:
     """Whether all lanes are neutral."""
-    is_neutral = builder.icmp_unsigned("==", value, neutral)
-    if not isinstance(value.type, ir.VectorType):
-        return is_neutral
-    bits = ir.IntType(value.type.count)
-    return builder.icmp_unsigned("==", builder.bitcast(is_neutral, bits), bits(-1))
+    return all_lanes(builder, builder.icmp_unsigned("==", value, neutral))
 
 
 def is_decided_early(

@@ -132,11 +132,11 @@ def _launch(
             of_piece = b.gep(memory, [b.add(I64(common), b.mul(number, I64(own)))], source_etype=I8)
         elif own:
             of_piece = kernel.shared(own, 64)
-        nest = Nest(
-            b, target, instruction, [*given, *bindings[in_registers:count]], arrays[: len(outputs)], memory if common else None,
-            of_piece, own, [table.pointer for table in bindings[count:]], {}, _work(instruction), _Undivided(kernel.module, target),
-        )  # fmt: skip
-        emit(nest)
+        registers, addresses = bindings[in_registers:count], [table.pointer for table in bindings[count:]]
+        memory_and_tables = (memory if common else None, of_piece, own, addresses)
+        results, inside = arrays[: len(outputs)], _Undivided(kernel.module, target)
+        values = ([*given, *registers], results, *memory_and_tables, {}, _work(instruction), inside)
+        emit(Nest(b, target, instruction, *values))
 
     frame.launch(
         instruction.opcode,
@@ -165,5 +165,5 @@ def _is_for(frame: Frame, instruction: Instruction) -> bool:
     return not frame.depth or _work(instruction) >= _LEAST_NANOSECONDS_IN_LOOPS
 
 
-for _opcode in ("dot",):
+for _opcode in NESTS:
     ON_PROCESSORS[_opcode] = ProcessorForm(emit_nest, _is_for, scratch_bytes)
