@@ -102,6 +102,7 @@ class Frame:
         self.depth = 0  # of loops around what is being emitted
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
+        self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._custom: dict[Any, CustomKernel] = {}
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -157,6 +158,14 @@ class Frame:
         """Memory for a scalar."""
         self._slots += 1
         return Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
+
+    def workspace(self, size: int) -> Place:
+        """So many bytes of memory that nothing else uses until the next instruction: all instructions have it in common."""
+        if self._workspace is None or self._workspace[1] < size:
+            slots = -(-size // _SLOT_BYTES)
+            self._workspace = self.assignment.arena_size + self._slots * _SLOT_BYTES, slots * _SLOT_BYTES
+            self._slots += slots
+        return Place("temporary", self._workspace[0])
 
     def pointer(self) -> Place:
         """A new pointer that moves."""
@@ -216,14 +225,14 @@ class Frame:
         emit: EmitWithBindings,
         source: Any = None,
         pieces: bool = False,
-    ) -> None:
+    ) -> Launch:
         """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
         but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most.
         """
         self.flush()
-        self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction, pieces)
+        return self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction, pieces)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> None:
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> Launch:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -239,7 +248,9 @@ class Frame:
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase, pieces=pieces)
         shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
         source = source or self._source
-        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
+        launch = Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction)
+        self.steps.append(launch)
+        return launch
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:

@@ -24,9 +24,10 @@ from ...llvm.reductions import (
     identity_of,
     splat_identity,
 )
-from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ...llvm.types import I8, I64, RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
+from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 from .reduction import emit_reduction
 from .row_reduction import is_decided_early
@@ -174,7 +175,7 @@ def _emit_parts(
 ) -> None:
     """``neutral``: a part with another result decides the whole one, and parts behind it are left out."""
     kept, most = outputs[0].shape.dimensions, _most_parts(outputs)
-    parts = [_partial_results(builder, output, most) for output in outputs]
+    parts = _partial_results(builder, functions, outputs, most)
     divided, count = _without_init(reduction), len(outputs)
 
     deciding = [] if neutral is None else [_deciding_part(builder)]
@@ -197,11 +198,31 @@ def _emit_parts(
     values = [*reduction.arguments, *parts, *deciding]
     pieces = functions.emit(builder, ("part", computation), values, emit, 10, Division(work, most))
 
+    def total(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        parts, results, init_values = bindings[:count], bindings[count : 2 * count], bindings[2 * count :]
+        _combine_parts(builder, functions.target, reduction, parts, results, pieces, init_values)
+
+    key = ("part.total", computation, pieces)
+    functions.emit(builder, key, [*parts, *outputs, *reduction.init_values], total, 1)
+
+
+def _combine_parts(
+    builder: ir.IRBuilder,
+    target: Target,
+    reduction: Reduction,
+    parts: list[Array],
+    outputs: list[Array],
+    pieces: int,
+    init_values: list[RegisterValue],
+) -> None:
+    """What all pieces gave, with the first values, into the outputs."""
+    kept = outputs[0].shape.dimensions
+
     def combine(index: Index, lanes: int, mask: ir.Value | None) -> None:
         def load(number: Base) -> list[RegisterValue]:
             return [part.load(builder, (Affine(number), *index), lanes, mask) for part in parts]
 
-        init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
+        init = [broadcast_lanes(builder, value, lanes) for value in init_values]
         totals = combined_in_order(builder, reduction, pieces, load, lanes)
         for number, (output, value) in enumerate(zip(outputs, reduction.combine(builder, init, totals, lanes))):
             if number not in reduction.unread:
@@ -211,9 +232,7 @@ def _emit_parts(
         combine((), 1, None)
         return
     *outer, size = kept
-    lanes = lanes_for(
-        functions.target, size, reduction.to_apply, [operand.shape.element_type for operand in reduction.operands]
-    )
+    lanes = lanes_for(target, size, reduction.to_apply, [operand.shape.element_type for operand in reduction.operands])
     with loop_nest(builder, outer) as index:
         loop = VectorLoop(builder, lanes, in_place=False)
         loop.emit(size, lambda component, lanes, mask: combine((*index, component), lanes, mask))
@@ -250,10 +269,13 @@ def _most_parts(outputs: list[Array]) -> int:
     return min(_MOST_PARTS, _PARTS_BYTES // max(output.shape.byte_size for output in outputs))
 
 
-def _partial_results(builder: ir.IRBuilder, output: Array, most: int) -> Array:
-    shape = output.shape.with_dimensions((most, *output.shape.dimensions))
-    with builder.goto_entry_block():
-        return Array(stack_memory(builder, shape.byte_size, _ALIGNMENT), shape)
+def _partial_results(builder: ir.IRBuilder, functions: RegionFunctions, outputs: list[Array], most: int) -> list[Array]:
+    """Memory for what each of so many parts gives."""
+    shapes = [output.shape.with_dimensions((most, *output.shape.dimensions)) for output in outputs]
+    sizes = [-(-shape.byte_size // _ALIGNMENT) * _ALIGNMENT for shape in shapes]
+    memory = functions.memory(builder, sum(sizes), _ALIGNMENT)
+    starts = [sum(sizes[:number]) for number in range(len(sizes))]
+    return [Array(builder.gep(memory, [I64(start)], source_etype=I8), shape) for start, shape in zip(starts, shapes)]
 
 
 def _without_init(reduction: Reduction) -> Reduction:
