@@ -14,11 +14,12 @@ from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
 from ..padding import padding_of
 from ..requirements import require_runnable
+from ..cpu.target import host_target
 from .code import compile_kernels
 from .drivers.available import find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties
 from .dynamic_shapes import PaddedExecutable
-from .emitter_table import scratch_bytes
+from .emitter_table import scratch_bytes_on
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
 from .frame import ALIGNMENT, Frame
@@ -63,7 +64,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     """The kernels of a module and its plan."""
     steps = dict(run_steps(module, PIPELINE))
     native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
-    assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
+    assignment = assign_buffers(prepared, scratch_bytes_on(target), ALIGNMENT)
     frame = Frame(prepared, assignment, target)
     plan = frame.emit()
     llvm_ir = str(frame.kernels.llvm)
@@ -129,4 +130,4 @@ def target_of(family: str, properties: DeviceProperties) -> Target:
         return nvptx_target(name)
     if family == "amdgpu":
         return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
-    return spirv_target()
+    return spirv_target(processor=host_target() if properties.is_processor else None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...hlo import Instruction
@@ -11,6 +12,7 @@ from ..llvm.emitter_table import EmitterTable
 
 if TYPE_CHECKING:
     from .frame import Frame, Leaf, Values
+    from .target import Target
 
 Emitter = Callable[["Frame", Instruction, "Values"], "list[Leaf]"]
 
@@ -41,8 +43,41 @@ def emits(
 ELEMENTS = "elements"
 
 
+@dataclass(frozen=True)
+class ProcessorForm:
+    """How an operation is emitted for devices that are processors, and the memory that it needs meanwhile."""
+
+    emit: Emitter
+    is_for: Callable[["Frame", Instruction], bool]
+    scratch: Callable[[Instruction], int]
+
+
+ON_PROCESSORS: dict[str, ProcessorForm] = {}
+
+
+def scratch_bytes_on(target: Target) -> Callable[[Instruction], int]:
+    """The memory that an instruction needs for itself on a device."""
+    if target.processor is None:
+        return scratch_bytes
+
+    def most(instruction: Instruction) -> int:
+        form = ON_PROCESSORS.get(instruction.opcode)
+        return max(scratch_bytes(instruction), 0 if form is None else form.scratch(instruction))
+
+    return most
+
+
+def emitter_in(frame: Frame, instruction: Instruction) -> Emitter:
+    """The function that emits an instruction for the frame's target. Raises NotImplementedError where there is none."""
+    if frame.target.processor is not None:
+        form = ON_PROCESSORS.get(instruction.opcode)
+        if form is not None and form.is_for(frame, instruction):
+            return form.emit
+    return emitter_of(instruction)
+
+
 def emitter_of(instruction: Instruction) -> Emitter:
-    """The function that emits an instruction. Raises NotImplementedError where there is none."""
+    """The function that emits an instruction on any device. Raises NotImplementedError where there is none."""
     if not has_code(instruction):
         if instruction.has_trait(HOST_CALL):
             return EMITTERS[HOST_CALL]

@@ -22,7 +22,7 @@ from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
 from ..llvm.types import RegisterValue, check_supported
-from .emitter_table import emitter_of
+from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .phases import is_small
@@ -215,14 +215,15 @@ class Frame:
         grid: Grid,
         emit: EmitWithBindings,
         source: Any = None,
+        pieces: bool = False,
     ) -> None:
         """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
-        but the shapes.
+        but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most.
         """
         self.flush()
-        self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction)
+        self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction, pieces)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None) -> None:
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> None:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -234,9 +235,9 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        phase = self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
-        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
-        shared = self.kernels.dynamic_bytes[kernel]
+        phase = not pieces and self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
+        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase, pieces=pieces)
+        shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
         source = source or self._source
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
 
@@ -323,7 +324,7 @@ class Frame:
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
             self._source, self._instruction = instruction.source or self._source, instruction
-            values[instruction] = emitter_of(instruction)(self, instruction, values)
+            values[instruction] = emitter_in(self, instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:
         """The same for instructions that do the same to operands of the same shapes."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from llvmlite import binding, ir
 
+from ..cpu.target import Target as ProcessorTarget
 from ..llvm.types import I32
 from .drivers.driver import Dimensions
 
@@ -40,6 +41,7 @@ class Target:
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
     ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
+    ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
     """
 
     family: str
@@ -62,6 +64,7 @@ class Target:
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
+    processor: ProcessorTarget | None = None
 
     @property
     def is_text(self) -> bool:

@@ -5,6 +5,7 @@ from . import (  # noqa: F401
     dynamic_update_slice,
     fourier,
     loop,
+    nests,
     reduction,
     scan,
     scatter,
