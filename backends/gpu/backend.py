@@ -6,15 +6,15 @@ from functools import cache
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
-from ...compile.pass_manager import run_steps
+from ...compile.pass_manager import Step, run_steps
 from ...hlo import Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
+from ..cpu.target import host_target
 from ..padding import padding_of
 from ..requirements import require_runnable
-from ..cpu.target import host_target
 from .code import compile_kernels
 from .drivers.available import find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties
@@ -24,7 +24,7 @@ from .errors import DriverUnavailableError
 from .executable import GpuExecutable
 from .frame import ALIGNMENT, Frame
 from .memory import GpuMemory
-from .pipeline import PIPELINE
+from .pipeline import PIPELINE, PROCESSOR_PIPELINE
 from .program import GpuProgram
 from .support import support
 from .target import Target
@@ -36,12 +36,10 @@ from .targets.spirv import spirv_target
 class GpuBackend:
     """Compiles modules for a device."""
 
-    pipeline = PIPELINE
-
     def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
         self.name, self.device, self.target = name, device, target
         self.memory = GpuMemory(f"{name}:{number}", device)
-        self.properties = device.properties
+        self.properties, self.pipeline = device.properties, pipeline_of(target)
 
     def compile(self, module: Module) -> GpuExecutable | PaddedExecutable:
         """The module, optimized and compiled.
@@ -60,9 +58,14 @@ class GpuBackend:
         return support(opcode)
 
 
+def pipeline_of(target: Target) -> tuple[Step, ...]:
+    """What is done to a program before it becomes kernels for a target."""
+    return PIPELINE if target.processor is None else PROCESSOR_PIPELINE
+
+
 def program_of(module: Module, target: Target) -> GpuProgram:
     """The kernels of a module and its plan."""
-    steps = dict(run_steps(module, PIPELINE))
+    steps = dict(run_steps(module, pipeline_of(target)))
     native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
     assignment = assign_buffers(prepared, scratch_bytes_on(target), ALIGNMENT)
     frame = Frame(prepared, assignment, target)

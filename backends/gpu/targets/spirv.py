@@ -35,9 +35,7 @@ def _finish(function: ir.Function, block: Dimensions) -> None:
     function.set_metadata("reqd_work_group_size", function.module.add_metadata([I32(size) for size in block]))
 
 
-def spirv_target(
-    threads: int = 256, shared_bytes: int = 32 << 10, processor: ProcessorTarget | None = None
-) -> Target:
+def spirv_target(threads: int = 256, shared_bytes: int = 32 << 10, processor: ProcessorTarget | None = None) -> Target:
     """The target of OpenCL devices that take SPIR-V; of such a processor, where the device is one."""
     return Target(
         family="spirv",
