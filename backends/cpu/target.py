@@ -40,7 +40,7 @@ class Target:
     @property
     def stores_past_caches(self) -> bool:
         """Whether there are stores of whole vectors that no cache keeps."""
-        return self.triple.startswith("x86_64")
+        return self.triple.startswith("x86_64") or self.is_portable
 
     def lanes(self, element_bytes: int, size: int | None = None) -> int:
         """Elements of this many bytes in one vector register, or no more than it takes to hold all ``size`` of a dimension.

@@ -61,16 +61,21 @@ def scratch_bytes_on(target: Target) -> Callable[[Instruction], int]:
         return scratch_bytes
 
     def most(instruction: Instruction) -> int:
-        form = ON_PROCESSORS.get(instruction.opcode)
+        form = _processor_form(instruction)
         return max(scratch_bytes(instruction), 0 if form is None else form.scratch(instruction))
 
     return most
 
 
+def _processor_form(instruction: Instruction) -> ProcessorForm | None:
+    name = instruction.opcode if instruction.opcode in EMITTERS else ELEMENTS
+    return ON_PROCESSORS.get(name)
+
+
 def emitter_in(frame: Frame, instruction: Instruction) -> Emitter:
     """The function that emits an instruction for the frame's target. Raises NotImplementedError where there is none."""
     if frame.target.processor is not None:
-        form = ON_PROCESSORS.get(instruction.opcode)
+        form = _processor_form(instruction) if has_code(instruction) else None
         if form is not None and form.is_for(frame, instruction):
             return form.emit
     return emitter_of(instruction)

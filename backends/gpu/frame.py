@@ -30,6 +30,7 @@ from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
 if TYPE_CHECKING:
+    from ..cpu.row_groups import RowGroups
     from .custom_kernels import CustomKernel
 
 ALIGNMENT = 256
@@ -97,6 +98,7 @@ class Frame:
         self.moving: dict[Buffer, Place] = {}
         self.pointers = 0
         self._waiting: list[_Waiting] = []
+        self.row_groups: RowGroups | None = None  # regions that wait for others on the same rows, on processors
         self._source: Any = None  # of what is being emitted
         self._instruction: Instruction | None = None  # likewise
         self.depth = 0  # of loops around what is being emitted
@@ -225,14 +227,15 @@ class Frame:
         emit: EmitWithBindings,
         source: Any = None,
         pieces: bool = False,
-    ) -> Launch:
+    ) -> int:
         """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
-        but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most.
+        but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most. Returns how many blocks
+        there are along the first dimension.
         """
         self.flush()
         return self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction, pieces)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> Launch:
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> int:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -248,9 +251,8 @@ class Frame:
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase, pieces=pieces)
         shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
         source = source or self._source
-        launch = Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction)
-        self.steps.append(launch)
-        return launch
+        self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
+        return grid.blocks[0]
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -270,10 +272,15 @@ class Frame:
     def custom_kernels(self) -> tuple[CustomKernel, ...]:
         return tuple(self._custom.values())
 
+    def _flush_regions(self) -> None:
+        if self.row_groups is not None:
+            self.row_groups.flush(None)
+
     # --- scalars ---
 
     def compute_scalars(self, key: Any, inputs: Sequence[Leaf], shapes: Sequence[Shape], emit: EmitScalars) -> list[Stored]:
         """Slots that will hold what ``emit(builder, bindings)`` makes of the inputs, before anything else is run."""
+        self._flush_regions()
         outputs = [self.slot(shape) for shape in shapes]
         self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit))
         return outputs
@@ -284,11 +291,13 @@ class Frame:
             (source, target) for source, target in moves if not (isinstance(source, Stored) and source.place == target.place)
         ]
         if moves:
+            self._flush_regions()
             sources, targets = zip(*moves)
             self._waiting.append(_Waiting("move", sources, targets, lambda builder, values: list(values)))
 
     def flush(self) -> None:
-        """Compute the scalars that wait."""
+        """Run what waits: regions, which find scalars that were asked for before them, and scalars."""
+        self._flush_regions()
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []

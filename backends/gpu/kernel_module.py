@@ -17,7 +17,8 @@ class KernelModule:
 
     def __init__(self, name: str, target: Target) -> None:
         self.target = target
-        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks))
+        streamed = 0 if target.processor is None else target.processor.vector_bytes
+        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks, streamed))
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()

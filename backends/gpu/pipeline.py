@@ -7,11 +7,11 @@ from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
-from .fusion_policy import FUSION_POLICY
+from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native
 
-PIPELINE: tuple[Step, ...] = (
+_SIMPLIFIED: tuple[Step, ...] = (
     "normalize-layouts",
     "separate-selections",
     "pad-dynamic-dimensions",
@@ -19,9 +19,22 @@ PIPELINE: tuple[Step, ...] = (
     expansion_pass(is_native),
     "inline-all-calls",
     *simplification_steps(),
+)
+
+PIPELINE: tuple[Step, ...] = (
+    *_SIMPLIFIED,
     variances_pass(lambda squares: not reduces_rows(squares)),
     "dce",
     fusion_pass(FUSION_POLICY),
     FUSE_ROWS,
+    "insert-copies",
+)
+
+# For devices that are processors, which compute loops and reductions as the CPU backend does.
+PROCESSOR_PIPELINE: tuple[Step, ...] = (
+    *_SIMPLIFIED,
+    "variances-in-one-pass",
+    "dce",
+    fusion_pass(PROCESSOR_FUSION_POLICY),
     "insert-copies",
 )

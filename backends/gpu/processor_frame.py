@@ -169,8 +169,8 @@ class _KernelRegions:
         scalars = [value for value in values if not isinstance(value, Array | PlacePointer | ir.Constant)]
         forms = tuple([str(value) if isinstance(value, ir.Constant) else type(value).__name__ for value in values])
         full_key = ("region", self.frame.kernels.number(computation), *rest, forms, own)
-        launch = self.frame.launch(kind, full_key, scalars, memory, Grid((wanted, 1, 1), (1, 1, 1)), write, pieces=wanted > 1)
-        return launch.grid[0]
+        grid = Grid((wanted, 1, 1), (1, 1, 1))
+        return self.frame.launch(kind, full_key, scalars, memory, grid, write, pieces=wanted > 1)
 
 
 @dataclass(frozen=True)

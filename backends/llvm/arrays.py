@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, field
-from functools import partial
 
 from llvmlite import ir
 
 from ...hlo import Shape
 from ...hlo.shape import element_strides
 from . import index as indices
-from .index import Affine, Component, Index, Offsets, as_vector, i64, linear_offset
+from .index import Affine, Base, Component, Index, Offsets, as_vector, i64, linear_offset
+from .masked_lanes import gather_by_lanes, lanes_in_front, load_by_lanes, scatter_by_lanes, store_by_lanes
 from .memory import element_address, stack_memory
-from .module import declaration, lacks, vector_bytes_of
+from .module import declaration, lacks, streamed_bytes, vector_bytes_of
 from .types import (
     I1,
     I32,
@@ -34,8 +32,8 @@ from .types import (
 LARGEST_STEP = 4
 # The narrowest vector, in bytes, that there are stores past the caches for.
 _LEAST_STREAMED = 16
-# Of vectors, where a device lacks longer ones.
-_MOST_LANES = 16
+# The sizes of vectors, where there are no long ones.
+_SHORT_VECTORS = (2, 3, 4, 8, 16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,14 +78,20 @@ class Array:
         if lanes > 1 and isinstance(offset, Affine) and offset.stride in (1, -1) and mask is None:
             part, forwards = memory_type(self.shape.element_type), offset.stride == 1
             first = offset.base if forwards else builder.add(i64(offset.base), i64(1 - lanes))
-            address = self._address(builder, Affine(first), 2, 0)
-            if _is_too_long(builder, 2 * lanes):
-                parts = _loaded_pairs(builder, address, ir.VectorType(part, lanes))
-            else:
-                both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=part_size(part))
-                parts = [_every_other(builder, both, first, lanes) for first in (0, 1)]
+            parts = self._both_parts(builder, first, part, lanes)
             return ComplexValue(*(parts if forwards else [reverse_lanes(builder, part) for part in parts]))
         return ComplexValue(*(self._load_part(builder, offset, 2, part, lanes, mask) for part in (0, 1)))
+
+    def _both_parts(self, builder: ir.IRBuilder, first: Base, part: ir.Type, lanes: int) -> list[ir.Value]:
+        """The real and the imaginary parts of elements side by side."""
+        address, align = self._address(builder, Affine(first), 2, 0), part_size(part)
+        if not lacks(builder.module, "long vectors"):
+            both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=align)
+            return [_every_other(builder, both, number, lanes) for number in (0, 1)]
+        places = [address, element_address(builder, address, I64(lanes), part)]
+        low, high = (builder.load(place, typ=ir.VectorType(part, lanes), align=align) for place in places)
+        orders = [lanes_constant(range(number, 2 * lanes, 2)) for number in (0, 1)]
+        return [builder.shuffle_vector(low, high, order) for order in orders]
 
     def _load_part(
         self, builder: ir.IRBuilder, offset: Component, scale: int, part: int, lanes: int, mask: ir.Value | None
@@ -124,9 +128,10 @@ class Array:
             return from_memory(builder, element_type, value)
         if isinstance(offset, Offsets) and scale == 1 and mask is None:
             first, last = min(offset.offsets), max(offset.offsets)
-            if last - first < 2 * lanes and not _is_too_long(builder, last - first + 1):
+            count = last - first + 1
+            if count <= 2 * lanes and (not lacks(builder.module, "long vectors") or count in _SHORT_VECTORS):
                 start = Affine(indices.add_base(builder, offset.base, first))
-                address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, last - first + 1)
+                address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, count)
                 value = builder.load(address, typ=around, align=align)
                 order = lanes_constant([number - first for number in offset.offsets])
                 value = builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), order)
@@ -134,28 +139,11 @@ class Array:
         numbers = as_vector(builder, offset, lanes)
         if scale == 1 and self._fits_registers(builder, vector):
             value = self._chosen(builder, numbers, vector, mask)
+        elif lacks(builder.module, "pointer vectors"):
+            value = gather_by_lanes(builder, *self._by_numbers(builder, numbers, scale, part), vector, mask, align)
         else:
-            value = self._gathered(builder, numbers, scale, part, vector, mask, align)
+            value = masked_gather(builder, self._address(builder, numbers, scale, part), vector, mask, align)
         return from_memory(builder, element_type, value)
-
-    def _gathered(
-        self,
-        builder: ir.IRBuilder,
-        numbers: ir.Value,
-        scale: int,
-        part: int,
-        vector: ir.VectorType,
-        mask: ir.Value | None,
-        align: int,
-    ) -> ir.Value:
-        """The elements of these numbers, zeros where the mask is false."""
-        if not lacks(builder.module, "pointer vectors"):
-            return masked_gather(builder, self._address(builder, numbers, scale, part), vector, mask, align)
-
-        def address(lane: int) -> ir.Value:
-            return self._address(builder, Affine(builder.extract_element(numbers, I32(lane))), scale, part)
-
-        return _loaded_lanes(builder, address, vector, mask, align)
 
     def _fits_registers(self, builder: ir.IRBuilder, vector: ir.VectorType) -> bool:
         """Whether the array's elements lie side by side and fill two vectors at most, among which one instruction chooses."""
@@ -195,14 +183,15 @@ class Array:
         if not isinstance(value, ComplexValue):
             self._store_part(builder, offset, 1, 0, value, lanes, mask)
         elif lanes > 1 and isinstance(offset, Affine) and offset.stride == 1 and mask is None:
-            if _is_too_long(builder, 2 * lanes):
-                _store_pairs(builder, value, self._address(builder, Affine(offset.base), 2, 0))
-                return
             order = [lane + part * lanes for lane in range(lanes) for part in (0, 1)]
-            both = builder.shuffle_vector(value.real, value.imag, lanes_constant(order))
+            scalar, count = memory_type(self.shape.element_type), len(order)
+            step = lanes if lacks(builder.module, "long vectors") else count
             address = self._address(builder, Affine(offset.base), 2, 0)
             store = _store_past_caches if self.is_streamed else ir.IRBuilder.store
-            store(builder, both, address, align=part_size(memory_type(self.shape.element_type)))
+            for first in range(0, count, step):
+                both = builder.shuffle_vector(value.real, value.imag, lanes_constant(order[first : first + step]))
+                place = element_address(builder, address, I64(first), scalar) if first else address
+                store(builder, both, place, align=part_size(scalar))
         else:
             for part, component in enumerate(value):
                 self._store_part(builder, offset, 2, part, component, lanes, mask)
@@ -238,15 +227,17 @@ class Array:
                     builder.extract_element(value, I32(lane)), self._address(builder, place, scale, part), align=align
                 )
         elif lacks(builder.module, "pointer vectors"):
-            numbers = as_vector(builder, offset, lanes)
-
-            def address(lane: int) -> ir.Value:
-                return self._address(builder, Affine(builder.extract_element(numbers, I32(lane))), scale, part)
-
-            _store_lanes(builder, value, address, mask, align)
+            numbers = self._by_numbers(builder, as_vector(builder, offset, lanes), scale, part)
+            scatter_by_lanes(builder, value, *numbers, mask, align)
         else:
             addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
             masked_scatter(builder, value, addresses, mask, align)
+
+    def _by_numbers(self, builder: ir.IRBuilder, numbers: ir.Value, scale: int, part: int) -> tuple[ir.Value, ir.Value]:
+        """A pointer, and the numbers of memory elements behind it."""
+        if scale == 1 and not part:
+            return self.pointer, numbers
+        return self.pointer, indices.add(builder, indices.scale(builder, numbers, scale), part)
 
     def _address(self, builder: ir.IRBuilder, offset: Component, scale: int, part: int) -> ir.Value:
         """The address (or the lanes' addresses) of memory element ``offset * scale + part``."""
@@ -320,7 +311,7 @@ def _all_lanes(lanes: int) -> ir.Constant:
 def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value, align: int) -> ir.Value:
     """A contiguous vector; lanes outside the mask are zero and not read."""
     if lacks(builder.module, "lane masks"):
-        return _loaded_lanes(builder, partial(_lane_address, builder, address, vector.element), vector, mask, align)
+        return load_by_lanes(builder, address, vector, mask, align)
     name = f"llvm.masked.load.{type_suffix(vector)}.p0"
     function = declaration(builder.module, name, vector, [POINTER, I32, mask.type, vector])
     return builder.call(function, [address, I32(align), mask, ir.Constant(vector, None)])
@@ -328,87 +319,22 @@ def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType,
 
 def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask: ir.Value, align: int) -> None:
     """Write the lanes of the mask."""
-    if _is_first_lane(mask):
+    if lacks(builder.module, "lane masks"):
+        store_by_lanes(builder, value, address, mask, align)
+        return
+    if lanes_in_front(mask) == 1:
         # LLVM writes one lane of a truncated vector as it was before the truncation, over the elements that follow.
         builder.store(builder.extract_element(value, I32(0)), address, align=align)
-        return
-    if lacks(builder.module, "lane masks"):
-        _store_lanes(builder, value, partial(_lane_address, builder, address, value.type.element), mask, align)
         return
     name = f"llvm.masked.store.{type_suffix(value.type)}.p0"
     function = declaration(builder.module, name, ir.VoidType(), [value.type, POINTER, I32, mask.type])
     builder.call(function, [value, address, I32(align), mask])
 
 
-def _lane_address(builder: ir.IRBuilder, address: ir.Value, scalar: ir.Type, lane: int) -> ir.Value:
-    return element_address(builder, address, I64(lane), scalar)
-
-
-def _loaded_lanes(
-    builder: ir.IRBuilder,
-    address: Callable[[int], ir.Value],
-    vector: ir.VectorType,
-    mask: ir.Value | None,
-    align: int,
-) -> ir.Value:
-    """Each lane from its address, zero where the mask is false: its address then need not be one."""
-    value = ir.Constant(vector, None)
-    known = _known_lanes(mask, vector.count)
-    with builder.goto_entry_block():
-        nothing = None if known is not None else stack_memory(builder, 16, 16)
-    for lane in range(vector.count) if known is None else known:
-        place = address(lane)
-        if nothing is not None:
-            place = builder.select(builder.extract_element(mask, I32(lane)), place, nothing)
-        value = builder.insert_element(value, builder.load(place, typ=vector.element, align=align), I32(lane))
-    return value if known is not None else builder.select(mask, value, ir.Constant(vector, None))
-
-
-def _store_lanes(
-    builder: ir.IRBuilder, value: ir.Value, address: Callable[[int], ir.Value], mask: ir.Value | None, align: int
-) -> None:
-    """Each lane to its address, where the mask is true."""
-    known = _known_lanes(mask, value.type.count)
-    for lane in range(value.type.count) if known is None else known:
-        with nullcontext() if known is not None else builder.if_then(builder.extract_element(mask, I32(lane))):
-            builder.store(builder.extract_element(value, I32(lane)), address(lane), align=align)
-
-
-def _known_lanes(mask: ir.Value | None, lanes: int) -> list[int] | None:
-    """The lanes in which a mask holds, where that is known."""
-    if mask is None:
-        return list(range(lanes))
-    if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, list | tuple):
-        return None
-    return [number for number, lane in enumerate(mask.constant) if bool(lane.constant)]
-
-
-def _is_too_long(builder: ir.IRBuilder, lanes: int) -> bool:
-    return lanes > _MOST_LANES and lacks(builder.module, "long vectors")
-
-
-def _loaded_pairs(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType) -> list[ir.Value]:
-    """The first ones, and the second ones, of so many pairs side by side."""
-    lanes = vector.count
-    halves = [
-        builder.load(_lane_address(builder, address, vector.element, start), typ=vector, align=part_size(vector.element))
-        for start in (0, lanes)
-    ]
-    return [builder.shuffle_vector(*halves, lanes_constant(range(first, 2 * lanes, 2))) for first in (0, 1)]
-
-
-def _store_pairs(builder: ir.IRBuilder, value: ComplexValue, address: ir.Value) -> None:
-    lanes, scalar = value.real.type.count, value.real.type.element
-    for start in (0, lanes):
-        order = [(start + place) // 2 + place % 2 * lanes for place in range(lanes)]
-        half = builder.shuffle_vector(value.real, value.imag, lanes_constant(order))
-        builder.store(half, _lane_address(builder, address, scalar, start), align=part_size(scalar))
-
-
 def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> None:
     """Store a vector with instructions that need an aligned address, where it is one."""
     size = value.type.count * part_size(value.type.element)
-    whole = min(size, vector_bytes_of(builder.module) or 0)
+    whole = min(size, streamed_bytes(builder.module))
     if whole < _LEAST_STREAMED:
         builder.store(value, address, align=align)
         return
@@ -420,14 +346,6 @@ def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value
             store.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
         with otherwise:
             builder.store(value, address, align=align)
-
-
-def _is_first_lane(mask: ir.Value) -> bool:
-    """Whether the mask is known to hold for the first lane alone."""
-    if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, (list, tuple)):
-        return False
-    first, *others = (bool(lane.constant) for lane in mask.constant)
-    return first and not any(others)
 
 
 def masked_gather(

@@ -6,6 +6,7 @@ from . import (  # noqa: F401
     fourier,
     loop,
     nests,
+    processor_regions,
     reduction,
     scan,
     scatter,
