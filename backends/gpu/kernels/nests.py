@@ -37,5 +37,6 @@ def _is_for(frame: Frame, instruction: Instruction) -> bool:
     return not frame.depth or nanoseconds(as_computation(instruction)) >= _LEAST_NANOSECONDS_IN_LOOPS
 
 
-for _opcode in (*NESTS, "scan", "scatter"):
+OPCODES = (*NESTS, "scan", "scatter")
+for _opcode in OPCODES:
     ON_PROCESSORS[_opcode] = ProcessorForm(_emit, _is_for, _scratch_bytes)
