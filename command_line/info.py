@@ -24,6 +24,7 @@ SETTINGS = {
     "PHLOX_REFERENCE_TRACE": "1: the reference backend prints each instruction with its value",
     "PHLOX_TARGET": "what code is generated for: native, or a level, x86-64 to x86-64-v4, of which any processor runs it",
     "PHLOX_NUM_THREADS": "how many threads compiled code uses, the calling one included",
+    "PHLOX_OPENCL_KERNELS": "gpu: OpenCL devices that are processors run the kernels of GPUs",
     "PHLOX_KERNEL_SECONDS": "how long a call waits for kernels on a GPU; else as long as they take",
     "PHLOX_DETERMINISTIC": "1: results on GPUs are the same from run to run",
     "PHLOX_RESULT_POOL_BYTES": "how many bytes of results' memory the cpu backend keeps for the next results",

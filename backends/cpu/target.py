@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
 
@@ -13,13 +13,15 @@ from llvmlite import binding
 QUICK, FULL = 0, 2
 # Of any target's registers: memory that is laid out before the target is known has room for such vectors.
 WIDEST_VECTOR_BYTES = 64
+_PORTABLE_LANES = 16
 
 
 @dataclass(frozen=True)
 class Target:
     """What code generation needs to know of the machine.
 
-    ``vector_bytes`` is the width of its vector registers; ``vector_registers`` their number.
+    ``vector_bytes`` is the width of its vector registers; ``vector_registers`` their number. Code ``is_portable`` that reaches
+    the processor in a form without its own instructions, and with vectors of `_PORTABLE_LANES` at most, as SPIR-V is.
     """
 
     cpu: str
@@ -28,6 +30,7 @@ class Target:
     data_layout: str
     vector_bytes: int
     vector_registers: int
+    is_portable: bool = False
 
     @property
     def converts_halves(self) -> bool:
@@ -37,7 +40,7 @@ class Target:
     @property
     def stores_past_caches(self) -> bool:
         """Whether there are stores of whole vectors that no cache keeps."""
-        return self.triple.startswith("x86_64")
+        return self.triple.startswith("x86_64") or self.is_portable
 
     def lanes(self, element_bytes: int, size: int | None = None) -> int:
         """Elements of this many bytes in one vector register, or no more than it takes to hold all ``size`` of a dimension.
@@ -46,6 +49,8 @@ class Target:
         4
         """
         lanes = max(1, self.vector_bytes // element_bytes)
+        if self.is_portable:
+            lanes = min(lanes, _PORTABLE_LANES)
         return lanes if size is None else min(lanes, 1 << max(0, size - 1).bit_length())
 
 
@@ -119,6 +124,11 @@ def level_target(name: str) -> Target:
         binding.initialize_all_asmprinters()
         architecture = level.architecture
     return _target(level.cpu, level.features, f"{architecture}-{system}", level.vector_bytes, level.vector_registers)
+
+
+def portable(target: Target) -> Target:
+    """The same processor, for code that reaches it in a portable form."""
+    return replace(target, features="", triple="", is_portable=True)
 
 
 def runs_on(target: Target, machine: Target) -> bool:

@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
+import os
 import zlib
-from functools import cache, partial
+from functools import cache
 from typing import NamedTuple
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
-from ...compile.pass_manager import run_steps
+from ...compile.pass_manager import Step, run_steps
 from ...hlo import Module, Shape, array_leaves
 from ...hlo.address_space import check_address_space
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
+from ..cpu.target import host_target
 from ..padding import padding_of
 from ..requirements import require_runnable
 from .code import compile_kernels
 from .drivers.available import find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties
 from .dynamic_shapes import PaddedExecutable
-from .emitter_table import scratch_bytes
+from .emitter_table import scratch_bytes_on
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
 from .frame import ALIGNMENT, Frame, is_deterministic
 from .kept_code import kept_program
 from .memory import GpuMemory
-from .pipeline import PIPELINE
+from .pipeline import PIPELINE, PROCESSOR_PIPELINE
 from .plan import Plan
 from .program import GpuProgram, Texts
 from .support import support
@@ -36,17 +38,18 @@ from .targets.amdgpu import amdgpu_target
 from .targets.nvptx import nvptx_target
 from .targets.spirv import spirv_target
 
+_VARIABLE = "PHLOX_OPENCL_KERNELS"
+
 
 class GpuBackend:
     """Compiles modules for a device."""
 
-    pipeline = PIPELINE
     is_deterministic = False
 
     def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
         self.name, self.device, self.target = name, device, target
         self.memory = GpuMemory(f"{name}:{number}", device)
-        self.properties = device.properties
+        self.properties, self.pipeline = device.properties, pipeline_of(target)
 
     def compile(self, module: Module) -> GpuExecutable | PaddedExecutable:
         """The module, optimized and compiled.
@@ -66,17 +69,10 @@ class GpuBackend:
         return support(opcode)
 
 
-class _Written(NamedTuple):
-    """A module as kernels and a plan; ``native`` is the module, or the padded one in its place."""
-
-    native: Module
-    optimized: Module
-    frame: Frame
-    plan: Plan
-    llvm_ir: str
-
-    def texts(self) -> Texts:
-        return Texts(self.optimized, zlib.compress(self.llvm_ir.encode(), 1))
+import os
+import zlib
+from functools import cache
+from typing import NamedTuple
 
 
 def program_of(module: Module, target: Target) -> GpuProgram:
@@ -106,9 +102,9 @@ def _texts_of(module: Module, target: Target) -> Texts:
 
 def _written(module: Module, target: Target) -> _Written:
     """Optimized, and as LLVM assembly."""
-    steps = dict(run_steps(module, PIPELINE))
+    steps = dict(run_steps(module, pipeline_of(target)))
     prepared = steps["insert-copies"]
-    scratch = partial(scratch_bytes, is_deterministic=is_deterministic(prepared))
+    scratch = scratch_bytes_on(target, is_deterministic(prepared))
     frame = Frame(prepared, assign_buffers(prepared, scratch, ALIGNMENT), target)
     plan = frame.emit()
     return _Written(steps["pad-dynamic-dimensions"], prepared, frame, plan, str(frame.kernels.llvm))
@@ -159,4 +155,12 @@ def target_of(family: str, properties: DeviceProperties) -> Target:
         return nvptx_target(name)
     if family == "amdgpu":
         return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
-    return spirv_target()
+    return spirv_target(processor=host_target() if properties.is_processor and not _runs_kernels_of_gpus() else None)
+
+
+def _runs_kernels_of_gpus() -> bool:
+    """Whether devices that are processors are to run the kernels of GPUs, as tests of these have it. Raises ValueError."""
+    wanted = os.environ.get(_VARIABLE) or ""
+    if wanted not in ("", "gpu"):
+        raise ValueError(f"{_VARIABLE} requires 'gpu', or nothing; given {wanted!r}")
+    return wanted == "gpu"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...hlo import Instruction
@@ -11,6 +12,7 @@ from ..llvm.emitter_table import EmitterTable
 
 if TYPE_CHECKING:
     from .frame import Frame, Leaf, Values
+    from .target import Target
 
 Emitter = Callable[["Frame", Instruction, "Values"], "list[Leaf]"]
 
@@ -53,8 +55,44 @@ def emits(
 ELEMENTS = "elements"
 
 
+@dataclass(frozen=True)
+class ProcessorForm:
+    """How an operation is emitted for devices that are processors, and the memory that it needs meanwhile."""
+
+    emit: Emitter
+    is_for: Callable[[Frame, Instruction], bool]
+    scratch: Callable[[Instruction], int]
+
+
+ON_PROCESSORS: dict[str, ProcessorForm] = {}
+
+
+def scratch_bytes_on(target: Target, is_deterministic: bool = True) -> Callable[[Instruction], int]:
+    """The memory that an instruction needs for itself on a device."""
+
+    def most(instruction: Instruction) -> int:
+        form = None if target.processor is None else _processor_form(instruction)
+        return max(scratch_bytes(instruction, is_deterministic), 0 if form is None else form.scratch(instruction))
+
+    return most
+
+
+def _processor_form(instruction: Instruction) -> ProcessorForm | None:
+    name = instruction.opcode if instruction.opcode in EMITTERS else ELEMENTS
+    return ON_PROCESSORS.get(name)
+
+
+def emitter_in(frame: Frame, instruction: Instruction) -> Emitter:
+    """The function that emits an instruction for the frame's target. Raises NotImplementedError where there is none."""
+    if frame.target.processor is not None:
+        form = _processor_form(instruction) if has_code(instruction) else None
+        if form is not None and form.is_for(frame, instruction):
+            return form.emit
+    return emitter_of(instruction)
+
+
 def emitter_of(instruction: Instruction) -> Emitter:
-    """The function that emits an instruction. Raises NotImplementedError where there is none."""
+    """The function that emits an instruction on any device. Raises NotImplementedError where there is none."""
     if not has_code(instruction):
         if instruction.has_trait(HOST_CALL):
             return EMITTERS[HOST_CALL]

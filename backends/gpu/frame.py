@@ -24,7 +24,7 @@ from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
 from ..llvm.types import RegisterValue, check_supported
-from .emitter_table import emitter_of
+from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .phases import is_small
@@ -32,6 +32,7 @@ from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
 if TYPE_CHECKING:
+    from ..cpu.row_groups import RowGroups
     from .custom_kernels import CustomKernel
 
 ALIGNMENT = 256
@@ -106,11 +107,13 @@ class Frame:
         self.moving: dict[Buffer, Place] = {}
         self.pointers = 0
         self._waiting: list[_Waiting] = []
+        self.row_groups: RowGroups | None = None  # regions that wait for others on the same rows, on processors
         self._source: Any = None  # of what is being emitted
         self._instruction: Instruction | None = None  # likewise
         self.depth = 0  # of loops around what is being emitted
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
+        self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._custom: dict[Any, CustomKernel] = {}
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -166,6 +169,14 @@ class Frame:
         """Memory for a scalar."""
         self._slots += 1
         return Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
+
+    def workspace(self, size: int) -> Place:
+        """So many bytes of memory that nothing else uses until the next instruction: all instructions have it in common."""
+        if self._workspace is None or self._workspace[1] < size:
+            slots = -(-size // _SLOT_BYTES)
+            self._workspace = self.assignment.arena_size + self._slots * _SLOT_BYTES, slots * _SLOT_BYTES
+            self._slots += slots
+        return Place("temporary", self._workspace[0])
 
     def pointer(self) -> Place:
         """A new pointer that moves."""
@@ -224,14 +235,16 @@ class Frame:
         grid: Grid,
         emit: EmitWithBindings,
         source: Any = None,
-    ) -> None:
+        pieces: bool = False,
+    ) -> int:
         """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
-        but the shapes.
+        but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most. Returns how many blocks
+        there are along the first dimension.
         """
         self.flush()
-        self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction)
+        return self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction, pieces)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None) -> None:
+    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> int:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -243,11 +256,12 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        phase = self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
-        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase)
-        shared = self.kernels.dynamic_bytes[kernel]
+        phase = not pieces and self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
+        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase, pieces=pieces)
+        shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
         source = source or self._source
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
+        return grid.blocks[0]
 
     @staticmethod
     def _binding(kernel: Kernel, numbers: dict[Place, int], leaf: Stored | Known) -> Binding:
@@ -267,10 +281,15 @@ class Frame:
     def custom_kernels(self) -> tuple[CustomKernel, ...]:
         return tuple(self._custom.values())
 
+    def _flush_regions(self) -> None:
+        if self.row_groups is not None:
+            self.row_groups.flush(None)
+
     # --- scalars ---
 
     def compute_scalars(self, key: Any, inputs: Sequence[Leaf], shapes: Sequence[Shape], emit: EmitScalars) -> list[Stored]:
         """Slots that will hold what ``emit(builder, bindings)`` makes of the inputs, before anything else is run."""
+        self._flush_regions()
         outputs = [self.slot(shape) for shape in shapes]
         self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit))
         return outputs
@@ -281,11 +300,13 @@ class Frame:
             (source, target) for source, target in moves if not (isinstance(source, Stored) and source.place == target.place)
         ]
         if moves:
+            self._flush_regions()
             sources, targets = zip(*moves)
             self._waiting.append(_Waiting("move", sources, targets, lambda builder, values: list(values)))
 
     def flush(self) -> None:
-        """Compute the scalars that wait."""
+        """Run what waits: regions, which find scalars that were asked for before them, and scalars."""
+        self._flush_regions()
         if not self._waiting:
             return
         waiting, self._waiting = self._waiting, []
@@ -332,7 +353,7 @@ class Frame:
             for shape in leaves(instruction.shape):
                 check_supported(shape.element_type)
             self._source, self._instruction = instruction.source or self._source, instruction
-            values[instruction] = emitter_of(instruction)(self, instruction, values)
+            values[instruction] = emitter_in(self, instruction)(self, instruction, values)
 
     def number(self, instruction: Instruction) -> int:
         """The same for instructions that do the same to operands of the same shapes."""

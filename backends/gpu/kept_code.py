@@ -15,6 +15,7 @@ from ..instruction_texts import instructions_of, instructions_text
 from ..kept_programs import program_key
 from ..program_bytes import interface_data, packed, padding_data, parsed_interface, parsed_padding, unpacked
 from .custom_kernels import CustomKernel
+from .frame import is_deterministic
 from .plan import HostCall, Plan, inside
 from .plan_data import steps_data, steps_of
 from .program import GpuProgram, Texts
@@ -28,7 +29,8 @@ def kept_program(
 
     ``texts`` makes what the kept one was made from, when it is asked for.
     """
-    kept, key = disk_cache(), program_key(module, target.identity)
+    settings = "the same from run to run" if is_deterministic(module) else "by atomic operations"
+    kept, key = disk_cache(), program_key(module, (*target.identity, settings))
     if kept is None or key is None:
         return make(module, target)
     data = kept.get(key)

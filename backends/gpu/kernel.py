@@ -11,6 +11,7 @@ from llvmlite import ir
 from ...hlo import Shape
 from ..llvm.arrays import Array
 from ..llvm.index import Affine, Index, multiply_base
+from ..llvm.pieces import Pieces
 from ..llvm.types import I8, I32, I64, POINTER
 from .target import Dimensions, ReadIndex, Target
 
@@ -47,11 +48,16 @@ class KernelFunction(ir.Function):
             buf[start] = f"{head} {self.text_attributes}{metadata}{rest}\n"
 
 
+class PieceKernelFunction(Pieces, KernelFunction):
+    """A kernel whose blocks, of one thread each, compute the pieces of loops (see `llvm.pieces`)."""
+
+
 class Kernel:
     """A kernel while it is emitted, for a grid that is known.
 
     ``arguments`` are its arguments, ``pointers`` generic ones to where they point. Where it is a ``phase``, its code is in a
     function that can be called in other kernels, too, which say which thread and block it is. ``overlap``: arguments may.
+    With ``pieces`` its blocks compute pieces of independent loops; there are as many blocks in the end as there are pieces.
     """
 
     def __init__(
@@ -63,10 +69,12 @@ class Kernel:
         grid: Grid,
         phase: bool = False,
         overlap: bool = False,
+        pieces: bool = False,
     ) -> None:
         self.module, self.target, self.name, self.grid = module, target, name, grid
         device = ir.PointerType(addrspace=target.spaces.device)
-        function = KernelFunction(module, ir.FunctionType(ir.VoidType(), [device] * arguments), name)
+        kind = PieceKernelFunction if pieces else KernelFunction
+        function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments), name)
         function.calling_convention = target.calling_convention
         target.finish(function, grid.threads)
         self.function = function
@@ -87,12 +95,16 @@ class Kernel:
         self.pointers = []
         for argument in self.arguments:
             self.pointers.append(self.builder.addrspacecast(argument, POINTER))
+        if isinstance(function, Pieces):
+            function.begin_pieces(self.builder.zext(self.block(), I64), grid.blocks[0])
         self.shared_bytes = 0
         self.dynamic_bytes = 0
         self.has_barriers = False
 
     def end(self) -> None:
         self.builder.ret_void()
+        if isinstance(self.function, Pieces):
+            self.grid = Grid((max(1, self.function.count), 1, 1), self.grid.threads)
         if self.phase is not None:
             b = ir.IRBuilder(self.function.append_basic_block("entry"))
             b.call(self.phase, [*self.function.args, *self.indices(b)])

@@ -17,12 +17,14 @@ class KernelModule:
 
     def __init__(self, name: str, target: Target) -> None:
         self.target = target
-        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks))
+        streamed = 0 if target.processor is None else target.processor.vector_bytes
+        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks, streamed))
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()
         self.phases: dict[str, Kernel] = {}
         self.dynamic_bytes: dict[str, int] = {}  # of memory that launches ask for
+        self.grids: dict[str, Grid] = {}
 
     def number(self, computation: Computation) -> int:
         """The same for computations that do the same."""
@@ -37,16 +39,17 @@ class KernelModule:
         emit: Callable[[Kernel], None],
         phase: bool = False,
         overlap: bool = False,
+        pieces: bool = False,
     ) -> str:
         """The name of the kernel with this key, which ``emit`` writes where there is none yet; see `Kernel`."""
         key = (name, key, arguments, grid, phase)
         if key not in self._names:
             unique = f"{name}.{len(self._names)}".replace("-", "_").replace(".", "_")
             self._names[key] = unique
-            kernel = Kernel(self.llvm, self.target, unique, arguments, grid, phase, overlap)
+            kernel = Kernel(self.llvm, self.target, unique, arguments, grid, phase, overlap, pieces)
             emit(kernel)
             kernel.end()
-            self.dynamic_bytes[unique] = kernel.dynamic_bytes
+            self.dynamic_bytes[unique], self.grids[unique] = kernel.dynamic_bytes, kernel.grid
             if phase:
                 self.phases[unique] = kernel
         return self._names[key]

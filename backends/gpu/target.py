@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, fields
 from llvmlite import binding, ir
 
 from ...hlo import ElementType
+from ..cpu.target import Target as ProcessorTarget
 from ..llvm.types import I32
 from .drivers.driver import Dimensions
 
@@ -62,6 +63,7 @@ class Target:
     there is one.
     ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
     which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
+    ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
     """
 
     family: str
@@ -90,6 +92,7 @@ class Target:
     shared_barrier: Callable[[ir.IRBuilder], None] | None = None
     atomic_adds: Mapping[str, AtomicAdd] = field(default_factory=dict)
     add_atomically: Callable[[ir.IRBuilder, ElementType, ir.Value, list[ir.Value]], None] = _no_atomic_add
+    processor: ProcessorTarget | None = None
 
     @property
     def lanes(self) -> int:

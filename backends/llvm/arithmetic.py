@@ -236,11 +236,36 @@ def any_lane(builder, condition):
     """Return an i1 that is true when the condition holds in any lane."""
     if not isinstance(condition.type, ir.VectorType):
         return condition
-    if lacks(builder.module, "lane masks"):
-        lanes = [builder.extract_element(condition, ir.IntType(32)(lane)) for lane in range(condition.type.count)]
-        return reduce(builder.or_, lanes)
-    mask_type = ir.IntType(condition.type.count)
-    return builder.icmp_unsigned("!=", builder.bitcast(condition, mask_type), ir.Constant(mask_type, 0))
+    word = reduce(builder.or_, _lane_words(builder, condition))
+    return builder.icmp_unsigned("!=", word, word.type(0))
+
+
+def all_lanes(builder, condition):
+    """Return an i1 that is true when the condition holds in all lanes."""
+    if not isinstance(condition.type, ir.VectorType):
+        return condition
+    word = reduce(builder.and_, _lane_words(builder, condition))
+    return builder.icmp_unsigned("==", word, word.type(-1))
+
+
+def count_lanes(builder, condition):
+    """In how many lanes of a vector the condition holds, an integer of some width."""
+    words = _lane_words(builder, condition)
+    bits = reduce(builder.add, [builder.ctpop(word) for word in words])
+    bits_of_lane = sum(word.type.width for word in words) // condition.type.count
+    return builder.udiv(bits, bits.type(bits_of_lane))
+
+
+def _lane_words(builder, condition):
+    """The lanes of a condition as the bits of an integer, or its bytes, each 0 or -1, where there are no such integers."""
+    count, byte, word = condition.type.count, ir.IntType(8), ir.IntType(64)
+    if not lacks(builder.module, "lane masks"):
+        return [builder.bitcast(condition, ir.IntType(count))]
+    lanes = builder.sext(condition, ir.VectorType(byte, count))
+    if count <= 8:
+        return [builder.bitcast(lanes, ir.IntType(8 * count))]
+    words = builder.bitcast(lanes, ir.VectorType(word, count // 8))
+    return [builder.extract_element(words, ir.IntType(32)(number)) for number in range(count // 8)]
 
 
 def round_by_magic(builder, x, factor):

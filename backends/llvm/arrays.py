@@ -9,9 +9,10 @@ from llvmlite import ir
 from ...hlo import Shape
 from ...hlo.shape import element_strides
 from . import index as indices
-from .index import Affine, Component, Index, Offsets, as_vector, i64, linear_offset
+from .index import Affine, Base, Component, Index, Offsets, as_vector, i64, linear_offset
+from .masked_lanes import gather_by_lanes, lanes_in_front, load_by_lanes, scatter_by_lanes, store_by_lanes
 from .memory import element_address, stack_memory
-from .module import declaration, vector_bytes_of
+from .module import declaration, lacks, streamed_bytes, vector_bytes_of
 from .types import (
     I1,
     I32,
@@ -31,6 +32,8 @@ from .types import (
 LARGEST_STEP = 4
 # The narrowest vector, in bytes, that there are stores past the caches for.
 _LEAST_STREAMED = 16
+# The sizes of vectors, where there are no long ones.
+_SHORT_VECTORS = (2, 3, 4, 8, 16)
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,11 +78,20 @@ class Array:
         if lanes > 1 and isinstance(offset, Affine) and offset.stride in (1, -1) and mask is None:
             part, forwards = memory_type(self.shape.element_type), offset.stride == 1
             first = offset.base if forwards else builder.add(i64(offset.base), i64(1 - lanes))
-            address = self._address(builder, Affine(first), 2, 0)
-            both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=part_size(part))
-            parts = [_every_other(builder, both, first, lanes) for first in (0, 1)]
+            parts = self._both_parts(builder, first, part, lanes)
             return ComplexValue(*(parts if forwards else [reverse_lanes(builder, part) for part in parts]))
         return ComplexValue(*(self._load_part(builder, offset, 2, part, lanes, mask) for part in (0, 1)))
+
+    def _both_parts(self, builder: ir.IRBuilder, first: Base, part: ir.Type, lanes: int) -> list[ir.Value]:
+        """The real and the imaginary parts of elements side by side."""
+        address, align = self._address(builder, Affine(first), 2, 0), part_size(part)
+        if not lacks(builder.module, "long vectors"):
+            both = builder.load(address, typ=ir.VectorType(part, 2 * lanes), align=align)
+            return [_every_other(builder, both, number, lanes) for number in (0, 1)]
+        places = [address, element_address(builder, address, I64(lanes), part)]
+        low, high = (builder.load(place, typ=ir.VectorType(part, lanes), align=align) for place in places)
+        orders = [lanes_constant(range(number, 2 * lanes, 2)) for number in (0, 1)]
+        return [builder.shuffle_vector(low, high, order) for order in orders]
 
     def _load_part(
         self, builder: ir.IRBuilder, offset: Component, scale: int, part: int, lanes: int, mask: ir.Value | None
@@ -116,9 +128,10 @@ class Array:
             return from_memory(builder, element_type, value)
         if isinstance(offset, Offsets) and scale == 1 and mask is None:
             first, last = min(offset.offsets), max(offset.offsets)
-            if last - first < 2 * lanes:
+            count = last - first + 1
+            if count <= 2 * lanes and (not lacks(builder.module, "long vectors") or count in _SHORT_VECTORS):
                 start = Affine(indices.add_base(builder, offset.base, first))
-                address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, last - first + 1)
+                address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, count)
                 value = builder.load(address, typ=around, align=align)
                 order = lanes_constant([number - first for number in offset.offsets])
                 value = builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), order)
@@ -126,6 +139,8 @@ class Array:
         numbers = as_vector(builder, offset, lanes)
         if scale == 1 and self._fits_registers(builder, vector):
             value = self._chosen(builder, numbers, vector, mask)
+        elif lacks(builder.module, "pointer vectors"):
+            value = gather_by_lanes(builder, *self._by_numbers(builder, numbers, scale, part), vector, mask, align)
         else:
             value = masked_gather(builder, self._address(builder, numbers, scale, part), vector, mask, align)
         return from_memory(builder, element_type, value)
@@ -169,10 +184,14 @@ class Array:
             self._store_part(builder, offset, 1, 0, value, lanes, mask)
         elif lanes > 1 and isinstance(offset, Affine) and offset.stride == 1 and mask is None:
             order = [lane + part * lanes for lane in range(lanes) for part in (0, 1)]
-            both = builder.shuffle_vector(value.real, value.imag, lanes_constant(order))
+            scalar, count = memory_type(self.shape.element_type), len(order)
+            step = lanes if lacks(builder.module, "long vectors") else count
             address = self._address(builder, Affine(offset.base), 2, 0)
             store = _store_past_caches if self.is_streamed else ir.IRBuilder.store
-            store(builder, both, address, align=part_size(memory_type(self.shape.element_type)))
+            for first in range(0, count, step):
+                both = builder.shuffle_vector(value.real, value.imag, lanes_constant(order[first : first + step]))
+                place = element_address(builder, address, I64(first), scalar) if first else address
+                store(builder, both, place, align=part_size(scalar))
         else:
             for part, component in enumerate(value):
                 self._store_part(builder, offset, 2, part, component, lanes, mask)
@@ -207,9 +226,18 @@ class Array:
                 builder.store(
                     builder.extract_element(value, I32(lane)), self._address(builder, place, scale, part), align=align
                 )
+        elif lacks(builder.module, "pointer vectors"):
+            numbers = self._by_numbers(builder, as_vector(builder, offset, lanes), scale, part)
+            scatter_by_lanes(builder, value, *numbers, mask, align)
         else:
             addresses = self._address(builder, as_vector(builder, offset, lanes), scale, part)
             masked_scatter(builder, value, addresses, mask, align)
+
+    def _by_numbers(self, builder: ir.IRBuilder, numbers: ir.Value, scale: int, part: int) -> tuple[ir.Value, ir.Value]:
+        """A pointer, and the numbers of memory elements behind it."""
+        if scale == 1 and not part:
+            return self.pointer, numbers
+        return self.pointer, indices.add(builder, indices.scale(builder, numbers, scale), part)
 
     def _address(self, builder: ir.IRBuilder, offset: Component, scale: int, part: int) -> ir.Value:
         """The address (or the lanes' addresses) of memory element ``offset * scale + part``."""
@@ -282,6 +310,8 @@ def _all_lanes(lanes: int) -> ir.Constant:
 
 def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value, align: int) -> ir.Value:
     """A contiguous vector; lanes outside the mask are zero and not read."""
+    if lacks(builder.module, "lane masks"):
+        return load_by_lanes(builder, address, vector, mask, align)
     name = f"llvm.masked.load.{type_suffix(vector)}.p0"
     function = declaration(builder.module, name, vector, [POINTER, I32, mask.type, vector])
     return builder.call(function, [address, I32(align), mask, ir.Constant(vector, None)])
@@ -289,7 +319,10 @@ def masked_load(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType,
 
 def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask: ir.Value, align: int) -> None:
     """Write the lanes of the mask."""
-    if _is_first_lane(mask):
+    if lacks(builder.module, "lane masks"):
+        store_by_lanes(builder, value, address, mask, align)
+        return
+    if lanes_in_front(mask) == 1:
         # LLVM writes one lane of a truncated vector as it was before the truncation, over the elements that follow.
         builder.store(builder.extract_element(value, I32(0)), address, align=align)
         return
@@ -301,7 +334,7 @@ def masked_store(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask
 def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, align: int) -> None:
     """Store a vector with instructions that need an aligned address, where it is one."""
     size = value.type.count * part_size(value.type.element)
-    whole = min(size, vector_bytes_of(builder.module) or 0)
+    whole = min(size, streamed_bytes(builder.module))
     if whole < _LEAST_STREAMED:
         builder.store(value, address, align=align)
         return
@@ -313,14 +346,6 @@ def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value
             store.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
         with otherwise:
             builder.store(value, address, align=align)
-
-
-def _is_first_lane(mask: ir.Value) -> bool:
-    """Whether the mask is known to hold for the first lane alone."""
-    if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, (list, tuple)):
-        return False
-    first, *others = (bool(lane.constant) for lane in mask.constant)
-    return first and not any(others)
 
 
 def masked_gather(

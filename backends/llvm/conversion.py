@@ -62,7 +62,8 @@ def convert_real(context: ElementwiseContext, x: ir.Value, source: ElementType, 
     if target.kind == "pred":
         return x if source.kind == "pred" else _to_pred(context, x, source.kind)
     if source.kind == "pred":
-        return b.zext(x, type_) if target.is_integer else b.uitofp(x, type_)
+        # A choice of numbers: LLVM converts no vectors of conditions to floats for all devices.
+        return b.zext(x, type_) if target.is_integer else b.select(x, constant(type_, 1.0), constant(type_, 0.0))
     if source.is_integer and target.is_integer:
         if type_ == x.type:
             return x
@@ -171,7 +172,7 @@ def stochastic_convert(context: ElementwiseContext, x: ir.Value, random: ir.Valu
     whole = intrinsic(b, "trunc", magnitude)
     fraction = b.fmul(b.fsub(magnitude, whole), constant(x.type, 2.0**source.bits))
     above = b.icmp_unsigned("<", random, _saturating_call(b, "u", fraction, random.type))
-    chosen = b.fadd(whole, b.uitofp(above, x.type))
+    chosen = b.fadd(whole, b.select(above, constant(x.type, 1.0), constant(x.type, 0.0)))
     return convert_real(context, intrinsic(b, "copysign", chosen, x), source, context.result_type)
 
 

@@ -67,11 +67,14 @@ class DeviceFeatures:
 
     ``constant_space`` is the address space of constant tables; ``lacks`` says for what there are no instructions: ``extrema``
     (that know NaN and the order of zeros), ``saturation`` (conversions of floats to integers that end at their limits),
-    ``pointer vectors`` and ``lane masks`` (vectors of conditions as the bits of an integer).
+    ``pointer vectors``, ``lane masks`` (vectors of conditions as the bits of an integer, or of what memory instructions touch),
+    and ``long vectors`` (of more elements than 16, or of any number). ``streamed_bytes`` are those of the longest vector that
+    may be stored past the caches, 0 where there is no such store.
     """
 
     constant_space: int
     lacks: frozenset[str] = frozenset()
+    streamed_bytes: int = 0
 
 
 class DeviceModule(ir.Module):
@@ -107,6 +110,11 @@ def vector_bytes_of(module: ir.Module) -> int | None:
     """The width of the vector registers of the machine that a module is compiled for, where that is known."""
     shared = shared_functions_of(module)
     return None if shared is None else shared.vector_bytes
+
+
+def streamed_bytes(module: ir.Module) -> int:
+    """How many bytes of a vector are stored past the caches at once; 0 where none are."""
+    return module.features.streamed_bytes if isinstance(module, DeviceModule) else vector_bytes_of(module) or 0
 
 
 def converts_halves(module: ir.Module) -> bool:

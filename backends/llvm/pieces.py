@@ -22,16 +22,19 @@ from .module import Module
 from .types import I64, POINTER, RegisterValue
 
 
-class PieceFunction(InterruptibleFunction):
-    """``i32 (ptr context, i64 number, ptr scratch)`` computes the piece with this number; the memory is its own meanwhile.
+class Pieces:
+    """What a function that computes a piece is besides, while it is emitted.
 
-    While it is emitted, ``number`` is that of the piece among those of the loops that stand where the builder is; there are
-    ``count`` of these so far, and ``wanted`` in all, or fewer. ``is_open`` says that loops that follow are not divided.
+    ``piece`` is the piece that it computes, an i64, and ``number`` that among the pieces of the loops that stand where the
+    builder is; there are ``count`` of these so far, and ``wanted`` in all, or fewer. ``is_open`` says that loops that follow
+    are not divided.
     """
 
-    def __init__(self, module: Module, name: str, wanted: int, leave: Callable[[ir.IRBuilder], None]) -> None:
-        super().__init__(module, name, [POINTER, I64, POINTER], leave)
-        self.number, self.wanted, self.count = self.args[1], wanted, 0
+    piece: ir.Value
+
+    def begin_pieces(self, piece: ir.Value, wanted: int) -> None:
+        self.piece = self.number = piece
+        self.wanted, self.count = wanted, 0
         self.is_open = False
         self.bounds: dict[int, tuple[Base, Base, int]] = {}
 
@@ -65,10 +68,18 @@ class PieceFunction(InterruptibleFunction):
         self.count += size * count
 
 
-def _dividing(builder: ir.IRBuilder) -> PieceFunction | None:
+class PieceFunction(Pieces, InterruptibleFunction):
+    """``i32 (ptr context, i64 number, ptr scratch)`` computes the piece with this number; the memory is its own meanwhile."""
+
+    def __init__(self, module: Module, name: str, wanted: int, leave: Callable[[ir.IRBuilder], None]) -> None:
+        super().__init__(module, name, [POINTER, I64, POINTER], leave)
+        self.begin_pieces(self.args[1], wanted)
+
+
+def _dividing(builder: ir.IRBuilder) -> Pieces | None:
     """The function that is being emitted, if it computes pieces, and the loops that follow may be divided."""
     function = builder.function
-    return function if isinstance(function, PieceFunction) and not function.is_open else None
+    return function if isinstance(function, Pieces) and not function.is_open else None
 
 
 @contextmanager
@@ -121,7 +132,7 @@ def piece_bounds(builder: ir.IRBuilder, size: int, least: int = 1) -> tuple[Base
     All loops of this size in the function have the same parts. Within loops that are divided it is all of them.
     """
     function = _dividing(builder)
-    if function is None or function.number is not function.args[1]:
+    if function is None or function.number is not function.piece:
         return 0, size, size
     if size not in function.bounds:
         with builder.goto_entry_block():
@@ -142,7 +153,7 @@ def loop_of_piece(
 def piece_number(builder: ir.IRBuilder) -> Base:
     """The number of the piece that is being computed."""
     function = builder.function
-    return function.number if isinstance(function, PieceFunction) else 0
+    return function.number if isinstance(function, Pieces) else 0
 
 
 def in_last_piece(

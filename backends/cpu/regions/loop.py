@@ -13,6 +13,7 @@ from llvmlite import ir
 from ....compile.fused_computations import result_roots
 from ....hlo import Computation, Instruction, Shape
 from ...llvm import index as indices
+from ...llvm.arithmetic import any_lane
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
@@ -253,8 +254,7 @@ class _Nest:
         if on_true is self.held:
             chosen, on_true = b.not_(chosen), on_false
         chosen = chosen if mask is None else b.and_(chosen, mask)
-        bits = b.bitcast(chosen, ir.IntType(emitter.lanes))
-        with b.if_then(b.icmp_unsigned("!=", bits, ir.Constant(bits.type, 0))):
+        with b.if_then(any_lane(b, chosen)):
             value = emitter.emit(on_true, index, chosen)
             self.outputs[0].store(b, index, value, emitter.lanes, chosen)
 

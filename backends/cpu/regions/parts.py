@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from math import prod
 
 from llvmlite import ir
@@ -24,9 +25,10 @@ from ...llvm.reductions import (
     identity_of,
     splat_identity,
 )
-from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ...llvm.types import I8, I64, RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
+from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 from .reduction import emit_reduction
 from .row_reduction import is_decided_early
@@ -173,29 +175,58 @@ def _emit_parts(
     neutral: ir.Value | None = None,
 ) -> None:
     """``neutral``: a part with another result decides the whole one, and parts behind it are left out."""
-    kept, most = outputs[0].shape.dimensions, _most_parts(outputs)
-    parts = [_partial_results(builder, output, most) for output in outputs]
-    divided, count = _without_init(reduction), len(outputs)
-
+    count, shapes = len(outputs), [output.shape for output in outputs]
+    most = most_parts(shapes)
+    parts = _partial_results(builder, functions, shapes, most)
     deciding = [] if neutral is None else [_deciding_part(builder)]
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
         first, last = len(reduction.arguments), len(reduction.arguments) + count
         arguments, parts = bindings[:first], bindings[first:last]
-        number = piece_number(builder)
-        place = (Affine(number), *[Affine(0)] * len(kept))
-        own = [Array(part.address(builder, place), output.shape) for part, output in zip(parts, outputs)]
-        here = replace(divided, arguments=arguments)
-
-        def reduced() -> list[RegisterValue]:
-            return emit_reduction(builder, functions.target, here, own if kept else [])
-
-        values = reduced() if neutral is None else _unless_decided(builder, bindings[last], number, neutral, reduced)
-        for part, value in zip(own, values):
-            part.store(builder, (), value, 1)
+        decided = None if neutral is None else (bindings[last], neutral)
+        emit_part(builder, functions.target, replace(reduction, arguments=arguments), parts, shapes, decided)
 
     values = [*reduction.arguments, *parts, *deciding]
     pieces = functions.emit(builder, ("part", computation), values, emit, 10, Division(work, most))
+
+    def combine(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        parts, results, init_values = bindings[:count], bindings[count : 2 * count], bindings[2 * count :]
+        combine_parts(builder, functions.target, replace(reduction, init_values=init_values), parts, results, pieces)
+
+    key = ("combine", computation, pieces)
+    functions.emit(builder, key, [*parts, *outputs, *reduction.init_values], combine, 1)
+
+
+def emit_part(
+    builder: ir.IRBuilder,
+    target: Target,
+    reduction: Reduction,
+    parts: list[Array],
+    shapes: Sequence[Shape],
+    decided: tuple[ir.Value, ir.Value] | None = None,
+) -> None:
+    """The part of a piece, into its place among those of all pieces; ``shapes`` are those of the results.
+
+    ``decided``: the number of a part that has decided the result, in memory, and what no part gives that does so.
+    """
+    divided = _without_init(reduction)
+    number = piece_number(builder)
+    is_array = shapes[0].rank > 0
+    place = (Affine(number), *[Affine(0)] * shapes[0].rank)
+    own = [Array(part.address(builder, place), shape) for part, shape in zip(parts, shapes)]
+
+    def reduced() -> list[RegisterValue]:
+        return emit_reduction(builder, target, divided, own if is_array else [])
+
+    values = reduced() if decided is None else _unless_decided(builder, decided[0], number, decided[1], reduced)
+    for part, value in zip(own, values):
+        part.store(builder, (), value, 1)
+
+
+def combine_parts(
+    builder: ir.IRBuilder, target: Target, reduction: Reduction, parts: list[Array], outputs: list[Array], pieces: int
+) -> None:
+    """The results of so many parts, in their order."""
 
     def combine(index: Index, lanes: int, mask: ir.Value | None) -> None:
         def load(number: Base) -> list[RegisterValue]:
@@ -207,13 +238,12 @@ def _emit_parts(
             if number not in reduction.unread:
                 output.store(builder, index, value, lanes, mask)
 
+    kept = outputs[0].shape.dimensions
     if not kept:
         combine((), 1, None)
         return
     *outer, size = kept
-    lanes = lanes_for(
-        functions.target, size, reduction.to_apply, [operand.shape.element_type for operand in reduction.operands]
-    )
+    lanes = lanes_for(target, size, reduction.to_apply, [operand.shape.element_type for operand in reduction.operands])
     with loop_nest(builder, outer) as index:
         loop = VectorLoop(builder, lanes, in_place=False)
         loop.emit(size, lambda component, lanes, mask: combine((*index, component), lanes, mask))
@@ -246,14 +276,17 @@ def _unless_decided(
     return replaced_if(b, b.icmp_signed(">=", decided, number), [neutral], computed)
 
 
-def _most_parts(outputs: list[Array]) -> int:
-    return min(_MOST_PARTS, _PARTS_BYTES // max(output.shape.byte_size for output in outputs))
+def most_parts(shapes: Sequence[Shape]) -> int:
+    """How many parts there are at most, of results of these shapes."""
+    return min(_MOST_PARTS, _PARTS_BYTES // max(shape.byte_size for shape in shapes))
 
 
-def _partial_results(builder: ir.IRBuilder, output: Array, most: int) -> Array:
-    shape = output.shape.with_dimensions((most, *output.shape.dimensions))
-    with builder.goto_entry_block():
-        return Array(stack_memory(builder, shape.byte_size, _ALIGNMENT), shape)
+def _partial_results(builder: ir.IRBuilder, functions: RegionFunctions, shapes: Sequence[Shape], most: int) -> list[Array]:
+    """Memory for what each of so many parts gives."""
+    of_parts = [shape.with_dimensions((most, *shape.dimensions)) for shape in shapes]
+    starts = list(accumulate([-(-shape.byte_size // _ALIGNMENT) * _ALIGNMENT for shape in of_parts], initial=0))
+    memory = functions.memory(builder, starts[-1], _ALIGNMENT)
+    return [Array(builder.gep(memory, [I64(start)], source_etype=I8), shape) for start, shape in zip(starts, of_parts)]
 
 
 def _without_init(reduction: Reduction) -> Reduction:

@@ -10,6 +10,7 @@ from llvmlite import ir
 from ....hlo import PRED, Computation, Instruction
 from ....hlo.ops.elementwise import ADD, AND, MINIMUM, OR
 from ...llvm import index as indices
+from ...llvm.arithmetic import all_lanes, count_lanes
 from ...llvm.branches import replaced_if
 from ...llvm.elemental import ElementalEmitter
 from ...llvm.index import Affine, Component, Index
@@ -68,9 +69,9 @@ class CountedLanes(NamedTuple):
         b = builder
         found = ElementalEmitter(b, self.lanes, reduction.bindings).emit(self.truths, index, mask)
         found = found if mask is None else b.and_(found, mask)
-        number = b.ctpop(b.bitcast(found, ir.IntType(self.lanes)))
+        number = count_lanes(b, found)
         wanted = scalar_register_type(reduction.operands[0].shape.element_type)
-        return number if number.type == wanted else (b.zext if wanted.width > self.lanes else b.trunc)(number, wanted)
+        return number if number.type == wanted else (b.zext if wanted.width > number.type.width else b.trunc)(number, wanted)
 
 
 class SearchedLanes(NamedTuple):
@@ -161,11 +162,7 @@ def until_decided(
 
 def are_all(builder: ir.IRBuilder, value: ir.Value, neutral: ir.Constant) -> ir.Value:
     """Whether all lanes are neutral."""
-    is_neutral = builder.icmp_unsigned("==", value, neutral)
-    if not isinstance(value.type, ir.VectorType):
-        return is_neutral
-    bits = ir.IntType(value.type.count)
-    return builder.icmp_unsigned("==", builder.bitcast(is_neutral, bits), bits(-1))
+    return all_lanes(builder, builder.icmp_unsigned("==", value, neutral))
 
 
 def is_decided_early(

@@ -450,6 +450,7 @@ def _properties(get: Any, handle: int) -> DeviceProperties:
         shared_bytes=number(cl.CL_DEVICE_LOCAL_MEM_SIZE),
         threads=_info_number(get, handle, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, c_size_t),
         driver=_info_text(get, handle, cl.CL_DRIVER_VERSION),
+        is_processor=bool(number(cl.CL_DEVICE_TYPE) & cl.CL_DEVICE_TYPE_CPU),
     )
 
 

@@ -5,6 +5,8 @@ from . import (  # noqa: F401
     dynamic_update_slice,
     fourier,
     loop,
+    nests,
+    processor_regions,
     reduction,
     scan,
     scatter,

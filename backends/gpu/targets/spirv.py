@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from ...cpu.target import Target as ProcessorTarget
+from ...cpu.target import portable
 from ...llvm.module import declaration
 from ...llvm.types import I32, I64
 from ..target import AddressSpaces, Dimensions, Target
@@ -33,8 +35,8 @@ def _finish(function: ir.Function, block: Dimensions) -> None:
     function.set_metadata("reqd_work_group_size", function.module.add_metadata([I32(size) for size in block]))
 
 
-def spirv_target(threads: int = 256, shared_bytes: int = 32 << 10) -> Target:
-    """The target of OpenCL devices that take SPIR-V."""
+def spirv_target(threads: int = 256, shared_bytes: int = 32 << 10, processor: ProcessorTarget | None = None) -> Target:
+    """The target of OpenCL devices that take SPIR-V; of such a processor, where the device is one."""
     return Target(
         family="spirv",
         architecture="",
@@ -50,5 +52,6 @@ def spirv_target(threads: int = 256, shared_bytes: int = 32 << 10) -> Target:
         block_index=_reader("_Z12get_group_idj"),
         barrier=_barrier,
         finish=_finish,
-        lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks"}),
+        lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors"}),
+        processor=None if processor is None else portable(processor),
     )

@@ -8,8 +8,6 @@ exchange algorithm for this module.
 
 import math
 
-from llvmlite import ir
-
 from ..arithmetic import (
     absolute,
     add,
@@ -25,7 +23,6 @@ from ..arithmetic import (
     round_by_magic,
     subtract,
     to_bits,
-    with_element_type,
 )
 from .double_double import divide_sums, fast_two_sum, two_product
 from .huge_argument import reduce_huge, replace_huge
@@ -109,8 +106,8 @@ def cosine_of_reduced(builder, r, r_low, square):
 
 
 def lowest_bit(builder, bits):
-    """Return an i1 per lane: the lowest of `bits`."""
-    return builder.trunc(bits, with_element_type(bits.type, ir.IntType(1)))
+    """Return an i1 per lane: the lowest of `bits`. LLVM has no such truncation of vectors for all devices."""
+    return builder.icmp_unsigned("!=", builder.and_(bits, constant(bits.type, 1)), constant(bits.type, 0))
 
 
 def flip_sign(builder, value, bits, position):

@@ -1,0 +1,42 @@
+"""What devices that are processors compute as the CPU backend does (`processor_frame`): all that has loop nests of its own."""
+
+from __future__ import annotations
+
+from ....compile.fused_computations import as_computation
+from ....hlo import Instruction
+from ...cpu import emitter_table as processors
+from ...cpu import regions  # noqa: F401  (importing them fills the table)
+from ...cpu.nests import NESTS
+from ...cpu.region_functions import most_pieces
+from ...cpu.work_estimate import nanoseconds
+from ..emitter_table import ON_PROCESSORS, ProcessorForm, has_code
+from ..frame import Frame, Leaf, Values
+from ..processor_frame import MOST_PIECES, ProcessorFrame, is_shared, stored
+
+# Inside of loops a kernel that takes less time than this may better be a phase of one that runs the whole loop.
+_LEAST_NANOSECONDS_IN_LOOPS = 100_000
+
+
+def _scratch_bytes(instruction: Instruction) -> int:
+    """What the CPU backend asks for, and what each piece has for itself, unless that is its block's."""
+    nest = NESTS.get(instruction.opcode)
+    own = 0 if nest is None else nest.own(instruction)
+    pieces = 1 if is_shared(own) else min(MOST_PIECES, most_pieces(nanoseconds(as_computation(instruction))))
+    return processors.scratch_bytes(instruction) + own * (pieces - 1)
+
+
+def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    inside = ProcessorFrame(frame, values)
+    given = {operand: inside.arrays(values[operand]) for operand in instruction.operands}
+    return list(map(stored, processors.emitter_of(instruction)(inside, instruction, given)))
+
+
+def _is_for(frame: Frame, instruction: Instruction) -> bool:
+    if not processors.has_code(instruction) or not has_code(instruction):
+        return False
+    return not frame.depth or nanoseconds(as_computation(instruction)) >= _LEAST_NANOSECONDS_IN_LOOPS
+
+
+OPCODES = (*NESTS, "scan", "scatter")
+for _opcode in OPCODES:
+    ON_PROCESSORS[_opcode] = ProcessorForm(_emit, _is_for, _scratch_bytes)

@@ -1,0 +1,266 @@
+"""Fused loops and reductions as the CPU backend's nests, for devices that are processors: kernels of one thread a block.
+
+Each kernel computes a piece of a nest, by vectors (see `nests`). Regions that work row by row on the same rows run one after
+another for a few rows at a time, as on the CPU backend, in one kernel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from llvmlite import ir
+
+from ....compile.aliasing import Value
+from ....compile.fused_computations import as_computation, producers, result_roots
+from ....hlo import Computation, Instruction, Shape, array_leaves, make_instruction
+from ...cpu.region_functions import UNDIVIDED, Division, most_pieces
+from ...cpu.regions.loop import emit_loop, emit_loop_at
+from ...cpu.regions.parts import combine_parts, emit_part, has_parts, most_parts
+from ...cpu.regions.reduction import emit_reduction
+from ...cpu.row_groups import Region, RowGroups
+from ...cpu.work_estimate import nanoseconds
+from ...llvm.arrays import Array
+from ...llvm.elemental import Binding, ElementalEmitter, clamped_starts
+from ...llvm.index import Affine
+from ...llvm.reductions import Reduction
+from ..emitter_table import ELEMENTS, ON_PROCESSORS, ProcessorForm
+from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
+from ..kernel import ONE_THREAD, Grid, Kernel
+from ..operations import scalars
+
+
+@dataclass(frozen=True, eq=False)
+class _Placed(Array):
+    """An array of the plan in the place of one whose address is known."""
+
+    stored: Stored = field(kw_only=True)
+
+
+def _placed(stored: Stored, shape: Shape | None = None) -> _Placed:
+    return _Placed(None, shape or stored.shape, stored=stored)
+
+
+class RegionKernels:
+    """What nests and row groups ask of `RegionFunctions`, outside of kernels, where there is no builder, and in them."""
+
+    def __init__(self, frame: Frame) -> None:
+        self._frame, self.target = frame, frame.target.processor
+        self.instructions: dict[Computation, Instruction] = {}
+
+    def number(self, computation: Computation) -> int:
+        return self._frame.kernels.number(computation)
+
+    @staticmethod
+    def is_divided(work: int) -> bool:
+        """Each region is a kernel, which may have one piece."""
+        return True
+
+    def emit(
+        self,
+        builder: ir.IRBuilder | None,
+        key: tuple,
+        values: list[Binding],
+        emit: Callable[[ir.IRBuilder, list[Binding]], None],
+        weight: int,
+        division: Division = UNDIVIDED,
+    ) -> int:
+        """Emit a region in the kernel that is being written, or launch one; how many pieces there are."""
+        if builder is not None:
+            emit(builder, values)
+            return 1
+        kind, computation, *rest = key
+        arrays = [value for value in values if isinstance(value, _Placed)]
+        given = [value for value in values if not isinstance(value, _Placed)]
+
+        def write(kernel: Kernel, bindings: list[Binding], memory: list[Array]) -> None:
+            pointers, registers = iter(memory), iter(bindings)
+            emit(kernel.builder, [next(pointers if isinstance(value, _Placed) else registers) for value in values])
+
+        wanted = min(division.most, most_pieces(division.work))
+        instruction = self.instructions.get(computation)
+        return self._frame.launch(
+            kind,
+            (kind, self.number(computation), *rest, wanted),
+            given,
+            [Stored(array.stored.place, array.shape) for array in arrays],
+            Grid((wanted, 1, 1), (1, 1, 1)),
+            write,
+            None if instruction is None else instruction.source,
+            pieces=wanted > 1,
+        )
+
+
+def _row_groups(frame: Frame) -> RowGroups:
+    if frame.row_groups is None:
+        frame.row_groups = RowGroups(RegionKernels(frame))
+    return frame.row_groups
+
+
+def _region(frame: Frame, instruction: Instruction, computation: Computation, values: Values, nest) -> Region:
+    outputs = [output for output in frame.outputs(instruction) if output is not None]
+    of = frame.assignment.of
+    leaves = [values[operand][0] for operand in instruction.operands]
+    arguments = [_placed(leaf) if isinstance(leaf, Stored) and leaf.shape.rank else leaf for leaf in leaves]
+    has_arrays = outputs[0].shape.rank > 0
+    argument_buffers = [of(Value(operand)) if operand.shape.rank else None for operand in instruction.operands]
+    output_buffers = [of(Value(instruction, leaf)) for leaf in range(len(outputs))] if has_arrays else []
+    places = {output.place for output in outputs}
+    in_place = any(isinstance(one, _Placed) and one.stored.place in places for one in arguments)
+    _row_groups(frame).regions.instructions[computation] = instruction
+    placed = [_placed(output) for output in outputs]
+    return Region(computation, arguments, placed, in_place, argument_buffers, output_buffers, nest)
+
+
+def _launch(frame: Frame, region: Region) -> list[Leaf]:
+    """Emit a region, some time before its results are needed."""
+    groups = _row_groups(frame)
+    if region.output_buffers and region.outputs[0].shape.size:
+        groups.add(None, region)
+    else:
+        groups.flush(None)
+        region.emit(None, groups.regions)
+    return [Stored(output.stored.place, output.shape) for output in region.outputs]
+
+
+def _loop(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) -> None:
+    first, kept = len(region.arguments), region.kept
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        emit_loop(
+            builder, regions.target, region.computation, bindings[:first], bindings[first:], region.in_place, kept=kept
+        )  # fmt: skip
+
+    key = ("loop", region.computation, region.in_place, kept)
+    work = nanoseconds(region.computation)
+    regions.emit(builder, key, [*region.arguments, *region.outputs], emit, 1, Division(work))
+
+
+def _reduction(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) -> None:
+    """A computation whose root is a reduce."""
+    if builder is None and _parts(region.computation):
+        _reduction_in_parts(regions, region)
+        return
+    first = len(region.arguments)
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        reduction = _reduction_of(builder, region.computation, bindings[:first])
+        outputs = bindings[first:]
+        arrays = [output for output in outputs if output.shape.rank]
+        for slot, value in zip(outputs, emit_reduction(builder, regions.target, reduction, arrays)):
+            slot.store(builder, (), value, 1)
+
+    key = ("reduce", region.computation)
+    work = nanoseconds(region.computation)
+    regions.emit(builder, key, [*region.arguments, *region.outputs], emit, 10, Division(work))
+
+
+def _reduction_of(builder: ir.IRBuilder, computation: Computation, arguments: list[Binding]) -> Reduction:
+    reduce = computation.root
+    count = len(reduce.operands) // 2
+    scalars = ElementalEmitter(builder, 1, dict(zip(computation.parameters, arguments)))
+    init_values = [scalars.emit(init, ()) for init in reduce.operands[count:]]
+    reduced = tuple(sorted(reduce.attributes["dimensions"]))
+    return Reduction(
+        producers(computation, reduce.operands[:count]), arguments, init_values, reduced, reduce.attributes["to_apply"]
+    )
+
+
+def _parts(computation: Computation) -> int:
+    """Into how many parts what is reduced is divided, at most; 0 where the results are."""
+    reduce, work = computation.root, nanoseconds(computation)
+    reduced_values = producers(computation, reduce.operands[: len(reduce.operands) // 2])
+    if most_pieces(work) == 1 or not has_parts(reduced_values, tuple(sorted(reduce.attributes["dimensions"])), reduce):
+        return 0
+    return min(most_parts(array_leaves(reduce.shape)), most_pieces(work))
+
+
+def _part_offsets(computation: Computation) -> list[int]:
+    """Where the parts of each result begin in the memory of the reduction; the last number is where they end."""
+    offsets, parts = [0], _parts(computation)
+    for shape in array_leaves(computation.root.shape):
+        offsets.append(offsets[-1] + -(-parts * shape.byte_size // ALIGNMENT) * ALIGNMENT)
+    return offsets
+
+
+def _reduction_in_parts(regions: RegionKernels, region: Region) -> None:
+    frame, computation, first = regions._frame, region.computation, len(region.arguments)
+    instruction, most = regions.instructions[computation], _parts(computation)
+    parts = [
+        _placed(frame.scratch(instruction, shape.with_dimensions((most, *shape.dimensions)), offset))
+        for shape, offset in zip(array_leaves(computation.root.shape), _part_offsets(computation))
+    ]
+    shapes = [output.shape for output in region.outputs]
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        reduction = _reduction_of(builder, computation, bindings[:first])
+        emit_part(builder, regions.target, reduction, bindings[first:], shapes)
+
+    values = [*region.arguments, *parts]
+    pieces = regions.emit(None, ("part", computation), values, emit, 10, Division(nanoseconds(computation), most))
+
+    def combine(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        reduction = _reduction_of(builder, computation, bindings[:first])
+        given, outputs = bindings[first : first + len(parts)], bindings[first + len(parts) :]
+        combine_parts(builder, regions.target, reduction, given, outputs, pieces)
+
+    regions.emit(None, ("combine", computation, pieces), [*values, *region.outputs], combine, 10)
+
+
+def _scratch(instruction: Instruction) -> int:
+    """The parts of a reduction."""
+    computation = _computation(instruction)
+    return _part_offsets(computation)[-1] if computation.root.opcode == "reduce" else 0
+
+
+def _computation(instruction: Instruction) -> Computation:
+    return instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
+
+
+def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """A fusion, or an instruction outside of any."""
+    computation = _computation(instruction)
+    roots = result_roots(computation)
+    if roots[0].opcode == "reduce":
+        return _launch(frame, _region(frame, instruction, computation, values, _reduction))
+    if roots[0].shape.rank == 0:
+        return scalars(frame, instruction, computation, values)
+    return _launch(frame, _region(frame, instruction, computation, values, _loop))
+
+
+def _update(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """An update of a block of an array, where it lies."""
+    operand, update, *starts = instruction.operands
+    output = frame.updated(instruction, 0, operand, values)
+    if not update.shape.size:
+        return [output]
+    copied = as_computation(make_instruction("copy", (update,), {}, update.shape))
+    target, work = frame.target.processor, nanoseconds(copied)
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        b, (block, *given) = kernel.builder, bindings
+        emitter = ElementalEmitter(b, 1, dict(zip(starts, given)))
+        bases = clamped_starts(emitter, tuple(starts), operand.shape.dimensions, update.shape.dimensions)
+        emit_loop_at(b, target, copied, [block], arrays[0], tuple(map(Affine, bases)), in_place=False)
+
+    wanted = most_pieces(work)
+    grid = Grid((wanted, 1, 1), (1, 1, 1)) if wanted > 1 else ONE_THREAD
+    inputs = [values[one][0] for one in (update, *starts)]
+    frame.launch("update", frame.number(instruction), inputs, [output], grid, write, instruction.source, pieces=wanted > 1)
+    return [output]
+
+
+def _always(frame: Frame, instruction: Instruction) -> bool:
+    return True
+
+
+def _is_array(frame: Frame, instruction: Instruction) -> bool:
+    return instruction.shape.rank > 0
+
+
+ON_PROCESSORS |= {
+    "fusion": ProcessorForm(_emit, _always, _scratch),
+    "reduce": ProcessorForm(_emit, _always, _scratch),
+    ELEMENTS: ProcessorForm(_emit, _always, lambda instruction: 0),
+    "dynamic-update-slice": ProcessorForm(_update, _is_array, lambda instruction: 0),
+}

@@ -1,0 +1,130 @@
+"""Vectors in memory by masks, lane by lane: for devices whose instructions take none.
+
+A mask that is known is a few shorter vectors; of others it is asked whether all lanes are there, as mostly they are.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+
+from .arithmetic import all_lanes
+from .branches import chosen
+from .memory import element_address, stack_memory
+from .types import I32, I64
+
+
+def lanes_in_front(mask: ir.Value) -> int | None:
+    """How many lanes a mask is known to hold for, where these are the first ones."""
+    if not isinstance(mask, ir.Constant) or not isinstance(mask.constant, (list, tuple)):
+        return None
+    lanes = [bool(lane.constant) for lane in mask.constant]
+    count = sum(lanes)
+    return count if all(lanes[:count]) else None
+
+
+def load_by_lanes(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value, align: int) -> ir.Value:
+    """A contiguous vector; lanes outside the mask are zero and not read."""
+    b = builder
+    known = lanes_in_front(mask)
+    if known is not None:
+        return _first_lanes(b, address, vector, known, align)
+
+    def some() -> list[ir.Value]:
+        # Lanes outside read this zero.
+        with b.goto_entry_block():
+            zero = stack_memory(b, 16, 16)
+        b.store(ir.Constant(vector.element, 0), zero, align=align)
+        value = ir.Constant(vector, ir.Undefined)
+        for lane in range(vector.count):
+            place = b.select(b.extract_element(mask, I32(lane)), _behind(b, address, lane, vector.element), zero)
+            value = b.insert_element(value, b.load(place, typ=vector.element, align=align), I32(lane))
+        return [value]
+
+    return chosen(b, all_lanes(b, mask), [lambda: [b.load(address, typ=vector, align=align)], some], "lanes")[0]
+
+
+def store_by_lanes(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, mask: ir.Value, align: int) -> None:
+    """Write the lanes of the mask."""
+    b, vector = builder, value.type
+    known = lanes_in_front(mask)
+    if known is not None:
+        for first, count in _powers(known):
+            part = b.extract_element(value, I32(first)) if count == 1 else _lanes(b, value, range(first, first + count))
+            b.store(part, _behind(b, address, first, vector.element), align=align)
+        return
+    with b.if_else(all_lanes(b, mask)) as (then, otherwise):
+        with then:
+            b.store(value, address, align=align)
+        with otherwise:
+            for lane in range(vector.count):
+                with b.if_then(b.extract_element(mask, I32(lane))):
+                    b.store(b.extract_element(value, I32(lane)), _behind(b, address, lane, vector.element), align=align)
+
+
+def gather_by_lanes(
+    builder: ir.IRBuilder, pointer: ir.Value, numbers: ir.Value, vector: ir.VectorType, mask: ir.Value | None, align: int
+) -> ir.Value:
+    """Elements of these numbers behind a pointer; lanes outside the mask are zero, and read no element but the first."""
+    b = builder
+    if mask is not None:
+        numbers = b.select(mask, numbers, ir.Constant(numbers.type, None))
+    value = ir.Constant(vector, ir.Undefined)
+    for lane in range(vector.count):
+        place = element_address(b, pointer, b.extract_element(numbers, I32(lane)), vector.element)
+        value = b.insert_element(value, b.load(place, typ=vector.element, align=align), I32(lane))
+    return value if mask is None else b.select(mask, value, ir.Constant(vector, None))
+
+
+def scatter_by_lanes(
+    builder: ir.IRBuilder, value: ir.Value, pointer: ir.Value, numbers: ir.Value, mask: ir.Value | None, align: int
+) -> None:
+    """Write the mask's lanes to the elements of these numbers behind a pointer, one after the other."""
+    b = builder
+
+    def store(lane: int) -> None:
+        place = element_address(b, pointer, b.extract_element(numbers, I32(lane)), value.type.element)
+        b.store(b.extract_element(value, I32(lane)), place, align=align)
+
+    for lane in range(value.type.count):
+        if mask is None:
+            store(lane)
+        else:
+            with b.if_then(b.extract_element(mask, I32(lane))):
+                store(lane)
+
+
+def _behind(b: ir.IRBuilder, address: ir.Value, count: int, scalar: ir.Type) -> ir.Value:
+    return element_address(b, address, I64(count), scalar) if count else address
+
+
+def _powers(count: int) -> list[tuple[int, int]]:
+    """So many lanes as parts whose sizes are powers of two: the first lane of each, and how many these are."""
+    parts, first = [], 0
+    while first < count:
+        size = 1 << ((count - first).bit_length() - 1)
+        parts.append((first, size))
+        first += size
+    return parts
+
+
+def _lanes(b: ir.IRBuilder, value: ir.Value, lanes: range) -> ir.Value:
+    order = ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
+    return b.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
+
+
+def _first_lanes(b: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, count: int, align: int) -> ir.Value:
+    value = ir.Constant(vector, None)
+    for first, size in _powers(count):
+        place = _behind(b, address, first, vector.element)
+        if size == 1:
+            value = b.insert_element(value, b.load(place, typ=vector.element, align=align), I32(first))
+            continue
+        part = b.load(place, typ=ir.VectorType(vector.element, size), align=align)
+        if size == vector.count:
+            return part
+        wide = [I32(min(max(lane - first, 0), size - 1)) for lane in range(vector.count)]
+        part = b.shuffle_vector(part, ir.Constant(part.type, ir.Undefined), ir.Constant(ir.VectorType(I32, vector.count), wide))
+        here = range(first, first + size)
+        order = [I32(lane + vector.count if lane in here else lane) for lane in range(vector.count)]
+        value = b.shuffle_vector(value, part, ir.Constant(ir.VectorType(I32, vector.count), order))
+    return value
