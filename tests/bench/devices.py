@@ -23,7 +23,7 @@ from typing import Any
 
 # What says nothing of a device: its rows are about NumPy's calls, or memory of the process.
 LEFT_OUT = {"Calls", "Cold functions: trace, compile, first run", "Memory beside the arguments", "Loops over elements"}
-BATCH, TURNS = 0.02, 5
+BATCH, TURNS = 0.004, 25
 SETTLE = 1e-3  # seconds between turns, in which the other contenders' threads fall asleep
 
 
