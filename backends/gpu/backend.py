@@ -69,10 +69,22 @@ class GpuBackend:
         return support(opcode)
 
 
-import os
-import zlib
-from functools import cache
-from typing import NamedTuple
+class _Written(NamedTuple):
+    """A module as kernels and a plan; ``native`` is the module, or the padded one in its place."""
+
+    native: Module
+    optimized: Module
+    frame: Frame
+    plan: Plan
+    llvm_ir: str
+
+    def texts(self) -> Texts:
+        return Texts(self.optimized, zlib.compress(self.llvm_ir.encode(), 1))
+
+
+def pipeline_of(target: Target) -> tuple[Step, ...]:
+    """What is done to a program before it becomes kernels for a target."""
+    return PIPELINE if target.processor is None else PROCESSOR_PIPELINE
 
 
 def program_of(module: Module, target: Target) -> GpuProgram:
