@@ -108,7 +108,8 @@ def _with_mask_result(function, sources, mask, write, masked, architecture):
 
 def _source(instruction, number, name, dtype, architecture):
     """A reader of a source, with what the encoding says of it."""
-    code, is_high = instruction.fields.get(name, instruction.get(f"v{name}")), False
+    # The tables of operands have the name that the register has in the form with lanes exchanged.
+    code, is_high = instruction.fields[name if name in instruction.fields else name.removeprefix("v")], False
     literal = instruction.fields.get("literal")
     if instruction.variant == "SDWA":
         return _sdwa_source(instruction, number, code, dtype)
