@@ -61,9 +61,9 @@ def _ordinary(instruction, architecture):
     function = _find(name)
     dtype = type_of(instruction.formats["vdst"], instruction.widths["vdst"])
     at, half = _destination(instruction, dtype, architecture)
-    if "literal" in instruction.fields and "FMAMK" in name:
+    if "literal" in instruction.fields and name.split("_")[1] in ("FMAMK", "MADMK"):
         sources.insert(1, reader(255, dtype, instruction.literal))
-    elif "literal" in instruction.fields and "FMAAK" in name:
+    elif "literal" in instruction.fields and name.split("_")[1] in ("FMAAK", "MADAK"):
         sources.append(reader(255, dtype, instruction.literal))
     if name in READS_DESTINATION:
         sources.append(reader(at + FIRST_VGPR, dtype, is_high=half == "high"))
