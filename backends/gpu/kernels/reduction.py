@@ -40,6 +40,8 @@ VECTOR_BYTES = 16
 # So many threads keep a device busy, and each has so many elements at least before another one helps it.
 _BUSY_THREADS = 1 << 17
 _LEAST_ELEMENTS = 8
+# Of several values that are reduced together, which LLVM does not do: so many vectors are loaded before they are combined.
+_AHEAD = 4
 
 
 @dataclass(frozen=True)
@@ -123,12 +125,20 @@ def reduce_in_teams(
         first = b.add(b.mul(part, I64(size)), wide(b, member))
         step = teams.parts * size
 
-        def following(number: ir.Value, totals: list[RegisterValue]) -> list[RegisterValue]:
-            return combine(totals, element(result, number), teams.lanes)
+        def following(count: int, number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            _, *totals = carried
+            found = [element(result, b.add(number, I64(ahead * step))) for ahead in range(count)]
+            for values in found:
+                totals = combine(totals, values, teams.lanes)
+            return [b.add(number, I64(count * step)), *totals]
 
-        begin = element(result, first)
-        start = b.add(first, I64(step))
-        totals = carried_loop(b, start, teams.elements, step, begin, following, "reduce", most=-(-teams.elements // step))
+        carried = [b.add(first, I64(step)), *element(result, first)]
+        has_many = len(shapes) > 1 and teams.elements >= 2 * _AHEAD * step
+        for count in (_AHEAD, 1) if has_many else (1,):
+            stop, steps = teams.elements - (count - 1) * step, count * step
+            most = -(-stop // steps) if count > 1 or not has_many else _AHEAD
+            carried = carried_loop(b, carried[0], stop, steps, carried, partial(following, count), "reduce", most=most)
+        totals = carried[1:]
         if held != teams.lanes:
             totals = fold(partial(combine, lanes=1), _in_lanes(b, totals, teams.lanes))
         if size == 1:

@@ -16,7 +16,7 @@ from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Index
 from ...llvm.reductions import splat_identity
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I32, I64, RegisterValue, selected
+from ...llvm.types import I32, I64, RegisterValue, register_bytes, selected
 from ..frame import Frame, Leaf, Values
 from ..kernel import Grid, Kernel, index_of, index_of_vector, wide
 from ..teams import totals_of_teams
@@ -25,6 +25,8 @@ from .vectors import aligned, lanes_for
 # Vectors that a thread holds of a row: few where rows are short, so that more threads wait for memory.
 _WANTED_VECTORS, _MOST_VECTORS = 4, 32
 _THREADS, _LARGEST_TEAM = 128, 1024
+# Threads of a processor at once, so that some wait for memory while others compute: those whose rows take no more registers.
+_RESIDENT_THREADS, _FEW_REGISTERS = 1536, 16
 
 
 @dataclass(frozen=True)
@@ -70,11 +72,20 @@ def emit_rows(frame: Frame, instruction: Instruction, computation: Computation, 
     inputs = [values[operand][0] for operand in instruction.operands]
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        if _registers(computation, division) <= _FEW_REGISTERS:
+            kernel.target.keep_resident(kernel.function, max(1, _RESIDENT_THREADS // prod(division.grid.threads)))
         _RowKernel(kernel, computation, division, bindings, arrays).emit()
 
     key = (frame.kernels.number(computation), division)
     frame.launch("rows", key, inputs, outputs, division.grid, write, instruction.source)
     return list(outputs)
+
+
+def _registers(computation: Computation, division: _Rows) -> int:
+    """How many registers a thread needs for what it holds of the rows that it reads."""
+    whole = (*division.rows, *division.row)
+    read = [one.shape.element_type for one in computation.parameters if one.shape.dimensions == whole]
+    return division.vectors * division.lanes * sum([max(1, register_bytes(one) // 4) for one in read])
 
 
 class _RowKernel:

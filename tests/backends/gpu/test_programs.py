@@ -57,6 +57,16 @@ def sums_of_all_kinds(x):
     return x.sum(), x.sum(axis=0), x.sum(axis=1), x.max(), x.argmin(axis=1), x.prod(axis=0)
 
 
+# Of equal elements, and with one that is no number; lengths that threads divide with and without a rest.
+LINES = RANDOM.integers(-9, 9, (3, 70003)).astype(np.float32)
+LINES[1, 61234] = np.nan
+
+
+@program(LINES, np.ascontiguousarray(LINES[:, :65536]), LINES.T.copy(), TABLE)
+def first_of_the_largest(x, y, z, w):
+    return x.argmax(axis=1), y.argmin(axis=1), z.argmax(axis=0), w.argmax(), x[0].argmin()
+
+
 @program(TABLE)
 def transposed(x):
     return x.T + 1, np.ascontiguousarray(x.T)

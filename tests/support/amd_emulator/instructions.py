@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tinygrad.renderer.amd import decode_inst
 from tinygrad.renderer.amd.dsl import FixedBitField, VGPRField
@@ -11,8 +11,9 @@ from tinygrad.renderer.amd.dsl import FixedBitField, VGPRField
 FIRST_VGPR = 256  # in the numbering of sources
 LITERAL = 255
 
-# Instructions of gfx90a that its successors, whose tables these are, do not have.
+# Instructions of gfx90a that its successors, whose tables these are, do not have, or have others in their places.
 _OF_GFX90A = {0xD1C1: "V_MAD_F32"}
+_OTHERS_OF_GFX90A = {"V_DOT2C_F32_BF16": "V_MAC_F32", "V_FMAMK_F32": "V_MADMK_F32", "V_FMAAK_F32": "V_MADAK_F32"}
 # Of RDNA3, missing in the tables: what keeps caches coherent, which is all the same here.
 _COHERENCE = {0xE0AC: "BUFFER_GL0_INV", 0xE0B0: "BUFFER_GL1_INV"}
 
@@ -59,7 +60,11 @@ def decode(data: bytes, architecture: str) -> Instruction:
         found = decode_inst(data[:16], "rdna3" if is_rdna(architecture) else "cdna")
     except (ValueError, AssertionError):
         raise NotImplementedError(f"machine code {data[:8].hex()} of {architecture} is not known") from None
-    return _instruction(found, name)
+    instruction = _instruction(found, name)
+    if architecture == "gfx90a" and instruction.name in _OTHERS_OF_GFX90A:
+        of_floats = dict.fromkeys(instruction.formats, "F32")
+        return replace(instruction, name=_OTHERS_OF_GFX90A[instruction.name], formats=of_floats)
+    return instruction
 
 
 def _instruction(found, name: str | None) -> Instruction:

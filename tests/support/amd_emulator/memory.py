@@ -404,7 +404,7 @@ def shared_memory_step(instruction: Instruction, architecture: str):
 
     def places(waves, lanes, offset):
         memory = waves.memories.shared
-        inside = waves.vector[at][lanes].astype(np.uint64) + np.uint64(offset)
+        inside = (waves.vector[at][lanes] + np.uint32(offset)).astype(np.uint64)
         return memory, _within(inside, memory.bytes_of_one) + _shared_base(waves, lanes)
 
     pattern = r"(READ|LOAD|WRITE|STORE)(?:2|_2ADDR)(ST64|_STRIDE64)?_B(32|64)"

@@ -139,11 +139,14 @@ def _width(b):
     return b >> np.uint32(16) & np.uint32(0x1F)
 
 
-@_operation("BFE_U64")
+@_operation("BFE_U64 BFE_I64")
 def _wide_bit_field(waves, a, b):
-    offset, width = (b & np.uint32(63)).astype(np.uint64), (b >> np.uint32(16) & np.uint32(0x7F)).astype(np.uint64)
-    mask = np.where(width >= 64, ~np.uint64(0), (np.uint64(1) << np.minimum(width, np.uint64(63))) - np.uint64(1))
-    return a >> offset & mask, None
+    # Once to the upper end, and back: of a signed type the sign comes along.
+    offset, width = b & np.uint32(63), np.minimum(b >> np.uint32(16) & np.uint32(0x7F), np.uint32(64))
+    end = np.minimum(offset + width, np.uint32(64))
+    left, right = (np.uint32(64) - end).astype(a.dtype), (np.uint32(64) - (end - offset)).astype(a.dtype)
+    field = a << left >> np.minimum(right, a.dtype.type(63))
+    return np.where(end == offset, a.dtype.type(0), field), None
 
 
 _define(

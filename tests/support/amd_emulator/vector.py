@@ -61,9 +61,9 @@ def _ordinary(instruction, architecture):
     function = _find(name)
     dtype = type_of(instruction.formats["vdst"], instruction.widths["vdst"])
     at, half = _destination(instruction, dtype, architecture)
-    if "literal" in instruction.fields and "FMAMK" in name:
+    if "literal" in instruction.fields and name.split("_")[1] in ("FMAMK", "MADMK"):
         sources.insert(1, reader(255, dtype, instruction.literal))
-    elif "literal" in instruction.fields and "FMAAK" in name:
+    elif "literal" in instruction.fields and name.split("_")[1] in ("FMAAK", "MADAK"):
         sources.append(reader(255, dtype, instruction.literal))
     if name in READS_DESTINATION:
         sources.append(reader(at + FIRST_VGPR, dtype, is_high=half == "high"))
@@ -108,7 +108,8 @@ def _with_mask_result(function, sources, mask, write, masked, architecture):
 
 def _source(instruction, number, name, dtype, architecture):
     """A reader of a source, with what the encoding says of it."""
-    code, is_high = instruction.fields.get(name, instruction.get(f"v{name}")), False
+    # The tables of operands have the name that the register has in the form with lanes exchanged.
+    code, is_high = instruction.fields[name if name in instruction.fields else name.removeprefix("v")], False
     literal = instruction.fields.get("literal")
     if instruction.variant == "SDWA":
         return _sdwa_source(instruction, number, code, dtype)

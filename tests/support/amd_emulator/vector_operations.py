@@ -259,7 +259,7 @@ _define(_types("MUL", *_FLOATS), np.multiply)
 _define(_types("FMA", *_FLOATS), fma)
 _define(_types("FMAC", *_FLOATS), fma)
 _define("FMAAK_F32 FMAAK_F16 FMAMK_F32 FMAMK_F16", fma)
-_define("MAD_F32 MAC_F32", lambda a, b, c: flushed(flushed(flushed(a) * flushed(b)) + flushed(c)))
+_define("MAD_F32 MAC_F32 MADMK_F32 MADAK_F32", lambda a, b, c: flushed(flushed(flushed(a) * flushed(b)) + flushed(c)))
 READS_DESTINATION |= {"V_FMAC_F16", "V_FMAC_F32", "V_FMAC_F64", "V_MAC_F32"}
 _define(_types("MAX", *_FLOATS), maximum)
 _define(_types("MIN", *_FLOATS), minimum)
