@@ -10,9 +10,13 @@ from llvmlite import binding
 from .address_spaces import with_address_spaces
 from .code_object import link_code_object
 from .emission_apart import emit_apart
+from .kernel_parts import joined_ptx, kernel_parts
+from .llvm_threads import emit_assembly, in_threads, run_passes
 from .target import Target
 
-_SPEED_LEVEL = 3
+# Kernels are written as they are to be: more than this finds nothing in them, for half as much time again.
+_SPEED_LEVEL, _CODE_LEVEL = 1, 2
+_LEVEL_OF_USERS = 3
 
 
 def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> bytes:
@@ -23,12 +27,17 @@ def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> by
     """
     if target.family == "spirv":
         return _spirv(llvm_ir, target, "object")
-    with _optimized(llvm_ir, target) as (machine, module):
-        if is_trusted:
-            emitted = machine.emit_assembly(module).encode() if target.is_text else bytes(machine.emit_object(module))
-        else:
-            form = "assembly" if target.is_text else "object"
-            emitted = emit_apart(str(module), form, target.triple, target.architecture, target.features, _SPEED_LEVEL)
+    if not is_trusted:
+        form = "assembly" if target.is_text else "object"
+        with _optimized(llvm_ir, target, _LEVEL_OF_USERS) as (_, module):
+            text = str(module)
+        emitted = emit_apart(text, form, target.triple, target.architecture, target.features, _LEVEL_OF_USERS)
+    elif target.is_text:
+        parts = kernel_parts(llvm_ir, target.calling_convention)
+        emitted = joined_ptx(in_threads(lambda part: assembly(part, target), parts)).encode()
+    else:
+        with _optimized(llvm_ir, target) as (machine, module):
+            emitted = bytes(machine.emit_object(module))
     return emitted + b"\0" if target.is_text else link_code_object(emitted)
 
 
@@ -37,7 +46,7 @@ def assembly(llvm_ir: str, target: Target) -> str:
     if target.family == "spirv":
         return _spirv(llvm_ir, target, "assembly").decode()
     with _optimized(llvm_ir, target) as (machine, module):
-        return machine.emit_assembly(module)
+        return emit_assembly(machine, module)
 
 
 def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
@@ -67,13 +76,15 @@ def _parsed(llvm_ir: str) -> Iterator[binding.ModuleRef]:
 
 
 @contextmanager
-def _optimized(llvm_ir: str, target: Target) -> Iterator[tuple[binding.TargetMachine, binding.ModuleRef]]:
-    machine = target.machine()
+def _optimized(
+    llvm_ir: str, target: Target, level: int = _SPEED_LEVEL
+) -> Iterator[tuple[binding.TargetMachine, binding.ModuleRef]]:
+    machine = target.machine(_CODE_LEVEL)
     with _parsed(with_address_spaces(llvm_ir, target.spaces)) as module:
         module.data_layout = str(machine.target_data)
         module.verify()
-        options = binding.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
+        options = binding.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = False
         builder = binding.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
+        run_passes(builder.getModulePassManager(), module, builder)
         yield machine, module

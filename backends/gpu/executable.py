@@ -22,6 +22,8 @@ from .native_run import NativeRun
 from .program import GpuProgram
 from .small_calls import SmallCalls
 
+_SEQUENCES = (list, tuple)
+
 
 class GpuExecutable:
     """A program, loaded on a device. ``module`` is the module as given."""
@@ -35,6 +37,7 @@ class GpuExecutable:
         self._constants = memory.allocate_bytes(constants.size)
         device.write(self._constants.address, constants.ctypes.data, constants.size)
         self._run = NativeRun(device, program.plan, self._kernels, len(program.parameters), len(program.results))
+        self._allocate = memory.pool.allocate
         self._temporary_bytes = program.plan.temporary_bytes
         self._results = [(shape, shape.byte_size) for shape in program.results]
         # The shapes that buffers had which were passed last: those of the next ones are often the same objects.
@@ -53,28 +56,28 @@ class GpuExecutable:
 
         Raises TypeError and ValueError for buffers that are of another memory, or have other element types or dimensions.
         """
-        given = arguments if isinstance(arguments, list | tuple) else list(arguments)
+        given = arguments if type(arguments) in _SEQUENCES else list(arguments)
         device, accepted = self.device, self._accepted
+        addresses = []
         for buffer, shape in zip(given, accepted):
             if type(buffer) is not DeviceBuffer or buffer.shape is not shape or buffer.device is not device:
-                given = self._in_layout(given)
                 break
-        else:
-            if len(given) != len(accepted):
-                given = self._in_layout(given)
-        memory = self.memory
+            addresses.append(buffer.address)
+        if len(addresses) != len(accepted) or len(given) != len(accepted):
+            given = self._in_layout(given)  # which is referred to until it was asked for
+            addresses = [buffer.address for buffer in given]
+        allocate, results = self._allocate, []
         try:
-            results = [memory.new_buffer(shape, size) for shape, size in self._results]
+            for shape, size in self._results:
+                block = allocate(size)
+                results.append(DeviceBuffer(shape, block.address, block, device))
+                addresses.append(block.address)
             # What uses it is in the queue before it is given to others.
-            temporaries = memory.allocate_bytes(self._temporary_bytes) if self._temporary_bytes else None
+            temporaries = allocate(self._temporary_bytes) if self._temporary_bytes else None
         except DeviceOutOfMemoryError as error:
             raise self._out_of_memory(error) from None
-        self._run(
-            [one.address for one in given],
-            [one.address for one in results],
-            self._constants.address,
-            temporaries.address if temporaries is not None else 0,
-        )
+        addresses += (self._constants.address, 0 if temporaries is None else temporaries.address, 0)
+        self._run.at(addresses)
         return tuple(results)
 
     def _out_of_memory(self, error: DeviceOutOfMemoryError) -> DeviceOutOfMemoryError:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from bisect import bisect_left, insort
 from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from ...runtime.locks import new_lock
@@ -22,28 +21,27 @@ SEGMENT = 2 << 20  # of small blocks; large ones are of a multiple of it
 LARGE_SEGMENT = 32 << 20  # for what is smaller than half of it
 
 
-class Block:
-    """Memory that is given back when nothing refers to this object."""
-
-    __slots__ = ("address", "size", "_give_back", "__weakref__")
-
-    def __init__(self, address: int, size: int, give_back: Callable[[int], None]) -> None:
-        self.address, self.size, self._give_back = address, size, give_back
-
-    def __del__(self) -> None:
-        self._give_back(self.address)
-
-
 @dataclass(slots=True)
 class _Span:
-    """A part of a segment, between its neighbours in it; ``asked`` is None where it is free."""
+    """A part of a segment, between its neighbours in it."""
 
     address: int
     size: int
     small: bool
-    asked: int | None = None
     before: _Span | None = None
     after: _Span | None = None
+
+
+class Block:
+    """Memory that is given back when nothing refers to this object."""
+
+    __slots__ = ("address", "size", "_span", "_returned", "__weakref__")
+
+    def __init__(self, span: _Span, size: int, returned: deque[_Span]) -> None:
+        self.address, self.size, self._span, self._returned = span.address, size, span, returned
+
+    def __del__(self) -> None:
+        self._returned.append(self._span)
 
 
 class MemoryPool:
@@ -64,14 +62,13 @@ class MemoryPool:
     def __init__(self, device: Device) -> None:
         self.device = device
         self._lock = new_lock()
-        self._taken: dict[int, _Span] = {}
         # Sizes and addresses of free blocks in order, for small and large ones.
         self._free: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
         self._spans: dict[int, _Span] = {}  # the free ones
         self._kept: dict[int, list[_Span]] = {}  # those that came back, by size
         # A finalizer may run between any two steps, those under the lock too, so what it gives back waits here.
         self._returned: deque[_Span] = deque()
-        self._in_use = self._peak = self._reserved = self._allocations = 0
+        self._blocks = self._in_use = self._peak = self._reserved = self._allocations = 0
 
     def allocate(self, size: int) -> Block:
         """So many bytes, aligned to 256. Raises DeviceOutOfMemoryError, after all that is free went back to the driver."""
@@ -81,20 +78,12 @@ class MemoryPool:
                 self._take_back()
             kept = self._kept.get(rounded)
             span = kept.pop() if kept else self._new(rounded, size)
-            span.asked = size
-            self._taken[span.address] = span
+            self._blocks += 1
             self._allocations += 1
-            self._in_use += rounded
-            if self._in_use > self._peak:
-                self._peak = self._in_use
-            return Block(span.address, size, self.free)
-
-    def free(self, address: int) -> None:
-        """Give back a block; blocks do so themselves. Raises ValueError for what is no block in use."""
-        span = self._taken.pop(address, None)
-        if span is None:
-            raise ValueError(f"no block of memory in use begins at {address:#x}")
-        self._returned.append(span)
+            in_use = self._in_use = self._in_use + rounded
+            if in_use > self._peak:
+                self._peak = in_use
+            return Block(span, size, self._returned)
 
     def release(self) -> int:
         """Give the driver back what is free, and return how many bytes that was."""
@@ -117,7 +106,7 @@ class MemoryPool:
                 "peak_bytes_in_use": self._peak,
                 "bytes_reserved": self._reserved,
                 "allocations": self._allocations,
-                "blocks_in_use": len(self._taken),
+                "blocks_in_use": self._blocks,
             }
 
     # --- under the lock ---
@@ -148,7 +137,7 @@ class MemoryPool:
                 address = self.device.allocate(rounded)
             except DeviceOutOfMemoryError as error:
                 raise DeviceOutOfMemoryError(
-                    f"{error}; arrays of this process have {self._in_use:,} bytes in {len(self._taken):,} blocks, "
+                    f"{error}; arrays of this process have {self._in_use:,} bytes in {self._blocks:,} blocks, "
                     f"{self._reserved - self._in_use:,} more are between them, the block needed is of {asked:,} bytes"
                 ) from None
         self._reserved += rounded
@@ -165,11 +154,16 @@ class MemoryPool:
         self._add(rest)
 
     def _take_back(self) -> None:
-        while self._returned:
-            span = self._returned.popleft()
-            span.asked = None
-            self._in_use -= span.size
-            self._kept.setdefault(span.size, []).append(span)
+        returned, kept = self._returned, self._kept
+        while returned:
+            span = returned.popleft()
+            size = span.size
+            self._blocks -= 1
+            self._in_use -= size
+            if size in kept:
+                kept[size].append(span)
+            else:
+                kept[size] = [span]
 
     def _join_kept(self) -> None:
         """Make what is kept one with its free neighbours."""

@@ -336,34 +336,41 @@ class NativeRun:
         self._table = (c_int64 * len(calls.table))(*calls.table)
         self._lock = calls.lock
         self._run = _run_function(calls.functions)
-        self._given = struct.Struct(f"={arguments + results + 3}q")
+        self._pack = struct.Struct(f"={arguments + results + 3}q").pack_into
         self._unused: list[_Words] = []
 
     def __call__(
         self, arguments: Sequence[int], results: Sequence[int], constants: int, temporaries: int, host: int = 0
     ) -> None:
         """Ask the device for all of it. Raises what a step raises; no step comes after that."""
+        self.at([*arguments, *results, constants, temporaries, host])
+
+    def at(self, addresses: Sequence[int]) -> None:
+        """As a call, with all addresses in order."""
         device = self._device
         device.require_usable()
         try:
             used = self._unused.pop()
         except IndexError:
             used = _Words(device, self._code, self._table)
-        words, address = used.words, used.address
-        self._given.pack_into(used.slots, 0, *arguments, *results, constants, temporaries, host)
+        words, address, lock = used.words, used.address, self._lock
+        self._pack(used.slots, 0, *addresses)
         if self._launches:
             device.launched.programs.append(self._launches)
-        words[_POSITION], words[_LIMITED] = 0, kernel_time.seconds is not None
-        with self._lock:
-            status = self._run(address)
+        words[_POSITION] = 0
+        words[_LIMITED] = kernel_time.seconds is not None
+        status = self._run(address) if lock is None else self._run_locked(address)
         while status:
             if status == _TO_PYTHON:
                 self._go_on(used)
             elif status != _PAUSED:
                 self._fail(status, words[_WHAT])
-            with self._lock:
-                status = self._run(address)
+            status = self._run(address) if lock is None else self._run_locked(address)
         self._unused.append(used)
+
+    def _run_locked(self, address: int) -> int:
+        with self._lock:
+            return self._run(address)
 
     def _go_on(self, used: _Words) -> None:
         words = used.words

@@ -21,12 +21,15 @@ class HostAsDevice:
         self.calls = []
         self.memory, self.handles = {}, {}
         self.in_use = 0
+        self.version = 13010
         self.current = 0  # the context, or the device's number, of the thread
         self.stream_status = SUCCESS
         self.refuse = None  # a log: code is refused with it
         self.refusal = INVALID_PTX
         self.allowed_shared = {}
         self.loaded = []  # code, where it is text or a cubin
+        self.threads = []  # that were allowed for compiling, None where nothing was said of it
+        self.knows_threads = True
         self._kept = []
         signatures = {name: vendor.signatures[known] for known, name in vendor.names.items()} | extra
         known_names = {name: known for known, name in vendor.names.items()}
@@ -46,7 +49,7 @@ class HostAsDevice:
         assert flags == 0
 
     def _DriverGetVersion(self, version):
-        version[0] = 13010
+        version[0] = self.version
 
     def _DeviceGetCount(self, count):
         count[0] = 1
@@ -106,9 +109,11 @@ class HostAsDevice:
     def _ModuleLoad(self, module, text, count=0, options=None, values=None):
         if self.refuse is not None:
             if count:
-                log, size = values[2], values[3]
+                log, size = [values[list(options[:count]).index(key)] for key in (5, 6)]
                 ctypes.memmove(log, self.refuse[:size], min(len(self.refuse), size))
             return self.refusal
+        if self._refuses(count, options, values):
+            return INVALID_VALUE
         self.loaded.append(ctypes.string_at(text) if count else None)
         module[0] = 0x6000
 
@@ -145,14 +150,22 @@ class HostAsDevice:
             return INVALID_VALUE
         self.allowed_shared[function] = value
 
+    def _refuses(self, count, options, values):
+        given = dict(zip(options[:count], values[:count])) if count else {}
+        self.threads.append(given.get(34))
+        return not self.knows_threads and 34 in given
+
     def _cuLinkCreate_v2(self, count, options, values, state):
+        if self._refuses(count, options, values):
+            return INVALID_VALUE
         state[0] = 0x8000
 
     def _cuLinkAddData_v2(self, state, kind, data, size, name, count, options, values):
         assert (state, kind) == (0x8000, 1)
         if self.refuse is not None:
             return self.refusal
-        self._linked = ctypes.create_string_buffer(b"cubin of " + ctypes.string_at(data, size))
+        made = b"cubin of " + ctypes.string_at(data, size)
+        self._linked = ctypes.create_string_buffer(made, len(made))
 
     def _cuLinkComplete(self, state, cubin, size):
         cubin[0], size[0] = ctypes.addressof(self._linked), len(self._linked)

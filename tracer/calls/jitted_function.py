@@ -109,7 +109,7 @@ class JittedFunctionBase(HasCode):
         self.options = {**static, "backend": backend, "control_flow": control_flow, **effort, "deterministic": deterministic}
         self._budget = budget
         # One function of NumPy's, which is given whatever arrays there are on devices.
-        self._is_for_any_form = getattr(function, "is_for_any_form", False)
+        self.is_for_any_form = getattr(function, "is_for_any_form", False)
         self._background = BackgroundCompilations() if tiered else None
         self.own_code, self._reader, self._to_trace = read_function(function, self.options)
         self._known: dict[Any, KnownForm] = {}
@@ -137,8 +137,23 @@ class JittedFunctionBase(HasCode):
     # --- calling ---
 
     def call_in_python(self, *args: Any, **kwargs: Any) -> Any:
-        if self._prepared and (found := self._run_prepared(args, kwargs)) is not NOT_PREPARED:
-            return found
+        prepared = self._prepared
+        if (
+            prepared.by_key
+            and current_trace() is None
+            and current_way() is None
+            and not self.own_code.has_changed()
+            and (found := prepared.find(args, kwargs)) is not None
+        ):
+            call, leaves = found
+            try:
+                results = call.run(leaves)
+            except BaseException as error:
+                keep_frames_of_users(error)
+                raise
+            if results is not NOT_PREPARED:
+                call.owner._hits += 1
+                return results
         beginning = made_again()
         self._follow_function()
         if current_trace() is not None:
@@ -160,26 +175,9 @@ class JittedFunctionBase(HasCode):
             keep_frames_of_users(error)
             raise
 
-    def _run_prepared(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Make a call with arrays on a device that is like one before; NOT_PREPARED where there was none."""
-        if current_trace() is not None or current_way() is not None or self.own_code.has_changed():
-            return NOT_PREPARED
-        found = self._prepared.find(args, kwargs)
-        if found is None:
-            return NOT_PREPARED
-        call, leaves = found
-        try:
-            results = call.run(leaves)
-        except BaseException as error:
-            keep_frames_of_users(error)
-            raise
-        if results is not NOT_PREPARED:
-            call.owner._hits += 1
-        return results
-
     def _called_by_python(self, behind_changes: RaisedBehindChanges, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Python changes what is changed before the error, and raises it."""
-        if self._is_for_any_form:  # Python would call the very same
+        if self.is_for_any_form:  # Python would call the very same
             raise behind_changes.make_error()
         beginning = behind_changes.beginning
         if beginning is None:
@@ -335,7 +333,7 @@ class JittedFunctionBase(HasCode):
         numbers = static_numbers(form.leaves, form.numbers)
         self._entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native, seconds)
         self._misses += 1
-        if not self._is_for_any_form:
+        if not self.is_for_any_form:
             self._compilations.note(self.__name__, reason, recording.trace_seconds + seconds)
         return specialization
 

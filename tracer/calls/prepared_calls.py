@@ -14,6 +14,7 @@ import numpy as np
 
 from ...backends.device_memory import in_layout
 from ...runtime.determinism import determinism
+from ..outside.guards import SameErrorHandling
 from ..outside.paths import NO_OBJECTS
 from ..recording.device_arrays import ArrayOnDevice
 from ..recording.ndarrays import memory_key
@@ -70,18 +71,29 @@ class PreparedCalls:
     """Those of one function, by `call_key`, on all devices. Safe to use from several threads at once."""
 
     def __init__(self) -> None:
-        self._by_key: dict[Any, PreparedCall | _ByIntegers] = {}
-
-    def __bool__(self) -> bool:
-        return bool(self._by_key)
+        self.by_key: dict[Any, PreparedCall | _ByIntegers] = {}
+        # The call that was found last, where it takes arrays alone: their device and forms, often the same objects again.
+        self._last: tuple[Any, list[Any], PreparedCall] | None = None
 
     def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[PreparedCall, Sequence[Any]] | None:
         """The call, with its leaves."""
+        last = self._last
+        if last is not None and not kwargs:
+            device, forms, call = last
+            if len(args) == len(forms):
+                for value, form in zip(args, forms):
+                    if type(value) is not ArrayOnDevice.made or value.form is not form or value.device is not device:
+                        break
+                else:
+                    return call, args
         key = call_key(args, kwargs)
-        found = self._by_key.get(key)
+        found = self.by_key.get(key)
         leaves = (*args, *kwargs.values()) if kwargs else args
         if type(found) is _ByIntegers:
             found = found.calls.get(tuple([leaves[place] for place in found.places]))
+        elif found is not None and not kwargs and all([type(one) is ArrayOnDevice.made and one.form[0] for one in args]):
+            # Of what has no dimensions the form does not say whether it is a scalar.
+            self._last = args[0].device, [one.form for one in args], found
         return None if found is None else (found, leaves)
 
     def prepare(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], known: KnownForm) -> None:
@@ -89,6 +101,7 @@ class PreparedCalls:
 
         owner: the function that makes such calls, whose hits they are.
         """
+        self._last = None
         key = call_key(args, kwargs)
         if key is None or known.objects:
             return
@@ -101,18 +114,19 @@ class PreparedCalls:
             return
         call = PreparedCall(owner, known, tuple(parameters), tuple(map(type, leaves)))
         if not static:
-            self._by_key[key] = call
+            self.by_key[key] = call
             return
         places, values = tuple(static), tuple([leaves[place] for place in static])
-        found = self._by_key.get(key)
+        found = self.by_key.get(key)
         if type(found) is _ByIntegers and found.places == places:
             found.calls[values] = call
         else:
-            self._by_key[key] = _ByIntegers(places, {values: call})
+            self.by_key[key] = _ByIntegers(places, {values: call})
 
     def clear(self) -> None:
         """Forget them: integers may be traced for other values from now on."""
-        self._by_key.clear()
+        self.by_key.clear()
+        self._last = None
 
 
 class _ByIntegers:
@@ -135,29 +149,47 @@ class PreparedCall:
 
     def run(self, leaves: Sequence[Any]) -> Any:
         """What the function returns; NOT_PREPARED where there is no code for what is outside now, or for such integers."""
-        specialization = self._known.fitting(NO_OBJECTS)
-        if specialization is None:
-            return NOT_PREPARED
-        program = self._programs.get(specialization)
-        if program is None:
-            if not specialization.can_be_prepared:
-                return NOT_PREPARED
-            program = _Program(specialization, self._parameters, [self._kinds[number] for number in self._parameters])
-            kept = [one for one in self._known.specializations if one in self._programs]
-            self._programs = {one: self._programs[one] for one in kept} | {specialization: program}
-        return program.run(leaves)
+        programs = self._programs
+        for specialization in self._known.specializations:
+            program = programs.get(specialization)
+            if program is None:
+                if not specialization.fits(NO_OBJECTS):
+                    continue
+                if not specialization.can_be_prepared:
+                    return NOT_PREPARED
+                program = self._prepared(specialization)
+            for guard in program.guards:
+                if guard.difference(NO_OBJECTS) is not None:
+                    break
+            else:
+                return program.run(leaves)
+        return NOT_PREPARED
+
+    def _prepared(self, specialization: Specialization) -> _Program:
+        kinds = [self._kinds[number] for number in self._parameters]
+        program = _Program(specialization, self._parameters, kinds, self.owner.is_for_any_form)
+        kept = [one for one in self._known.specializations if one in self._programs]
+        self._programs = {one: self._programs[one] for one in kept} | {specialization: program}
+        return program
 
 
 class _Program:
-    """A specialization, with what has to be done at a call for each of its parameters, and for its results."""
+    """A specialization, with what has to be done at a call for each of its parameters, and for its results.
+
+    ``guards`` may change from call to call: of what ``is_own`` of phlox, no more than how the user handles errors.
+    """
 
     __slots__ = (
-        "_specialization", "_execute", "_parameters", "_in_order", "_on_device", "_first", "_numbers", "_others",
-        "_kept_numbers", "_integers", "_shapes", "_accepted", "_forms", "_captures", "_has_results",
+        "guards", "_specialization", "_execute", "_parameters", "_in_order", "_on_device", "_first", "_numbers", "_others",
+        "_kept_numbers", "_integers", "_shapes", "_accepted", "_forms", "_captures", "_has_results", "_is_plain",
+        "_of_form",
     )  # fmt: skip
 
-    def __init__(self, specialization: Specialization, parameters: tuple[int, ...], kinds: Sequence[type]) -> None:
+    def __init__(
+        self, specialization: Specialization, parameters: tuple[int, ...], kinds: Sequence[type], is_own: bool
+    ) -> None:
         recording = specialization.recording
+        self.guards = [one for one in recording.guards if not is_own or isinstance(one, SameErrorHandling)]
         self._specialization, self._execute = specialization, specialization.executable.execute
         self._parameters, self._in_order = parameters, parameters == tuple(range(len(parameters)))
         self._on_device = [place for place, kind in enumerate(kinds) if kind is ArrayOnDevice.made]
@@ -174,8 +206,26 @@ class _Program:
         self._forms: list[tuple[Any, bool]] | None = None
         self._captures = specialization.captured_forms
         self._has_results = bool(recording.result_count)
+        # Whether it takes the arguments as they stand in the call, arrays on devices, and returns an array, or a tuple of some.
+        has_arrays_alone = self._in_order and len(self._on_device) == len(kinds) == len(self._shapes)
+        self._is_plain = has_arrays_alone and (specialization.is_single or specialization.is_tuple)
+        self._of_form = ArrayOnDevice.made.of_form
 
     def run(self, leaves: Sequence[Any]) -> Any:
+        if not self._is_plain or self._forms is None:
+            return self._run(leaves)
+        buffers = []
+        for value, shape in zip(leaves, self._accepted):
+            buffer = value.buffer
+            if buffer.shape is not shape:
+                return self._run(leaves)
+            buffers.append(buffer)
+        device, results, of_form, forms = leaves[0].device, self._execute(buffers), self._of_form, self._forms
+        if len(forms) == 1 and not self._specialization.is_tuple:
+            return of_form(device, results[0], *forms[0])
+        return tuple([of_form(device, buffer, form, writeable) for buffer, (form, writeable) in zip(results, forms)])
+
+    def _run(self, leaves: Sequence[Any]) -> Any:
         values = leaves if self._in_order and len(leaves) == len(self._parameters) else [leaves[n] for n in self._parameters]
         for place, low, high in self._integers:
             if not low <= values[place] <= high:
@@ -187,15 +237,15 @@ class _Program:
             buffers = self._buffers(device, values)
             if buffers is None:
                 return NOT_PREPARED
-            buffers = self._execute(buffers)
+            found = self._execute(buffers)
             forms = self._forms
             if forms is None:
-                forms = [(one.shape.dimensions, np.dtype(one.shape.dtype)) for one in buffers]
+                forms = [(one.shape.dimensions, np.dtype(one.shape.dtype)) for one in found]
                 forms = self._forms = [(form, bool(form[0])) for form in forms]
-            of_form = ArrayOnDevice.made.of_form
-            results = [of_form(device, buffer, form, writeable) for buffer, (form, writeable) in zip(buffers, forms)]
-        if specialization.is_single:
-            return results[0]
+            of_form = self._of_form
+            if specialization.is_single:
+                return of_form(device, found[0], *forms[0])
+            results = [of_form(device, buffer, form, writeable) for buffer, (form, writeable) in zip(found, forms)]
         if specialization.is_tuple:
             return tuple(results)
         return specialization.assemble(results, values, NO_OBJECTS, device)

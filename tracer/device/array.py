@@ -62,7 +62,7 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
                 inputs = tuple([one.as_it_is(output) if isinstance(one, DeviceArray) else one for one in inputs])
         if len(outputs) == 1:
             kwargs["out"] = outputs[0]
-        return _eager(ufunc if method == "__call__" else getattr(ufunc, method))(*inputs, **kwargs)
+        return _eager(ufunc if method == "__call__" else getattr(ufunc, method)).call_in_python(*inputs, **kwargs)
 
     def __array_function__(self, function: Callable, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         for kind in types:
@@ -261,7 +261,7 @@ _ATTRIBUTES = ("T", "mT", "real", "imag")
 
 def _method(name: str) -> Callable:
     def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
-        return _eager_method(name)(self, *args, **kwargs)
+        return _eager_method(name).call_in_python(self, *args, **kwargs)
 
     method.__name__, method.__qualname__, method.__doc__ = name, f"DeviceArray.{name}", f"As `numpy.ndarray.{name}`."
     return method
@@ -282,6 +282,33 @@ def _attribute(name: str) -> property:
     return property(get, set_ if name in ("real", "imag") else None, doc=f"As `numpy.ndarray.{name}`.")
 
 
+# The functions of operators, by the names of these without underscores; of the first ones "r" before it is the reflected one.
+_BINARY = {
+    "add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul": np.matmul, "truediv": np.true_divide,
+    "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift,
+    "and": np.bitwise_and, "xor": np.bitwise_xor, "or": np.bitwise_or,
+}  # fmt: skip
+_COMPARISONS = {
+    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
+}  # fmt: skip
+
+
+def _operator(name: str, ufunc: np.ufunc, is_reflected: bool = False) -> Callable:
+    """An operator with what its function would come back with: without the way there."""
+    by_ufunc, call = getattr(NDArrayOperatorsMixin, name), None
+
+    def operate(self: DeviceArray, other: Any) -> Any:
+        nonlocal call
+        if type(other) not in _NEVER_ANOTHERS:
+            return by_ufunc(self, other)
+        if call is None:
+            call = _eager(ufunc).call_in_python
+        return call(other, self) if is_reflected else call(self, other)
+
+    operate.__name__ = name
+    return operate
+
+
 def _in_place(name: str) -> Callable:
     """An operator such as ``+=``: a scalar stays what it is, and the name stands for another one, as in NumPy."""
     change, make = getattr(NDArrayOperatorsMixin, name), getattr(NDArrayOperatorsMixin, name.replace("__i", "__", 1))
@@ -297,6 +324,10 @@ _IN_PLACE = (
     "__iadd__", "__isub__", "__imul__", "__imatmul__", "__itruediv__", "__ifloordiv__", "__imod__", "__ipow__", "__ilshift__",
     "__irshift__", "__iand__", "__ixor__", "__ior__",
 )  # fmt: skip
+for _name, _ufunc in (_BINARY | _COMPARISONS).items():
+    setattr(DeviceArray, f"__{_name}__", _operator(f"__{_name}__", _ufunc))
+for _name, _ufunc in _BINARY.items():
+    setattr(DeviceArray, f"__r{_name}__", _operator(f"__r{_name}__", _ufunc, is_reflected=True))
 for _name in _IN_PLACE:
     setattr(DeviceArray, _name, _in_place(_name))
 for _name in _METHODS:

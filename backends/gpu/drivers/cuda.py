@@ -11,6 +11,7 @@ from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
 from types import SimpleNamespace
 from typing import Any
 
+from ....runtime.thread_count import thread_limit
 from ..errors import DriverUnavailableError
 from .driver import DeviceProperties
 from .streams import Signature, StreamDriver, Vendor
@@ -51,6 +52,9 @@ _INFO_LOG_BUFFER, _INFO_LOG_BUFFER_SIZE_BYTES, _ERROR_LOG_BUFFER, _ERROR_LOG_BUF
 _MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 _STATIC_SHARED_BYTES = 48 << 10  # which a kernel may have without asking
 _LOG_BYTES = 16 << 10
+# Threads that the compiler may use; drivers of earlier versions do not know it.
+_SPLIT_COMPILE, _SPLIT_COMPILE_VERSION, _MOST_THREADS = 34, 13_000, 8
+_INVALID_VALUE = 1
 _INPUT_PTX = 1  # CUjitInputType
 _BINARIES = (b"\x7fELF", b"\x50\xed\x55\xba")  # cubins, and those of several architectures
 _OPTIONS = (c_uint, POINTER(c_int), POINTER(c_void_p))
@@ -91,17 +95,30 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
 
     def load_module(module: c_void_p, code: bytes, properties: DeviceProperties) -> tuple[int, str]:
         logs = [ctypes.create_string_buffer(_LOG_BYTES) for _ in range(2)]
-        options = (c_int * 4)(_INFO_LOG_BUFFER, _INFO_LOG_BUFFER_SIZE_BYTES, _ERROR_LOG_BUFFER, _ERROR_LOG_BUFFER_SIZE_BYTES)
         info, error = map(ctypes.addressof, logs)
-        values = (c_void_p * 4)(info, _LOG_BYTES, error, _LOG_BYTES)
+        logging = {
+            _INFO_LOG_BUFFER: info, _INFO_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
+            _ERROR_LOG_BUFFER: error, _ERROR_LOG_BUFFER_SIZE_BYTES: _LOG_BYTES,
+        }  # fmt: skip
         text = code if code.endswith(b"\0") else code + b"\0"
-        status = api.ModuleLoad(byref(module), text, 4, options, values)
+        status = with_threads(lambda options: api.ModuleLoad(byref(module), text, *_arrays(logging | options)))
         return status, "\n".join(log.value.decode(errors="replace") for log in reversed(logs) if log.value)
+
+    def with_threads(call: Callable[[dict[int, int]], int]) -> int:
+        """The status of a call that compiles, in several threads where the driver can."""
+        version = c_int()
+        api.DriverGetVersion(byref(version))
+        threads = min(thread_limit().value, _MOST_THREADS)
+        options = {_SPLIT_COMPILE: threads} if version.value >= _SPLIT_COMPILE_VERSION and threads > 1 else {}
+        status = call(options)
+        return call({}) if options and status == _INVALID_VALUE else status
 
     def link(code: bytes) -> bytes | None:
         """The machine code of PTX; None for other code, and where the driver refuses it, which `load_module` tells more of."""
         state, cubin, size = c_void_p(), c_void_p(), c_size_t()
-        if linker is None or code.startswith(_BINARIES) or linker.create(0, None, None, byref(state)):
+        if linker is None or code.startswith(_BINARIES):
+            return None
+        if with_threads(lambda options: linker.create(*_arrays(options), byref(state))):
             return None
         try:
             text = code if code.endswith(b"\0") else code + b"\0"
@@ -117,6 +134,12 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
 
     api.error_text, api.architecture, api.open_context, api.enter = error_text, architecture, open_context, set_current
     api.load_module, api.link, api.allow_shared, api.current = load_module, link, allow_shared, get_current
+
+
+def _arrays(options: dict[int, int]) -> tuple[int, Any, Any]:
+    """The number of options, and their numbers and values."""
+    count = len(options)
+    return count, (c_int * count)(*options), (c_void_p * count)(*options.values())
 
 
 def _linker(get: Callable[[str, Signature], Any]) -> SimpleNamespace | None:

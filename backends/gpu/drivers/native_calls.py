@@ -18,11 +18,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class NativeCalls:
-    """What native code is given of a device: LLVM functions, the table, and what is held while it runs."""
+    """What native code is given of a device: LLVM functions, the table, and what is held while it runs, if anything."""
 
     functions: str
     table: tuple[int, ...]
-    lock: AbstractContextManager[Any]
+    lock: AbstractContextManager[Any] | None
 
 
 def address_of_function(function: Any) -> int:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_ubyte, c_uint, c_uint64, c_void_p
 from dataclasses import dataclass, field
 from types import SimpleNamespace
@@ -383,7 +382,7 @@ class StreamDevice:
             api.MemcpyHtoDAsync, api.current, api.enter,
         )  # fmt: skip
         table = (self.stream or 0, *map(address_of_function, functions), self._context)
-        return NativeCalls(STREAM_FUNCTIONS, table, nullcontext())
+        return NativeCalls(STREAM_FUNCTIONS, table, None)
 
     def require_usable(self) -> None:
         if self._driver.forks != fork_count():

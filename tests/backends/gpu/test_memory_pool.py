@@ -103,14 +103,6 @@ def test_what_is_free_goes_back_before_memory_is_out():
     assert pool.allocate(4 * LARGE_SEGMENT).size == 4 * LARGE_SEGMENT
 
 
-def test_a_block_comes_back_once():
-    pool = MemoryPool(Segments())
-    block = pool.allocate(10)
-    with pytest.raises(ValueError, match="no block of memory in use begins at"):
-        pool.free(block.address + 256)
-    assert pool.statistics()["blocks_in_use"] == 1
-
-
 def test_finalizers_run_in_the_middle_of_an_allocation():
     """As those of objects in circles do, whenever the collector runs."""
 
