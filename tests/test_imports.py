@@ -35,8 +35,10 @@ ALLOWED = {
         "backends.gpu",
         "backends.llvm",
         "backends.cpu.kept_code",
+        "backends.cpu.fusion_policy",
         "backends.cpu.machine_code",
         "backends.cpu.target",
+        "backends.cpu.work_estimate",
     }
     | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},
@@ -277,7 +279,7 @@ def private_names_of_others(source):
 # Of NumPy, sys, ast, named tuples, ctypes, threading and llvmlite's lock.
 FOREIGN_PRIVATE = {
     "_NoValue", "_ARRAY_API", "_getframe", "_attributes", "_fields", "_replace", "_make", "_asdict", "_LLVMLock", "_cblist",
-    "_lock", "_CFuncPtr", "_name", "_at_fork_reinit", "_field_defaults",
+    "_lock", "_CFuncPtr", "_name", "_insert", "_at_fork_reinit", "_field_defaults",
 }  # fmt: skip
 
 

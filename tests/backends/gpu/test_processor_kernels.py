@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 from gpu_backends import processor_backend
-from phlox import jit
 from phlox.backends.cpu import region_functions
 from phlox.backends.cpu.nest_samples import SAMPLES
-from phlox.backends.registry import get_backend, in_place_of
+from phlox.backends.registry import get_backend
 from sample_values import whole_numbers
 from thinning import one_in
 
