@@ -14,6 +14,13 @@ LITERAL = 255
 # Instructions of gfx90a that its successors, whose tables these are, do not have, or have others in their places.
 _OF_GFX90A = {0xD1C1: "V_MAD_F32"}
 _OTHERS_OF_GFX90A = {"V_DOT2C_F32_BF16": "V_MAC_F32", "V_FMAMK_F32": "V_MADMK_F32", "V_FMAAK_F32": "V_MADAK_F32"}
+_MATRIX_OF_GFX90A = {
+    0x54: "V_MFMA_I32_32X32X8_I8",
+    0x55: "V_MFMA_I32_16X16X16_I8",
+    0x66: "V_MFMA_F32_32X32X8_BF16",
+    0x67: "V_MFMA_F32_16X16X16_BF16",
+}
+_VOP3P = 0x1A7  # the upper bits of an instruction of this form
 # Of RDNA3, missing in the tables: what keeps caches coherent, which is all the same here.
 _COHERENCE = {0xE0AC: "BUFFER_GL0_INV", 0xE0B0: "BUFFER_GL1_INV"}
 
@@ -60,6 +67,8 @@ def decode(data: bytes, architecture: str) -> Instruction:
         found = decode_inst(data[:16], "rdna3" if is_rdna(architecture) else "cdna")
     except (ValueError, AssertionError):
         raise NotImplementedError(f"machine code {data[:8].hex()} of {architecture} is not known") from None
+    if architecture == "gfx90a" and high >> 7 == _VOP3P:
+        name = _MATRIX_OF_GFX90A.get(high & 0x7F)
     instruction = _instruction(found, name)
     if architecture == "gfx90a" and instruction.name in _OTHERS_OF_GFX90A:
         of_floats = dict.fromkeys(instruction.formats, "F32")

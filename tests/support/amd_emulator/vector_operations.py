@@ -59,7 +59,7 @@ def _u32(value):
 
 # --- moves and bits ---
 
-_define("MOV_B32 MOV_B16 MOV_B64 ACCVGPR_READ_B32 ACCVGPR_WRITE_B32 ACCVGPR_READ ACCVGPR_WRITE ACCVGPR_MOV_B32", lambda a: a)
+_define("MOV_B32 MOV_B16 MOV_B64", lambda a: a)
 _define("NOT_B32 NOT_B16", np.invert)
 _define("AND_B32 AND_B16", np.bitwise_and)
 _define("OR_B32 OR_B16", np.bitwise_or)
