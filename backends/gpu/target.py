@@ -40,6 +40,7 @@ class Target:
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
     ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
+    ``module_flags`` are flags of LLVM modules, by name.
     """
 
     family: str
@@ -62,6 +63,7 @@ class Target:
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
+    module_flags: tuple[tuple[str, int], ...] = ()
 
     @property
     def is_text(self) -> bool:

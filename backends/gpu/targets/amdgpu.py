@@ -13,6 +13,8 @@ from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
 _WAVEFRONT_OF_64 = ("gfx9",)
+# That of LLVM itself is 6, which drivers before 2024 refuse; it has nothing else that is used here.
+_CODE_OBJECT_VERSION = ("amdhsa_code_object_version", 500)
 
 
 def _names(kind: str) -> tuple[str, str, str]:
@@ -61,4 +63,5 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         finish=_finish,
         shuffle_xor=_shuffle_xor,
         device_scope="agent",
+        module_flags=(_CODE_OBJECT_VERSION,),
     )

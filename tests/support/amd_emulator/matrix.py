@@ -10,6 +10,7 @@ import re
 
 import numpy as np
 
+from .floats import flushed
 from .instructions import FIRST_VGPR, Instruction
 from .operands import reader
 
@@ -68,13 +69,13 @@ def matrix_step(instruction: Instruction, architecture: str):
     if match := re.fullmatch(r"V_MFMA_(F64|F32|I32)_(\d+)X(\d+)X(\d+)_(\w+)", name):
         sums, rows, columns, terms, kind = match[1], *map(int, match.group(2, 3, 4)), match[5]
         if (rows, columns) in ((32, 32), (16, 16)) and kind in _ELEMENTS:
-            return _mfma(instruction, sums, rows, terms, kind)
+            return _mfma(instruction, sums, rows, terms, kind, architecture)
     if match := re.fullmatch(r"V_WMMA_(F32|I32)_16X16X16_(F16|BF16|IU8)", name):
         return _wmma(instruction, match[1], match[2])
     raise NotImplementedError(f"the instruction {name}")
 
 
-def _mfma(instruction, sums, side, terms, kind):
+def _mfma(instruction, sums, side, terms, kind, architecture):
     # The fields of these instructions lie where the modifiers of others are.
     accumulates, of_accumulation = instruction.clmp, instruction.opsel_hi
     if instruction.neg or instruction.neg_hi or instruction.opsel or instruction.opsel_hi2:
@@ -95,19 +96,20 @@ def _mfma(instruction, sums, side, terms, kind):
     lane, number = np.arange(64), np.arange(results)
     rows = _rows_of_f64(lane, number, side) if sums == "F64" else _rows(lane, number, side)
     columns = np.broadcast_to(lane[:, None] % side, rows.shape)
+    # Those of CDNA 2 take subnormal numbers of 16 bits for zero.
+    flushes = architecture == "gfx90a" and kind in ("F16", "BF16")
     words_of_sums = results * np.dtype(_SUMS[sums]).itemsize // 4
 
     def step(waves):
         # By wave, row (or column), and term: lanes that are `side` apart have the terms that follow.
-        a, b = (
-            _elements(waves, at, words, kind)
-            .reshape(-1, groups, side, per_lane)
-            .transpose(0, 2, 1, 3)
-            .reshape(-1, side, terms)
-            .astype(_WIDE[sums])
-            for at in (left, right)
-        )
-        product = a @ b.transpose(0, 2, 1)
+        matrices = []
+        for at in (left, right):
+            elements = _elements(waves, at, words, kind)
+            if flushes:
+                elements = flushed(elements)
+            elements = elements.reshape(-1, groups, side, per_lane).transpose(0, 2, 1, 3)
+            matrices.append(elements.reshape(-1, side, terms).astype(_WIDE[sums]))
+        product = matrices[0] @ matrices[1].transpose(0, 2, 1)
         total = product[:, rows, columns] + _sums(waves, instruction.src2, start, words_of_sums, sums)
         _write(waves, to, total.astype(_SUMS[sums]))
 
