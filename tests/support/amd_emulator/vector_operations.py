@@ -297,10 +297,10 @@ for _kind, _result in (("I16_F16", np.int16), ("I32_F32", np.int32), ("I32_F64",
 
 # What the hardware computes inexactly: of f32 to one unit in the last place; of f64 reciprocals and roots are good to 2^29 of
 # them. Results here are wrong by that much, so that code which takes them for right is seen.
-_define("RCP_F32 RCP_IFLAG_F32", lambda a: inexact(1 / flushed(a).astype(np.float64), np.float32, 0))
+_define("RCP_F32 RCP_IFLAG_F32", lambda a: flushed(inexact(1 / flushed(a).astype(np.float64), np.float32, 0)))
 _define("RSQ_F32", lambda a: inexact(1 / np.sqrt(flushed(a).astype(np.float64)), np.float32, 0))
 _define("SQRT_F32", lambda a: inexact(np.sqrt(flushed(a).astype(np.float64)), np.float32, 0))
-_define("EXP_F32", lambda a: inexact(np.exp2(flushed(a).astype(np.float64)), np.float32, 0))
+_define("EXP_F32", lambda a: flushed(inexact(np.exp2(flushed(a).astype(np.float64)), np.float32, 0)))
 _define("LOG_F32", lambda a: inexact(np.log2(flushed(a).astype(np.float64)), np.float32, 0))
 _define("RCP_F16", lambda a: inexact(1 / a.astype(np.float64), np.float16, 0))
 _define("RSQ_F16", lambda a: inexact(1 / np.sqrt(a.astype(np.float64)), np.float16, 0))
