@@ -75,12 +75,24 @@ def _parsed(llvm_ir: str) -> Iterator[binding.ModuleRef]:
         yield module
 
 
+# Numbers of metadata that no one else uses.
+_FLAG = 1 << 30
+
+
+def _with_flags(llvm_ir: str, target: Target) -> str:
+    """The assembly of a module with the flags of the target that it does not set itself."""
+    flags = [(name, value) for name, value in target.module_flags if f'!"{name}"' not in llvm_ir]
+    lines = [f"!llvm.module.flags = !{{!{_FLAG + number}}}" for number in range(len(flags))]
+    lines += [f'!{_FLAG + number} = !{{i32 1, !"{name}", i32 {value}}}' for number, (name, value) in enumerate(flags)]
+    return "\n".join([llvm_ir, *lines, ""]) if flags else llvm_ir
+
+
 @contextmanager
 def _optimized(
     llvm_ir: str, target: Target, level: int = _SPEED_LEVEL
 ) -> Iterator[tuple[binding.TargetMachine, binding.ModuleRef]]:
     machine = target.machine(_CODE_LEVEL)
-    with _parsed(with_address_spaces(llvm_ir, target.spaces)) as module:
+    with _parsed(_with_flags(with_address_spaces(llvm_ir, target.spaces), target)) as module:
         module.data_layout = str(machine.target_data)
         module.verify()
         options = binding.create_pipeline_tuning_options(speed_level=level)

@@ -64,6 +64,7 @@ class Target:
     ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
     which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
     ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
+    ``module_flags`` are flags of LLVM modules, by name.
     """
 
     family: str
@@ -93,6 +94,7 @@ class Target:
     atomic_adds: Mapping[str, AtomicAdd] = field(default_factory=dict)
     add_atomically: Callable[[ir.IRBuilder, ElementType, ir.Value, list[ir.Value]], None] = _no_atomic_add
     processor: ProcessorTarget | None = None
+    module_flags: tuple[tuple[str, int], ...] = ()
 
     @property
     def lanes(self) -> int:

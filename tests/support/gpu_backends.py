@@ -7,6 +7,7 @@ from operation_checks import gap_rows, module_of
 from phlox.backends.cpu.target import host_target
 from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.drivers.available import find_driver
+from phlox.backends.gpu.drivers.hip import HipDriver
 from phlox.backends.gpu.targets.amdgpu import amdgpu_target
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.backends.gpu.targets.spirv import spirv_target
@@ -51,6 +52,24 @@ def processor_backend():
     backend_or_skip("opencl")
     backend = _processor_backend()
     return backend if backend is not None else pytest.skip("no OpenCL device is a processor")
+_emulated = {}
+
+
+def emulated_backend(architecture):
+    """The backend of an emulated AMD device behind HIP's driver, another one once a kernel has failed.
+
+    Skips the test where the tables of the instructions are not installed.
+    """
+    pytest.importorskip("tinygrad", reason="tinygrad, whose tables the emulator of AMD's devices reads, is not installed")
+    from amd_emulator.hip import EmulatedHip  # which needs them
+
+    library, backend = _emulated.get(architecture, (None, None))
+    if library is None or library.failure is not None:
+        library = EmulatedHip(architecture)
+        device = HipDriver(library).open(0)
+        backend = gpu_backend.GpuBackend("rocm", device, gpu_backend.target_of("amdgpu", device.properties))
+        _emulated[architecture] = library, backend
+    return backend
 
 
 def operations_without_gpu_code():

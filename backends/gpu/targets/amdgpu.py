@@ -17,6 +17,8 @@ from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_ind
 _AXES = "xyz"
 _WAVEFRONT_OF_64 = ("gfx9",)
 _ONE_FILE = ("gfx90a", "gfx94")  # of registers for sums of matrices, too
+# That of LLVM itself is 6, which drivers before 2024 refuse; it has nothing else that is used here.
+_CODE_OBJECT_VERSION = ("amdhsa_code_object_version", 500)
 
 
 def _names(kind: str) -> tuple[str, str, str]:
@@ -129,4 +131,5 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         shared_barrier=_shared_barrier,
         atomic_adds=_ATOMIC_ADDS.get(architecture, {}),
         add_atomically=_add_atomically(architecture),
+        module_flags=(_CODE_OBJECT_VERSION,),
     )

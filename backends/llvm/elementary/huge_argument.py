@@ -100,8 +100,8 @@ def reduce_huge(builder, x):
 
 
 def _mark_rarely_called(function):
-    # Optimizing these functions would take longer than compiling the rest of a small kernel. AMD's devices are asked for a stack
-    # of unknown size where functions may call themselves, which LLVM does not find out of functions like these.
+    # Optimizing these functions would take longer than compiling the rest of a small kernel. So LLVM does not find out that they
+    # do not call themselves, which would want a stack of unknown size on AMD's devices.
     for attribute in ("noinline", "optnone", "cold", "norecurse"):
         function.attributes.add(attribute)
 

@@ -1,11 +1,13 @@
 """Functions as people write them, on a device and undecorated: the same results, and the same arguments afterwards."""
 
 import copy
+import itertools
 
 import numpy as np
 import pytest
-from gpu_backends import DEVICES, backend_or_skip
+from gpu_backends import AMD_ARCHITECTURES, DEVICES, backend_or_skip
 from phlox import jit
+from thinning import LEFT_TO_CI
 
 RANDOM = np.random.default_rng(7)
 ROW = RANDOM.standard_normal(1000)
@@ -343,10 +345,7 @@ def largest(x):
     return np.abs(x[np.isfinite(x)]).max(initial=0)
 
 
-@pytest.mark.parametrize("name", DEVICES)
-@pytest.mark.parametrize("function, arguments", PROGRAMS)
-def test_program(name, function, arguments):
-    backend_or_skip(name)
+def check(name, function, arguments):
     mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
     with np.errstate(all="ignore"):
         expected = function(*theirs)
@@ -355,3 +354,22 @@ def test_program(name, function, arguments):
         given = copy.deepcopy(mine)
         same(compiled(*given), expected)
         same(given, theirs)
+
+
+@pytest.mark.parametrize("name", DEVICES)
+@pytest.mark.parametrize("function, arguments", PROGRAMS)
+def test_program(name, function, arguments):
+    backend_or_skip(name)
+    check(name, function, arguments)
+
+
+@pytest.mark.parametrize(
+    "function, arguments, architecture",
+    [
+        pytest.param(*case.values, architecture, id=f"{case.id}-{architecture}", marks=[] if place % 10 == 1 else LEFT_TO_CI)
+        for place, (case, architecture) in enumerate(itertools.product(PROGRAMS, AMD_ARCHITECTURES))
+    ],
+)
+def test_program_on_an_emulated_device(emulated, function, arguments, architecture):
+    emulated(architecture)
+    check("emulated", function, arguments)

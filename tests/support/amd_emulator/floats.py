@@ -149,9 +149,7 @@ def division_scale(value, denominator, numerator):
     wide = np.longdouble if value.dtype == np.float64 else np.float64
     least = np.finfo(value.dtype).tiny
     reciprocal, quotient = 1 / denominator.astype(wide), numerator.astype(wide) / denominator
-    small_reciprocal = (np.abs(reciprocal) < np.finfo(np.float64).tiny) if wide is np.longdouble else np.zeros(value.shape, bool)
-    if wide is np.float64:  # the document compares in f64, where no reciprocal of f32 is subnormal; in f32 it can be
-        small_reciprocal = np.abs(reciprocal) < least
+    small_reciprocal = np.abs(reciprocal) < least
     small_quotient = (np.abs(quotient) < least) & (quotient != 0)
     is_denominator = bits_of(value) == bits_of(denominator)
     is_numerator = bits_of(value) == bits_of(numerator)

@@ -229,7 +229,7 @@ def scalar_memory_step(instruction: Instruction, architecture: str):
 def vector_memory_step(instruction: Instruction, architecture: str):
     """A function that runs an instruction of these, or of MUBUF, for waves."""
     name = instruction.name
-    if name.startswith(("BUFFER_GL", "BUFFER_INV", "BUFFER_WB")):
+    if name.startswith(("BUFFER_GL", "BUFFER_INV", "BUFFER_WB")):  # of caches
         return lambda waves: None
     segment = name.split("_")[0]
     text = name.split("_", 1)[1]

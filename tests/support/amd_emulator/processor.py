@@ -142,7 +142,7 @@ class Processor:
 
     def _step(self, instruction):
         form, name = instruction.form, instruction.name
-        if "MFMA" in name or "WMMA" in name:
+        if "MFMA" in name or "WMMA" in name or "ACCVGPR" in name:
             return matrix_step(instruction, self.architecture)
         if form.startswith("SOP"):
             return scalar_step(instruction, self.architecture)

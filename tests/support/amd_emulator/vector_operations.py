@@ -59,7 +59,7 @@ def _u32(value):
 
 # --- moves and bits ---
 
-_define("MOV_B32 MOV_B16 MOV_B64 ACCVGPR_READ_B32 ACCVGPR_WRITE_B32 ACCVGPR_READ ACCVGPR_WRITE ACCVGPR_MOV_B32", lambda a: a)
+_define("MOV_B32 MOV_B16 MOV_B64", lambda a: a)
 _define("NOT_B32 NOT_B16", np.invert)
 _define("AND_B32 AND_B16", np.bitwise_and)
 _define("OR_B32 OR_B16", np.bitwise_or)
@@ -297,10 +297,10 @@ for _kind, _result in (("I16_F16", np.int16), ("I32_F32", np.int32), ("I32_F64",
 
 # What the hardware computes inexactly: of f32 to one unit in the last place; of f64 reciprocals and roots are good to 2^29 of
 # them. Results here are wrong by that much, so that code which takes them for right is seen.
-_define("RCP_F32 RCP_IFLAG_F32", lambda a: inexact(1 / flushed(a).astype(np.float64), np.float32, 0))
+_define("RCP_F32 RCP_IFLAG_F32", lambda a: flushed(inexact(1 / flushed(a).astype(np.float64), np.float32, 0)))
 _define("RSQ_F32", lambda a: inexact(1 / np.sqrt(flushed(a).astype(np.float64)), np.float32, 0))
 _define("SQRT_F32", lambda a: inexact(np.sqrt(flushed(a).astype(np.float64)), np.float32, 0))
-_define("EXP_F32", lambda a: inexact(np.exp2(flushed(a).astype(np.float64)), np.float32, 0))
+_define("EXP_F32", lambda a: flushed(inexact(np.exp2(flushed(a).astype(np.float64)), np.float32, 0)))
 _define("LOG_F32", lambda a: inexact(np.log2(flushed(a).astype(np.float64)), np.float32, 0))
 _define("RCP_F16", lambda a: inexact(1 / a.astype(np.float64), np.float16, 0))
 _define("RSQ_F16", lambda a: inexact(1 / np.sqrt(a.astype(np.float64)), np.float16, 0))
