@@ -40,8 +40,9 @@ class Target:
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
     ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
-    ``registers`` of 32 bits a thread may have. ``shared_barrier`` is a barrier that waits for the block's memory alone, where
-    there is one.
+    ``registers`` of 32 bits a thread may have, and ``sum_registers`` more for sums of matrix instructions, where LLVM assigns
+    them; None where an assembler or a driver does, which loads no earlier than they allow. ``shared_barrier`` is a barrier that
+    waits for the block's memory alone, where there is one.
     """
 
     family: str
@@ -64,7 +65,8 @@ class Target:
     shuffle_xor: Callable[[ir.IRBuilder, ir.Value, int], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
-    registers: int = 255
+    registers: int | None = None
+    sum_registers: int = 0
     shared_barrier: Callable[[ir.IRBuilder], None] | None = None
 
     @property

@@ -13,7 +13,7 @@ from ..target import AddressSpaces, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
 _WAVEFRONT_OF_64 = ("gfx9",)
-_ONE_FILE = ("gfx90a", "gfx94")  # of registers for sums of matrices, too
+_WITH_ACCUMULATORS = ("gfx90a", "gfx94")
 
 
 def _names(kind: str) -> tuple[str, str, str]:
@@ -69,6 +69,7 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         finish=_finish,
         shuffle_xor=_shuffle_xor,
         device_scope="agent",
-        registers=512 if architecture.startswith(_ONE_FILE) else 256,
+        registers=256,
+        sum_registers=256 if architecture.startswith(_WITH_ACCUMULATORS) else 0,
         shared_barrier=_shared_barrier,
     )

@@ -3,9 +3,9 @@
 import ml_dtypes
 import numpy as np
 import pytest
+from gpu_backends import target
 from phlox.backends.gpu.emitter_table import scratch_bytes
 from phlox.backends.gpu.frame import ALIGNMENT, Frame
-from gpu_backends import target
 from phlox.backends.gpu.kernels import matrix_divisions, matrix_product
 from phlox.backends.gpu.kernels.matrix_divisions import Division
 from phlox.backends.gpu.pipeline import PIPELINE
