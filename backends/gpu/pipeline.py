@@ -11,11 +11,12 @@ from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
 from ...hlo import Instruction
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
+from .narrow_products import NARROW_PRODUCTS
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native, is_native_on_processors
 
 
-def _simplified(is_native: Callable[[Instruction], bool]) -> tuple[Step, ...]:
+def _simplified(is_native: Callable[[Instruction], bool], *before: Step) -> tuple[Step, ...]:
     return (
         "normalize-layouts",
         "separate-selections",
@@ -23,12 +24,13 @@ def _simplified(is_native: Callable[[Instruction], bool]) -> tuple[Step, ...]:
         "expand-collectives",
         expansion_pass(is_native),
         "inline-all-calls",
+        *before,
         *simplification_steps(),
     )
 
 
 PIPELINE: tuple[Step, ...] = (
-    *_simplified(is_native),
+    *_simplified(is_native, NARROW_PRODUCTS),
     variances_pass(lambda squares: not reduces_rows(squares)),
     "dce",
     fusion_pass(FUSION_POLICY),

@@ -59,8 +59,9 @@ class Target:
     ``block_scope`` are the family's names for the threads of the device, and of a block, among which operations are atomic.
     ``dynamic_bytes`` of shared memory may be asked for when a kernel is launched, instead of those that it declares.
     ``keep_resident(function, blocks)`` asks for code with so few registers that a processor runs so many blocks at once.
-    ``registers`` of 32 bits a thread may have. ``shared_barrier`` is a barrier that waits for the block's memory alone, where
-    there is one.
+    ``registers`` of 32 bits a thread may have, and ``sum_registers`` more for sums of matrix instructions, where LLVM assigns
+    them; None where an assembler or a driver does, which loads no earlier than they allow. ``shared_barrier`` is a barrier that
+    waits for the block's memory alone, where there is one.
     ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
     which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
     ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
@@ -89,7 +90,8 @@ class Target:
     ballot: Callable[[ir.IRBuilder, ir.Value], ir.Value] | None = None
     dynamic_bytes: int = 0
     keep_resident: Callable[[ir.Function, int], None] = lambda function, blocks: None
-    registers: int = 255
+    registers: int | None = None
+    sum_registers: int = 0
     shared_barrier: Callable[[ir.IRBuilder], None] | None = None
     atomic_adds: Mapping[str, AtomicAdd] = field(default_factory=dict)
     add_atomically: Callable[[ir.IRBuilder, ElementType, ir.Value, list[ir.Value]], None] = _no_atomic_add

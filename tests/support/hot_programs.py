@@ -1,5 +1,6 @@
 """Programs whose speed on a device is looked at, at the sizes that count: each is of a few kernels."""
 
+import ml_dtypes
 import numpy as np
 from phlox import jit
 
@@ -87,6 +88,7 @@ HOT_PROGRAMS = {
     "bias_and_activation": (bias_and_activation, (table(), _ROW)),
     "product_f32": (product, (table(), table())),
     "product_f64": (product, (table(np.float64), table(np.float64))),
+    "product_bf16": (product, (table(ml_dtypes.bfloat16), table(ml_dtypes.bfloat16))),
     "matrix_times_vector": (matrix_times_vector, (table(), _ROW)),
     "gather_of_rows": (gather_of_rows, (table(), np.zeros(SIZE, np.int64))),
 }

@@ -1,9 +1,10 @@
 """Runs kernels for NVIDIA's and AMD's devices on the host, instruction by instruction, for all threads of a block at once.
 
-What AMD's instructions for matrices do is in `wave_matrices`. That no thread reads what another one may not yet have written, nor
-writes over what it may still have to read, is checked where a kernel uses pointers to the block's memory. What NVIDIA's inline assembly does follows the tables of the PTX ISA, one formula for each register of a fragment, so that a mistake
-in the kernels' own view of these shows. Copies that are asked for arrive as late as they may; until then their target holds
-other bytes. Floats are computed in f64.
+What NVIDIA's inline assembly does follows the tables of the PTX ISA, one formula for each register of a fragment, so that a
+mistake in the kernels' own view of these shows; what AMD's instructions for matrices do is in `wave_matrices`. Copies that are
+asked for arrive as late as they may; until then their target holds other bytes. That no thread reads what another one may not
+have written yet, nor writes over what it may still have to read, is checked of pointers to the block's memory. Floats are
+computed in f64.
 """
 
 import re

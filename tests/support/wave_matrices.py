@@ -4,7 +4,8 @@ Which element of a matrix each lane's registers hold is written here as the docu
 are computed in f64, or wrap.
 
 Sources: "AMD Instinct MI300 Instruction Set Architecture", Matrix Arithmetic Instructions; AMD's lab notes "AMD matrix cores"
-(mfma_f32_32x32x8f16, mfma_f64_16x16x4f64, and their figures); GPUOpen's "How to accelerate AI applications on RDNA 3 using WMMA".
+(mfma_f32_32x32x8f16, mfma_f64_16x16x4f64, and their figures); GPUOpen's "How to accelerate AI applications on RDNA 3 using
+WMMA".
 """
 
 import re

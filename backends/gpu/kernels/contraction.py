@@ -5,7 +5,8 @@ The next tiles are fetched into registers while the products of this one are add
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
 from math import prod
 
 from llvmlite import ir
@@ -19,7 +20,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.types import I32, I64, RegisterValue, register_bytes, selected
+from ...llvm.types import I32, I64, RegisterValue, register_bytes, register_type, selected
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, wide
@@ -50,20 +51,36 @@ _TILES = tuple([
     )
 ])  # fmt: skip
 _SMALLEST_TILE = Tile(16, 16, 16)
+_LEAST_TERMS = 8
 _BUSY_BLOCKS = 128
 _MOST_SUM_BYTES = 256  # of a thread
 
 
-def tile_for(product: Product, element_bytes: int, parts: int = 1) -> Tile:
-    """The largest tile of which the result has enough to keep a device busy, whose sums fit into registers."""
+def tile_for(product: Product, element_bytes: int, parts: int = 1, registers: int | None = None) -> Tile:
+    """The largest tile of which the result has enough to keep a device busy, whose sums fit into registers.
+
+    Where there are just so many registers, all that may be in them does.
+    """
     batches, rows, columns, _ = product.sizes
     for tile in _TILES:
         tiles = parts * batches * -(-rows // tile.rows) * -(-columns // tile.columns)
         is_half_empty = tile.rows >= 2 * max(16, rows) or tile.columns >= 2 * max(16, columns)
         fits = tile.rows * tile.columns * element_bytes <= THREADS * _MOST_SUM_BYTES
-        if fits and tiles >= _BUSY_BLOCKS and not is_half_empty:
-            return tile
+        if not fits or tiles < _BUSY_BLOCKS or is_half_empty:
+            continue
+        for fitting in (tile, replace(tile, terms=_LEAST_TERMS)):
+            if registers is None or registers_of(fitting, element_bytes) <= registers:
+                return fitting
     return _SMALLEST_TILE
+
+
+def registers_of(tile: Tile, element_bytes: int) -> int:
+    """How many a thread needs, of 32 bits: for its sums, for what it fetches, and for its rows and columns of all terms of a
+    tile, as LLVM may load these before it multiplies any.
+    """
+    lines = tile.rows + tile.columns
+    elements = tile.rows * tile.columns // THREADS + lines * tile.terms // THREADS + lines // _SIDE * tile.terms
+    return elements * -(-element_bytes // 4)
 
 
 def launch_product(
@@ -98,7 +115,7 @@ def _launch_tiles(
     parts: Stored | None, count: int,
 ) -> None:  # fmt: skip
     width = register_bytes(output.shape.element_type) * (2 if output.shape.element_type.is_complex else 1)
-    tile = tile_for(product, width, count)
+    tile = tile_for(product, width, count, frame.target.registers)
     written = product if parts is None else dense_output(product)
     batches, rows, columns, _ = product.sizes
     grid = Grid((-(-columns // tile.columns) * -(-rows // tile.rows) * batches * count, 1, 1), (THREADS, 1, 1))
@@ -110,6 +127,19 @@ def _launch_tiles(
     key = (written, tile, count, instruction.opcode, instruction.shape.element_type)
     target = output if parts is None else parts
     frame.launch("product", key, operands, [target], grid, write, instruction.source)
+
+
+@dataclass(frozen=True)
+class _Places:
+    """What a thread fetches of an operand's tile: pieces of so many elements, which lie side by side by terms, or by lines.
+
+    Of each piece: its first row or column in the tile, its first term, how far it is from the operand's beginning but for the
+    term, whether there is such a row or column, and whether there is such a piece, if that is not sure.
+    """
+
+    places: tuple[tuple[ir.Value, ir.Value, ir.Value, ir.Value, ir.Value | None], ...]
+    width: int
+    along_terms: bool
 
 
 class _Tiles:
@@ -159,27 +189,42 @@ class _Tiles:
 
     # --- where elements lie ---
 
-    def _places(self, side: int, count: int, first: ir.Value, axes: tuple[Axis, ...], size: int):
-        """For each element that the thread fetches of an operand's tile: its row or column in the tile, its term, how far it is
-        from the operand's beginning but for the term, and whether there is such a row or column.
-        """
+    def _places(self, side: int, count: int, first: ir.Value, axes: tuple[Axis, ...], size: int) -> _Places:
         b, terms = self.builder, self.tile.terms
         innermost = self.product.terms[-1].steps[side] if self.product.terms else 0
         along_terms = innermost == 1 or not axes or abs(axes[-1].steps[side]) > abs(innermost) > 0
+        width = self._width(side, count, self.product.terms if along_terms else axes, along_terms)
         places = []
-        for number in range(-(-count * terms // THREADS)):
+        for number in range(-(-count * terms // (THREADS * width))):
             position = b.add(self.thread, I32(number * THREADS))
             if along_terms:
-                line, term = b.udiv(position, I32(terms)), b.urem(position, I32(terms))
+                line, term = b.udiv(position, I32(terms // width)), b.urem(position, I32(terms // width))
+                term = b.mul(term, I32(width))
             else:
-                line, term = b.urem(position, I32(count)), b.udiv(position, I32(count))
+                line, term = b.urem(position, I32(count // width)), b.udiv(position, I32(count // width))
+                line = b.mul(line, I32(width))
             place = b.add(first, line)
             is_inside = b.icmp_unsigned("<", place, I32(size))
-            within = b.select(is_inside, place, I32(max(size - 1, 0)))
+            within = b.select(is_inside, place, I32(max(size - (1 if along_terms else width), 0)))
             base = b.add(offsets_of(b, within, axes)[side], self.batch[side])
             is_used = b.icmp_unsigned("<", position, I32(count * terms)) if count * terms % THREADS else None
             places.append((line, term, base, is_inside, is_used))
-        return places
+        return _Places(tuple(places), width, along_terms)
+
+    def _width(self, side: int, count: int, walked: tuple[Axis, ...], along_terms: bool) -> int:
+        """How many elements a thread fetches at once: those of 16 bytes, where all such pieces are inside of the operand."""
+        product, tile = self.product, self.tile
+        element_type = self.operands[side].shape.element_type
+        if element_type.is_complex or element_type.bits < 8 or not walked or walked[-1].steps[side] != 1:
+            return 1
+        others = [*product.batch, *product.rows, *product.columns, *product.terms]
+        others.remove(walked[-1])
+        steps = [axis.steps[side] for axis in others]
+        sizes = walked[-1].size, tile.terms if along_terms else count
+        width = 16 // element_type.byte_size
+        while width > 1 and (count * tile.terms % (THREADS * width) or any(one % width for one in (*steps, *sizes))):
+            width //= 2
+        return width
 
     # --- the steps ---
 
@@ -214,33 +259,43 @@ class _Tiles:
         return [value for side in (0, 1) for value in self._fetched(side, first_term)]
 
     def _fetched(self, side: int, first_term: ir.Value) -> list[RegisterValue]:
-        b, array = self.builder, self.operands[side]
-        flat = Array(array.pointer, Shape(array.shape.element_type, (max(1, array.shape.size),)))
+        b, array, loads = self.builder, self.operands[side], self.loads[side]
+        element_type, width = array.shape.element_type, loads.width
+        size = width * element_type.byte_size if width > 1 else 0
+        flat = Array(array.pointer, Shape(element_type, (max(1, array.shape.size),)), vector_alignment=size)
+        nothing = zero(self.element_type) if width == 1 else ir.Constant(register_type(self.element_type, width), None)
         values = []
-        for _, term, base, is_inside, _ in self.loads[side]:
+        for _, term, base, is_inside, _ in loads.places:
             number, conditions = b.add(first_term, term), [] if self.is_full[side] else [is_inside]
             if not self.is_full[2]:
                 is_term = b.icmp_unsigned("<", number, I32(self.terms))
-                number = b.select(is_term, number, I32(max(self.terms - 1, 0)))
+                number = b.select(is_term, number, I32(max(self.terms - (width if loads.along_terms else 1), 0)))
                 conditions.append(is_term)
             offset = b.add(base, offsets_of(b, number, self.product.terms)[side])
-            value = as_factor(b, self.instruction, flat.load(b, (Affine(offset),), 1), array.shape.element_type, 1)
+            value = flat.load(b, (Affine(offset, int(width > 1)),), width)
+            value = as_factor(b, self.instruction, value, element_type, width)
             for condition in conditions:
-                value = selected(b, condition, value, zero(self.element_type))
+                value = selected(b, condition, value, nothing)
             values.append(value)
         return values
 
     def _share(self, values: list[RegisterValue], buffer: int) -> None:
         b, following = self.builder, iter(values)
         for side, pitch in enumerate(self.pitches):
-            start = I32(buffer * self.tile.terms * pitch)
-            for line, term, _, _, is_used in self.loads[side]:
+            shared, loads = self.shared[side], self.loads[side]
+            start, width = I32(buffer * self.tile.terms * pitch), loads.width
+            vectors = Array(shared.pointer, shared.shape, vector_alignment=min(16, width * self.shared_type.byte_size))
+            for line, term, _, _, is_used in loads.places:
                 value, place = next(following), b.add(b.add(b.mul(term, I32(pitch)), line), start)
-                if is_used is None:
-                    self.shared[side].store(b, (Affine(wide(b, place)),), value, 1)
-                else:
-                    with b.if_then(is_used):
-                        self.shared[side].store(b, (Affine(wide(b, place)),), value, 1)
+                with nullcontext() if is_used is None else b.if_then(is_used):
+                    if width == 1:
+                        shared.store(b, (Affine(wide(b, place)),), value, 1)
+                    elif not loads.along_terms:
+                        vectors.store(b, (Affine(wide(b, place), 1),), value, width)
+                    else:
+                        for number in range(width):
+                            at = Affine(wide(b, b.add(place, I32(number * pitch))))
+                            shared.store(b, (at,), b.extract_element(value, I32(number)), 1)
 
     def _multiply(self, totals: list[RegisterValue], height: int, width: int, buffer: int) -> list[RegisterValue]:
         totals = list(totals)
@@ -271,11 +326,17 @@ class _Tiles:
         vector = array.load(b, (Affine(place, 1),), length)
         return [b.extract_element(vector, I32(number)) for number in range(length)]
 
+    # Of 32 threads in step, neighbours have a column in common, those next but one a row, and 16 have 2 rows of 8 columns: so
+    # NVIDIA's devices load runs of four elements of these in as few cycles as they can.
+
     def _own_row(self) -> ir.Value:
-        return self.builder.udiv(self.thread, I32(_SIDE))
+        b, thread = self.builder, self.thread
+        in_group = b.or_(b.and_(thread, I32(1)), b.and_(b.lshr(thread, I32(3)), I32(2)))
+        return b.or_(in_group, b.and_(b.lshr(thread, I32(4)), I32(12)))
 
     def _own_column(self) -> ir.Value:
-        return self.builder.urem(self.thread, I32(_SIDE))
+        b, thread = self.builder, self.thread
+        return b.or_(b.and_(b.lshr(thread, I32(1)), I32(7)), b.and_(b.lshr(thread, I32(2)), I32(8)))
 
     def _store(self, sums: list[RegisterValue], height: int, width: int) -> None:
         b = self.builder

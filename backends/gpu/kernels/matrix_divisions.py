@@ -88,14 +88,13 @@ def busy_blocks(target: Target) -> int:
 
 def known_divisions(target: Target, instruction: MatrixInstruction, is_grouped: bool) -> Sequence[Division]:
     """Those that fit."""
-    if target.family == "amdgpu":
+    if target.registers is not None:
         known = WAVES_OF_64 if target.sub_group == 64 else WAVES_OF_32
         # Of instructions that take long, those of a second block on the processor fill the gaps.
         blocks = 1 if instruction.operand.bits < 32 or target.sub_group == 32 else 2
-        most_bytes, most_registers = target.shared_bytes // blocks, target.registers // blocks
-        return [
-            one for one in known if one.stages * one.stage_bytes <= most_bytes and registers(one, instruction) <= most_registers
-        ]
+        most_bytes, most = target.shared_bytes // blocks, (target.registers + target.sum_registers) // blocks
+        fitting = [one for one in known if one.stages * one.stage_bytes <= most_bytes]
+        return [one for one in fitting if registers(one, instruction) <= most]
     known = (*GROUPED_WARP_DIVISIONS, *WARP_DIVISIONS) if is_grouped else WARP_DIVISIONS
     fitting = [one for one in known if one.stages * one.stage_bytes <= target.dynamic_bytes]
     # Several blocks on a processor hide how long instructions of 64 bits take.

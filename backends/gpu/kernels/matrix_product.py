@@ -18,6 +18,7 @@ from ...llvm.elemental import Binding
 from ...llvm.types import I32, I64
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
+from ..precision import wants_precision
 from ..target import Target
 from .matrix_divisions import Division, division_for
 from .matrix_instructions import MatrixInstruction
@@ -57,8 +58,8 @@ def matrix_form(
     if is_exchanged:
         product, shapes = _exchanged(product), shapes[::-1]
     types = [shape.element_type for shape in shapes]
-    precise = {"high", "highest"} & set(instruction.annotations.get("operand_precision", "").strip("{}").split(","))
-    unit = _INSTRUCTIONS[target.family](target, *types, instruction.shape.element_type, fast_math and not precise)
+    may_lose_bits = fast_math and not wants_precision(instruction)
+    unit = _INSTRUCTIONS[target.family](target, *types, instruction.shape.element_type, may_lose_bits)
     if unit is None or max(product.sizes) >= 1 << 30:
         return None
     readings, division = _readings_and_division(target, product, unit, shapes, parts)

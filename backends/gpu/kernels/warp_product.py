@@ -1,5 +1,7 @@
-"""The sums of a block of NVIDIA's: tiles of the operands are copied to its memory several steps ahead, in a ring of stages; each
-of its warps multiplies a part of these in registers, or warps do so together, from that memory.
+"""The sums of a block of NVIDIA's.
+
+Tiles of the operands are copied to its memory several steps ahead, in a ring of stages; each of its warps multiplies a part of
+these in registers, or warps do so together, from that memory.
 """
 
 from __future__ import annotations

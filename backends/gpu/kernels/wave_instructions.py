@@ -1,8 +1,8 @@
 """AMD's instructions for products of small matrices by a wave: MFMA of CDNA, by 64 lanes, and WMMA of RDNA 3, by 32.
 
-Both operands are square in lines: a lane's number among ``side`` lanes is its line, and which of the groups of so many lanes it is
-in says which of the terms it has. WMMA wants the same terms in all groups. Which terms an instruction takes does not matter, as
-long as both operands have the same: so a lane loads runs of 16 bytes, and instructions take these one after the other.
+Both operands have as many lines as a *group* of lanes has lanes: a lane's number in its group is its line, and that of the
+group says which of the terms it has. WMMA wants the same terms in all groups. It does not matter which terms an instruction
+takes, if both operands have the same: so a lane loads runs of 16 bytes, and instructions take these one after the other.
 
 Source: "AMD Instinct MI200" and "MI300 Instruction Set Architecture", Matrix Arithmetic Instructions; "RDNA3 Instruction Set
 Architecture", Wave Matrix Multiply Accumulate; AMD's matrix instruction calculator; LLVM's "User Guide for AMDGPU Backend".

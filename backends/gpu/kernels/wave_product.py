@@ -1,5 +1,7 @@
-"""The sums of a block of AMD's: its threads load the next tiles of the operands into registers while its waves multiply those in
-its memory; one of two places there is read, and the other one written.
+"""The sums of a block of AMD's.
+
+Its threads load the next tiles of the operands into registers while its waves multiply those in its memory; one of two places
+there is read, and the other one written.
 """
 
 from __future__ import annotations

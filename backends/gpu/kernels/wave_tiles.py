@@ -1,12 +1,12 @@
 """Tiles of an operand in a block's memory, as waves' products of small matrices read them.
 
-A lane reads runs of 16 bytes of its line's terms, *chunks*. They lie there in one of two orders, in which neighbouring lines are
-neighbours, so that the lanes of a wave read from all banks:
+A lane reads runs of 16 bytes of its line's terms, *chunks*. They lie there in one of two orders, in which neighbouring lines
+are neighbours, so that the lanes of a wave read from all banks:
 
-- by terms: the first chunks of all lines, then the second ones. Where threads write, neighbours have neighbouring chunks of a line:
-  lines are permuted by the chunk's number, so that these are in different banks;
-- by lines, as they lie in the operand: pieces of a chunk that hold four terms of elements of 8 and 16 bits, one term of others. A
-  thread loads such elements of neighbouring lines for four terms, and turns them; chunks of lines are permuted likewise.
+- by terms: the first chunks of all lines, then the second ones. Threads that are neighbours write neighbouring chunks of a
+  line: lines are permuted by the chunk's number, so that these are in different banks;
+- by lines, as they lie in the operand: pieces of a chunk that hold four terms of elements of 8 and 16 bits, one term of others.
+  A thread loads such elements of neighbouring lines for four terms, and turns them; chunks of lines are permuted likewise.
 
 What is loaded for the next tile waits in registers, and is written to the block's memory later.
 """
@@ -67,7 +67,7 @@ class WaveTiles(OperandTiles):
     # --- from the operand to registers ---
 
     def _prepare_loads(self) -> None:
-        """For each run that the thread loads: its first term in the tile, its address, and the row in which it goes to a place."""
+        """For each run that the thread loads: its first term in the tile, its address, and its row and place in the tile."""
         b, size = self.builder, self.element_bytes
         self._loads: list[tuple[ir.Value, ir.Value, ir.Value, ir.Value]] = []
         if self.reading.is_by_terms:
@@ -172,7 +172,7 @@ class WaveTiles(OperandTiles):
     # --- from the block to registers ---
 
     def _prepare_fragments(self, lane: ir.Value) -> None:
-        """Addresses in the tile, less what is known: of a step's chunks where lines are neighbours, of lines where these are."""
+        """Addresses in the tile, less what is known: of a step's chunks where it lies by terms, otherwise of lines."""
         b, side, groups = self.builder, self.instruction.places.rows, self.instruction.groups
         of_step = self.instruction.step_words * _WORD_BYTES // CHUNK_BYTES  # chunks of a lane
         line = b.add(self.own, b.urem(lane, I32(side)))

@@ -16,7 +16,7 @@ from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_ind
 
 _AXES = "xyz"
 _WAVEFRONT_OF_64 = ("gfx9",)
-_ONE_FILE = ("gfx90a", "gfx94")  # of registers for sums of matrices, too
+_WITH_ACCUMULATORS = ("gfx90a", "gfx94")
 # That of LLVM itself is 6, which drivers before 2024 refuse; it has nothing else that is used here.
 _CODE_OBJECT_VERSION = ("amdhsa_code_object_version", 500)
 
@@ -127,7 +127,8 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         shuffle=_shuffle,
         ballot=_ballot(sub_group),
         device_scope="agent",
-        registers=512 if architecture.startswith(_ONE_FILE) else 256,
+        registers=256,
+        sum_registers=256 if architecture.startswith(_WITH_ACCUMULATORS) else 0,
         shared_barrier=_shared_barrier,
         atomic_adds=_ATOMIC_ADDS.get(architecture, {}),
         add_atomically=_add_atomically(architecture),

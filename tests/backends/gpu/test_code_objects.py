@@ -12,6 +12,7 @@ from operation_checks import module_of
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.code import assembly
 from phlox.backends.gpu.code_object import link_code_object
+from phlox.hlo import parse_module
 from thinning import one_in_all
 
 # EF_AMDGPU_MACH: LLVM's "User Guide for AMDGPU Backend", ELF Header.
@@ -51,19 +52,52 @@ def test_samples_become_code_objects(opcode, architecture):
         descriptors_of(program, architecture)
 
 
-# What does not fit yet: the tile of a thread is larger than its registers.
-SPILLED = {("product_f64", "gfx1100")}
-
-
 @pytest.mark.parametrize("name, architecture", one_in_all(5, HOT_PROGRAMS, AMD_ARCHITECTURES))
-def test_hot_kernels_have_all_they_use_in_registers(name, architecture, request):
-    if (name, architecture) in SPILLED:
-        request.applymarker(pytest.mark.xfail(strict=True))
+def test_hot_kernels_have_all_they_use_in_registers(name, architecture):
     program = program_of(hot_module(name), target(architecture))
     found = descriptors_of(program, architecture)
     assert found and not {kernel: one for kernel, one in found.items() if one.private_bytes}
     text = assembly(program.llvm_ir, target(architecture))
     assert text.count("s_endpgm") >= len(program.kernels) and not re.search(r"^\s*scratch_", text, re.MULTILINE)
+
+
+# The instructions that large products are made of, in LLVM's spelling.
+MATRIX_INSTRUCTIONS = {
+    ("gfx90a", "f32"): "v_mfma_f32_32x32x2f32",
+    ("gfx90a", "f64"): "v_mfma_f64_16x16x4f64",
+    ("gfx90a", "bf16"): "v_mfma_f32_32x32x2f32",
+    ("gfx90a", "s8"): "v_mfma_i32_32x32x8i8",
+    ("gfx942", "f32"): "v_mfma_f32_32x32x2_f32",
+    ("gfx942", "f64"): "v_mfma_f64_16x16x4_f64",
+    ("gfx942", "bf16"): "v_mfma_f32_32x32x8_bf16",
+    ("gfx942", "f16"): "v_mfma_f32_32x32x8_f16",
+    ("gfx942", "s8"): "v_mfma_i32_32x32x16_i8",
+    ("gfx1100", "bf16"): "v_wmma_f32_16x16x16_bf16",
+    ("gfx1100", "f16"): "v_wmma_f32_16x16x16_f16",
+    ("gfx1100", "s8"): "v_wmma_i32_16x16x16_iu8",
+}
+
+
+@pytest.mark.parametrize(
+    "case, sides", one_in_all(7, MATRIX_INSTRUCTIONS, [(1, 0), (1, 1), (0, 0)])
+)  # which dimensions are contracted
+def test_products_are_made_of_matrix_instructions(case, sides):
+    """Whose sums are in registers, as is all that a thread loads; from the block's memory 16 bytes at once, if it can."""
+    architecture, element_type = case
+    shape, (left, right) = f"{element_type}[2048,2048]", sides
+    result = "s32[2048,2048]" if element_type == "s8" else shape
+    module = parse_module(f"""HloModule m
+ENTRY e {{
+  a = {shape} parameter(0)
+  b = {shape} parameter(1)
+  ROOT c = {result} dot(a, b), lhs_contracting_dims={{{left}}}, rhs_contracting_dims={{{right}}}
+}}""")
+    program = program_of(module, target(architecture))
+    assert not [one for one in descriptors_of(program, architecture).values() if one.private_bytes]
+    text = assembly(program.llvm_ir, target(architecture))
+    assert re.search(rf"^\s*{MATRIX_INSTRUCTIONS[case]} ", text, re.MULTILINE)
+    assert not re.search(r"[vs]gpr_spill_count: +[1-9]|^\s*scratch_", text, re.MULTILINE)
+    assert not left or re.search(r"^\s*ds_(read|load)_b128 ", text, re.MULTILINE)
 
 
 # --- the linker ---

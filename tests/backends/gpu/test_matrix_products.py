@@ -8,10 +8,11 @@ from phlox.backends.gpu.emitter_table import scratch_bytes
 from phlox.backends.gpu.frame import ALIGNMENT, Frame
 from phlox.backends.gpu.kernels import matrix_divisions, matrix_product
 from phlox.backends.gpu.kernels.matrix_divisions import Division
+from phlox.backends.gpu.narrow_products import narrow_products
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.pass_manager import run_steps
-from phlox.hlo import parse_module
+from phlox.hlo import parse_module, verify
 from thinning import one_in, one_in_all
 from warp_interpreter import run_program
 
@@ -209,3 +210,29 @@ def test_batches_several_terms_and_parts_on_waves():
     check("gfx1100", "aib,abk->ik", several, types, (4, 40, 24), (4, 24, 16), (40, 16))
     kernels = ("matrix_product", "product_parts")
     check_matrices("gfx942", "ij,jk->ik", types, 40, 24, 1030, kernels=kernels)
+
+
+# --- halves that were converted ---
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "precision", "expected"),
+    [
+        ("bf16", "bf16", "", "parameter"),
+        ("f16", "f16", "", "parameter"),
+        ("bf16", "f16", "", "convert"),
+        ("bf16", "bf16", ", operand_precision={highest,highest}", "convert"),
+    ],
+)
+def test_products_of_halves_in_f32_are_those_of_the_halves(left, right, precision, expected):
+    module = parse_module(f"""HloModule m
+ENTRY e {{
+  a = {left}[8,8] parameter(0)
+  b = {right}[8,8] parameter(1)
+  x = f32[8,8] convert(a)
+  y = f32[8,8] convert(b)
+  ROOT c = f32[8,8] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{precision}
+}}""")
+    narrowed = narrow_products(module)
+    verify(narrowed)
+    assert [operand.opcode for operand in narrowed.entry.root.operands] == [expected] * 2
