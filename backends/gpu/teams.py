@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from llvmlite import ir
-
 from ...hlo import Shape
 from ..llvm.arrays import Array
 from ..llvm.index import Affine
