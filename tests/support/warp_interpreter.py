@@ -12,6 +12,7 @@ import re
 import numpy as np
 import wave_matrices
 from llvmlite import ir
+from phlox.backends.gpu.plan import Fill
 
 _GENERIC_SHARED = 1 << 40  # where generic pointers to the block's memory begin
 _SHARED_BYTES = 1 << 18
@@ -39,20 +40,27 @@ class Memory:
 
 
 def run_program(plan, module, arguments, result_shapes, blocks=None):
-    """Run a plan of launches alone. Returns the results; appends the blocks to a list."""
+    """Run a plan of launches and fills, block after block. Returns the results; appends the blocks to a list."""
     sizes = [array.nbytes for array in arguments] + [int(np.prod(shape)) * dtype.itemsize for shape, dtype in result_shapes]
-    memory = Memory(sum(-(-max(size, 1) // 256) * 256 for size in sizes) + plan.temporary_bytes + 8192)
+    own = plan.temporary_bytes + len(plan.constants)
+    memory = Memory(sum(-(-max(size, 1) // 256) * 256 for size in sizes) + own + 8192)
     given = [memory.allocate(array.nbytes) for array in arguments]
     for address, array in zip(given, arguments):
         memory.write(address, array)
     results = [memory.allocate(size) for size in sizes[len(arguments) :]]
     temporary = memory.allocate(plan.temporary_bytes)
-    regions = {"argument": given, "result": results}
+    constants = memory.allocate(len(plan.constants))
+    memory.write(constants, np.frombuffer(plan.constants, np.uint8))
+    lists, bases = {"argument": given, "result": results}, {"temporary": temporary, "constant": constants}
+
+    def address_of(place):
+        return lists[place.region][place.number] if place.region in lists else bases[place.region] + place.number
+
     for step in plan.steps:
-        places = [
-            regions[place.region][place.number] if place.region in regions else temporary + place.number
-            for place in step.arguments
-        ]
+        if isinstance(step, Fill):
+            memory.write(address_of(step.target), np.full(step.size, step.byte, np.uint8))
+            continue
+        places = list(map(address_of, step.arguments))
         function = next(one for one in module.functions if one.name == step.kernel)
         for number in range(step.grid[0]):
             for second in range(step.grid[1]):
@@ -94,6 +102,7 @@ class Block:
         self.function, self.memory, self.threads, self.number = function, memory, threads, number
         self.shared = np.full(_SHARED_BYTES, 0xA5, np.uint8)
         self.values = {}
+        self.pieces, self.top = {}, 0  # of the memory of the block
         self.asked, self.groups = [], []
         self.products = []  # what groups of warps' products read
         self.writers = np.full(_SHARED_BYTES, -1)  # of each byte since the last barrier, and who read it
@@ -161,9 +170,16 @@ class Block:
         if value in self.values:
             return self.values[value]
         if isinstance(value, ir.GlobalVariable):
-            return np.zeros(self.threads, np.uint64)
+            return np.full(self.threads, self._shared_address(value), np.uint64)
         assert isinstance(value, ir.Constant), value
         return self._constant(value.type, value.constant)
+
+    def _shared_address(self, variable):
+        """Where memory of the block begins: one piece behind the other."""
+        if variable not in self.pieces:
+            self.pieces[variable], self.top = self.top, self.top + -(-variable.value_type.count // 1024) * 1024
+            assert self.top <= _SHARED_BYTES
+        return self.pieces[variable]
 
     def _constant(self, type_, constant):
         if isinstance(type_, ir.VectorType):
@@ -200,11 +216,16 @@ class Block:
                 case "udiv" | "urem":
                     divisor = np.maximum(operands[1], np.uint64(1))
                     return operands[0] // divisor if name == "udiv" else operands[0] % divisor
+                case "ashr":
+                    bits = _bits(scalar)
+                    return _wrapped((_signed(operands[0], bits) >> operands[1].astype(np.int64)).astype(np.uint64), scalar)
                 case "shl" | "lshr":
                     shift = np.left_shift if name == "shl" else np.right_shift
                     return _wrapped(shift(*operands), scalar)
                 case "zext" | "trunc" | "ptrtoint" | "inttoptr":
                     return _wrapped(operands[0], scalar)
+                case "sext":
+                    return _wrapped(_signed(operands[0], instruction.operands[0].type.width).astype(np.uint64), scalar)
                 case "addrspacecast":
                     source = instruction.operands[0].type.addrspace
                     moved = (source == 3) - (type_.addrspace == 3)
@@ -234,9 +255,11 @@ class Block:
                     (offset,) = operands[1:]
                     bits = instruction.operands[1].type.width
                     return operands[0] + (_signed(offset, bits) * size).astype(np.uint64)
-                case "load":
+                case "load" | "load atomic":
                     return self._load(operands[0], type_, instruction.operands[0].type.addrspace == 3)
-                case "store":
+                case "atomicrmw":
+                    return self._add_atomically(instruction, *operands)
+                case "store" | "store atomic":
                     pointer = instruction.operands[1].type
                     self._store(operands[1], operands[0], instruction.operands[0].type, pointer.addrspace == 3)
                     return None
@@ -319,7 +342,25 @@ class Block:
             asked = np.unique(words[first : first + at_once])
             self.most_conflicts = max(self.most_conflicts, np.bincount(asked % 32).max())
 
+    def _add_atomically(self, instruction, addresses, added):
+        """One thread after the other, the last ones first."""
+        assert instruction.operation == "add"
+        dtype = _dtype(instruction.type)
+        memory, places = self._places(addresses, dtype.itemsize, instruction.operands[0].type.addrspace == 3)
+        old = np.zeros(self.threads, np.uint64)
+        for thread in np.flatnonzero(self.active)[::-1]:
+            word = memory[places[thread]].view(dtype)
+            old[thread] = word[0]
+            memory[places[thread]] = (word + added[thread].astype(dtype)).view(np.uint8)
+        return old
+
     # --- calls ---
+
+    def _warps(self):
+        """The warps that are here, each as a whole."""
+        here = self.active.reshape(-1, 32)
+        assert (here.all(axis=1) == here.any(axis=1)).all(), "not all threads of a warp are here"
+        return here[:, 0]
 
     def _call(self, instruction):
         arguments = [self._get(one) for one in instruction.args]
@@ -340,6 +381,20 @@ class Block:
             return wave_matrices.multiply(name, arguments)
         if name == "llvm.amdgcn.perm":
             return _permuted(*arguments)
+        if name == "llvm.nvvm.shfl.sync.idx.i32":
+            self._warps()
+            _, value, lane, clamp = arguments
+            assert (lane[self.active] < 32).all() and (clamp == 31).all()
+            warp = np.arange(self.threads) // 32 * 32
+            return value[warp + lane.astype(int) % 32]
+        if name == "llvm.nvvm.vote.ballot.sync":
+            self._warps()
+            bits = arguments[1].reshape(-1, 32) << np.arange(32, dtype=np.uint64)
+            return np.repeat(bits.sum(axis=1, dtype=np.uint64), 32)
+        if name.startswith("llvm.ctpop."):
+            return np.bitwise_count(arguments[0]).astype(np.uint64)
+        if name.startswith("llvm.cttz."):
+            return np.bitwise_count((arguments[0] & (~arguments[0] + np.uint64(1))) - np.uint64(1)).astype(np.uint64)
         if name.startswith("llvm.fmuladd."):
             one, other, third = (argument.astype(np.float64) for argument in arguments)
             return (one * other + third).astype(arguments[0].dtype)

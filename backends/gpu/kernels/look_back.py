@@ -3,9 +3,9 @@
 Blocks take tiles in the order in which they begin, so that one waits only for blocks that run. A tile leaves what it comes to
 in the device's memory; the last one of each group of so many tiles (the *fan-out*) what the group comes to, the last one of as
 many groups what these come to, and so on. What is before a tile is put together from less than so many words of each level:
-it waits for a word of each level at most, where waiting for what is before its neighbour would wait for every tile; and how
-values are grouped depends on the number of tiles alone, so that sums of floats are the same from run to run. Each word has a bit
-that says that it is there, so that nothing else needs an order.
+it waits for as many blocks after each other as there are levels, at most, where waiting for what is before its neighbour would
+wait for all; and how values are grouped depends on the number of tiles alone, so that sums of floats are the same from run to
+run. Each word has a bit that says that it is there, so that nothing else needs an order.
 
 Source: D. Merrill, M. Garland, "Single-pass parallel prefix scan with decoupled look-back", 2016, whose tiles look back until
 they find a prefix that is known.

@@ -1,8 +1,8 @@
 """Scans: a thread for each element of a slice, or, along lines whose elements are neighbours, a block for each line.
 
 Where the order makes no difference but for rounding, and there are too few lines to keep a device busy, each is cut into tiles,
-of which blocks find out what is before theirs (`look_back`). How lines are cut depends on shapes alone: results are the same from
-run to run.
+of which blocks find out what is before theirs (`look_back`). How lines are cut depends on shapes alone: results are the same
+from run to run.
 """
 
 from __future__ import annotations
@@ -218,10 +218,10 @@ class _Tiles:
         def one(base: ir.Value, carries: list[RegisterValue]) -> list[RegisterValue]:
             count = b.trunc(least(b, b.sub(I64(form.steps), base), shape.steps), I32)
 
-            def index_at(step: ir.Value) -> Index:
-                return scan.at(place, Affine(scan.position(b.add(base, wide(b, step)))))
+            def index_at(step: ir.Value, offset: int = 0) -> Index:
+                return scan.at(place, Affine(scan.position(b.add(b.add(base, wide(b, step)), I64(offset)))))
 
-            tile.fill(count, lambda step: scan.elements(index_at(step), 1))
+            tile.fill(count, lambda step, offset: scan.elements(index_at(step, offset), 1))
             total = tile.reduce(count)
             if self.words is not None:
                 look_back = LookBack(kernel, self.words, words.pointer, line, number, tile.combine, total)

@@ -12,7 +12,7 @@ from ...llvm.types import I32
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel
-from .sort_lines import sorted_bytes, sorted_records
+from .sort_lines import sorted_bytes, sorted_records, write_sorted
 from .sort_order import Lines, SortedRecords, flat, records_of
 from .sort_tile import Tile, threads_for, tile_size
 
@@ -111,8 +111,16 @@ def _sort_short(frame, instruction, key, lines, wanted, records, inputs, outputs
 
 def _sort_long(frame, instruction, key, lines, wanted, records, inputs, outputs) -> None:
     """Tiles of records are sorted, and merged, in memory; then the elements are put where their records are."""
-    sorted_ = sorted_records(frame, instruction, key, lines, records, inputs)
     results = Lines(lines.outer, wanted, lines.inner)
+
+    def write_record(b, operands, targets, record, line, position) -> None:
+        with b.if_then(b.icmp_unsigned("<", position, I32(wanted))):
+            found = records.elements(b, record, operands, lambda origin: lines.place(b, line, origin))
+            records.store(b, targets, results.place(b, line, position), found)
+
+    if write_sorted(frame, instruction, (*key, wanted), lines, records, inputs, outputs, write_record):
+        return
+    sorted_ = sorted_records(frame, instruction, key, lines, records, inputs)
     count = len(sorted_)
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:

@@ -6,7 +6,7 @@ from ....hlo import Instruction
 from ..frame import Frame, Leaf, Stored
 from .sort_merge import merge_tiles, merged_bytes
 from .sort_order import Lines, SortedRecords, SortOrder
-from .sort_radix import RadixSort, radix_sort
+from .sort_radix import RadixSort, WriteRecord, radix_sort
 from .sort_tile import tile_size
 
 # Lines of no more tiles than these, for each digit of the numbers, are merged faster.
@@ -36,3 +36,21 @@ def sorted_records(
     if radix is None:
         return merge_tiles(frame, instruction, key, lines, records, inputs)
     return radix_sort(frame, instruction, key, radix, records, inputs)
+
+
+def write_sorted(
+    frame: Frame,
+    instruction: Instruction,
+    key: tuple,
+    lines: Lines,
+    records: SortedRecords,
+    inputs: list[Leaf],
+    outputs: list[Stored],
+    write: WriteRecord,
+) -> bool:
+    """Sort lines and write what becomes of their records at once; False, with nothing done, where that is not better."""
+    radix = _radix(records.order, lines, records.key_bits)
+    if radix is None or lines.inner > 1:  # neighbours in a line are none in the results
+        return False
+    radix_sort(frame, instruction, key, radix, records, inputs, outputs, write)
+    return True
