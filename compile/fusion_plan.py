@@ -145,6 +145,8 @@ class FusionPlan:
         below = self._paths.setdefault((path, instruction, position), len(self._paths) + 1)
         if opcode in ("concatenate", "pad", "scan") and operand.shape.dimensions:
             return below, min(1.0, operand.shape.size / max(1, self.policy.nest_size(instruction)))
+        if opcode == "gather" and position:
+            return below, self.policy.place_evaluations(instruction)
         return below, 1.0
 
     def _loop_operands(self, instruction: Instruction) -> list[tuple[Instruction, int]]:

@@ -23,7 +23,8 @@ class FusionPolicy:
     ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
     vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
     times the code of one instruction is emitted. The other limits hold for one fusion; those of scans are narrower, since the
-    nest of a scan holds its elements' code once for each lane, or computes them one by one.
+    nest of a scan holds its elements' code once for each lane, or computes them one by one. ``place_evaluations(gather)`` says
+    how often the place that a gather reads is computed for each of its elements.
     """
 
     is_fusible: Callable[[Instruction], bool]
@@ -37,6 +38,7 @@ class FusionPolicy:
     maximum_cost_in_scan: float
     maximum_cost_in_scatter: Callable[[Instruction], float]
     maximum_operands_and_results: int
+    place_evaluations: Callable[[Instruction], float] = lambda gather: 1.0
 
     def instruction_limit(self, root: Instruction) -> int:
         """How many instructions the fusion with this root may hold."""

@@ -92,6 +92,21 @@ def is_deterministic(program: Module) -> bool:
     return bool(determinism) if asked is None else asked
 
 
+def _scalar_results(root: Instruction) -> dict[Instruction | None, int]:
+    """The scalars among a program's results that are all of what an instruction computes, with the results' numbers.
+
+    Loops and branches compute other scalars beside theirs.
+    """
+    found: dict[Instruction | None, int] = {}
+    number = 0
+    for result in root.operands if root.opcode == "tuple" else (root,):
+        is_one = not result.shape.is_tuple and result.shape.element_type is not TOKEN
+        if is_one and not result.shape.rank and result.opcode not in ("while", "conditional"):
+            found.setdefault(result, number)
+        number += sum(shape.element_type is not TOKEN for shape in leaves(result.shape))
+    return found
+
+
 class Frame:
     """A program, while its instructions become steps, one after the other.
 
@@ -115,6 +130,7 @@ class Frame:
         self._slots = 0
         self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._custom: dict[Any, CustomKernel] = {}
+        self._result_numbers = _scalar_results(program.entry.root)
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
 
@@ -178,16 +194,21 @@ class Frame:
             self._slots += slots
         return Place("temporary", self._workspace[0])
 
+    def _scalar_place(self, instruction: Instruction | None, shape: Shape) -> Stored:
+        """Memory for a scalar that an instruction computes: a result of the program where it is one, else a slot."""
+        number = self._result_numbers.pop(instruction, None)
+        return self.slot(shape) if number is None else Stored(Place("result", number), shape)
+
     def pointer(self) -> Place:
         """A new pointer that moves."""
         self.pointers += 1
         return Place("moving", self.pointers - 1)
 
     def output(self, instruction: Instruction, leaf: int = 0) -> Stored:
-        """Memory for a leaf of the result: its planned buffer, or a slot for a scalar."""
+        """Memory for a leaf of the result: its planned buffer, or a place for a scalar."""
         shape = leaves(instruction.shape)[leaf]
         if not shape.rank:
-            return self.slot(shape)
+            return self._scalar_place(instruction, shape)
         return Stored(self.place_of(self.assignment.of(Value(instruction, leaf))), shape)
 
     def outputs(self, instruction: Instruction) -> list[Stored | None]:
@@ -288,9 +309,9 @@ class Frame:
     # --- scalars ---
 
     def compute_scalars(self, key: Any, inputs: Sequence[Leaf], shapes: Sequence[Shape], emit: EmitScalars) -> list[Stored]:
-        """Slots that will hold what ``emit(builder, bindings)`` makes of the inputs, before anything else is run."""
+        """Places that will hold what ``emit(builder, bindings)`` makes of the inputs, before anything else is run."""
         self._flush_regions()
-        outputs = [self.slot(shape) for shape in shapes]
+        outputs = [self._scalar_place(self._instruction, shape) for shape in shapes]
         self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit))
         return outputs
 

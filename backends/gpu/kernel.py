@@ -138,12 +138,15 @@ class Kernel:
             return self._index(self.builder, read, sizes, dimension)
         return self.phase.args[len(self.arguments) + 3 * which + dimension]
 
-    def number(self) -> ir.Value:
-        """The thread's number among all along the first dimension: i32, or i64 where that may be too narrow."""
+    def number(self, each: int = 1) -> ir.Value:
+        """The thread's number among all along the first dimension: i32, or i64 where that may be too narrow.
+
+        each: how many numbers a thread has, which differ by the number of the block's threads; this is the first.
+        """
         b, threads = self.builder, self.grid.threads[0]
-        wide = I32 if self.grid.blocks[0] * threads < _NARROW else I64
+        wide = I32 if self.grid.blocks[0] * threads * each < _NARROW else I64
         block, thread = (value if wide is I32 else b.zext(value, I64) for value in (self.block(), self.thread()))
-        return b.add(b.mul(block, wide(threads), flags=["nuw", "nsw"]), thread, flags=["nuw", "nsw"])
+        return b.add(b.mul(block, wide(threads * each), flags=["nuw", "nsw"]), thread, flags=["nuw", "nsw"])
 
     def own(self, number: ir.Value) -> ir.Value:
         """A number that all threads of a block have, as one that could differ between them.

@@ -1,6 +1,7 @@
 """What kernels for a device use and what they cannot be faster than, from their code: no device is needed.
 
-A row is a launch: threads; registers of a thread, bytes of spills, and of shared memory of a block; the share of a
+A row is a launch: threads; registers of a thread, bytes of spills, and of shared memory of a block; instructions of the code,
+and those that load from the device's memory (on NVIDIA's devices with `pip install nvidia-cuda-nvdisasm`); the share of a
 multiprocessor's threads that can be there at once (*occupancy*), and what limits it; bytes moved and operations counted in the
 program (``compile.cost``); and the least time for these on the device of the architecture, with what bounds it::
 
@@ -88,7 +89,9 @@ DEVICES = {
     "gfx942": Device("MI300X", Multiprocessor(64, 4, 8, 32, 512, 8, 64 << 10, 0), 5.3e12, 163.4e12, 163.4e12),
     "gfx1100": Device("RX 7900 XTX", Multiprocessor(32, 4, 16, 32, 1536, 24, 128 << 10, 0), 0.96e12, 61.4e12, 1.9e12),
 }
-HEADINGS = tuple("program kernel blocks threads registers spills shared occupancy MB Mop op/byte microseconds".split())
+HEADINGS = tuple(
+    "program kernel blocks threads registers spills shared instructions loads occupancy MB Mop op/byte microseconds".split()
+)
 
 
 @dataclass(frozen=True)
@@ -103,7 +106,8 @@ class Row:
         shared = self.resources.shared_bytes + self.launch.shared_bytes
         share, limit = device.multiprocessor.occupancy(threads, self.resources.registers, shared)
         used = threads, self.resources.registers, self.resources.spill_bytes, shared
-        cells = [self.program, self.launch.kernel, f"{_product(self.launch.grid):,}", *map(str, used)]
+        counted = self.resources.instructions or "", self.resources.loads or ""
+        cells = [self.program, self.launch.kernel, f"{_product(self.launch.grid):,}", *map(str, (*used, *counted))]
         cells.append(f"{share:.0%} {limit}".rstrip())
         if self.cost is None:
             return *cells, "", "", "", ""
@@ -118,7 +122,7 @@ def rows_of(name: str, architecture: str) -> list[Row]:
     """The launches of a program, those in loops once."""
     program = program_of(hot_module(name), target(architecture))
     if architecture in PTX_ARCHITECTURES:
-        resources = assemble(program.code, architecture)
+        resources = assemble(program.code, architecture, counted=True)
     else:
         resources = amd_resources(assembly(program.llvm_ir, program.target))
     rows, counted = [], set()
@@ -154,8 +158,15 @@ def amd_resources(text: str) -> dict[str, Resources]:
 
         (name,) = re.findall(r"^    \.name: *'?([\w.]+)", part, re.MULTILINE)
         spilled = number("vgpr_spill_count") + number("sgpr_spill_count")
+        (code,) = re.findall(rf"^{re.escape(name)}:.*?^\.Lfunc_end", text, re.MULTILINE | re.DOTALL)
+        opcodes = re.findall(r"^\t([a-z]\w+)", code, re.MULTILINE)
         found[name] = Resources(
-            number("vgpr_count"), number("group_segment_fixed_size"), number("private_segment_fixed_size"), 4 * spilled
+            registers=number("vgpr_count"),
+            shared_bytes=number("group_segment_fixed_size"),
+            stack_bytes=number("private_segment_fixed_size"),
+            spill_bytes=4 * spilled,
+            instructions=len(opcodes),
+            loads=sum(opcode.startswith(("global_load", "flat_load", "buffer_load")) for opcode in opcodes),
         )
     return found
 

@@ -72,6 +72,20 @@ def gather_of_rows(x, places):
     return x[places]
 
 
+def padded(x):
+    return np.pad(x, 1)
+
+
+def stencil(x):
+    return 4 * x[1:-1, 1:-1] - x[:-2, 1:-1] - x[2:, 1:-1] - x[1:-1, :-2] - x[1:-1, 2:]
+
+
+def added_at(x, places, updates):
+    total = x.copy()
+    np.add.at(total, places, updates)
+    return total
+
+
 _ROW = np.empty(SIZE, np.float32)
 
 # By name: the function and its arguments.
@@ -91,6 +105,12 @@ HOT_PROGRAMS = {
     "product_bf16": (product, (table(ml_dtypes.bfloat16), table(ml_dtypes.bfloat16))),
     "matrix_times_vector": (matrix_times_vector, (table(), _ROW)),
     "gather_of_rows": (gather_of_rows, (table(), np.zeros(SIZE, np.int64))),
+    "gather_of_narrow_rows": (gather_of_rows, (table(columns=16), np.zeros(FLOATS // 16, np.int64))),
+    "padded": (padded, (table(),)),
+    "stencil": (stencil, (table(),)),
+    "added_at": (added_at, (line(), np.zeros(FLOATS, np.int64), line())),
+    "added_at_few": (added_at, (_ROW, np.zeros(FLOATS, np.int64), line())),
+    "rows_added_at": (added_at, (table(columns=64), np.zeros(FLOATS // 64, np.int64), table(rows=FLOATS // 64, columns=64))),
 }
 
 

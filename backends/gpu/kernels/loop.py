@@ -1,4 +1,4 @@
-"""The elementwise kernel: each thread computes a few neighbouring elements of the results."""
+"""The elementwise kernel: each thread computes a few neighbouring elements of the results, or some such vectors."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Index
+from ...llvm.types import RegisterValue
 from ..emitter_table import ELEMENTS, emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of_vector, of_shape
 from ..operations import scalars
 from .transpose import TiledForm, tiled_form, write_tiles
-from .vectors import aligned, lanes_for
+from .vectors import aligned, lanes_for, vectors_ahead
 
 THREADS = 256
 
@@ -56,29 +57,44 @@ def launch_loop(
     lanes = 1
     if origin is None and dimensions:
         lanes = lanes_for(frame.target.vector_bytes, walked, dimensions[-1])
-    grid = Grid.of(prod(dimensions) // lanes, THREADS)
+    count = prod(dimensions) // lanes
+    ahead = vectors_ahead(walked, lanes, count)
+    grid = Grid.of(-(-count // ahead), THREADS)
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        b, count = kernel.builder, prod(dimensions) // lanes
-        number = kernel.number()
-        with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
-            given = bindings[: len(inputs)]
-            bound = {
-                parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
-                for parameter, binding in zip(walked.parameters, given)
-            }
-            emitter = ElementalEmitter(b, lanes, bound)
-            index = index_of_vector(b, number, dimensions, lanes)
-            computed = [emitter.emit(root, index) for root in result_roots(walked)]
-            place = index
-            if origin is not None:
-                starts = zip(bindings[len(inputs) :], [leaf.shape.element_type for leaf in origin])
-                place = _moved(kernel, index, list(starts), arrays[0], dimensions)
+        b, given = kernel.builder, bindings[: len(inputs)]
+        bound = {
+            parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
+            for parameter, binding in zip(walked.parameters, given)
+        }
+        starts = list(zip(bindings[len(inputs) :], [leaf.shape.element_type for leaf in origin or ()]))
+
+        def store(index: Index, computed: list[RegisterValue]) -> None:
+            place = index if origin is None else _moved(kernel, index, starts, arrays[0], dimensions)
             for array, value, shape in zip(arrays, computed, shapes):
                 target = array if origin is not None else aligned(array, shape, lanes)
                 target.store(b, place, value, lanes)
 
-    key = (frame.kernels.number(walked), lanes, origin is not None)
+        first = kernel.number(ahead)
+        with b.if_then(b.icmp_unsigned("<", first, first.type(count))):
+            emitter, vectors = ElementalEmitter(b, lanes, bound), []
+            for number in range(ahead):
+                # What is behind the last vector is that one once more, and not stored.
+                own, is_inside = first, None
+                if number:
+                    own = b.add(first, first.type(number * THREADS))
+                    is_inside = b.icmp_unsigned("<", own, own.type(count))
+                    own = b.select(is_inside, own, own.type(count - 1))
+                index = index_of_vector(b, own, dimensions, lanes)
+                vectors.append((is_inside, index, [emitter.emit(root, index) for root in result_roots(walked)]))
+            for is_inside, index, computed in vectors:
+                if is_inside is None:
+                    store(index, computed)
+                else:
+                    with b.if_then(is_inside):
+                        store(index, computed)
+
+    key = (frame.kernels.number(walked), lanes, ahead, origin is not None)
     name = roots[0].opcode
     frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source)
 

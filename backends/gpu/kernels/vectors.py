@@ -6,13 +6,19 @@ from ....compile.fused_computations import result_roots
 from ....compile.fusion_policy import is_degenerate_reshape
 from ....hlo import OPERATIONS, Computation, Instruction, Shape
 from ....hlo.operation import ELEMENTWISE
-from ....hlo.slices import slice_dimensions
 from ...llvm.arrays import Array, part_size
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import memory_type, register_bytes
+from ..fusion_policy import gathers_rows
 
 # What costs more, in cheap instructions, is computed one element a thread: its code would be as many times as long.
 _MOST_COST = 400.0
+# Bytes that a thread waits for at once, so that all threads of a processor keep its memory busy: of the H200's 4.2 TB/s with a
+# latency of 0.7 us, 22 KB a processor, of 2048 threads 11 bytes each; and where the place of one load is what another one
+# brings, of which threads wait for one at a time, several times as many.
+_BYTES_AHEAD, _BYTES_BEHIND_OTHERS = 16, 64
+_MOST_AHEAD = 4
+_BUSY_THREADS = 1 << 18
 
 
 def lanes_for(vector_bytes: int, computation: Computation, last: int) -> int:
@@ -34,6 +40,22 @@ def lanes_for(vector_bytes: int, computation: Computation, last: int) -> int:
                 return lanes
         lanes //= 2
     return 1
+
+
+def vectors_ahead(computation: Computation, lanes: int, count: int) -> int:
+    """How many vectors, of so many in all, a thread computes at once, so that it waits for them together."""
+    if has_control_flow([computation]):
+        return 1
+    arrays = [one for one in computation.instructions if not one.shape.is_tuple]
+    is_behind = any(one.opcode == "gather" for one in arrays)
+    size = lanes * max([one.shape.element_type.byte_size for one in result_roots(computation)])
+    cost = sum([one.operation.cost or 0.0 for one in arrays]) * lanes
+    ahead = 1
+    while ahead < _MOST_AHEAD and 2 * ahead * size <= (_BYTES_BEHIND_OTHERS if is_behind else _BYTES_AHEAD):
+        if 2 * ahead * cost > _MOST_COST or count < 2 * ahead * _BUSY_THREADS:
+            break
+        ahead *= 2
+    return ahead
 
 
 def _in_vectors(computation: Computation, lanes: int) -> list[Instruction] | None:
@@ -94,18 +116,8 @@ def _operands_as_vectors(instruction: Instruction, lanes: int) -> list[bool] | N
         whole = operands[0].shape.dimensions[-1] == instruction.shape.dimensions[-1]
         return [True, *[False] * (len(operands) - 1)] if whole else None
     if opcode == "gather":
-        return _gathered_rows(instruction)
+        return [True, False] if gathers_rows(instruction) else None
     return None
-
-
-def _gathered_rows(gather: Instruction) -> list[bool] | None:
-    """A gather of whole rows, which the last dimension of the result walks."""
-    operand, starts = gather.operands
-    numbers = slice_dimensions("gather", operand.shape.rank, starts.shape.rank, gather.attributes)
-    pairs = dict(zip(numbers.offset_dims, numbers.window_dims))
-    walked = pairs.get(gather.shape.rank - 1)
-    is_whole = walked == operand.shape.rank - 1 and gather.attributes["slice_sizes"][walked] == operand.shape.dimensions[walked]
-    return [True, False] if is_whole else None
 
 
 def aligned(array: Array, shape: Shape, lanes: int) -> Array:

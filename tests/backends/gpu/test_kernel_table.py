@@ -21,6 +21,8 @@ def test_row_of_a_kernel():
     size = 4096 * 4096
     assert row.cost.bytes == pytest.approx(2 * 4 * size, rel=1e-6) and row.cost.flops >= 4 * size
     assert row.resources.registers > 8 and not row.resources.spill_bytes
+    # Vectors of 4 elements, of which a thread of a wavefront has as many.
+    assert row.resources.instructions > 100 and row.resources.loads == size / 4 / (row.launch.grid[0] * row.launch.block[0])
     seconds, bound = DEVICES["gfx942"].least_seconds(row.cost, is_f64=False)
     assert bound == "memory" and seconds == pytest.approx(8 * size / 5.3e12)
     assert as_text([row], DEVICES["gfx942"]).splitlines()[1].split()[:2] == ["softmax", row.launch.kernel]

@@ -109,6 +109,19 @@ def gathered(x, places):
     return x[places] * 2
 
 
+# So many elements that threads compute several, of which the last ones have fewer.
+LARGE = RANDOM.integers(-9, 9, (1031, 1029)).astype(np.float32)
+
+
+@program(LARGE, RANDOM.integers(-1031, 1031, 1040), RANDOM.integers(-9, 9, 700_001))
+def of_many_elements(x, places, numbers):
+    padded = np.pad(x, ((1, 0), (2, 1)))
+    around = x[:-2, 1:-1] + x[2:, 1:-1] - x[1:-1, :-2] - x[1:-1, 2:]
+    column = np.ascontiguousarray(x[:, :1024])[places]
+    x[1:] *= 2
+    return padded, around, x[places], column, x[0, 7:20][numbers]
+
+
 @program(ROW)
 def clipped(x):
     return np.where(x > 0, np.minimum(x, 1), x * 0.01), np.clip(x, -0.5, 0.5)
