@@ -2,7 +2,9 @@
 
 A memory says by ``dlpack_device``, a type and a number (``DLDeviceType``), where DLPack knows it; by ``adopt(shape, address,
 owner)``, which makes a buffer of memory that is another's, that it takes such; by ``stream`` which stream its work is in, which
-``wait_for(stream)`` and ``let_wait(stream)`` bring in order with another one. One without the first shares nothing. Sources: https://dmlc.github.io/dlpack/latest/c_api.html ("C API") and
+``wait_for(stream)`` and ``let_wait(stream)`` bring in order with another one. One without the first shares nothing.
+
+Sources: https://dmlc.github.io/dlpack/latest/c_api.html ("C API") and
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html ("CUDA Array Interface (Version 3)").
 """
 
