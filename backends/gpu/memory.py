@@ -49,7 +49,8 @@ _DLPACK_DEVICES = {"cuda": 2, "rocm": 10}
 class GpuMemory:
     """The memory of a device, which ``name`` names: that of its driver, with the device's number where it is not the first.
 
-    ``dlpack_device`` is how DLPack calls it, where it does, and ``stream`` the address of the stream that it is used in.
+    ``dlpack_device`` is how DLPack calls it, where it does, and ``stream`` the address of the stream that it is used in; then
+    ``wait_for(stream)`` and ``let_wait(stream)`` bring that and another one in order.
     """
 
     def __init__(self, name: str, device: Device) -> None:
@@ -57,7 +58,7 @@ class GpuMemory:
         driver, _, number = name.partition(":")
         if driver in _DLPACK_DEVICES:
             self.dlpack_device = (_DLPACK_DEVICES[driver], int(number or 0))
-            self.stream = device.stream
+            self.stream, self.wait_for, self.let_wait = device.stream, device.wait_for, device.let_wait
 
     def synchronize(self) -> None:
         """Wait for all that was asked of the device. Raises what went wrong meanwhile."""

@@ -98,17 +98,34 @@ def test_what_cannot_be_exchanged():
 class Mapped(device_with_memory.SeparateMemory):
     """A memory of the process that says it is CUDA's, to see what is said about arrays there."""
 
-    dlpack_device = (2, 0)
+    dlpack_device, stream = (2, 0), 0x5000
+
+    def __init__(self):
+        super().__init__()
+        self.ordered = []
+
+    def wait_for(self, stream):
+        self.ordered.append(("wait for", stream))
+
+    def let_wait(self, stream):
+        self.ordered.append(("let wait", stream))
+
+    def synchronize(self):
+        self.ordered.append("synchronize")
 
     def adopt(self, shape, address, owner):
         self.adopted = address, owner
         return self.allocate(shape)
 
 
-def test_the_cuda_array_interface(monkeypatch):
+@pytest.fixture
+def mapped():
     device_with_memory.register()
-    backend = phlox.devices(NAME)[0].backend
-    backend.memory = Mapped()
+    memory = phlox.devices(NAME)[0].backend.memory = Mapped()
+    return memory
+
+
+def test_the_cuda_array_interface(mapped):
     x = phlox.device_put(np.ones((2, 3), np.float32), NAME)
     assert x.__cuda_array_interface__ == {
         "shape": (2, 3), "typestr": "<f4", "data": (x.buffer.address, False), "version": 3, "strides": None, "stream": None,
@@ -122,4 +139,52 @@ def test_the_cuda_array_interface(monkeypatch):
 
     foreign = Foreign()
     assert phlox.device_put(foreign, NAME).shape == (2,)
-    assert backend.memory.adopted == (0xABC0, foreign)
+    address, borrowed = mapped.adopted
+    assert address == 0xABC0 and borrowed.owner is foreign
+
+
+@pytest.mark.parametrize("said, waited_for", [
+    ({"version": 3, "stream": 0x77}, 0x77), ({"version": 3, "stream": None}, None), ({"version": 3}, None), ({"version": 2}, 1),
+])  # fmt: skip
+def test_arrays_of_others_are_read_when_their_streams_are_there(mapped, said, waited_for):
+    class Foreign:
+        __cuda_array_interface__ = {"shape": (2,), "typestr": "<i8", "data": (0xABC0, False)} | said
+
+    x = phlox.device_put(Foreign(), NAME)
+    assert mapped.ordered == ([] if waited_for is None else [("wait for", waited_for)])
+    mapped.ordered.clear()
+    mapped.adopted = None
+    del x
+    gc.collect()
+    assert mapped.ordered == ["synchronize"]  # before its owner has the memory again
+
+
+def test_streams_of_dlpack(mapped):
+    x = phlox.device_put(np.ones(3), NAME)
+    for stream, ordered in ((0x77, [("let wait", 0x77)]), (1, [("let wait", 1)]), (-1, []), (None, ["synchronize"])):
+        mapped.ordered.clear()
+        x.__dlpack__(stream=stream)
+        assert mapped.ordered == ordered
+    with pytest.raises(BufferError, match="1 is the default one"):
+        x.__dlpack__(stream=0)
+
+    asked = []
+
+    class Foreign:
+        def __dlpack_device__(self):
+            return (2, 0)
+
+        def __dlpack__(self, **options):
+            asked.append(options)
+            return x.__dlpack__(stream=-1)
+
+    phlox.from_dlpack(Foreign(), device=NAME)
+    assert asked == [{"stream": 0x5000}]
+
+
+def test_devices_say_their_stream_and_are_waited_for(mapped):
+    device = phlox.device(NAME)
+    assert device.stream == phlox.devices(NAME)[0].stream == 0x5000 and phlox.device("cpu").stream is None
+    mapped.ordered.clear()
+    device.synchronize()
+    assert mapped.ordered == ["synchronize"]

@@ -311,6 +311,36 @@ def test_a_backend_that_is_registered_anew(far):
         assert f(second).device.memory is second.device.memory
 
 
+def test_the_call_before_is_not_taken_for_this_one(put):
+    """Where forms and devices of all arrays are the very same, it is that which is run."""
+    f = jit(lambda x, y=None, z=None: x + 1 if y is None and z is None else x * 2 if z is None else x * z)
+    x = put(X)
+    for _ in range(3):
+        first = f(x)
+        same(f(first), X + 2)  # of the same form, and no longer that of the argument's
+        same(f(f(first)), X + 3)
+        same(f(first, first), 2 * X + 2)
+        same(f(first, z=first), (X + 1) ** 2)
+        same(f(first.T), X.T + 1 + 1)
+        same(f(first[0]), X[0] + 2)
+        same(f(first.sum()), X.sum() + X.size + 1)
+
+
+def test_operators_of_numpy_scalars_and_of_others(put):
+    x = put(X)
+    for _ in range(3):
+        same(x + x, X + X)
+        same(2.0 - x, 2.0 - X)
+        same(x**2, X**2)
+        same(X / (x + 1), X / (X + 1))
+        same(np.float64(3) * x, 3 * X)
+        same(x <= 3, X <= 3)
+        same(x @ x.T, X @ X.T)
+        same(True * x, X)
+    with pytest.raises(TypeError):
+        x + "text"
+
+
 def test_within_a_trace(put):
     f, x = jit(lambda x, n: x * n), put(X)
     for _ in range(3):

@@ -22,6 +22,7 @@ class HostAsDevice:
         self.memory, self.handles = {}, {}
         self.in_use = 0
         self.version = 13010
+        self.events, self.in_order = {}, []  # streams, of which the second waits for the first
         self.current = 0  # the context, or the device's number, of the thread
         self.stream_status = SUCCESS
         self.refuse = None  # a log: code is refused with it
@@ -105,6 +106,20 @@ class HostAsDevice:
         return self.stream_status
 
     _StreamQuery = _StreamSynchronize
+
+    def _EventCreate(self, event, flags):
+        assert flags == 2
+        event[0] = 0x9000 + len(self.events)
+        self.events[event[0]] = None
+
+    def _EventRecord(self, event, stream):
+        self.events[event] = stream or 0
+
+    def _StreamWaitEvent(self, stream, event, flags):
+        self.in_order.append((self.events[event], stream or 0))
+
+    def _EventDestroy(self, event):
+        del self.events[event]
 
     def _ModuleLoad(self, module, text, count=0, options=None, values=None):
         if self.refuse is not None:

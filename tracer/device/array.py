@@ -164,10 +164,8 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
 
     def block_until_ready(self) -> DeviceArray:
         """Wait until the contents are there; returns the array. Raises what went wrong on the device meanwhile."""
-        buffer = self.buffer
-        wait = getattr(self.device.memory, "synchronize", None)
-        if wait is not None and buffer is not None:
-            wait()
+        if self.buffer is not None:  # a view is asked for
+            self.device.synchronize()
         return self
 
     # --- copies ---

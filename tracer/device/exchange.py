@@ -1,14 +1,17 @@
 """Arrays of other libraries, and for them, without a copy: DLPack and the CUDA array interface.
 
 A memory says by ``dlpack_device``, a type and a number (``DLDeviceType``), where DLPack knows it; by ``adopt(shape, address,
-owner)``, which makes a buffer of memory that is another's, that it takes such; by ``stream`` which stream its work is in. One
-without the first shares nothing. Sources: https://dmlc.github.io/dlpack/latest/c_api.html ("C API") and
+owner)``, which makes a buffer of memory that is another's, that it takes such; by ``stream`` which stream its work is in, which
+``wait_for(stream)`` and ``let_wait(stream)`` bring in order with another one. One without the first shares nothing.
+
+Sources: https://dmlc.github.io/dlpack/latest/c_api.html ("C API") and
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html ("CUDA Array Interface (Version 3)").
 """
 
 from __future__ import annotations
 
 import ctypes
+from contextlib import suppress
 from typing import Any
 
 import ml_dtypes
@@ -19,7 +22,9 @@ from ..calls.array_memory import put_on_device
 from ..calls.devices import devices, find_device
 from ..recording.device_arrays import ArrayOnDevice, Device
 
-CPU, CUDA = 1, 2  # DLDeviceType
+CPU, CUDA, ROCM = 1, 2, 10  # DLDeviceType
+_DEFAULT_STREAM = 1  # CUDA's for all threads, as DLPack and the CUDA array interface call it
+_NO_ORDER = -1
 _CODES = {"i": 0, "u": 1, "f": 2, "c": 5, "b": 6}  # DLDataTypeCode
 _BFLOAT = 4
 
@@ -84,15 +89,25 @@ def capsule_of(
     dl_device: tuple[int, int] | None = None,
     copy: bool | None = None,
 ) -> Any:
-    """The array as a DLPack capsule; its contents are there, whatever the stream. Raises BufferError."""
+    """The array as a DLPack capsule. Raises BufferError.
+
+    stream: where the contents will be used, which waits for them; None: they are there; -1: the caller sees to it.
+    """
     device_type, number = dlpack_device_of(array.device)
     if dl_device is not None and tuple(dl_device) != (device_type, number):
         raise BufferError(f"the array is on {array.device.name}, and is wanted on the DLPack device {tuple(dl_device)}")
-    buffer = array.copy().buffer if copy else array.block_until_ready().buffer
     dtype = array.dtype
     code = _BFLOAT if dtype == ml_dtypes.bfloat16 else _CODES.get(dtype.kind)
     if code is None:
         raise BufferError(f"DLPack has no type for {dtype}")
+    if stream == 0 and device_type == CUDA:
+        raise BufferError("0 says not which stream of CUDA is meant: 1 is the default one of all threads, 2 that of a thread")
+    buffer = array.copy().buffer if copy else array.buffer
+    let_wait = getattr(array.device.memory, "let_wait", None)
+    if stream is None or let_wait is None:
+        array.device.synchronize()
+    elif stream != _NO_ORDER:
+        let_wait(int(stream))
     shape = (ctypes.c_int64 * array.ndim)(*array.shape)
     tensor = _DLManagedTensor(
         _DLTensor(buffer.address, _DLDevice(device_type, number), array.ndim, _DLDataType(code, dtype.itemsize * 8, 1), shape),
@@ -117,7 +132,7 @@ def from_dlpack(x: Any, /, *, device: str | Device | None = None) -> ArrayOnDevi
     own = _device_at(place, None if device is None else find_device(device))
     if own is None:
         raise BufferError(f"the array is on the DLPack device {place}, which is none of {[one.name for one in devices()]}")
-    capsule = x.__dlpack__(stream=getattr(own.memory, "stream", None)) if place[0] == CUDA else x.__dlpack__()
+    capsule = x.__dlpack__(stream=getattr(own.memory, "stream", None)) if place[0] in (CUDA, ROCM) else x.__dlpack__()
     found = _adopted(own, capsule)
     wanted = own if device is None else find_device(device)
     return found if wanted.memory is own.memory else put_on_device(wanted, found.to_host())
@@ -129,23 +144,37 @@ def _device_at(place: tuple[int, int], preferred: Device | None) -> Device | Non
     return next((one for one in candidates if getattr(one.memory, "dlpack_device", None) == place), None)
 
 
-class _Consumed:
+class _Borrowed:
+    """What lives as long as an array of phlox's in its memory, and until that was used for the last time."""
+
+    def __init__(self, device: Device, owner: Any) -> None:
+        self.device, self.owner = device, owner
+
+    def __del__(self) -> None:
+        with suppress(RuntimeError):  # of a device that is lost: nothing is used there any more
+            self.device.synchronize()
+
+
+class _Consumed(_Borrowed):
     """A capsule's tensor, which is given back when nothing refers to this."""
 
-    def __init__(self, capsule: Any) -> None:
+    def __init__(self, device: Device, capsule: Any) -> None:
         if not _is_valid(id(capsule), b"dltensor"):
             raise BufferError("a DLPack capsule that nobody has taken is required")
+        super().__init__(device, None)
         self.tensor = _DLManagedTensor.from_address(_pointer(id(capsule), b"dltensor"))
         _rename(capsule, b"used_dltensor")
 
     def __del__(self) -> None:
         tensor = getattr(self, "tensor", None)
-        if tensor is not None and tensor.deleter:
-            tensor.deleter(ctypes.byref(tensor))
+        if tensor is not None:
+            super().__del__()
+            if tensor.deleter:
+                tensor.deleter(ctypes.byref(tensor))
 
 
 def _adopted(device: Device, capsule: Any) -> ArrayOnDevice:
-    owner = _Consumed(capsule)
+    owner = _Consumed(device, capsule)
     tensor = owner.tensor.dl_tensor
     dimensions = tuple(tensor.shape[: tensor.ndim])
     if tensor.strides:
@@ -196,4 +225,9 @@ def from_cuda_interface(x: Any) -> ArrayOnDevice:
     device = next((one for one in devices() if getattr(one.memory, "dlpack_device", (None,))[0] == CUDA), None)
     if device is None:
         raise BufferError("the array is on a CUDA device, and there is no backend 'cuda' here")
-    return _from_memory(device, dimensions, dtype, interface["data"][0], x)
+    # Those of earlier versions say nothing of it: what is not told otherwise works in the default one.
+    stream = interface.get("stream") if interface.get("version", 0) >= 3 else _DEFAULT_STREAM
+    wait_for = getattr(device.memory, "wait_for", None)
+    if stream is not None and wait_for is not None:
+        wait_for(stream)
+    return _from_memory(device, dimensions, dtype, interface["data"][0], _Borrowed(device, x))

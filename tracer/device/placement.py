@@ -65,6 +65,22 @@ class device(ContextDecorator):  # noqa: N801
         self.device = find_device(name)
         self._entered: list[Any] = []
 
+    def synchronize(self) -> None:
+        """Wait for all that was asked of the device, by this thread and others. Raises what went wrong meanwhile.
+
+        >>> import phlox
+        >>> phlox.device("cpu").synchronize()
+        """
+        self.device.synchronize()
+
+    @property
+    def stream(self) -> int | None:
+        """The address of the stream that all work of the device is in, None where it has none.
+
+        Other libraries that are told to work in it do so in order with phlox: ``with cupy.cuda.ExternalStream(stream):``.
+        """
+        return self.device.stream
+
     def __enter__(self) -> Device:
         one = in_force(self.device.name)
         one.__enter__()

@@ -40,6 +40,17 @@ class Device:
         """What its driver tells of it; None where there is none."""
         return getattr(self.backend, "properties", None)
 
+    @property
+    def stream(self) -> int | None:
+        """The address of the stream that all its work is in, for libraries that take one; None where there is none."""
+        return getattr(self.memory, "stream", None)
+
+    def synchronize(self) -> None:
+        """Wait for all that was asked of it. Raises what went wrong meanwhile."""
+        wait = getattr(self.memory, "synchronize", None)
+        if wait is not None:
+            wait()
+
     def __repr__(self) -> str:
         return f"<device {self.name}>"
 

@@ -56,12 +56,17 @@ SIGNATURES: dict[str, Signature] = {
     "StreamCreate": (c_int, POINTER(c_void_p), c_uint),
     "StreamSynchronize": (c_int, c_void_p),
     "StreamQuery": (c_int, c_void_p),
+    "StreamWaitEvent": (c_int, c_void_p, c_void_p, c_uint),
+    "EventCreate": (c_int, POINTER(c_void_p), c_uint),
+    "EventRecord": (c_int, c_void_p, c_void_p),
+    "EventDestroy": (c_int, c_void_p),
     "ModuleLoad": (c_int, POINTER(c_void_p), c_void_p, c_uint, POINTER(c_int), POINTER(c_void_p)),
     "ModuleUnload": (c_int, c_void_p),
     "ModuleGetFunction": (c_int, POINTER(c_void_p), c_void_p, c_char_p),
     "LaunchKernel": (c_int, c_void_p, *_SIZES, *_SIZES, c_uint, c_void_p, POINTER(c_void_p), POINTER(c_void_p)),
 }
 STREAM_NON_BLOCKING = 1
+EVENT_WITHOUT_TIME = 2
 HOST_ALLOC_PORTABLE = 1
 
 # The numbers of errors that both have in common.
@@ -409,6 +414,27 @@ class StreamDevice:
     def synchronize(self) -> None:
         with self.entered() as api:
             self._wait(api)
+
+    def wait_for(self, stream: int) -> None:
+        """Let what is asked for from now on wait for what is in another stream."""
+        self._in_order(stream, self.stream or 0)
+
+    def let_wait(self, stream: int) -> None:
+        """Let what another stream is asked for from now on wait for what was asked for here."""
+        self._in_order(self.stream or 0, stream)
+
+    def _in_order(self, first: int, then: int) -> None:
+        """Let a stream wait for another one; the host waits for neither."""
+        if first == then:
+            return
+        event = c_void_p()
+        with self.entered() as api:
+            self.check(api.EventCreate(byref(event), EVENT_WITHOUT_TIME), "making an event")
+            try:
+                self.check(api.EventRecord(event, first), f"recording an event in the stream {first:#x}")
+                self.check(api.StreamWaitEvent(then, event, 0), f"letting the stream {then:#x} wait")
+            finally:
+                api.EventDestroy(event)  # when both are past it
 
     def _wait(self, api: SimpleNamespace) -> None:
         limit = kernel_time.seconds

@@ -244,3 +244,14 @@ def test_errors_that_turn_up_later_name_what_was_launched_last(library, device):
     library.stream_status = ILLEGAL_ADDRESS
     with pytest.raises(DeviceLostError, match=r"launched last: add \(model.py:3 in f\), add \(model.py:4 in f\)$"):
         device.synchronize()
+
+
+def test_other_streams_are_brought_in_order(library, device):
+    others = 0x1234
+    device.wait_for(others)
+    device.let_wait(others)
+    assert library.in_order == [(others, device.stream), (device.stream, others)] and not library.events
+    device.wait_for(device.stream)
+    device.let_wait(device.stream)
+    assert len(library.in_order) == 2
+    assert not any(name.endswith("StreamSynchronize") for name in library.calls)
