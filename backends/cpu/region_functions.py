@@ -114,6 +114,12 @@ class RegionFunctions:
         """Whether so much work, in nanoseconds, is divided, where that is possible."""
         return work >= _LEAST_NANOSECONDS
 
+    @staticmethod
+    def memory(builder: ir.IRBuilder, size: int, align: int) -> ir.Value:
+        """Memory that regions emitted from here on have in common."""
+        with builder.goto_entry_block():
+            return stack_memory(builder, size, align)
+
     def number(self, computation: Computation) -> int:
         """The same number for computations that do the same."""
         return self._keys.number(computation)

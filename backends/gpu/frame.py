@@ -104,6 +104,7 @@ class Frame:
         self.depth = 0  # of loops around what is being emitted
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
+        self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._custom: dict[Any, CustomKernel] = {}
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
@@ -159,6 +160,14 @@ class Frame:
         """Memory for a scalar."""
         self._slots += 1
         return Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
+
+    def workspace(self, size: int) -> Place:
+        """So many bytes of memory that nothing else uses until the next instruction: all instructions have it in common."""
+        if self._workspace is None or self._workspace[1] < size:
+            slots = -(-size // _SLOT_BYTES)
+            self._workspace = self.assignment.arena_size + self._slots * _SLOT_BYTES, slots * _SLOT_BYTES
+            self._slots += slots
+        return Place("temporary", self._workspace[0])
 
     def pointer(self) -> Place:
         """A new pointer that moves."""

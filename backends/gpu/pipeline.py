@@ -2,27 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from ...compile import simplification_steps
 from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
+from ...hlo import Instruction
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
 from .row_fusion import FUSE_ROWS, reduces_rows
-from .support import is_native
+from .support import is_native, is_native_on_processors
 
-_SIMPLIFIED: tuple[Step, ...] = (
-    "normalize-layouts",
-    "separate-selections",
-    "pad-dynamic-dimensions",
-    "expand-collectives",
-    expansion_pass(is_native),
-    "inline-all-calls",
-    *simplification_steps(),
-)
+
+def _simplified(is_native: Callable[[Instruction], bool]) -> tuple[Step, ...]:
+    return (
+        "normalize-layouts",
+        "separate-selections",
+        "pad-dynamic-dimensions",
+        "expand-collectives",
+        expansion_pass(is_native),
+        "inline-all-calls",
+        *simplification_steps(),
+    )
+
 
 PIPELINE: tuple[Step, ...] = (
-    *_SIMPLIFIED,
+    *_simplified(is_native),
     variances_pass(lambda squares: not reduces_rows(squares)),
     "dce",
     fusion_pass(FUSION_POLICY),
@@ -32,7 +38,7 @@ PIPELINE: tuple[Step, ...] = (
 
 # For devices that are processors, which compute loops and reductions as the CPU backend does.
 PROCESSOR_PIPELINE: tuple[Step, ...] = (
-    *_SIMPLIFIED,
+    *_simplified(is_native_on_processors),
     "variances-in-one-pass",
     "dce",
     fusion_pass(PROCESSOR_FUSION_POLICY),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ...compile.expansion import EXPANSIONS
 from ...hlo import OPERATIONS, Instruction
 from ...hlo.operation import HOST_CALL
+from ..cpu import emitter_table as processors
 from . import control_flow, custom_kernels, kernels, operations  # noqa: F401  (importing them fills the table of emitters)
 from .emitter_table import has_code, has_emitter
 
@@ -18,6 +19,11 @@ def is_native(instruction: Instruction) -> bool:
     A fusion is cut anew: that of a program was cut for another compiler.
     """
     return instruction.opcode != "fusion" and has_code(instruction)
+
+
+def is_native_on_processors(instruction: Instruction) -> bool:
+    """Likewise, for devices that are processors: what has a nest of the CPU backend's is as that takes it."""
+    return is_native(instruction) and (instruction.opcode not in kernels.nests.OPCODES or processors.has_code(instruction))
 
 
 def support(opcode: str) -> str | None:

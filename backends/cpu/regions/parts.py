@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from math import prod
 
 from llvmlite import ir
@@ -24,7 +25,7 @@ from ...llvm.reductions import (
     identity_of,
     splat_identity,
 )
-from ...llvm.types import I64, RegisterValue, broadcast_lanes
+from ...llvm.types import I8, I64, RegisterValue, broadcast_lanes
 from ..nest_samples import combining, samples
 from ..region_functions import Division, RegionFunctions
 from ..target import Target
@@ -174,9 +175,9 @@ def _emit_parts(
     neutral: ir.Value | None = None,
 ) -> None:
     """``neutral``: a part with another result decides the whole one, and parts behind it are left out."""
-    most = most_parts([output.shape for output in outputs])
-    parts = [_partial_results(builder, output, most) for output in outputs]
     count, shapes = len(outputs), [output.shape for output in outputs]
+    most = most_parts(shapes)
+    parts = _partial_results(builder, functions, shapes, most)
     deciding = [] if neutral is None else [_deciding_part(builder)]
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
@@ -187,7 +188,13 @@ def _emit_parts(
 
     values = [*reduction.arguments, *parts, *deciding]
     pieces = functions.emit(builder, ("part", computation), values, emit, 10, Division(work, most))
-    combine_parts(builder, functions.target, reduction, parts, outputs, pieces)
+
+    def combine(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        parts, results, init_values = bindings[:count], bindings[count : 2 * count], bindings[2 * count :]
+        combine_parts(builder, functions.target, replace(reduction, init_values=init_values), parts, results, pieces)
+
+    key = ("combine", computation, pieces)
+    functions.emit(builder, key, [*parts, *outputs, *reduction.init_values], combine, 1)
 
 
 def emit_part(
@@ -274,10 +281,12 @@ def most_parts(shapes: Sequence[Shape]) -> int:
     return min(_MOST_PARTS, _PARTS_BYTES // max(shape.byte_size for shape in shapes))
 
 
-def _partial_results(builder: ir.IRBuilder, output: Array, most: int) -> Array:
-    shape = output.shape.with_dimensions((most, *output.shape.dimensions))
-    with builder.goto_entry_block():
-        return Array(stack_memory(builder, shape.byte_size, _ALIGNMENT), shape)
+def _partial_results(builder: ir.IRBuilder, functions: RegionFunctions, shapes: Sequence[Shape], most: int) -> list[Array]:
+    """Memory for what each of so many parts gives."""
+    of_parts = [shape.with_dimensions((most, *shape.dimensions)) for shape in shapes]
+    starts = list(accumulate([-(-shape.byte_size // _ALIGNMENT) * _ALIGNMENT for shape in of_parts], initial=0))
+    memory = functions.memory(builder, starts[-1], _ALIGNMENT)
+    return [Array(builder.gep(memory, [I64(start)], source_etype=I8), shape) for start, shape in zip(starts, of_parts)]
 
 
 def _without_init(reduction: Reduction) -> Reduction:

@@ -9,6 +9,7 @@ Merrill and M. Garland, "Single-pass parallel prefix scan with decoupled look-ba
 from __future__ import annotations
 
 from functools import reduce
+from itertools import accumulate
 from typing import NamedTuple
 
 from llvmlite import ir
@@ -21,11 +22,11 @@ from ...llvm.branches import replaced_if
 from ...llvm.elemental import Binding
 from ...llvm.index import ZERO, Affine, Index, i64
 from ...llvm.loops import carried_loop, while_loop
-from ...llvm.memory import element_address, fill_memory, stack_memory
+from ...llvm.memory import element_address, fill_memory
 from ...llvm.pieces import independent_loop
 from ...llvm.reductions import splat_identity
 from ...llvm.scans import Scan
-from ...llvm.types import I64, RegisterValue
+from ...llvm.types import I8, I64, RegisterValue
 from ..nest_samples import running_sum, samples
 from ..region_functions import Division, RegionFunctions, most_pieces
 from ..target import Target
@@ -103,25 +104,49 @@ def emit_in_parts(
     b, count = builder, len(operands)
     scan = Scan(b, computation, operands, outputs)
     place, element_type = (ZERO,) * (scan.rank - 1), scan.inits[0].shape.element_type
-    before, totals = (_Known.none(b, Shape(element_type, (size,))) for size in (parts.count + 1, parts.count))
-    before.tell(I64(0), scan.first_carries(place, 1)[0])
+    known = _known_values(b, functions, [Shape(element_type, (size,)) for size in (parts.count + 1, parts.count)])
     streams = streams_results(functions.target, [array.shape for array in outputs])
 
-    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+    def given(builder: ir.IRBuilder, bindings: list[Binding], streams: bool) -> tuple[Scan, _Known, _Known]:
         *others, before, before_flags, totals, total_flags = bindings
         results = [Array(array.pointer, array.shape, is_streamed=streams) for array in others[count:]]
         scan = Scan(builder, computation, others[:count], results)
-        known = _Known(builder, before, before_flags), _Known(builder, totals, total_flags)
+        return scan, _Known(builder, before, before_flags), _Known(builder, totals, total_flags)
+
+    def begin(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        scan, before, totals = given(builder, bindings, False)
+        before.forget()
+        totals.forget()
+        before.tell(I64(0), scan.first_carries(place, 1)[0])
+
+    def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        scan, before, totals = given(builder, bindings, streams)
         with independent_loop(builder, parts.count, "part") as part:
-            _Part(scan, place, parts, *known).emit(i64(part))
+            _Part(scan, place, parts, before, totals).emit(i64(part))
         if streams:
             builder.fence("seq_cst")
 
-    values = [*operands, *outputs, before.values, before.flags, totals.values, totals.flags]
+    def end(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
+        scan, before, _ = given(builder, bindings, False)
+        carries = [before.value(I64(parts.count))]
+        last = scanned_elements(scan, place, parts.vectors * parts.lanes, scan.steps, carries)
+        scan.store_carries(place, last, 1)
+
+    values = [*operands, *outputs, *known]
+    functions.emit(b, ("scan.begin", computation), values, begin, 1)
     functions.emit(b, ("scan.parts", computation), values, emit, 60, Division(parts.work))
-    carries = [before.value(I64(parts.count))]
-    last = scanned_elements(scan, place, parts.vectors * parts.lanes, scan.steps, carries)
-    scan.store_carries(place, last, 1)
+    functions.emit(b, ("scan.end", computation), values, end, 1)
+
+
+def _known_values(builder: ir.IRBuilder, functions: RegionFunctions, shapes: list[Shape]) -> list[Binding]:
+    """Memory for values of these shapes, and behind each for flags that say which are known."""
+    sizes = [size for shape in shapes for size in (shape.byte_size, shape.size * I64.width // 8)]
+    starts = list(accumulate([-(-size // _ALIGNMENT) * _ALIGNMENT for size in sizes], initial=0))
+    memory = functions.memory(builder, starts[-1], _ALIGNMENT)
+    pointers = [builder.gep(memory, [I64(start)], source_etype=I8) for start in starts[:-1]]
+    return [
+        one for number, shape in enumerate(shapes) for one in (Array(pointers[2 * number], shape), pointers[2 * number + 1])
+    ]
 
 
 class _Known(NamedTuple):
@@ -131,14 +156,9 @@ class _Known(NamedTuple):
     values: Array
     flags: ir.Value
 
-    @staticmethod
-    def none(builder: ir.IRBuilder, shape: Shape) -> _Known:
-        """Memory for values none of which is known."""
-        size = shape.size * I64.width // 8
-        with builder.goto_entry_block():
-            values, flags = stack_memory(builder, shape.byte_size, _ALIGNMENT), stack_memory(builder, size, _ALIGNMENT)
-        fill_memory(builder, flags, 0, size)
-        return _Known(builder, Array(values, shape), flags)
+    def forget(self) -> None:
+        """None of the values is known."""
+        fill_memory(self.builder, self.flags, 0, self.values.shape.size * I64.width // 8)
 
     def value(self, number: ir.Value) -> RegisterValue:
         return self.values.load(self.builder, (Affine(number),), 1)

@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ....compile.comparators import SortKey
 from ....hlo import Instruction, Shape
+from ...llvm.arithmetic import any_lane
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import counted_loop, while_loop
@@ -126,11 +127,7 @@ class _Line:
         last, most = (b.load(address, typ=self.integer) for address in (self.best_key(I64(k - 1)), self.most))
         last = b.select(b.icmp_unsigned("<", last, most), last, most)
         keys = self.keys(position, lanes)
-        if lanes == 1:
-            return b.icmp_unsigned("<", keys, last)
-        mask = ir.IntType(lanes)
-        better = b.icmp_unsigned("<", keys, broadcast_lanes(b, last, lanes))
-        return b.icmp_unsigned("!=", b.bitcast(better, mask), mask(0))
+        return any_lane(b, b.icmp_unsigned("<", keys, broadcast_lanes(b, last, lanes)))
 
     def insert_if_better(self, position: ir.Value, k: int) -> None:
         with self.builder.if_then(self.beats_last(position, k, 1), likely=False):

@@ -15,6 +15,7 @@ from llvmlite import ir
 
 from ....compile.comparators import SortKey, sort_key
 from ....hlo import ELEMENT_TYPES, Instruction, Shape
+from ...llvm.arithmetic import all_lanes
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Component, i64, least, merge_levels, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, while_loop
@@ -213,14 +214,13 @@ class Line:
         """The number of keys without vectors of the greatest at the end, which are in order: what stands for nothing is so."""
         b, plan = self.builder, self.plan
         greatest = ((1 << max(8, plan.key.element_type.bits)) - 1) << plan.position_bits
-        flags = ir.IntType(self.lanes)
         with while_loop(b, [i64(multiply_base(b, self._vectors(), self.lanes))], "greatest", most=plan.size) as loop:
             (count,) = loop.values
             loop.leave_unless(b.icmp_signed(">", count, I64(0)))
             before = b.sub(count, I64(self.lanes))
             vector = b.load(self._at(keys, before), typ=self.vector, align=self.scalar.width // 8)
             are_greatest = b.icmp_unsigned(">=", vector, integer_constant(self.vector, greatest))
-            loop.leave_unless(b.icmp_unsigned("==", b.bitcast(are_greatest, flags), flags(-1)))
+            loop.leave_unless(all_lanes(b, are_greatest))
             loop.carry([before])
         return least(b, count, self.count)
 
@@ -232,8 +232,7 @@ class Line:
         def are_in_order(place: ir.Value, lanes: int) -> ir.Value:
             positions = (Affine(one, int(lanes > 1)) for one in (place, b.add(place, I64(1))))
             first, second = (order_bits(b, plan.key, elements.load(b, at(one), lanes)) for one in positions)
-            found, flags = b.icmp_unsigned("<=", first, second), ir.IntType(lanes)
-            return found if lanes == 1 else b.icmp_unsigned("==", b.bitcast(found, flags), flags(-1))
+            return all_lanes(b, b.icmp_unsigned("<=", first, second))
 
         for lanes in (self.lanes, 1):  # the last ones of a line, and those around the first that is less, one by one
             with while_loop(b, [place], "in.order", most=-(-plan.size // lanes)) as loop:
