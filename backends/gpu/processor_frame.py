@@ -18,7 +18,7 @@ import numpy as np
 from llvmlite import ir
 
 from ...hlo import U8, Instruction, Shape
-from ..cpu.region_functions import UNDIVIDED, Division, RegionFunctions, most_pieces
+from ..cpu.region_functions import UNDIVIDED, Division, RegionFunctions
 from ..cpu.target import Target as ProcessorTarget
 from ..cpu.work_estimate import nanoseconds
 from ..llvm.arrays import Array
@@ -121,7 +121,7 @@ class _KernelRegions:
         self._is_inside = False
 
     def is_divided(self, work: int) -> bool:
-        return not self._is_inside and RegionFunctions.is_divided(work)
+        return not self._is_inside and self.frame.pieces(work) > 1
 
     def memory(self, builder: Any, size: int, align: int) -> PlacePointer | ir.Value:
         """Memory that regions which follow have in common."""
@@ -145,7 +145,7 @@ class _KernelRegions:
             emit(builder, values)
             return 1
         own = _Own.of(values, division)
-        wanted = max(1, min(MOST_PIECES, division.most, most_pieces(division.work)))
+        wanted = max(1, min(MOST_PIECES, division.most, self.frame.pieces(division.work)))
 
         def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
             registers, places = iter(bindings), iter(arrays)

@@ -4,7 +4,9 @@ import functools
 
 import pytest
 from operation_checks import gap_rows, module_of
+from phlox.backends.cpu.target import host_target
 from phlox.backends.gpu import backend as gpu_backend
+from phlox.backends.gpu.drivers.available import find_driver
 from phlox.backends.gpu.targets.amdgpu import amdgpu_target
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.backends.gpu.targets.spirv import spirv_target
@@ -33,6 +35,22 @@ def backend_or_skip(name):
         return get_backend(name)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
+
+
+@functools.cache
+def _processor_backend():
+    driver = find_driver("opencl")
+    for number, properties in enumerate(driver.devices()):
+        if properties.is_processor:
+            return gpu_backend.GpuBackend("opencl", driver.open(number), spirv_target(processor=host_target()), number)
+    return None
+
+
+def processor_backend():
+    """The backend of an OpenCL device that is a processor, with the kernels of these; skips the test where there is none."""
+    backend_or_skip("opencl")
+    backend = _processor_backend()
+    return backend if backend is not None else pytest.skip("no OpenCL device is a processor")
 
 
 def operations_without_gpu_code():

@@ -32,6 +32,7 @@ from ..errors import (
 from . import opencl_functions as cl
 from .driver import ALIGNMENT, DeviceProperties, Dimensions, launch_error
 from .forks import first_use, fork_count, require_unforked
+from .huge_pages import ask_for_huge_pages
 from .launched import Launched
 from .libraries import Signature, address_of, function_at, functions, open_library
 from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
@@ -136,6 +137,8 @@ class OpenCLDevice:
             )
         address = -(-origin // ALIGNMENT) * ALIGNMENT
         self._origins[address] = origin
+        if self.properties.is_processor:
+            ask_for_huge_pages(address, size)
         return address
 
     def free(self, address: int) -> None:

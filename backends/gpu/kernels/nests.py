@@ -13,9 +13,6 @@ from ..emitter_table import ON_PROCESSORS, ProcessorForm, has_code
 from ..frame import Frame, Leaf, Values
 from ..processor_frame import MOST_PIECES, ProcessorFrame, is_shared, stored
 
-# Inside of loops a kernel that takes less time than this may better be a phase of one that runs the whole loop.
-_LEAST_NANOSECONDS_IN_LOOPS = 100_000
-
 
 def _scratch_bytes(instruction: Instruction) -> int:
     """What the CPU backend asks for, and what each piece has for itself, unless that is its block's."""
@@ -32,9 +29,7 @@ def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
 
 
 def _is_for(frame: Frame, instruction: Instruction) -> bool:
-    if not processors.has_code(instruction) or not has_code(instruction):
-        return False
-    return not frame.depth or nanoseconds(as_computation(instruction)) >= _LEAST_NANOSECONDS_IN_LOOPS
+    return processors.has_code(instruction) and has_code(instruction)
 
 
 OPCODES = (*NESTS, "scan", "scatter")

@@ -45,11 +45,11 @@ class RegionKernels:
     """What nests and row groups ask of `RegionFunctions`, outside of kernels, where there is no builder, and in them."""
 
     def __init__(self, frame: Frame) -> None:
-        self._frame, self.target = frame, frame.target.processor
+        self.frame, self.target = frame, frame.target.processor
         self.instructions: dict[Computation, Instruction] = {}
 
     def number(self, computation: Computation) -> int:
-        return self._frame.kernels.number(computation)
+        return self.frame.kernels.number(computation)
 
     @staticmethod
     def is_divided(work: int) -> bool:
@@ -77,9 +77,9 @@ class RegionKernels:
             pointers, registers = iter(memory), iter(bindings)
             emit(kernel.builder, [next(pointers if isinstance(value, _Placed) else registers) for value in values])
 
-        wanted = min(division.most, most_pieces(division.work))
+        wanted = max(1, min(division.most, self.frame.pieces(division.work)))
         instruction = self.instructions.get(computation)
-        return self._frame.launch(
+        return self.frame.launch(
             kind,
             (kind, self.number(computation), *rest, wanted),
             given,
@@ -138,7 +138,8 @@ def _loop(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) 
 
 def _reduction(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) -> None:
     """A computation whose root is a reduce."""
-    if builder is None and _parts(region.computation):
+    is_divided = builder is None and regions.frame.pieces(nanoseconds(region.computation)) > 1
+    if is_divided and _parts(region.computation):
         _reduction_in_parts(regions, region)
         return
     first = len(region.arguments)
@@ -184,7 +185,7 @@ def _part_offsets(computation: Computation) -> list[int]:
 
 
 def _reduction_in_parts(regions: RegionKernels, region: Region) -> None:
-    frame, computation, first = regions._frame, region.computation, len(region.arguments)
+    frame, computation, first = regions.frame, region.computation, len(region.arguments)
     instruction, most = regions.instructions[computation], _parts(computation)
     parts = [
         _placed(frame.scratch(instruction, shape.with_dimensions((most, *shape.dimensions)), offset))
@@ -243,7 +244,7 @@ def _update(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
         bases = clamped_starts(emitter, tuple(starts), operand.shape.dimensions, update.shape.dimensions)
         emit_loop_at(b, target, copied, [block], arrays[0], tuple(map(Affine, bases)), in_place=False)
 
-    wanted = most_pieces(work)
+    wanted = frame.pieces(work)
     grid = Grid((wanted, 1, 1), (1, 1, 1)) if wanted > 1 else ONE_THREAD
     inputs = [values[one][0] for one in (update, *starts)]
     frame.launch("update", frame.number(instruction), inputs, [output], grid, write, instruction.source, pieces=wanted > 1)
