@@ -2,7 +2,8 @@
 
 LLVM's SPIR-V target refuses intrinsics of other targets. So they have other names until the code is emitted; in the binary
 module, what says under which name a function is imported gets the intrinsic's. A driver whose compiler is LLVM finds the
-intrinsic then. Source: "SPIR-V Specification", 2.3 (physical layout), 3.20 (decorations).
+intrinsic then, if its pointers are of address space 0, as they are there. Source: "SPIR-V Specification", 2.3 (physical
+layout), 3.20 (decorations).
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from struct import pack, unpack
 
 _INTRINSIC = re.compile(r'@"?llvm\.(x86\.[\w.]+)"?')
+_POINTER = re.compile(r'ptr addrspace\(4\)(?: (%"?[\w.$-]+"?))?')
 _PREFIX = "phlox.import."
 _HEADER_WORDS = 5
 _OP_DECORATE, _LINKAGE_ATTRIBUTES = 71, 41
@@ -21,8 +23,33 @@ def import_intrinsics(llvm_ir: str, emit: Callable[[str], bytes], is_binary: boo
     """What ``emit`` makes of the LLVM assembly, in which intrinsics of the processor's are imported where it is binary."""
     if _INTRINSIC.search(llvm_ir) is None:
         return emit(llvm_ir)
-    code = emit(_INTRINSIC.sub(rf'@"{_PREFIX}\1"', llvm_ir))
+    lines = [_with_plain_pointers(line, number) for number, line in enumerate(llvm_ir.split("\n"))]
+    code = emit(_INTRINSIC.sub(rf'@"{_PREFIX}\1"', "\n".join(lines)))
     return _renamed(code) if is_binary else code
+
+
+def _with_plain_pointers(line: str, number: int) -> str:
+    """A line of LLVM assembly, after casts of the pointers that it gives to an intrinsic.
+
+    >>> print(_with_plain_pointers("  call void @llvm.x86.f(ptr addrspace(4) %x, i32 1)", 5))
+      %address.5.0 = ptrtoint ptr addrspace(4) %x to i64
+      %plain.5.0 = inttoptr i64 %address.5.0 to ptr
+      call void @llvm.x86.f(ptr %plain.5.0, i32 1)
+    """
+    if _INTRINSIC.search(line) is None:
+        return line
+    casts: list[str] = []
+
+    def plain(found: re.Match) -> str:
+        if found[1] is None or line.startswith("declare"):
+            return "ptr" if found[1] is None else f"ptr {found[1]}"
+        name = f"{number}.{len(casts) // 2}"
+        casts.append(f"  %address.{name} = ptrtoint {found[0]} to i64")
+        casts.append(f"  %plain.{name} = inttoptr i64 %address.{name} to ptr")
+        return f"ptr %plain.{name}"
+
+    called = _POINTER.sub(plain, line)
+    return "\n".join([*casts, called])
 
 
 def _renamed(code: bytes) -> bytes:
