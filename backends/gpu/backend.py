@@ -167,7 +167,8 @@ def target_of(family: str, properties: DeviceProperties) -> Target:
         return nvptx_target(name)
     if family == "amdgpu":
         return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
-    return spirv_target(processor=host_target() if properties.is_processor and not _runs_kernels_of_gpus() else None)
+    processor = host_target() if properties.is_processor and not _runs_kernels_of_gpus() else None
+    return spirv_target(processor=processor, takes_intrinsics=properties.takes_intrinsics)
 
 
 def _runs_kernels_of_gpus() -> bool:

@@ -20,6 +20,7 @@ from ...compile.fused_computations import as_computation
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
 from ...hlo.determinism import determinism_of
 from ...runtime.determinism import determinism
+from ..cpu.region_functions import most_pieces
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 256
 _SLOT_BYTES = 16  # of a scalar: as large as any
+_LEAST_NANOSECONDS_IN_LOOPS = 60_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,6 +243,13 @@ class Frame:
         return leaf
 
     # --- steps ---
+
+    def pieces(self, work: int) -> int:
+        """How many pieces so much work, in nanoseconds, is worth on a processor; 1 where it is not divided.
+
+        In a loop that takes more, as what is divided cannot be a phase of one kernel that runs all of the loop.
+        """
+        return most_pieces(work) if not self.depth or work >= _LEAST_NANOSECONDS_IN_LOOPS else 1
 
     def add(self, step: Step) -> None:
         """A step that may read or write anything."""

@@ -77,7 +77,7 @@ def _threads(frame: Frame, launches: list[Launch]) -> int | None:
     required = {prod(kernel.grid.threads) for kernel in known if kernel.has_barriers}
     if len(required) > 1:
         return None
-    step = max(32, target.sub_group)
+    step = max(32, target.sub_group) if target.processor is None else 1
     wanted = max(prod(kernel.grid.blocks) * prod(kernel.grid.threads) for kernel in known)
     threads = next(iter(required), min(-(-wanted // step) * step, MOST_THREADS, target.threads))
     for kernel in known:

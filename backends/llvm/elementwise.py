@@ -347,6 +347,8 @@ def _clamp(context, low, x, high):
     b, kind = context.builder, context.result_type.kind
     if kind == "float":
         return extremum(b, extremum(b, x, low, True), high, False)
+    if kind == "pred":
+        return b.and_(b.or_(x, low), high)
     compare = b.icmp_signed if kind == "signed" else b.icmp_unsigned
     raised = b.select(compare(">", x, low), x, low)
     return b.select(compare("<", raised, high), raised, high)
@@ -379,6 +381,13 @@ def _shift_right_arithmetic(context, x, y):
 
 
 _RELATIONS = {"EQ": "==", "NE": "!=", "GE": ">=", "GT": ">", "LE": "<=", "LT": "<"}
+# The order of truth values, of which LLVM compares no vectors for all devices.
+_OF_TRUTHS: dict[str, Callable[[ir.IRBuilder, ir.Value, ir.Value], ir.Value]] = {
+    "<": lambda b, x, y: b.and_(b.not_(x), y),
+    "<=": lambda b, x, y: b.or_(b.not_(x), y),
+    ">": lambda b, x, y: b.and_(x, b.not_(y)),
+    ">=": lambda b, x, y: b.or_(x, b.not_(y)),
+}
 
 
 @emitter("compare")
@@ -390,6 +399,8 @@ def _compare(context, x, y):
     if kind == "float":
         compare = b.fcmp_unordered if relation == "!=" else b.fcmp_ordered
         return compare(relation, x, y)
+    if kind == "pred" and relation in _OF_TRUTHS:
+        return _OF_TRUTHS[relation](b, x, y)
     return (b.icmp_signed if kind == "signed" else b.icmp_unsigned)(relation, x, y)
 
 

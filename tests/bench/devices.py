@@ -6,7 +6,8 @@
 JAX runs on whatever device it has chosen, and multiplies f32 as f32. Results are compared first. A time is that of a call among
 many that are asked for one behind the other, the last of which is waited for. ``--beside`` names another backend of phlox to
 take JAX's place: ``cpu`` for OpenCL on a processor, in the same process, by turns, on as many threads (Intel's runtime has as
-many as ``DPCPP_CPU_NUM_CUS`` says, else one for each core; the CPU backend, as ``PHLOX_NUM_THREADS`` says).
+many as ``DPCPP_CPU_NUM_CUS`` says, else one for each core; the CPU backend, as ``PHLOX_NUM_THREADS`` says). Beside the ratio of
+times stands that of the processor's time in all threads, which hardly depends on what else the machine does.
 """
 
 from __future__ import annotations
@@ -41,24 +42,25 @@ def parse_options() -> argparse.Namespace:
 Contender = tuple[Callable[[], Any], Callable[[Any], Any]]  # a call, and what waits for its result
 
 
-def times_of(contenders: dict[str, Contender]) -> dict[str, float]:
-    """Seconds of each one's call: the least of a few batches of calls, which take turns."""
+def times_of(contenders: dict[str, Contender]) -> dict[str, tuple[float, float]]:
+    """Seconds of each one's call, and of the processor in all threads: the least of batches of calls, which take turns."""
     counts = {}
     for name, (call, wait) in contenders.items():
         wait(call())
         started = time.perf_counter()
         wait(call())
         counts[name] = max(1, min(200, round(BATCH / max(time.perf_counter() - started, 1e-6))))
-    found: dict[str, list[float]] = {name: [] for name in contenders}
+    found: dict[str, list[tuple[float, float]]] = {name: [] for name in contenders}
     for _ in range(TURNS):
         for name, (call, wait) in contenders.items():
             time.sleep(SETTLE)
-            started = time.perf_counter()
+            started = time.perf_counter(), time.process_time()
             for _ in range(counts[name]):
                 result = call()
             wait(result)
-            found[name].append((time.perf_counter() - started) / counts[name])
-    return {name: min(times) for name, times in found.items()}
+            ended = time.perf_counter(), time.process_time()
+            found[name].append(tuple([(end - start) / counts[name] for start, end in zip(started, ended)]))
+    return {name: tuple(map(min, zip(*times))) for name, times in found.items()}
 
 
 def measured(row: Any, backend: str, beside: str | None) -> dict[str, Any]:
@@ -85,7 +87,8 @@ def measured(row: Any, backend: str, beside: str | None) -> dict[str, Any]:
         for other in results.keys() - {"phlox"}:
             _compare("phlox", results["phlox"], other, results[other], 10 * case.tolerance)
         del results, first
-        record |= {name: seconds / case.per for name, seconds in times_of(contenders).items()}
+        for name, (seconds, of_processor) in times_of(contenders).items():
+            record |= {name: seconds / case.per, f"{name}, processor": of_processor / case.per}
         record |= {"bytes": case.bytes / case.per, "flops": case.flops / case.per}
     except Exception as error:
         record["error"] = f"{type(error).__name__}: {error}".strip().splitlines()[0][:200]
@@ -111,7 +114,8 @@ def on_device(function: Any, arguments: tuple[Any, ...], backend: str) -> Conten
             synchronize()
 
     if not hasattr(function, "executable"):
-        compiled, given = phlox.jit(function.__wrapped__, backend=backend), phlox.device_put(arguments, backend)
+        compiled = phlox.jit(function.__wrapped__, backend=backend)
+        given = [one if isinstance(one, int | float) else phlox.device_put(one, backend) for one in arguments]
         return lambda: compiled(*given), wait
     executable = get_backend(backend).compile(function.module)  # a program of HLO text
     buffers = [memory.share(argument) for argument in arguments]
@@ -144,6 +148,8 @@ def line(record: dict[str, Any], other: str) -> str:
         return f"{record['row']:52} {record['error']}"
     ours, theirs = record["phlox"], record.get(other)
     ratio = f"{theirs / ours:6.2f} x {other}" if theirs else ""
+    if theirs and other != "JAX":  # what others do on the machine does not count then
+        ratio += f", {record[f'{other}, processor'] / max(record['phlox, processor'], 1e-9):5.2f} in processor time"
     rates = [f"{record[key] / ours / scale:8.{digits}f} {unit}" for key, scale, digits, unit in
              (("bytes", 1e9, 0, "GB/s"), ("flops", 1e12, 2, "TFLOP/s")) if record[key]]  # fmt: skip
     return f"{record['row']:52} {ours * 1e6:10.1f} us {ratio:14} {'  '.join(rates)}"

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from llvmlite import ir
 
 from ....compile.aliasing import Value
-from ....compile.fused_computations import as_computation, producers, result_roots
+from ....compile.fused_computations import as_computation, has_scan, producers, result_roots
+from ....compile.in_place import update_of
 from ....hlo import Computation, Instruction, Shape, array_leaves, make_instruction
 from ...cpu.region_functions import UNDIVIDED, Division, most_pieces
 from ...cpu.regions.loop import emit_loop, emit_loop_at
@@ -28,6 +29,7 @@ from ..emitter_table import ELEMENTS, ON_PROCESSORS, ProcessorForm
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import ONE_THREAD, Grid, Kernel
 from ..operations import scalars
+from .nests import emit_on_processor, scratch_on_processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,11 +47,11 @@ class RegionKernels:
     """What nests and row groups ask of `RegionFunctions`, outside of kernels, where there is no builder, and in them."""
 
     def __init__(self, frame: Frame) -> None:
-        self._frame, self.target = frame, frame.target.processor
+        self.frame, self.target = frame, frame.target.processor
         self.instructions: dict[Computation, Instruction] = {}
 
     def number(self, computation: Computation) -> int:
-        return self._frame.kernels.number(computation)
+        return self.frame.kernels.number(computation)
 
     @staticmethod
     def is_divided(work: int) -> bool:
@@ -77,9 +79,9 @@ class RegionKernels:
             pointers, registers = iter(memory), iter(bindings)
             emit(kernel.builder, [next(pointers if isinstance(value, _Placed) else registers) for value in values])
 
-        wanted = min(division.most, most_pieces(division.work))
+        wanted = max(1, min(division.most, self.frame.pieces(division.work)))
         instruction = self.instructions.get(computation)
-        return self._frame.launch(
+        return self.frame.launch(
             kind,
             (kind, self.number(computation), *rest, wanted),
             given,
@@ -138,7 +140,8 @@ def _loop(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) 
 
 def _reduction(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) -> None:
     """A computation whose root is a reduce."""
-    if builder is None and _parts(region.computation):
+    is_divided = builder is None and regions.frame.pieces(nanoseconds(region.computation)) > 1
+    if is_divided and _parts(region.computation):
         _reduction_in_parts(regions, region)
         return
     first = len(region.arguments)
@@ -184,7 +187,7 @@ def _part_offsets(computation: Computation) -> list[int]:
 
 
 def _reduction_in_parts(regions: RegionKernels, region: Region) -> None:
-    frame, computation, first = regions._frame, region.computation, len(region.arguments)
+    frame, computation, first = regions.frame, region.computation, len(region.arguments)
     instruction, most = regions.instructions[computation], _parts(computation)
     parts = [
         _placed(frame.scratch(instruction, shape.with_dimensions((most, *shape.dimensions)), offset))
@@ -208,8 +211,10 @@ def _reduction_in_parts(regions: RegionKernels, region: Region) -> None:
 
 
 def _scratch(instruction: Instruction) -> int:
-    """The parts of a reduction."""
+    """The parts of a reduction, and what the CPU backend asks for."""
     computation = _computation(instruction)
+    if computation.root.opcode == "scatter":
+        return scratch_on_processor(instruction)
     return _part_offsets(computation)[-1] if computation.root.opcode == "reduce" else 0
 
 
@@ -220,6 +225,8 @@ def _computation(instruction: Instruction) -> Computation:
 def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A fusion, or an instruction outside of any."""
     computation = _computation(instruction)
+    if has_scan(computation) or update_of(instruction) is not None:
+        return emit_on_processor(frame, instruction, values)
     roots = result_roots(computation)
     if roots[0].opcode == "reduce":
         return _launch(frame, _region(frame, instruction, computation, values, _reduction))
@@ -243,7 +250,7 @@ def _update(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
         bases = clamped_starts(emitter, tuple(starts), operand.shape.dimensions, update.shape.dimensions)
         emit_loop_at(b, target, copied, [block], arrays[0], tuple(map(Affine, bases)), in_place=False)
 
-    wanted = most_pieces(work)
+    wanted = frame.pieces(work)
     grid = Grid((wanted, 1, 1), (1, 1, 1)) if wanted > 1 else ONE_THREAD
     inputs = [values[one][0] for one in (update, *starts)]
     frame.launch("update", frame.number(instruction), inputs, [output], grid, write, instruction.source, pieces=wanted > 1)
