@@ -4,8 +4,10 @@ import copy
 
 import numpy as np
 import pytest
-from gpu_backends import DEVICES, backend_or_skip
+from gpu_backends import DEVICES, backend_or_skip, processor_backend
 from phlox import jit
+from phlox.backends.registry import in_place_of
+from thinning import LEFT_TO_CI
 
 RANDOM = np.random.default_rng(7)
 ROW = RANDOM.standard_normal(1000)
@@ -337,6 +339,20 @@ def largest(x):
 @pytest.mark.parametrize("function, arguments", PROGRAMS)
 def test_program(name, function, arguments):
     backend_or_skip(name)
+    check_program(name, function, arguments)
+
+
+# Each compiles anew: one in some is ordinary.
+ON_PROCESSORS = [pytest.param(*one.values, id=one.id, marks=LEFT_TO_CI if n % 7 else []) for n, one in enumerate(PROGRAMS)]
+
+
+@pytest.mark.parametrize("function, arguments", ON_PROCESSORS)
+def test_program_with_kernels_of_processors(function, arguments):
+    with in_place_of("opencl", processor_backend()):
+        check_program("opencl", function, arguments)
+
+
+def check_program(name, function, arguments):
     mine, theirs = copy.deepcopy(arguments), copy.deepcopy(arguments)
     with np.errstate(all="ignore"):
         expected = function(*theirs)
