@@ -1,11 +1,17 @@
 """The kernels of OpenCL devices that are processors: the CPU backend's nests, a piece a block."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from gpu_backends import processor_backend
+from phlox import jit
 from phlox.backends.cpu import region_functions
 from phlox.backends.cpu.nest_samples import SAMPLES
-from phlox.backends.registry import get_backend
+from phlox.backends.gpu.backend import target_of
+from phlox.backends.gpu.drivers.driver import DeviceProperties
+from phlox.backends.gpu.plan import Launch, While
+from phlox.backends.registry import get_backend, in_place_of
 from sample_values import whole_numbers
 from thinning import one_in
 
@@ -40,3 +46,63 @@ def test_nest_in_pieces(backend, sample, monkeypatch):
     """However little it does."""
     monkeypatch.setattr(region_functions, "_LEAST_NANOSECONDS", 1)
     assert_as_the_reference(backend, sample)
+
+
+def test_loops_and_reductions_are_kernels_of_one_thread_a_block(backend):
+    with in_place_of("opencl", backend):
+        compiled = jit(lambda x: np.exp(x - x.max(axis=1, keepdims=True)), backend="opencl").compile(np.ones((2000, 500)))
+    launches = [step for step in compiled.executable.program.plan.steps if isinstance(step, Launch)]
+    assert launches and all(launch.block == (1, 1, 1) for launch in launches)
+    assert max(launch.grid[0] for launch in launches) > 1
+    assert "<8 x double>" in compiled.executable.as_text("llvm") or backend.target.processor.vector_bytes < 64
+
+
+def test_a_loop_over_small_arrays_is_one_kernel_of_one_thread(backend):
+    def smooth(x):
+        for _ in range(100):
+            x = x * 0.5 + np.roll(x, 1) * x.sum()
+        return x
+
+    with in_place_of("opencl", backend):
+        plan = jit(smooth, backend="opencl").compile(np.ones(50)).executable.program.plan
+    assert [step.block for step in plan.steps if isinstance(step, Launch)] == [(1, 1, 1)]
+    assert not any(isinstance(step, While) for step in plan.steps)
+
+
+@pytest.mark.parametrize("given", ["cpu", "1"])
+def test_which_kernels_processors_run(given, monkeypatch):
+    properties = DeviceProperties("a processor", "", 1 << 30, 2, 1, 1 << 15, 256, is_processor=True)
+    monkeypatch.setenv("PHLOX_OPENCL_KERNELS", "gpu")
+    assert target_of("spirv", properties).processor is None
+    monkeypatch.delenv("PHLOX_OPENCL_KERNELS")
+    assert target_of("spirv", properties).processor is not None
+    assert target_of("spirv", replace(properties, is_processor=False)).processor is None
+    monkeypatch.setenv("PHLOX_OPENCL_KERNELS", given)
+    with pytest.raises(ValueError, match=f"PHLOX_OPENCL_KERNELS requires 'gpu', or nothing; given '{given}'"):
+        target_of("spirv", properties)
+
+
+# Vectors by masks that are known, that programs compute, and of elements that lie apart.
+MASKED = {
+    "row that ends early": lambda x: x[:, :13].sum(axis=1),
+    "padded": lambda x: np.pad(x, ((1, 2), (3, 4))),
+    "joined": lambda x: np.concatenate([x, x[:, :3]], axis=1) + 1,
+    "every third": lambda x: x[:, ::3] * 2,
+    "backwards": lambda x: x[:, ::-1] - x,
+    "by number": lambda x: x[:, np.abs(x[0].astype(np.int64)) % 5],
+    "complex": lambda x: (x + 1j * x[:, ::-1]) * 2,
+    "any": lambda x: ((x > 2).any(axis=1), (x > 2).sum(), (x < 9).all()),
+    "first": lambda x: np.argmax(x > 1, axis=1),
+    "truths": lambda x: ((x > 0) < (x > 1), (x > 0) >= (x < 1), (x > 0) * 1.5),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("name", MASKED)
+def test_memory_by_masks(backend, name, dtype):
+    function = MASKED[name]
+    x = np.random.default_rng(1).integers(-9, 10, (7, 37)).astype(dtype)
+    with in_place_of("opencl", backend):
+        found = jit(function, backend="opencl")(x)
+    for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, function(x))], strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -5,8 +5,9 @@ import itertools
 
 import numpy as np
 import pytest
-from gpu_backends import AMD_ARCHITECTURES, DEVICES, backend_or_skip
+from gpu_backends import AMD_ARCHITECTURES, DEVICES, backend_or_skip, processor_backend
 from phlox import jit
+from phlox.backends.registry import in_place_of
 from thinning import LEFT_TO_CI
 
 RANDOM = np.random.default_rng(7)
@@ -356,6 +357,16 @@ def same(actual, expected):
 def largest(x):
     """The tolerance of sums whose terms cancel: in units of the largest number."""
     return np.abs(x[np.isfinite(x)]).max(initial=0)
+
+
+# Each compiles anew: one in some is ordinary.
+ON_PROCESSORS = [pytest.param(*one.values, id=one.id, marks=LEFT_TO_CI if n % 7 else []) for n, one in enumerate(PROGRAMS)]
+
+
+@pytest.mark.parametrize("function, arguments", ON_PROCESSORS)
+def test_program_with_kernels_of_processors(function, arguments):
+    with in_place_of("opencl", processor_backend()):
+        check("opencl", function, arguments)
 
 
 def check(name, function, arguments):
