@@ -7,6 +7,7 @@ from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
+from .epilogue_fusion import FUSE_EPILOGUES
 from .fusion_policy import FUSION_POLICY
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native
@@ -22,6 +23,7 @@ PIPELINE: tuple[Step, ...] = (
     variances_pass(lambda squares: not reduces_rows(squares)),
     "dce",
     fusion_pass(FUSION_POLICY),
+    FUSE_EPILOGUES,
     FUSE_ROWS,
     "insert-copies",
 )

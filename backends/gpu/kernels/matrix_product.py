@@ -14,11 +14,13 @@ from ....hlo import F32, Instruction, Shape
 from ....hlo.fast_math import has_fast_math
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
+from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.types import I32, I64
+from ...llvm.types import I32, I64, POINTER
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from ..target import Target
+from .epilogue import Results, StagedTile, vector_of_values
 from .matrix_group_instructions import (
     ROWS,
     WARPS,
@@ -31,7 +33,7 @@ from .matrix_group_instructions import (
 )
 from .matrix_instructions import MatrixInstruction, end_group, matrix_instruction, wait_for_groups
 from .matrix_tiles import RUN_BYTES, OperandTiles, Reading, reading_of, turned
-from .product import Axis, Product, offsets_of, store_sum
+from .product import Product, offsets_of
 
 _WARP = 32
 # So many blocks keep a device busy.
@@ -81,13 +83,12 @@ _GROUPED_DIVISIONS = (
 
 @dataclass(frozen=True)
 class Form:
-    """A product that is computed so. The output's columns lie side by side, if any do: left and right may be exchanged."""
+    """A product that is computed so."""
 
     product: Product
     instruction: MatrixInstruction
     readings: tuple[Reading, Reading]
     division: Division
-    is_exchanged: bool
 
 
 def matrix_form(
@@ -96,9 +97,6 @@ def matrix_form(
     """How a product is computed on matrix units; None where it is not. ``parts``: how many there may be."""
     if target.family != "nvptx" or not product.sizes[3] or instruction.opcode not in ("dot", "convolution"):
         return None
-    is_exchanged = _last_step(product.columns) != 1 and _last_step(product.rows) == 1
-    if is_exchanged:
-        product, shapes = _exchanged(product), shapes[::-1]
     types = [shape.element_type for shape in shapes]
     precise = {"high", "highest"} & set(instruction.annotations.get("operand_precision", "").strip("{}").split(","))
     unit = matrix_instruction(target.architecture, *types, instruction.shape.element_type, fast_math and not precise)
@@ -109,18 +107,7 @@ def matrix_form(
     are_by_terms = together[0].is_by_terms, together[1].is_by_terms
     is_grouped = has_group_instruction(target.architecture, unit, are_by_terms)
     division = _division(target, product, unit, parts, is_grouped)
-    return Form(product, unit, together if division.is_grouped else readings, division, is_exchanged)
-
-
-def _last_step(axes: tuple[Axis, ...]) -> int:
-    return axes[-1].steps[2] if axes else 0
-
-
-def _exchanged(product: Product) -> Product:
-    def swapped(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
-        return tuple([Axis(axis.size, (axis.steps[1], axis.steps[0], axis.steps[2])) for axis in axes])
-
-    return Product(*map(swapped, (product.batch, product.columns, product.rows, product.terms)))
+    return Form(product, unit, together if division.is_grouped else readings, division)
 
 
 def _division(target: Target, product: Product, unit: MatrixInstruction, parts: int, is_grouped: bool) -> Division:
@@ -146,27 +133,28 @@ def _fits(division: Division, rows: int, columns: int) -> bool:
 
 
 def launch_matrix_product(
-    frame: Frame, instruction: Instruction, form: Form, operands: tuple[Stored, Stored], target: Stored
+    frame: Frame, instruction: Instruction, form: Form, operands: tuple[Stored, Stored], results: Results
 ) -> None:
-    """Compute a product, or the sums of its parts, into the target, where the form's product has it."""
+    """Compute a product, or the sums of its parts, where the form's product has them."""
     division, product = form.division, form.product
     tiles = division.tiles(product)
     grid = Grid((tiles[0] * tiles[1] * product.sizes[0] * division.parts, 1, 1), (division.threads, 1, 1))
-    operands = operands[::-1] if form.is_exchanged else operands
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         if division.columns * division.rows * form.instruction.sums.byte_size <= 256 * division.threads:
             kernel.target.keep_resident(kernel.function, 2)
-        _MatrixProduct(kernel, form, bindings, arrays[0]).emit()
+        _MatrixProduct(kernel, form, bindings, arrays, results).emit()
 
-    frame.launch("matrix_product", form, operands, [target], grid, write, instruction.source)
+    key = (form, results.key)
+    frame.launch("matrix_product", key, [*operands, *results.inputs], results.outputs, grid, write, instruction.source)
 
 
 class _MatrixProduct:
     """The kernel while it is emitted."""
 
-    def __init__(self, kernel: Kernel, form: Form, operands: list[Array], output: Array) -> None:
-        self.kernel, self.form, self.output = kernel, form, output
+    def __init__(self, kernel: Kernel, form: Form, bindings: list[Binding], arrays: list[Array], results: Results) -> None:
+        self.kernel, self.form, self.arrays, self.results = kernel, form, arrays, results
+        operands, self.inputs = bindings[:2], bindings[2:]
         b = self.builder = kernel.builder
         division, product = form.division, form.product
         self.warp_lines = division.rows // division.warp_rows, division.columns // division.warp_columns
@@ -175,7 +163,7 @@ class _MatrixProduct:
         own_row = b.mul(b.udiv(warp, I32(division.warp_columns)), I32(self.warp_lines[0]))
         own_column = b.mul(b.urem(warp, I32(division.warp_columns)), I32(self.warp_lines[1]))
         row_tile, column_tile, batch, self.part = self._block()
-        firsts = b.mul(row_tile, I32(division.rows)), b.mul(column_tile, I32(division.columns))
+        firsts = self.firsts = b.mul(row_tile, I32(division.rows)), b.mul(column_tile, I32(division.columns))
         self.batch = offsets_of(b, wide(b, batch), product.batch)
         lane = b.urem(thread, I32(_WARP))
         # Where the lane's sums are: two neighbouring columns of two rows.
@@ -189,7 +177,8 @@ class _MatrixProduct:
             )
             for side in (0, 1)
         ])  # fmt: skip
-        self.memory = kernel.dynamic_shared(division.stages * division.stage_bytes)
+        staged = 0 if results.epilogue is None else division.rows * self._pitch * form.instruction.sums.byte_size
+        self.memory = kernel.dynamic_shared(max(staged, division.stages * division.stage_bytes))
 
     def _address(self, array: Array) -> ir.Value:
         """Of the device's memory, as copies take it."""
@@ -311,7 +300,39 @@ class _MatrixProduct:
         batches, rows, columns, _ = self.form.product.sizes
         return batches * rows * columns
 
+    @property
+    def _pitch(self) -> int:
+        """How far rows of sums are apart in the block's memory: pairs of eight rows are in different banks."""
+        return self.form.division.columns + 32 // self.form.instruction.sums.byte_size
+
+    def _store_by_memory(self, sums: list[ir.Value]) -> None:
+        """The tile of sums has the place of those of the operands."""
+        b, kernel, division, type_ = self.builder, self.kernel, self.form.division, self.form.instruction.sums
+        wait_for_groups(b, 0)  # copies behind the last term are zeros, which arrive as well
+        kernel.barrier()
+        pointer = b.inttoptr(self.memory, ir.PointerType(addrspace=kernel.target.spaces.shared))
+        shape = Shape(type_, (division.rows * self._pitch,))
+        array = Array(b.addrspacecast(pointer, POINTER), shape, vector_alignment=2 * type_.byte_size)
+        height, width = self.warp_lines[0] // 16, self.warp_lines[1] // 8
+        for i in range(height):
+            for below in (0, 1):
+                row = b.sub(b.add(self.row, I32(16 * i + 8 * below)), self.firsts[0])
+                start = b.add(b.mul(row, I32(self._pitch)), b.sub(self.column, self.firsts[1]))
+                for j in range(width):
+                    pair = vector_of_values(b, sums[4 * (i * width + j) + 2 * below :][:2])
+                    array.store(b, (Affine(wide(b, b.add(start, I32(8 * j))), 1),), pair, 2)
+        kernel.barrier()
+        staged = StagedTile(Array(array.pointer, shape), division.rows, division.columns, self._pitch)
+        first_row, first_column = self.firsts
+        staged.store(
+            kernel, self.results, self.inputs, self.arrays, self.form.product, self.batch[2],
+            lambda row: b.add(first_row, row), first_column,
+        )  # fmt: skip
+
     def _store(self, sums: list[ir.Value]) -> None:
+        if self.results.epilogue is not None:
+            self._store_by_memory(sums)
+            return
         b, product = self.builder, self.form.product
         _, rows, columns, _ = product.sizes
         height, width = self.warp_lines[0] // 16, self.warp_lines[1] // 8
@@ -334,15 +355,8 @@ class _MatrixProduct:
                         self._store_one(b.add(start, offset), sums[first : first + 1 + has_pairs])
 
     def _store_one(self, offset: ir.Value, values: list[ir.Value]) -> None:
-        b, element_type = self.builder, self.output.shape.element_type
-        if not element_type.is_float and element_type.bits < 32:
-            values = [b.trunc(value, ir.IntType(element_type.bits)) for value in values]
-        value = values[0]
-        if len(values) > 1:
-            value = ir.Constant(ir.VectorType(values[0].type, 2), ir.Undefined)
-            for number, one in enumerate(values):
-                value = b.insert_element(value, one, I32(number))
-        store_sum(b, self.output, offset, value, len(values))
+        b = self.builder
+        self.results.store(b, self.inputs, self.arrays, offset, vector_of_values(b, values), len(values))
 
 
 def allows_less_precision(frame: Frame) -> bool:
