@@ -20,6 +20,9 @@ class FusionPolicy:
 
     ``maximum_cost_in_scatter(scatter)`` bounds what an element of a scatter's indices and updates may cost, with all below it.
 
+    ``has_epilogue`` says whether the code of an instruction outside of loops, as a product, may compute of its elements what is
+    stored instead of them: where several loops need that, it is, rather than computed in each.
+
     ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
     vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
     times the code of one instruction is emitted. The other limits hold for one fusion; those of scans are narrower, since the
@@ -37,6 +40,7 @@ class FusionPolicy:
     maximum_cost_in_scan: float
     maximum_cost_in_scatter: Callable[[Instruction], float]
     maximum_operands_and_results: int
+    has_epilogue: Callable[[Instruction], bool] = lambda instruction: False
 
     def instruction_limit(self, root: Instruction) -> int:
         """How many instructions the fusion with this root may hold."""

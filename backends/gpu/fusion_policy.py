@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...compile.fusion_policy import FusionPolicy, is_fusible
 from ...hlo import Instruction
+from .epilogue_form import PRODUCTS
 
 
 def is_hero(instruction: Instruction) -> bool:
@@ -19,6 +20,10 @@ def shares_loops(result: Instruction) -> bool:
     return not is_hero(result)
 
 
+def has_epilogue(instruction: Instruction) -> bool:
+    return instruction.opcode in PRODUCTS and not instruction.shape.is_tuple
+
+
 FUSION_POLICY = FusionPolicy(
     is_fusible,
     is_hero,
@@ -31,4 +36,5 @@ FUSION_POLICY = FusionPolicy(
     maximum_cost_in_scan=0.0,
     maximum_cost_in_scatter=lambda scatter: 0.0,
     maximum_operands_and_results=32,
+    has_epilogue=has_epilogue,
 )

@@ -51,14 +51,8 @@ def test_samples_become_code_objects(opcode, architecture):
         descriptors_of(program, architecture)
 
 
-# What does not fit yet: the tile of a thread is larger than its registers.
-SPILLED = {("product_f64", "gfx1100")}
-
-
 @pytest.mark.parametrize("name, architecture", one_in_all(5, HOT_PROGRAMS, AMD_ARCHITECTURES))
-def test_hot_kernels_have_all_they_use_in_registers(name, architecture, request):
-    if (name, architecture) in SPILLED:
-        request.applymarker(pytest.mark.xfail(strict=True))
+def test_hot_kernels_have_all_they_use_in_registers(name, architecture):
     program = program_of(hot_module(name), target(architecture))
     found = descriptors_of(program, architecture)
     assert found and not {kernel: one for kernel, one in found.items() if one.private_bytes}
