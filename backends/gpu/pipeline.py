@@ -9,6 +9,7 @@ from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
 from .epilogue_fusion import FUSE_EPILOGUES
 from .fusion_policy import FUSION_POLICY
+from .narrow_factors import MULTIPLY_NARROW_FACTORS
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native
 
@@ -21,6 +22,7 @@ PIPELINE: tuple[Step, ...] = (
     "inline-all-calls",
     *simplification_steps(),
     variances_pass(lambda squares: not reduces_rows(squares)),
+    MULTIPLY_NARROW_FACTORS,
     "dce",
     fusion_pass(FUSION_POLICY),
     FUSE_EPILOGUES,
