@@ -189,8 +189,11 @@ class FusionPlan:
             added = len(operands - pending)
             if added > 1 and len(pending) - 1 + added >= policy.maximum_operands_and_results:
                 return False
-        repetition = sum(uses.values()) / max(1, instruction.shape.size)
-        return repetition <= 1 or self._costs[instruction] * (repetition - 1) <= policy.recomputation_budget
+        size, cost = max(1, instruction.shape.size), self._costs[instruction]
+        allowed = policy.recomputation_budget * size
+        if cost <= policy.recomputation_budget:
+            allowed = max(allowed, policy.cost_of_loop)
+        return cost * (sum(uses.values()) - size) <= allowed
 
     def _is_needed_of_product(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
         """Whether several loops need it, nothing needs the product that it is computed of elementwise, and it takes no more

@@ -24,7 +24,8 @@ class FusionPolicy:
     stored instead of them: where several loops need that, it is, rather than computed in each.
 
     ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
-    vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
+    vector instructions: about what writing it to memory and reading it back would cost. Where an element costs no more than
+    that, all of them together may cost ``cost_of_loop``: that of another loop nest. ``maximum_paths`` bounds how many
     times the code of one instruction is emitted. The other limits hold for one fusion; those of scans are narrower, since the
     nest of a scan holds its elements' code once for each lane, or computes them one by one.
     """
@@ -40,6 +41,7 @@ class FusionPolicy:
     maximum_cost_in_scan: float
     maximum_cost_in_scatter: Callable[[Instruction], float]
     maximum_operands_and_results: int
+    cost_of_loop: float = 0.0
     has_epilogue: Callable[[Instruction], bool] = lambda instruction: False
 
     def instruction_limit(self, root: Instruction) -> int:

@@ -36,5 +36,6 @@ FUSION_POLICY = FusionPolicy(
     maximum_cost_in_scan=0.0,
     maximum_cost_in_scatter=lambda scatter: 0.0,
     maximum_operands_and_results=32,
+    cost_of_loop=2e6,
     has_epilogue=has_epilogue,
 )

@@ -60,6 +60,43 @@ ENTRY e {{
     np.testing.assert_allclose(found.astype(wide), expected.astype(wide), rtol=0, atol=tolerance * np.abs(expected).max())
 
 
+def check_with_epilogue(architecture, types, rows, columns, terms, transposed=False, kernels=("matrix_product",)):
+    """0.5 * (a @ b) + bias + c, and the product besides; the first may be transposed."""
+    left, right, result = types
+    order = (columns, rows) if transposed else (rows, columns)
+    shape, kept = f"f32[{rows},{columns}]", "" if transposed else f", {result}[{rows},{columns}]"
+    last = "transpose(x), dimensions={1,0}" if transposed else "copy(x)"
+    text = f"""HloModule m
+ENTRY e {{
+  a = {left}[{rows},{terms}] parameter(0)
+  b = {right}[{terms},{columns}] parameter(1)
+  bias = f32[{columns}] parameter(2)
+  c = f32[{rows},{columns}] parameter(3)
+  d = {result}[{rows},{columns}] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  w = {shape} convert(d)
+  half = f32[] constant(0.5)
+  halves = {shape} broadcast(half), dimensions={{}}
+  s = {shape} broadcast(bias), dimensions={{1}}
+  h = {shape} multiply(w, halves)
+  y = {shape} add(h, s)
+  x = {shape} add(y, c)
+  r = f32[{order[0]},{order[1]}] {last}
+  ROOT t = (f32[{order[0]},{order[1]}]{kept}) tuple(r{"" if transposed else ", d"})
+}}"""
+    plan, module = compiled(text, architecture)
+    assert [step.kernel.rpartition("_")[0] for step in plan.steps] == list(kernels)
+    generator = np.random.default_rng(0)
+    a, b = random_array(left, (rows, terms), generator), random_array(right, (terms, columns), generator)
+    bias, c = random_array("f32", (columns,), generator), random_array("f32", (rows, columns), generator)
+    results = [(order, np.dtype(np.float32)), ((rows, columns), np.dtype(DTYPES[result]))][: 1 if transposed else 2]
+    found = run_program(plan, module, [a, b, bias, c], results)
+    product = np.einsum("ij,jk->ik", a.astype(np.float64), b.astype(np.float64))
+    expected = product.astype(DTYPES[result]).astype(np.float64) * 0.5 + bias + c
+    tolerance = TOLERANCES[result] * np.abs(product).max() + 1e-6 * np.abs(expected).max()
+    for one, other in zip(found, (expected.T if transposed else expected, product)):
+        np.testing.assert_allclose(one.astype(np.float64), other, rtol=0, atol=tolerance)
+
+
 def check_matrices(architecture, formula, types, rows, columns, terms, **options):
     left, right = LAYOUTS[formula]
     left_sizes = (rows, terms) if left == 1 else (terms, rows)
@@ -132,3 +169,27 @@ def test_batches_several_terms_and_parts():
     check("sm_80", "aib,abk->ik", several, types, (4, 40, 24), (4, 24, 16), (40, 16))
     kernels = ("matrix_product", "product_parts")
     check_matrices("sm_80", "ij,jk->ik", types, 40, 24, 1030, kernels=kernels)
+
+
+@pytest.mark.parametrize(("types", "transposed"), one_in_all(3, [*TYPES[:3], TYPES[4]], [False, True]))
+def test_epilogues(types, transposed):
+    check_with_epilogue("sm_80", types, 72, 40, 80, transposed)
+    check_with_epilogue("sm_80", types, 33, 67, 35, transposed)
+
+
+def test_epilogues_of_parts():
+    kernels = ("matrix_product", "product_parts")
+    check_with_epilogue("sm_80", ("bf16", "bf16", "bf16"), 40, 24, 1030, kernels=kernels)
+
+
+@pytest.mark.parametrize("division", one_in(3, matrix_product._DIVISIONS))
+def test_epilogues_of_divisions(monkeypatch, division: Division):
+    monkeypatch.setattr(matrix_product, "_division", lambda *arguments: division)
+    check_with_epilogue("sm_90", ("bf16", "bf16", "f32"), division.rows + 8, division.columns + 8, 72)
+
+
+@pytest.mark.parametrize("columns", [128, 256])
+def test_epilogues_of_groups_of_warps(monkeypatch, columns):
+    division = next(one for one in matrix_product._GROUPED_DIVISIONS if one.columns == columns)
+    monkeypatch.setattr(matrix_product, "_division", lambda *arguments: division if arguments[-1] else None)
+    check_with_epilogue("sm_90a", ("f16", "f16", "f32"), 136, columns + 8, 72)
