@@ -1,5 +1,6 @@
 """Programs whose speed on a device is looked at, at the sizes that count: each is of a few kernels."""
 
+import ml_dtypes
 import numpy as np
 from phlox import jit
 
@@ -63,6 +64,12 @@ def product(x, y):
     return x @ y
 
 
+def layer_with_residual(x, weights, bias, before):
+    y = x @ weights + bias
+    cube = np.float32(0.044715) * y * y * y
+    return before + np.float32(0.5) * y * (1 + np.tanh(np.float32(0.7978845608) * (y + cube)))
+
+
 def matrix_times_vector(x, v):
     return x @ v
 
@@ -87,6 +94,8 @@ HOT_PROGRAMS = {
     "bias_and_activation": (bias_and_activation, (table(), _ROW)),
     "product_f32": (product, (table(), table())),
     "product_f64": (product, (table(np.float64), table(np.float64))),
+    "layer_f32": (layer_with_residual, (table(), table(), _ROW, table())),
+    "layer_bf16": (layer_with_residual, (table(ml_dtypes.bfloat16), table(ml_dtypes.bfloat16), _ROW, table())),
     "matrix_times_vector": (matrix_times_vector, (table(), _ROW)),
     "gather_of_rows": (gather_of_rows, (table(), np.zeros(SIZE, np.int64))),
 }

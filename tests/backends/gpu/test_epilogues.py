@@ -177,12 +177,19 @@ def test_loops_and_arguments_in_place():
             x = np.tanh(x @ w + bias)
         return x
 
+    def summed(x, w, total):
+        for _ in range(3):
+            total = total + x @ w
+            x = np.sin(x)
+        return total
+
     def added(x, y, w):
         y += x @ w
 
     backend_or_skip("opencl")
     x, w, bias, y = numbers(24, 24), numbers(24, 24), numbers(24), numbers(24, 24)
     np.testing.assert_allclose(jit(rounds, backend="opencl")(x, w, bias), rounds(x, w, bias), rtol=0, atol=1e-5)
+    np.testing.assert_allclose(jit(summed, backend="opencl")(x, w, y), summed(x, w, y), rtol=0, atol=1e-5)
     expected = y.astype(np.float64) + x.astype(np.float64) @ w
     jit(added, backend="opencl")(x, y, w)
     np.testing.assert_allclose(y, expected, rtol=0, atol=1e-5)
@@ -206,6 +213,20 @@ def test_what_several_kernels_need_is_stored_instead_of_the_product():
     first, *others = [step for step in plan.steps if kernels_of(plan)[0] == "product"]
     (residual,) = [place for place in first.arguments if str(place) == "argument 2"]
     assert not any(residual in step.arguments for step in others)
+
+
+def test_a_layer_has_no_kernels_but_those_of_rows_and_products():
+    def layer(x, w, up, bias, down):
+        centred = x - x.mean(axis=-1, keepdims=True)
+        y = centred / np.sqrt((centred * centred).mean(axis=-1, keepdims=True) + np.float32(1e-5))
+        q, k, v = ((y @ w[n]).reshape(4, 128, 4, 64).transpose(0, 2, 1, 3) for n in range(3))
+        e = np.exp(q @ k.transpose(0, 1, 3, 2))
+        x = x + ((e / e.sum(axis=-1, keepdims=True)) @ v).transpose(0, 2, 1, 3).reshape(4, 128, 256) @ w[3]
+        return x + np.tanh(x @ up + bias) @ down
+
+    w = tuple([numbers(256, 256) for _ in range(4)])
+    plan = plan_of(layer, numbers(4, 128, 256), w, numbers(256, 1024), numbers(1024), numbers(1024, 256))
+    assert set(kernels_of(plan)) == {"rows", "product", "product_parts"} and len(plan.steps) <= 12
 
 
 def test_factors_are_read_as_they_were_before_they_were_widened():

@@ -27,7 +27,7 @@ def test_samples_are_assembled(opcode, architecture):
 
 
 # What does not fit yet: ptxas gives a thread 128 registers for sm_80, and spills some bytes.
-SPILLED = {("product_f32", "sm_80")}
+SPILLED = {("product_f32", "sm_80"), ("layer_f32", "sm_80")}
 
 
 @pytest.mark.parametrize("name, architecture", one_in_all(3, HOT_PROGRAMS, PTX_ARCHITECTURES))
