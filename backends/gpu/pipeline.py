@@ -7,6 +7,7 @@ from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
+from .alike_fusion import GROUP_ALIKE
 from .epilogue_fusion import FUSE_EPILOGUES
 from .fusion_policy import FUSION_POLICY
 from .narrow_factors import MULTIPLY_NARROW_FACTORS
@@ -27,5 +28,6 @@ PIPELINE: tuple[Step, ...] = (
     fusion_pass(FUSION_POLICY),
     FUSE_EPILOGUES,
     FUSE_ROWS,
+    GROUP_ALIKE,
     "insert-copies",
 )

@@ -8,6 +8,7 @@ import numpy as np
 from gpu_backends import backend_or_skip
 from phlox import jit
 from phlox.backends.gpu import backend as gpu_backend
+from phlox.backends.gpu.alike_fusion import GROUP_ALIKE
 from phlox.backends.gpu.epilogue_form import epilogue_form
 from phlox.backends.gpu.epilogue_fusion import FUSE_EPILOGUES
 from phlox.backends.gpu.pipeline import PIPELINE
@@ -15,7 +16,7 @@ from phlox.backends.gpu.plan import Launch, inside
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.hlo import parse_module
 
-WITHOUT = tuple([step for step in PIPELINE if step is not FUSE_EPILOGUES])
+WITHOUT = tuple([step for step in PIPELINE if step not in (FUSE_EPILOGUES, GROUP_ALIKE)])
 BF16 = ml_dtypes.bfloat16
 TOLERANCES = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-13}
 
@@ -140,7 +141,8 @@ def test_the_product_is_kept_where_it_is_needed(monkeypatch):
         return (x @ w) * (w @ v) + x @ v
 
     cases = [(kept, (numbers(40, 20), numbers(20, 30), numbers(30))), (two, [numbers(41, 41) for _ in range(3)])]
-    check(cases, ["product"] * 4 + ["reduce_columns"], monkeypatch)
+    # Two of those that are multiplied by others do the same, and run together.
+    check(cases, ["product"] * 3 + ["reduce_columns"], monkeypatch)
 
 
 def convolution_text(number, labels, sizes, kernel, result, groups):
