@@ -52,6 +52,7 @@ class FusionPlan:
         self._paths: dict[tuple[int, Instruction, int], int] = {}
         self._costs: dict[Instruction, float] = {}
         self._operands: dict[Instruction, list[tuple[Instruction, int]]] = {}
+        self._alone = self._used_once() if any(map(policy.has_epilogue, computation.instructions)) else set()
         self._estimate_costs()
         for instruction in reversed(computation.instructions):
             self._visit(instruction)
@@ -63,6 +64,14 @@ class FusionPlan:
             if self.policy.is_fusible(instruction):
                 below = sum(self._costs.get(operand, 0.0) for operand in instruction.operands)
                 self._costs[instruction] = instruction.operation.cost + below
+
+    def _used_once(self) -> set[Instruction]:
+        """What one instruction alone uses."""
+        users = {self.computation.root: 1}
+        for instruction in self.computation.instructions:
+            for operand in set(instruction.operands):
+                users[operand] = users.get(operand, 0) + 1
+        return {instruction for instruction, count in users.items() if count == 1}
 
     def _visit(self, instruction: Instruction) -> None:
         """Decide about an instruction, all its users being decided."""
@@ -77,6 +86,7 @@ class FusionPlan:
                 uses is not None
                 and (not store or self._costs[instruction] <= _FREE)
                 and self._is_worth_inlining(instruction, uses)
+                and not self._is_needed_of_product(instruction, uses)
             ):
                 self.inlined.add(instruction)
                 self._inline(instruction, uses)
@@ -181,8 +191,28 @@ class FusionPlan:
             added = len(operands - pending)
             if added > 1 and len(pending) - 1 + added >= policy.maximum_operands_and_results:
                 return False
-        repetition = sum(uses.values()) / max(1, instruction.shape.size)
-        return repetition <= 1 or self._costs[instruction] * (repetition - 1) <= policy.recomputation_budget
+        size, cost = max(1, instruction.shape.size), self._costs[instruction]
+        allowed = policy.recomputation_budget * size
+        if cost <= policy.recomputation_budget:
+            allowed = max(allowed, policy.cost_of_loop)
+        return cost * (sum(uses.values()) - size) <= allowed
+
+    def _is_needed_of_product(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
+        """Whether several loops need it, nothing needs the product that it is computed of elementwise, and it takes no more
+        memory.
+        """
+        if not self._alone or len({root for root, _ in uses}) < 2:
+            return False
+        size, sizes = instruction.shape.byte_size, instruction.shape.dimensions
+        pending = [instruction]
+        while pending:
+            current = pending.pop()
+            if ELEMENTWISE in current.operation.traits:
+                below = [one for one in set(current.operands) & self._alone if one.shape.dimensions == sizes]
+                if any(self.policy.has_epilogue(one) and size <= one.shape.byte_size for one in below):
+                    return True
+                pending += below
+        return False
 
     def _may_stand_in_scatter(self, instruction: Instruction, operands: set[Instruction], scatter: Instruction) -> bool:
         """What reads the array that is updated has to be computed before, or the array would have to be copied."""

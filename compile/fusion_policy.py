@@ -20,8 +20,12 @@ class FusionPolicy:
 
     ``maximum_cost_in_scatter(scatter)`` bounds what an element of a scatter's indices and updates may cost, with all below it.
 
+    ``has_epilogue`` says whether the code of an instruction outside of loops, as a product, may compute of its elements what is
+    stored instead of them: where several loops need that, it is, rather than computed in each.
+
     ``recomputation_budget`` bounds what computing a value more often than once may cost for each of its elements, in cheap
-    vector instructions: about what writing it to memory and reading it back would cost. ``maximum_paths`` bounds how many
+    vector instructions: about what writing it to memory and reading it back would cost. Where an element costs no more than
+    that, all of them together may cost ``cost_of_loop``: that of another loop nest. ``maximum_paths`` bounds how many
     times the code of one instruction is emitted. The other limits hold for one fusion; those of scans are narrower, since the
     nest of a scan holds its elements' code once for each lane, or computes them one by one. ``place_evaluations(gather)`` says
     how often the place that a gather reads is computed for each of its elements.
@@ -39,6 +43,8 @@ class FusionPolicy:
     maximum_cost_in_scatter: Callable[[Instruction], float]
     maximum_operands_and_results: int
     place_evaluations: Callable[[Instruction], float] = lambda gather: 1.0
+    cost_of_loop: float = 0.0
+    has_epilogue: Callable[[Instruction], bool] = lambda instruction: False
 
     def instruction_limit(self, root: Instruction) -> int:
         """How many instructions the fusion with this root may hold."""

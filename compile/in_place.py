@@ -36,7 +36,7 @@ def in_place_operands(instruction: Instruction) -> Iterator[int]:
         for position, operand in enumerate(instruction.operands):
             if operand.shape.dimensions == instruction.shape.dimensions:
                 yield position
-    elif instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
+    elif instruction.opcode == "fusion" and instruction.attributes["kind"] in ("kLoop", "kOutput"):
         yield from _parameters_read_at_own_index(instruction.attributes["calls"])
 
 

@@ -24,7 +24,7 @@ from ..cpu.region_functions import most_pieces
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
-from ..llvm.types import RegisterValue, check_supported
+from ..llvm.types import I32, RegisterValue, check_supported, selected
 from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
@@ -109,6 +109,33 @@ def _scalar_results(root: Instruction) -> dict[Instruction | None, int]:
     return found
 
 
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """A launch that waits for others that do the same."""
+
+    name: str
+    key: Any
+    inputs: tuple[Leaf, ...]
+    outputs: tuple[Stored, ...]
+    grid: Grid
+    emit: EmitWithBindings
+    source: Any
+
+    @property
+    def form(self) -> tuple[Any, ...]:
+        """The same for those that one launch may run together."""
+        return (self.name, self.key, self.grid, *[(type(one), one.shape) for one in (*self.inputs, *self.outputs)])
+
+
+@dataclass(frozen=True, eq=False)
+class _Member:
+    """An instruction inside of a group, and where its results and its own memory begin among those of the group."""
+
+    group: Instruction
+    leaf: int
+    offset: int
+
+
 class Frame:
     """A program, while its instructions become steps, one after the other.
 
@@ -131,6 +158,8 @@ class Frame:
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
         self._workspace: tuple[int, int] | None = None  # where it begins, and its size
+        self._asked: list[_Asked] | None = None
+        self._members: dict[Instruction, _Member] = {}
         self._custom: dict[Any, CustomKernel] = {}
         self._result_numbers = _scalar_results(program.entry.root)
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
@@ -208,6 +237,9 @@ class Frame:
 
     def output(self, instruction: Instruction, leaf: int = 0) -> Stored:
         """Memory for a leaf of the result: its planned buffer, or a place for a scalar."""
+        member = self._members.get(instruction)
+        if member is not None:
+            return self.output(member.group, member.leaf + leaf)
         shape = leaves(instruction.shape)[leaf]
         if not shape.rank:
             return self._scalar_place(instruction, shape)
@@ -220,6 +252,9 @@ class Frame:
 
     def scratch(self, instruction: Instruction, shape: Shape, offset: int = 0) -> Stored:
         """An array in the memory that an instruction has for itself, which begins so many bytes behind its beginning."""
+        member = self._members.get(instruction)
+        if member is not None:
+            return self.scratch(member.group, shape, member.offset + offset)
         place = self.place_of(self.assignment.scratch[instruction])
         return Stored(Place(place.region, place.number + offset), shape)
 
@@ -272,7 +307,55 @@ class Frame:
         there are along the first dimension.
         """
         self.flush()
+        if self._asked is not None:
+            self._asked.append(_Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source))
+            return grid.blocks[0]
         return self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction, pieces)
+
+    def launch_together(self, group: Instruction, members: Sequence[tuple[Instruction, int]], values: Values) -> list[Leaf]:
+        """Run what members of a group ask for: the first launches of all of them as one, the second ones, ...
+
+        Members, of which no one needs what comes of another, come with the bytes of memory that they need meanwhile. They have
+        values for their operands, and the group's results, and its memory, in their order.
+        """
+        asked: list[list[_Asked]] = []
+        results: list[Leaf] = []
+        offset = 0
+        for member, size in members:
+            self._members[member] = _Member(group, len(results), offset)
+            self._asked = []
+            results += emitter_in(self, member)(self, member, values)
+            asked.append(self._asked)
+            offset += -(-size // ALIGNMENT) * ALIGNMENT
+        self._asked = None
+        forms = {tuple([one.form for one in launches]) for launches in asked}
+        if len(forms) == 1:
+            for launches in zip(*asked):
+                self._launch_all(launches)
+        else:
+            for one in [one for launches in asked for one in launches]:
+                self._launch(one.name, one.key, one.inputs, one.outputs, one.grid, one.emit, one.source, self._instruction)
+        return results
+
+    def _launch_all(self, asked: Sequence[_Asked]) -> None:
+        """Launches of one kernel as one, of which each has its blocks along the third dimension."""
+        first, count = asked[0], len(asked)
+        assert first.grid.blocks[2] == 1
+        grid = Grid((*first.grid.blocks[:2], count), first.grid.threads)
+
+        def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+            b, number = kernel.builder, kernel.block(2)
+
+            def own(given: Sequence[Binding]) -> list[Binding]:
+                size = len(given) // count
+                return [_of_number(b, number, given[place::size]) for place in range(size)]
+
+            first.emit(kernel, own(bindings), own(arrays))
+
+        inputs = [leaf for one in asked for leaf in one.inputs]
+        outputs = [output for one in asked for output in one.outputs]
+        key = ("together", count, first.key)
+        self._launch(first.name, key, inputs, outputs, grid, write, first.source, self._instruction)
 
     def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> int:
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
@@ -388,3 +471,16 @@ class Frame:
     def number(self, instruction: Instruction) -> int:
         """The same for instructions that do the same to operands of the same shapes."""
         return self.kernels.number(as_computation(instruction))
+
+
+def _of_number(b: ir.IRBuilder, number: ir.Value, given: Sequence[Binding]) -> Binding:
+    """The array, or the value, of this number."""
+    found = given[-1]
+    for place, one in reversed(list(enumerate(given[:-1]))):
+        is_one = b.icmp_unsigned("==", number, I32(place))
+        if isinstance(one, Array):
+            pointers = one.pointer, found.pointer
+            found = one if pointers[0] is pointers[1] else Array(b.select(is_one, *pointers), one.shape)
+        else:
+            found = selected(b, is_one, one, found)
+    return found

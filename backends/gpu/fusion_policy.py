@@ -6,6 +6,7 @@ from ...compile.fusion_policy import FusionPolicy, is_fusible
 from ...hlo import Instruction
 from ...hlo.slices import slice_dimensions
 from ..cpu.fusion_policy import FUSION_POLICY as CPU_FUSION_POLICY
+from .epilogue_form import PRODUCTS
 
 
 def is_hero(instruction: Instruction) -> bool:
@@ -44,6 +45,10 @@ def place_evaluations(gather: Instruction) -> float:
     return _WHILE_WAITING / max(1, lanes)
 
 
+def has_epilogue(instruction: Instruction) -> bool:
+    return instruction.opcode in PRODUCTS and not instruction.shape.is_tuple
+
+
 FUSION_POLICY = FusionPolicy(
     is_fusible,
     is_hero,
@@ -57,6 +62,8 @@ FUSION_POLICY = FusionPolicy(
     maximum_cost_in_scatter=lambda scatter: 0.0,
     maximum_operands_and_results=32,
     place_evaluations=place_evaluations,
+    cost_of_loop=2e6,
+    has_epilogue=has_epilogue,
 )
 
 # What the CPU backend fuses, whose nests devices have that are processors.

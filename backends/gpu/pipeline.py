@@ -10,13 +10,15 @@ from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
 from ...hlo import Instruction
+from .alike_fusion import GROUP_ALIKE
+from .epilogue_fusion import FUSE_EPILOGUES
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
-from .narrow_products import NARROW_PRODUCTS
+from .narrow_factors import MULTIPLY_NARROW_FACTORS
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native, is_native_on_processors
 
 
-def _simplified(is_native: Callable[[Instruction], bool], *before: Step) -> tuple[Step, ...]:
+def _simplified(is_native: Callable[[Instruction], bool]) -> tuple[Step, ...]:
     return (
         "normalize-layouts",
         "separate-selections",
@@ -24,17 +26,19 @@ def _simplified(is_native: Callable[[Instruction], bool], *before: Step) -> tupl
         "expand-collectives",
         expansion_pass(is_native),
         "inline-all-calls",
-        *before,
         *simplification_steps(),
     )
 
 
 PIPELINE: tuple[Step, ...] = (
-    *_simplified(is_native, NARROW_PRODUCTS),
+    *_simplified(is_native),
     variances_pass(lambda squares: not reduces_rows(squares)),
+    MULTIPLY_NARROW_FACTORS,
     "dce",
     fusion_pass(FUSION_POLICY),
+    FUSE_EPILOGUES,
     FUSE_ROWS,
+    GROUP_ALIKE,
     "insert-copies",
 )
 

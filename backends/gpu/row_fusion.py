@@ -18,6 +18,7 @@ from ...compile.traversal import on_operands, transform_computations
 from ...hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ...hlo.instruction import tuple_of
 from ...hlo.operation import APPLIES, ELEMENTWISE
+from .epilogue_form import EPILOGUE
 
 ROWS = "kCustom"
 # A row is no longer than the registers of a block hold, with room for what is computed of it.
@@ -107,6 +108,8 @@ class _Form:
 def _form(instruction: Instruction) -> _Form | None:
     """How an instruction works row by row; None where it does not, or has an unsuitable size."""
     if instruction.opcode == "fusion":
+        if instruction.attributes["kind"] == EPILOGUE:
+            return None
         computation = instruction.attributes["calls"]
     elif instruction.opcode == "reduce" or ELEMENTWISE in instruction.operation.traits and instruction.shape.rank:
         computation = as_computation(instruction)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from ... import hlo
 from ...hlo import F32, S8, S16, S32, S64, U8, U32, Instruction, scalar_computation
+from ...hlo.ops.elementwise import ADD
 from ..fusion_policy import is_degenerate_reshape
 from ..inlining import inlined_elementwise
-from .rule import f32, f64, rule, s8, s32, u8, without_ones
+from .rule import f32, f64, is_negative_zero, real_value, rule, s8, s32, u8, without_ones
 
 
 def _product(lhs, rhs):
@@ -78,6 +79,21 @@ def reduce_of_added_ones(reduce: Instruction) -> Instruction | None:
         return None
     reduced = hlo.reduce(x, init, dimensions=dimensions, to_apply=reduce.attributes["to_apply"])
     return hlo.reshape(reduced, reduce.shape.dimensions)
+
+
+@rule(
+    "add",
+    fires=[lambda: hlo.add(_sum(f32(2, 3), (0,)), 0.0), lambda: hlo.add(_sum(f64(3), (0,)), 0.0)],
+    unchanged=lambda: hlo.add(_sum(hlo.negate(f32(1, 3)), (1,)), 1.0),
+)
+def zero_added_to_sum(add: Instruction) -> Instruction | None:
+    """add(reduce(x, 0.0), 0.0) -> reduce(x, 0.0), of sums of floats, which are not -0.0"""
+    total, addend = add.operands
+    if total.opcode != "reduce" or total.shape.is_tuple or not total.shape.element_type.is_float or real_value(addend) != 0:
+        return None
+    start = real_value(total.operands[1])
+    is_sum = total.attributes["to_apply"].combining_operation is ADD
+    return total if is_sum and start == 0 and not is_negative_zero(start) else None
 
 
 def _converted_product(lhs, rhs, element_type):

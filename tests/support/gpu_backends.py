@@ -53,6 +53,8 @@ def processor_backend():
     backend_or_skip("opencl")
     backend = _processor_backend()
     return backend if backend is not None else pytest.skip("no OpenCL device is a processor")
+
+
 _emulated = {}
 
 

@@ -64,6 +64,12 @@ def product(x, y):
     return x @ y
 
 
+def layer_with_residual(x, weights, bias, before):
+    y = x @ weights + bias
+    cube = np.float32(0.044715) * y * y * y
+    return before + np.float32(0.5) * y * (1 + np.tanh(np.float32(0.7978845608) * (y + cube)))
+
+
 def matrix_times_vector(x, v):
     return x @ v
 
@@ -103,6 +109,8 @@ HOT_PROGRAMS = {
     "product_f32": (product, (table(), table())),
     "product_f64": (product, (table(np.float64), table(np.float64))),
     "product_bf16": (product, (table(ml_dtypes.bfloat16), table(ml_dtypes.bfloat16))),
+    "layer_f32": (layer_with_residual, (table(), table(), _ROW, table())),
+    "layer_bf16": (layer_with_residual, (table(ml_dtypes.bfloat16), table(ml_dtypes.bfloat16), _ROW, table())),
     "matrix_times_vector": (matrix_times_vector, (table(), _ROW)),
     "gather_of_rows": (gather_of_rows, (table(), np.zeros(SIZE, np.int64))),
     "gather_of_narrow_rows": (gather_of_rows, (table(columns=16), np.zeros(FLOATS // 16, np.int64))),

@@ -76,6 +76,10 @@ def _bits(type_):
     return 64 if isinstance(type_, ir.PointerType) else type_.width
 
 
+def _scalar(type_):
+    return type_.element if isinstance(type_, ir.VectorType) else type_
+
+
 def _wrapped(value, type_):
     bits = _bits(type_)
     value = np.asarray(value, np.uint64)
@@ -237,8 +241,11 @@ class Block:
                 case "select":
                     condition = operands[0].astype(bool)
                     return np.where(condition, operands[1], operands[2])
-                case "fadd":
-                    return (operands[0].astype(np.float64) + operands[1]).astype(operands[0].dtype)
+                case "fadd" | "fmul" | "fsub":
+                    function = {"fadd": np.add, "fmul": np.multiply, "fsub": np.subtract}[name]
+                    return function(operands[0].astype(np.float64), operands[1]).astype(operands[0].dtype)
+                case "sitofp":
+                    return _signed(operands[0], _bits(_scalar(instruction.operands[0].type))).astype(_dtype(scalar))
                 case "fptrunc" | "fpext":
                     return operands[0].astype(_dtype(scalar))
                 case "extractvalue":
@@ -395,6 +402,8 @@ class Block:
             return np.bitwise_count(arguments[0]).astype(np.uint64)
         if name.startswith("llvm.cttz."):
             return np.bitwise_count((arguments[0] & (~arguments[0] + np.uint64(1))) - np.uint64(1)).astype(np.uint64)
+        if name.startswith(("llvm.maximum.", "llvm.minimum.")):
+            return (np.maximum if "max" in name else np.minimum)(*arguments)
         if name.startswith("llvm.fmuladd."):
             one, other, third = (argument.astype(np.float64) for argument in arguments)
             return (one * other + third).astype(arguments[0].dtype)

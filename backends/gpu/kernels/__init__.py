@@ -4,6 +4,7 @@ from . import (  # noqa: F401
     contraction,
     dynamic_update_slice,
     fourier,
+    fusion,
     loop,
     nests,
     processor_regions,

@@ -20,12 +20,27 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.types import I32, I64, RegisterValue, register_bytes, register_type, selected
+from ...llvm.types import I8, I32, I64, RegisterValue, register_bytes, register_type, selected
 from ..emitter_table import emits
+from ..epilogue_form import EpilogueForm, epilogue_form
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, wide
+from .epilogue import Results, StagedTile, epilogue_results, vector_of_values
 from .matrix_product import allows_less_precision, launch_matrix_product, matrix_form
-from .product import Axis, Product, as_factor, dense_output, multiply_add, offsets_of, product_of, store_sum, sum_type, zero
+from .product import (
+    Axis,
+    Product,
+    as_factor,
+    dense_output,
+    exchanged,
+    has_its_rows_side_by_side,
+    laid_out,
+    multiply_add,
+    offsets_of,
+    product_of,
+    sum_type,
+    zero,
+)
 from .product_parts import launch_sum_of_parts, parts_for, parts_shape
 from .vector_product import is_vector_product, launch_vector_product
 
@@ -83,50 +98,88 @@ def registers_of(tile: Tile, element_bytes: int) -> int:
     return elements * -(-element_bytes // 4)
 
 
-def launch_product(
-    frame: Frame, instruction: Instruction, product: Product, operands: tuple[Stored, Stored], output: Stored
-) -> None:
-    """Compute a product into the output."""
-    shapes = operands[0].shape, operands[1].shape
-    count = parts_for(product, shapes, output.shape)
+@dataclass(frozen=True, eq=False)
+class Contracted:
+    """A dot or convolution as a product of its operands, the one of this number being the left one.
+
+    Rows are exchanged for columns where elements of a column of the results, rather than of a row, are neighbours.
+    """
+
+    instruction: Instruction
+    product: Product
+    left: int
+
+    @property
+    def shapes(self) -> tuple[Shape, Shape]:
+        operands = self.instruction.operands
+        return operands[self.left].shape, operands[1 - self.left].shape
+
+    @property
+    def parts(self) -> int:
+        return parts_for(self.product, self.shapes, self.instruction.shape)
+
+    @property
+    def scratch_bytes(self) -> int:
+        """The sums of all parts."""
+        count = self.parts
+        return parts_shape(self.product, count, self.instruction.shape).byte_size if count > 1 else 0
+
+
+def contracted(instruction: Instruction, form: EpilogueForm | None = None) -> Contracted | None:
+    """A dot or convolution as a product whose output has the layout of an epilogue's results, if there is one; None where it
+    has no dimensions that walk these.
+    """
+    product, left = _product_of_dot(instruction) if instruction.opcode == "dot" else _product_of_convolution(instruction)
+    placed = product if form is None else laid_out(product, form.steps)
+    if placed is None:
+        return None
+    if has_its_rows_side_by_side(placed):
+        placed, left = exchanged(placed), 1 - left
+    return Contracted(instruction, placed, left)
+
+
+def launch_product(frame: Frame, owner: Instruction, contraction: Contracted, operands: list[Leaf], results: Results) -> None:
+    """Compute a product, and what is computed of its elements. The memory that it needs meanwhile is the owner's."""
+    instruction, product, shapes = contraction.instruction, contraction.product, contraction.shapes
+    pair = frame.stored(operands[contraction.left]), frame.stored(operands[1 - contraction.left])
+    count = contraction.parts
+    fast_math = allows_less_precision(frame)
+    form = None
+    if not is_vector_product(product, shapes):
+        form = matrix_form(frame.target, instruction, fast_math, product, shapes, count)
+        count = count if form is None else form.division.parts
+    parts = None
+    if count > 1:
+        parts = frame.scratch(owner, parts_shape(product, count, instruction.shape))
+    written = product if parts is None else dense_output(product)
+    target = results if parts is None else Results(parts.shape.element_type, (parts,))
     if is_vector_product(product, shapes):
-        parts = _parts(frame, instruction, product, count)
-        launch_vector_product(frame, instruction, product, operands, output, parts)
-    elif form := matrix_form(frame.target, instruction, allows_less_precision(frame), product, shapes, count):
-        count = form.division.parts
-        parts = _parts(frame, instruction, product, count)
+        launch_vector_product(frame, instruction, product, pair, target, parts is not None)
+    elif form is not None:
         if parts is not None:
-            form = matrix_form(frame.target, instruction, allows_less_precision(frame), dense_output(product), shapes, count)
-        launch_matrix_product(frame, instruction, form, operands, output if parts is None else parts)
+            form = matrix_form(frame.target, instruction, fast_math, written, shapes, contraction.parts)
+        launch_matrix_product(frame, instruction, form, pair, target)
     else:
-        parts = _parts(frame, instruction, product, count)
-        _launch_tiles(frame, instruction, product, operands, output, parts, count)
+        _launch_tiles(frame, instruction, written, pair, target, count)
     if parts is not None:
-        launch_sum_of_parts(frame, instruction, product, count, parts, output)
-
-
-def _parts(frame: Frame, instruction: Instruction, product: Product, count: int) -> Stored | None:
-    """Memory for the sums of each part, if there are several."""
-    return None if count == 1 else frame.scratch(instruction, parts_shape(product, count, instruction.shape))
+        launch_sum_of_parts(frame, instruction, product, count, parts, results)
 
 
 def _launch_tiles(
-    frame: Frame, instruction: Instruction, product: Product, operands: tuple[Stored, Stored], output: Stored,
-    parts: Stored | None, count: int,
-) -> None:  # fmt: skip
-    width = register_bytes(output.shape.element_type) * (2 if output.shape.element_type.is_complex else 1)
+    frame: Frame, instruction: Instruction, product: Product, operands: tuple[Stored, Stored], results: Results, count: int
+) -> None:
+    element_type = instruction.shape.element_type
+    width = register_bytes(element_type) * (2 if element_type.is_complex else 1)
     tile = tile_for(product, width, count, frame.target.registers)
-    written = product if parts is None else dense_output(product)
     batches, rows, columns, _ = product.sizes
     grid = Grid((-(-columns // tile.columns) * -(-rows // tile.rows) * batches * count, 1, 1), (THREADS, 1, 1))
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         kernel.target.keep_resident(kernel.function, 2)
-        _Tiles(kernel, instruction, written, tile, count, bindings, arrays[0]).emit()
+        _Tiles(kernel, instruction, product, tile, count, bindings, arrays, results).emit()
 
-    key = (written, tile, count, instruction.opcode, instruction.shape.element_type)
-    target = output if parts is None else parts
-    frame.launch("product", key, operands, [target], grid, write, instruction.source)
+    key = (product, tile, count, instruction.opcode, element_type, results.key)
+    frame.launch("product", key, [*operands, *results.inputs], results.outputs, grid, write, instruction.source)
 
 
 @dataclass(frozen=True)
@@ -146,11 +199,12 @@ class _Tiles:
     """The kernel while it is emitted."""
 
     def __init__(
-        self, kernel: Kernel, instruction: Instruction, product: Product, tile: Tile, parts: int, operands: list[Array],
-        output: Array,
+        self, kernel: Kernel, instruction: Instruction, product: Product, tile: Tile, parts: int, bindings: list[Binding],
+        arrays: list[Array], results: Results,
     ) -> None:  # fmt: skip
         self.kernel, self.builder, self.instruction = kernel, kernel.builder, instruction
-        self.product, self.tile, self.operands, self.output = product, tile, operands, output
+        self.product, self.tile, self.operands, self.inputs = product, tile, bindings[:2], bindings[2:]
+        self.arrays, self.results = arrays, results
         self.element_type: ElementType = instruction.shape.element_type
         b = self.builder
         _, self.rows, self.columns, self.terms = product.sizes
@@ -185,7 +239,16 @@ class _Tiles:
         total = size * tile.terms * sum(self.pitches)
         self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and not self.steps % 2 else 1
         shapes = [Shape(self.shared_type, (self.buffers * tile.terms * pitch,)) for pitch in self.pitches]
-        self.shared = tuple([Array(kernel.shared(shape.byte_size), shape) for shape in shapes])
+        size_of_row = size * _SIDE * self.pitches[1]  # of each thread's
+        self.staged_rows = next(count for count in (4, 2, 1) if self._may_stage(count, size_of_row, self.buffers * total))
+        staged = self.staged_rows * size_of_row if results.epilogue is not None else 0
+        self.memory = kernel.shared(max(staged, sum(shape.byte_size for shape in shapes)))
+        right = b.gep(self.memory, [I64(shapes[0].byte_size)], source_etype=I8)
+        self.shared = tuple([Array(memory, shape) for memory, shape in zip((self.memory, right), shapes)])
+
+    def _may_stage(self, count: int, size_of_row: int, size: int) -> bool:
+        """Whether so many rows of each thread are side by side, and fit in so much memory, if not one alone has to."""
+        return count == 1 or not (self.tile.rows // _SIDE) % count and count * size_of_row <= size
 
     # --- where elements lie ---
 
@@ -319,7 +382,7 @@ class _Tiles:
 
     def _loaded(self, side: int, place: ir.Value, length: int) -> list[RegisterValue]:
         b, shared = self.builder, self.shared[side]
-        if length == 1 or self.element_type.is_complex or self.element_type.kind == "pred":
+        if length == 1 or self._is_loaded_alone:
             return [shared.load(b, (Affine(b.add(place, I64(number))),), 1) for number in range(length)]
         align = min(16, length * self.shared_type.byte_size)
         array = Array(shared.pointer, shared.shape, vector_alignment=align)
@@ -339,6 +402,9 @@ class _Tiles:
         return b.or_(b.and_(b.lshr(thread, I32(1)), I32(7)), b.and_(b.lshr(thread, I32(2)), I32(8)))
 
     def _store(self, sums: list[RegisterValue], height: int, width: int) -> None:
+        if self.results.epilogue is not None:
+            self._store_by_memory(sums, height, width)
+            return
         b = self.builder
         base = b.add(self.batch[2], self.origin)
         columns = [self._numbered(self.first_column, self._own_column(), width, number) for number in range(width)]
@@ -349,7 +415,43 @@ class _Tiles:
                 start = b.add(offsets_of(b, row, self.product.rows)[2], base)
                 for j, (column, offset) in enumerate(zip(columns, of_columns)):
                     with b.if_then(b.icmp_unsigned("<", column, I32(self.columns))):
-                        store_sum(b, self.output, b.add(start, offset), sums[i * width + j])
+                        self.results.store(b, self.inputs, self.arrays, b.add(start, offset), sums[i * width + j])
+
+    def _store_by_memory(self, sums: list[RegisterValue], height: int, width: int) -> None:
+        """As many of each thread's rows at a time as fit into the memory that the tiles of the operands had."""
+        b, kernel, columns = self.builder, self.kernel, self.tile.columns
+        shape = Shape(self.shared_type, (self.staged_rows * _SIDE * self.pitches[1],))
+        staged = StagedTile(Array(self.memory, shape), self.staged_rows * _SIDE, columns, self.pitches[1])
+        for first in range(0, height, self.staged_rows):
+            kernel.barrier()
+            for i in range(first, first + self.staged_rows):
+                line = b.add(b.mul(self._own_row(), I32(self.staged_rows)), I32(i - first))
+                for run, length in _runs(width):
+                    place = b.add(b.mul(line, I32(self.pitches[1])), I32(run * _SIDE))
+                    place = b.add(place, b.mul(self._own_column(), I32(length)))
+                    self._stage(staged.array, wide(b, place), sums[i * width + run : i * width + run + length])
+            kernel.barrier()
+
+            def row_of(line: ir.Value, first: int = first) -> ir.Value:
+                own, number = kernel.divided(line, self.staged_rows)
+                return b.add(self._numbered(self.first_row, own, height, first), number)
+
+            origin = b.add(self.batch[2], self.origin)
+            staged.store(kernel, self.results, self.inputs, self.arrays, self.product, origin, row_of, self.first_column)
+
+    def _stage(self, array: Array, place: ir.Value, values: list[RegisterValue]) -> None:
+        b, count = self.builder, len(values)
+        if count == 1 or self._is_loaded_alone:
+            for number, value in enumerate(values):
+                array.store(b, (Affine(b.add(place, I64(number))),), value, 1)
+            return
+        align = min(16, count * self.shared_type.byte_size)
+        array = Array(array.pointer, array.shape, vector_alignment=align)
+        array.store(b, (Affine(place, 1),), vector_of_values(b, values), count)
+
+    @property
+    def _is_loaded_alone(self) -> bool:
+        return self.element_type.is_complex or self.element_type.kind == "pred"
 
     def _numbered(self, first: ir.Value, own: ir.Value, count: int, number: int) -> ir.Value:
         """The row or column of a thread's sum with this number."""
@@ -366,29 +468,16 @@ def _runs(count: int) -> list[tuple[int, int]]:
     return [(start, min(4, count - start)) for start in range(0, count, 4)]
 
 
-def _product_of_dot(instruction: Instruction) -> Product:
+def _product_of_dot(instruction: Instruction) -> tuple[Product, int]:
     shapes = [operand.shape for operand in instruction.operands]
-    return product_of(contraction_of(instruction), tuple(map(element_strides, (*shapes, instruction.shape))))
+    return product_of(contraction_of(instruction), tuple(map(element_strides, (*shapes, instruction.shape)))), 0
 
 
-def _scratch_bytes(instruction: Instruction, product: Product, operands: tuple[Shape, Shape]) -> int:
-    """The sums of all parts."""
-    count = parts_for(product, operands, instruction.shape)
-    return parts_shape(product, count, instruction.shape).byte_size if count > 1 else 0
-
-
-def _scratch_of_dot(instruction: Instruction) -> int:
-    left, right = instruction.operands
-    return _scratch_bytes(instruction, _product_of_dot(instruction), (left.shape, right.shape)) if instruction.shape.size else 0
-
-
-@emits("dot", scratch=_scratch_of_dot)
-def dot(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
-    output = frame.output(instruction)
-    if instruction.shape.size:
-        operands = tuple([frame.stored(values[operand][0]) for operand in instruction.operands])
-        launch_product(frame, instruction, _product_of_dot(instruction), operands, output)
-    return [output]
+def _product_of_convolution(instruction: Instruction) -> tuple[Product, int]:
+    """A contraction of views of its operands; and which of them is the left one."""
+    views = convolution_views(instruction)
+    steps = tuple([tuple(view.steps) for view in (views.left, views.right, views.output)])
+    return product_of(views.contraction, steps), 0 if views.base_is_left else 1
 
 
 def _is_plain(convolution: Instruction) -> bool:
@@ -398,26 +487,45 @@ def _is_plain(convolution: Instruction) -> bool:
     return bool(convolution.shape.size) and plain
 
 
-def _product_of_convolution(instruction: Instruction) -> tuple[Product, bool]:
-    """A contraction of views of its operands; and whether the base is the left one."""
-    views = convolution_views(instruction)
-    steps = tuple([tuple(view.steps) for view in (views.left, views.right, views.output)])
-    return product_of(views.contraction, steps), views.base_is_left
+def _is_native(instruction: Instruction) -> bool:
+    return instruction.opcode == "dot" or _is_plain(instruction)
 
 
-def _scratch_of_convolution(instruction: Instruction) -> int:
-    if not _is_plain(instruction):
+def _scratch(instruction: Instruction) -> int:
+    if not instruction.shape.size or not _is_native(instruction):
         return 0
-    product, base_is_left = _product_of_convolution(instruction)
-    shapes = [operand.shape for operand in instruction.operands]
-    left, right = shapes if base_is_left else shapes[::-1]
-    return _scratch_bytes(instruction, product, (left, right))
+    return contracted(instruction).scratch_bytes
 
 
-@emits("convolution", is_native=_is_plain, scratch=_scratch_of_convolution)
-def convolution(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+@emits("dot", "convolution", is_native=_is_native, scratch=_scratch)
+def product(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     output = frame.output(instruction)
-    product, base_is_left = _product_of_convolution(instruction)
-    operands = [frame.stored(values[operand][0]) for operand in instruction.operands]
-    launch_product(frame, instruction, product, tuple(operands if base_is_left else operands[::-1]), output)
+    if instruction.shape.size:
+        operands = [values[operand][0] for operand in instruction.operands]
+        results = Results(instruction.shape.element_type, (output,))
+        launch_product(frame, instruction, contracted(instruction), operands, results)
     return [output]
+
+
+# --- products with epilogues ---
+
+
+def takes_epilogue(form: EpilogueForm) -> bool:
+    """Whether a product's kernel can compute an epilogue."""
+    return _is_native(form.product) and contracted(form.product, form) is not None
+
+
+def scratch_of_fusion(fusion: Instruction) -> int:
+    """The memory that a fusion of kind ``kOutput`` needs meanwhile."""
+    form = epilogue_form(fusion.attributes["calls"])
+    return contracted(form.product, form).scratch_bytes
+
+
+def emit_product_with_epilogue(frame: Frame, fusion: Instruction, values: Values) -> list[Leaf]:
+    """Compute a fusion of kind ``kOutput``: see `epilogue_fusion`."""
+    form = epilogue_form(fusion.attributes["calls"])
+    contraction = contracted(form.product, form)
+    operands = [values[fusion.operands[one.attributes["number"]]][0] for one in form.product.operands]
+    results = epilogue_results(frame, fusion, form, contraction.product, values)
+    launch_product(frame, fusion, contraction, operands, results)
+    return list(results.outputs)

@@ -42,6 +42,10 @@ class Division:
         return (self.rows + self.columns) * self.run_bytes
 
     @property
+    def memory_bytes(self) -> int:
+        return self.stages * self.stage_bytes
+
+    @property
     def warp_lines(self) -> tuple[int, int]:
         """Rows and columns of a warp."""
         return self.rows // self.warp_rows, self.columns // self.warp_columns
@@ -93,10 +97,10 @@ def known_divisions(target: Target, instruction: MatrixInstruction, is_grouped: 
         # Of instructions that take long, those of a second block on the processor fill the gaps.
         blocks = 1 if instruction.operand.bits < 32 or target.sub_group == 32 else 2
         most_bytes, most = target.shared_bytes // blocks, (target.registers + target.sum_registers) // blocks
-        fitting = [one for one in known if one.stages * one.stage_bytes <= most_bytes]
+        fitting = [one for one in known if one.memory_bytes <= most_bytes]
         return [one for one in fitting if registers(one, instruction) <= most]
     known = (*GROUPED_WARP_DIVISIONS, *WARP_DIVISIONS) if is_grouped else WARP_DIVISIONS
-    fitting = [one for one in known if one.stages * one.stage_bytes <= target.dynamic_bytes]
+    fitting = [one for one in known if one.memory_bytes <= target.dynamic_bytes]
     # Several blocks on a processor hide how long instructions of 64 bits take.
     return fitting[-1:] if instruction.sums.bits == 64 else fitting
 

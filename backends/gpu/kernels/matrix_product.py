@@ -15,15 +15,17 @@ from ....hlo import F32, Instruction, Shape
 from ....hlo.fast_math import has_fast_math
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
+from ...llvm.index import Affine
 from ...llvm.types import I32, I64
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from ..precision import wants_precision
 from ..target import Target
+from .epilogue import Results, StagedTile, vector_of_values
 from .matrix_divisions import Division, division_for
 from .matrix_instructions import MatrixInstruction
 from .matrix_tiles import OperandTiles, Reading, reading_of
-from .product import Axis, Product, offsets_of, store_sum
+from .product import Axis, Product, offsets_of
 from .warp_group_instructions import has_group_instruction
 from .warp_instructions import warp_instruction
 from .warp_product import WarpProduct
@@ -39,13 +41,12 @@ _INSTRUCTIONS = {"nvptx": warp_instruction, "amdgpu": wave_instruction}
 
 @dataclass(frozen=True)
 class Form:
-    """A product that is computed so. The output's columns lie side by side, if any do: left and right may be exchanged."""
+    """A product that is computed so."""
 
     product: Product
     instruction: MatrixInstruction
     readings: tuple[Reading, Reading]
     division: Division
-    is_exchanged: bool
 
 
 def matrix_form(
@@ -54,16 +55,13 @@ def matrix_form(
     """How a product is computed on matrix units; None where it is not. ``parts``: how many there may be."""
     if target.family not in _INSTRUCTIONS or not product.sizes[3] or instruction.opcode not in ("dot", "convolution"):
         return None
-    is_exchanged = _last_step(product.columns) != 1 and _last_step(product.rows) == 1
-    if is_exchanged:
-        product, shapes = _exchanged(product), shapes[::-1]
     types = [shape.element_type for shape in shapes]
     may_lose_bits = fast_math and not wants_precision(instruction)
     unit = _INSTRUCTIONS[target.family](target, *types, instruction.shape.element_type, may_lose_bits)
     if unit is None or max(product.sizes) >= 1 << 30:
         return None
     readings, division = _readings_and_division(target, product, unit, shapes, parts)
-    return Form(product, unit, readings, division, is_exchanged)
+    return Form(product, unit, readings, division)
 
 
 def _readings_and_division(
@@ -80,53 +78,44 @@ def _readings_and_division(
     return tuple(together if division.is_grouped else readings), division
 
 
-def _last_step(axes: tuple[Axis, ...]) -> int:
-    return axes[-1].steps[2] if axes else 0
-
-
-def _exchanged(product: Product) -> Product:
-    def swapped(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
-        return tuple([Axis(axis.size, (axis.steps[1], axis.steps[0], axis.steps[2])) for axis in axes])
-
-    return Product(*map(swapped, (product.batch, product.columns, product.rows, product.terms)))
-
-
 def launch_matrix_product(
-    frame: Frame, instruction: Instruction, form: Form, operands: tuple[Stored, Stored], target: Stored
+    frame: Frame, instruction: Instruction, form: Form, operands: tuple[Stored, Stored], results: Results
 ) -> None:
-    """Compute a product, or the sums of its parts, into the target, where the form's product has it."""
+    """Compute a product, or the sums of its parts, where the form's product has them."""
     division, product = form.division, form.product
     tiles = division.tiles(product)
     grid = Grid((tiles[0] * tiles[1] * product.sizes[0] * division.parts, 1, 1), (division.threads, 1, 1))
-    operands = operands[::-1] if form.is_exchanged else operands
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         if division.sum_registers(form.instruction) <= 64:
             kernel.target.keep_resident(kernel.function, 2)
-        _MatrixProduct(kernel, form, bindings, arrays[0]).emit()
+        _MatrixProduct(kernel, form, bindings, arrays, results).emit()
 
-    frame.launch("matrix_product", form, operands, [target], grid, write, instruction.source)
+    key = (form, results.key)
+    frame.launch("matrix_product", key, [*operands, *results.inputs], results.outputs, grid, write, instruction.source)
 
 
 class _MatrixProduct:
     """The kernel while it is emitted."""
 
-    def __init__(self, kernel: Kernel, form: Form, operands: list[Array], output: Array) -> None:
-        self.kernel, self.form, self.output = kernel, form, output
+    def __init__(self, kernel: Kernel, form: Form, bindings: list[Binding], arrays: list[Array], results: Results) -> None:
+        self.kernel, self.form, self.arrays, self.results = kernel, form, arrays, results
+        operands, self.inputs = bindings[:2], bindings[2:]
         b = self.builder = kernel.builder
         division, product, places = form.division, form.product, form.instruction.places
         self.warp_lines = division.warp_lines
         warp, lane = kernel.divided(kernel.thread(), division.warp)
+        self.warp_row = b.udiv(warp, I32(division.warp_columns))
         owns = (
-            b.mul(b.udiv(warp, I32(division.warp_columns)), I32(self.warp_lines[0])),
+            b.mul(self.warp_row, I32(self.warp_lines[0])),
             b.mul(b.urem(warp, I32(division.warp_columns)), I32(self.warp_lines[1])),
         )
         row_tile, column_tile, batch, self.part = self._block()
-        firsts = b.mul(row_tile, I32(division.rows)), b.mul(column_tile, I32(division.columns))
+        firsts = self.firsts = b.mul(row_tile, I32(division.rows)), b.mul(column_tile, I32(division.columns))
         self.batch = offsets_of(b, wide(b, batch), product.batch)
         # Where the lane's first sum is.
-        row, column = places.first(b, lane)
-        self.row, self.column = (b.add(b.add(firsts[k], owns[k]), one) for k, one in enumerate((row, column)))
+        self.lane_row, column = places.first(b, lane)
+        self.row, self.column = (b.add(b.add(firsts[k], owns[k]), one) for k, one in enumerate((self.lane_row, column)))
         self.tiles = tuple([
             self._tiles(side, self._address(operands[side]), self.batch[side], firsts[side], owns[side]) for side in (0, 1)
         ])  # fmt: skip
@@ -163,8 +152,9 @@ class _MatrixProduct:
         steps = -(-self.form.product.sizes[3] // terms)
         own_steps = -(-steps // division.parts)  # a part's, of which those behind the end are zeros
         family = WaveProduct if isinstance(unit, WaveInstruction) else WarpProduct
-        product = family(self.kernel, unit, division, self.tiles)
-        self._store(product.sums(b.mul(self.part, I32(own_steps * terms)), own_steps))
+        least_bytes = 0 if self.results.epilogue is None else self._staged_bytes(self._staged_heights)
+        product = family(self.kernel, unit, division, self.tiles, least_bytes)
+        self._store(product, product.sums(b.mul(self.part, I32(own_steps * terms)), own_steps))
 
     # --- the results ---
 
@@ -183,8 +173,65 @@ class _MatrixProduct:
         batches, rows, columns, _ = self.form.product.sizes
         return batches * rows * columns
 
-    def _store(self, sums: list[ir.Value]) -> None:
+    @property
+    def _pitch(self) -> int:
+        """How far rows of sums are apart in the block's memory, of 32 banks: those of one instruction are in different ones."""
+        return self.form.division.columns + self.form.instruction.places.columns % 32
+
+    @property
+    def _staged_heights(self) -> int:
+        """How many rows of instructions each warp has in the block's memory at once: as many as fit where the operands' tiles
+        were.
+        """
+        division, unit = self.form.division, self.form.instruction
+        height = self.warp_lines[0] // unit.places.rows
+        fitting = [one for one in range(1, height + 1) if not height % one and self._staged_bytes(one) <= division.memory_bytes]
+        return max(fitting, default=1)
+
+    def _staged_bytes(self, heights: int) -> int:
+        division, unit = self.form.division, self.form.instruction
+        return division.warp_rows * heights * unit.places.rows * self._pitch * unit.sums.byte_size
+
+    def _store_by_memory(self, product: WarpProduct | WaveProduct, sums: list[ir.Value]) -> None:
+        """Bands of the tile of sums take the place of those of the operands, one after the other."""
+        b, kernel, division, unit = self.builder, self.kernel, self.form.division, self.form.instruction
+        places, (count, run) = unit.places, (len(unit.places.others), unit.places.run)
+        heights, width = self._staged_heights, self.warp_lines[1] // places.columns
+        of_warp = heights * places.rows
+        shape = Shape(unit.sums, (division.warp_rows * of_warp * self._pitch,))
+        memory = product.free_memory()
+        array = Array(memory, shape, vector_alignment=run * unit.sums.byte_size)
+        staged = StagedTile(Array(memory, shape), division.warp_rows * of_warp, division.columns, self._pitch)
+        own_row = b.add(b.mul(self.warp_row, I32(of_warp)), self.lane_row)
+        own_column = b.sub(self.column, self.firsts[1])
+        for band in range(0, self.warp_lines[0] // places.rows, heights):
+            if band:
+                kernel.barrier()
+            for i in range(heights):
+                for j in range(width):
+                    for number in range(0, count, run):
+                        row, column = places.others[number]
+                        line = b.add(own_row, I32(places.rows * i + row))
+                        place = b.add(b.mul(line, I32(self._pitch)), b.add(own_column, I32(places.columns * j + column)))
+                        first = ((band + i) * width + j) * count + number
+                        value = vector_of_values(b, sums[first : first + run])
+                        array.store(b, (Affine(wide(b, place), int(run > 1)),), value, run)
+            kernel.barrier()
+
+            def row_of(line: ir.Value, band: int = band) -> ir.Value:
+                warp, within = kernel.divided(line, of_warp)
+                row = b.add(b.mul(warp, I32(self.warp_lines[0])), b.add(within, I32(band * places.rows)))
+                return b.add(self.firsts[0], row)
+
+            staged.store(
+                kernel, self.results, self.inputs, self.arrays, self.form.product, self.batch[2], row_of, self.firsts[1]
+            )
+
+    def _store(self, product: WarpProduct | WaveProduct, sums: list[ir.Value]) -> None:
         """The sums of an instruction are after each other, those of a row of such matrices, and then those of the next row."""
+        if self.results.epilogue is not None:
+            self._store_by_memory(product, sums)
+            return
         b, product, places = self.builder, self.form.product, self.form.instruction.places
         _, rows, columns, _ = product.sizes
         run, count = self._run(), len(places.others)
@@ -220,15 +267,8 @@ class _MatrixProduct:
         return b.add(offsets_of(b, first, axes)[2], I64(behind * axes[0].steps[2] if axes else 0))
 
     def _store_one(self, offset: ir.Value, values: list[ir.Value]) -> None:
-        b, element_type = self.builder, self.output.shape.element_type
-        if not element_type.is_float and element_type.bits < 32:
-            values = [b.trunc(value, ir.IntType(element_type.bits)) for value in values]
-        value = values[0]
-        if len(values) > 1:
-            value = ir.Constant(ir.VectorType(values[0].type, 2), ir.Undefined)
-            for number, one in enumerate(values):
-                value = b.insert_element(value, one, I32(number))
-        store_sum(b, self.output, offset, value, len(values))
+        b = self.builder
+        self.results.store(b, self.inputs, self.arrays, offset, vector_of_values(b, values), len(values))
 
 
 def allows_less_precision(frame: Frame) -> bool:

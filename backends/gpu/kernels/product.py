@@ -12,13 +12,11 @@ from math import prod
 from llvmlite import ir
 
 from ....compile.contraction import Contraction
-from ....hlo import F32, ElementType, Instruction, Shape
+from ....hlo import F32, ElementType, Instruction
 from ...llvm import arithmetic
-from ...llvm.arrays import Array
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
-from ...llvm.index import Affine
-from ...llvm.types import I32, I64, ComplexValue, RegisterValue, integer_constant, register_type, round_to_type
+from ...llvm.types import I32, I64, ComplexValue, RegisterValue, integer_constant, register_type
 from ..kernel import wide
 
 
@@ -79,6 +77,55 @@ def dense_output(product: Product) -> Product:
     axes.reverse()
     first, last = len(product.batch), len(product.batch) + len(product.rows)
     return Product(tuple(axes[:first]), tuple(axes[first:last]), tuple(axes[last:]), product.terms)
+
+
+def exchanged(product: Product) -> Product:
+    """The product with its operands in the other order: rows are columns."""
+
+    def swapped(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+        return tuple([Axis(axis.size, (axis.steps[1], axis.steps[0], axis.steps[2])) for axis in axes])
+
+    return Product(*map(swapped, (product.batch, product.columns, product.rows, product.terms)))
+
+
+def has_its_rows_side_by_side(product: Product) -> bool:
+    """Whether elements of a column of the output are neighbours, and those of a row are not."""
+    return _last_step(product.columns) != 1 and _last_step(product.rows) == 1
+
+
+def _last_step(axes: tuple[Axis, ...]) -> int:
+    return axes[-1].steps[2] if axes else 0
+
+
+def laid_out(product: Product, steps: list[tuple[int, int, int]]) -> Product | None:
+    """The product with an output of another layout; None where a dimension of the product has no one step in it.
+
+    ``steps`` has each dimension of the output, from the last one: its size, and the steps along it as they are and as they
+    are to be.
+    """
+
+    def split(axis: Axis) -> list[Axis] | None:
+        parts: list[Axis] = []
+        left, (of_left, of_right, step) = axis.size, axis.steps
+        while left > 1:
+            found = [one for one in steps if step % one[1] == 0 and step < one[0] * one[1]]
+            if not found:
+                return None
+            size, old, new = found[-1]
+            count = min(left, size * old // step)
+            if left % count or size * old % step:
+                return None
+            parts.append(Axis(count, (of_left, of_right, step // old * new)))
+            left, of_left, of_right, step = left // count, of_left * count, of_right * count, step * count
+        return parts[::-1]
+
+    roles = []
+    for axes in (product.batch, product.rows, product.columns):
+        parts = [split(axis) for axis in axes]
+        if any(one is None for one in parts):
+            return None
+        roles.append(_merged([axis for one in parts for axis in one or ()]))
+    return Product(*roles, product.terms)
 
 
 def narrow(b: ir.IRBuilder, number: ir.Value, limit: int) -> ir.Value:
@@ -161,13 +208,3 @@ def add(b: ir.IRBuilder, result: ElementType, one: RegisterValue, other: Registe
     if result.kind == "complex":
         return ComplexValue(b.fadd(one.real, other.real), b.fadd(one.imag, other.imag))
     return b.or_(one, other) if result.kind == "pred" else b.add(one, other)
-
-
-def store_sum(b: ir.IRBuilder, array: Array, offset: ir.Value, value: RegisterValue, lanes: int = 1) -> None:
-    """Store a sum, or sums that lie side by side, so many elements from the beginning of an array of any shape."""
-    element_type = array.shape.element_type
-    size = lanes * element_type.byte_size if lanes > 1 else 0
-    flat = Array(array.pointer, Shape(element_type, (max(1, array.shape.size),)), vector_alignment=size)
-    if not element_type.is_complex:
-        value = round_to_type(b, element_type, value)
-    flat.store(b, (Affine(offset, 1 if lanes > 1 else 0),), value, lanes)

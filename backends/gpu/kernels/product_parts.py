@@ -17,7 +17,8 @@ from ...llvm.index import Affine
 from ...llvm.types import I64, RegisterValue
 from ..frame import Frame, Stored
 from ..kernel import Kernel
-from .product import Product, add, narrow, offsets_of, store_sum, sum_type
+from .epilogue import Results
+from .product import Product, add, narrow, offsets_of, sum_type
 from .reduction import reduce_in_teams, teams_for
 from .vector_product import is_vector_product, teams_of_vectors
 
@@ -46,11 +47,11 @@ def parts_shape(product: Product, parts: int, result: Shape) -> Shape:
 
 
 def launch_sum_of_parts(
-    frame: Frame, instruction: Instruction, product: Product, parts: int, sums: Stored, output: Stored
+    frame: Frame, instruction: Instruction, product: Product, parts: int, sums: Stored, results: Results
 ) -> None:
-    """Add up the parts' sums into the output."""
+    """Add up the parts' sums."""
     batches, rows, columns, _ = product.sizes
-    result, count = output.shape.element_type, batches * rows * columns
+    result, count = results.element_type, batches * rows * columns
     teams = replace(teams_for(count, parts, across=True), parts=1)
     axes = product.batch + product.rows + product.columns
 
@@ -64,8 +65,10 @@ def launch_sum_of_parts(
             return [add(b, result, one[0], other[0])]
 
         def finish(number: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
-            store_sum(b, arrays[0], offsets_of(b, narrow(b, number, count), axes)[2], totals[0])
+            place = offsets_of(b, narrow(b, number, count), axes)[2]
+            results.store(b, bindings[1:], arrays, place, totals[0])
 
         reduce_in_teams(kernel, teams, [Shape(sum_type(result), ())], element, combine, finish)
 
-    frame.launch("product_parts", (product, teams), [sums], [output], teams.grid, write, instruction.source)
+    key = (product, teams, results.key)
+    frame.launch("product_parts", key, [sums, *results.inputs], results.outputs, teams.grid, write, instruction.source)

@@ -29,10 +29,6 @@ from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes
 from ..emitter_table import emits
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
-from ..operations import scalars as emit_scalars
-from ..row_fusion import ROWS
-from .loop import emit_loop
-from .rows import emit_rows
 from .vectors import aligned, lanes_for
 
 THREADS = 256
@@ -209,14 +205,12 @@ def _form(computation: Computation, reduce: Instruction) -> _Form:
 
 
 def _reduce_of(instruction: Instruction) -> tuple[Computation, Instruction] | None:
-    if instruction.opcode == "fusion" and instruction.attributes["kind"] == ROWS:
-        return None
     computation = instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
     root = computation.root
     return (computation, root) if root.opcode == "reduce" else None
 
 
-def _scratch(instruction: Instruction) -> int:
+def scratch_of_reduction(instruction: Instruction) -> int:
     """The parts of all results."""
     found = _reduce_of(instruction)
     if found is None:
@@ -333,20 +327,6 @@ def _with_vectors(array: Array, shape: Shape, form: _Form, teams: Teams) -> Arra
     return aligned(array, shape, teams.lanes) if is_whole else of_shape(array, shape)
 
 
-@emits("reduce", scratch=_scratch)
+@emits("reduce", scratch=scratch_of_reduction)
 def reduce(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     return emit_reduction(frame, instruction, as_computation(instruction), values)
-
-
-@emits("fusion", scratch=_scratch)
-def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
-    """A fused computation: the hero gives the kernel its form."""
-    computation = instruction.attributes["calls"]
-    if instruction.attributes["kind"] == ROWS:
-        return emit_rows(frame, instruction, computation, values)
-    roots = result_roots(computation)
-    if any(root.opcode == "reduce" for root in roots):
-        return emit_reduction(frame, instruction, computation, values)
-    if roots[0].shape.rank == 0:
-        return emit_scalars(frame, instruction, computation, values)
-    return emit_loop(frame, instruction, computation, values)

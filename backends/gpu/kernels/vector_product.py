@@ -14,7 +14,8 @@ from ...llvm.index import Affine
 from ...llvm.types import I32, I64, RegisterValue
 from ..frame import Frame, Stored
 from ..kernel import Kernel
-from .product import Product, add, as_factor, constant_offsets, multiply_add, narrow, offsets_of, store_sum, sum_type, zero
+from .epilogue import Results
+from .product import Product, add, as_factor, constant_offsets, multiply_add, narrow, offsets_of, sum_type, zero
 from .reduction import Teams, reduce_in_teams, teams_for
 
 # More vectors than these are a matrix: of operands whose elements have so many bytes at most, and of others.
@@ -59,10 +60,10 @@ def launch_vector_product(
     instruction: Instruction,
     product: Product,
     operands: tuple[Stored, Stored],
-    output: Stored,
-    parts: Stored | None,
+    results: Results,
+    has_parts: bool,
 ) -> None:
-    """Compute a product into the output; or its parts, one behind the other, if it has any."""
+    """Compute a product; or the sums of its parts, one behind the other, if it has any."""
     batches, rows, columns, terms = product.sizes
     side = 0 if rows >= columns else 1  # of the matrix
     lines, vectors = (product.rows, product.columns) if side == 0 else (product.columns, product.rows)
@@ -104,7 +105,7 @@ def launch_vector_product(
 
         def finish(line: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
             for number, (offsets, total) in enumerate(zip(of_vectors, totals)):
-                if parts is None:
+                if not has_parts:
                     start = offsets_of(b, narrow(b, line, batches * count), product.batch + lines)
                     place = b.add(start[2], I64(offsets[2]))
                 elif side == 0:
@@ -112,13 +113,12 @@ def launch_vector_product(
                 else:
                     batch, within = b.udiv(line, I64(count)), b.urem(line, I64(count))
                     place = b.add(b.mul(batch, I64(count * few)), b.add(within, I64(number * count)))
-                if parts is not None:
+                if has_parts:
                     place = b.add(place, b.mul(part, I64(batches * rows * columns)))
-                store_sum(b, arrays[0], place, total)
+                results.store(b, bindings[2:], arrays, place, total)
 
         scalars = [Shape(sum_type(result), ())] * few
         reduce_in_teams(kernel, teams, scalars, element, combine, finish)
 
-    target = output if parts is None else parts
-    key = (product, result, teams, lanes, parts is None)
-    frame.launch("vector_product", key, operands, [target], teams.grid, write, instruction.source)
+    key = (product, result, teams, lanes, has_parts, results.key)
+    frame.launch("vector_product", key, [*operands, *results.inputs], results.outputs, teams.grid, write, instruction.source)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ...llvm.loops import carried_loop
-from ...llvm.types import I32
+from ...llvm.types import I32, POINTER
 from ..kernel import Kernel
 from .matrix_divisions import Division
 from .warp_group_instructions import (
@@ -29,11 +29,17 @@ class WarpProduct:
     """The sums while they are emitted."""
 
     def __init__(
-        self, kernel: Kernel, instruction: WarpInstruction, division: Division, tiles: tuple[WarpTiles, WarpTiles]
-    ) -> None:  # fmt: skip
+        self,
+        kernel: Kernel,
+        instruction: WarpInstruction,
+        division: Division,
+        tiles: tuple[WarpTiles, WarpTiles],
+        least_bytes: int = 0,
+    ) -> None:
+        """``least_bytes`` of the block's memory are there for what comes behind the sums."""
         self.kernel, self.builder = kernel, kernel.builder
         self.instruction, self.division, self.tiles = instruction, division, tiles
-        self.memory = kernel.dynamic_shared(division.stages * division.stage_bytes)
+        self.memory = kernel.dynamic_shared(max(division.memory_bytes, least_bytes))
 
     def sums(self, first: ir.Value, steps: int) -> list[ir.Value]:
         """Of so many tiles' terms, from a term on: those of 16 rows and 8 columns after each other."""
@@ -66,6 +72,13 @@ class WarpProduct:
         carried = [I32(0), last, behind, *[zero] * count]
         sums = carried_loop(b, 0, steps, 1, carried, step, "stages")[3:]
         return finished(b, self.instruction, sums) if division.is_grouped else sums
+
+    def free_memory(self) -> ir.Value:
+        """The block's memory, behind the sums, when no thread needs it any more."""
+        b = self.builder
+        wait_for_groups(b, 0)  # copies behind the last term are zeros, which arrive as well
+        self.kernel.barrier()
+        return b.addrspacecast(b.inttoptr(self.memory, ir.PointerType(addrspace=self.kernel.target.spaces.shared)), POINTER)
 
     def _following(self, stage: ir.Value) -> ir.Value:
         b, size = self.builder, self.division.stage_bytes

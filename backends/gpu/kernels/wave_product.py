@@ -11,7 +11,7 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ...llvm.loops import carried_loop
-from ...llvm.types import I8, I32
+from ...llvm.types import I8, I32, POINTER
 from ..kernel import Kernel
 from .matrix_divisions import Division
 from .wave_instructions import WaveInstruction
@@ -22,11 +22,17 @@ class WaveProduct:
     """The sums while they are emitted."""
 
     def __init__(
-        self, kernel: Kernel, instruction: WaveInstruction, division: Division, tiles: tuple[WaveTiles, WaveTiles]
+        self,
+        kernel: Kernel,
+        instruction: WaveInstruction,
+        division: Division,
+        tiles: tuple[WaveTiles, WaveTiles],
+        least_bytes: int = 0,
     ) -> None:
+        """``least_bytes`` of the block's memory are there for what comes behind the sums."""
         self.kernel, self.builder = kernel, kernel.builder
         self.instruction, self.division, self.tiles = instruction, division, tiles
-        memory = kernel.shared(division.stages * division.stage_bytes)
+        memory = kernel.shared(max(division.memory_bytes, least_bytes))
         self.memory = self.builder.addrspacecast(memory, ir.PointerType(addrspace=kernel.target.spaces.shared))
 
     def sums(self, first: ir.Value, steps: int) -> list[ir.Value]:
@@ -60,6 +66,11 @@ class WaveProduct:
         carried = [I32(0), b.add(first, I32(2 * terms)), *loaded, *sums]
         sums = carried_loop(b, 0, steps, 1, carried, step, "tiles")[2 + len(loaded) :]
         return [b.extract_element(one, I32(number)) for one in sums for number in range(vector.count)]
+
+    def free_memory(self) -> ir.Value:
+        """The block's memory, behind the sums, when no thread needs it any more."""
+        self.kernel.barrier()
+        return self.builder.addrspacecast(self.memory, POINTER)
 
     @property
     def _counts(self) -> tuple[int, int]:

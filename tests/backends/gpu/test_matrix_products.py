@@ -8,7 +8,7 @@ from phlox.backends.gpu.emitter_table import scratch_bytes
 from phlox.backends.gpu.frame import ALIGNMENT, Frame
 from phlox.backends.gpu.kernels import matrix_divisions, matrix_product
 from phlox.backends.gpu.kernels.matrix_divisions import Division
-from phlox.backends.gpu.narrow_products import narrow_products
+from phlox.backends.gpu.narrow_factors import multiply_narrow_factors
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.pass_manager import run_steps
@@ -60,6 +60,43 @@ ENTRY e {{
     expected = expected.astype(DTYPES[result]) if is_integer else expected
     tolerance = 2e-3 if fast_math and result == "f32" else TOLERANCES[result]
     np.testing.assert_allclose(found.astype(wide), expected.astype(wide), rtol=0, atol=tolerance * np.abs(expected).max())
+
+
+def check_with_epilogue(architecture, types, rows, columns, terms, transposed=False, kernels=("matrix_product",)):
+    """0.5 * (a @ b) + bias + c, and the product besides; the first may be transposed."""
+    left, right, result = types
+    order = (columns, rows) if transposed else (rows, columns)
+    shape, kept = f"f32[{rows},{columns}]", "" if transposed else f", {result}[{rows},{columns}]"
+    last = "transpose(x), dimensions={1,0}" if transposed else "copy(x)"
+    text = f"""HloModule m
+ENTRY e {{
+  a = {left}[{rows},{terms}] parameter(0)
+  b = {right}[{terms},{columns}] parameter(1)
+  bias = f32[{columns}] parameter(2)
+  c = f32[{rows},{columns}] parameter(3)
+  d = {result}[{rows},{columns}] dot(a, b), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+  w = {shape} convert(d)
+  half = f32[] constant(0.5)
+  halves = {shape} broadcast(half), dimensions={{}}
+  s = {shape} broadcast(bias), dimensions={{1}}
+  h = {shape} multiply(w, halves)
+  y = {shape} add(h, s)
+  x = {shape} add(y, c)
+  r = f32[{order[0]},{order[1]}] {last}
+  ROOT t = (f32[{order[0]},{order[1]}]{kept}) tuple(r{"" if transposed else ", d"})
+}}"""
+    plan, module = compiled(text, architecture)
+    assert [step.kernel.rpartition("_")[0] for step in plan.steps] == list(kernels)
+    generator = np.random.default_rng(0)
+    a, b = random_array(left, (rows, terms), generator), random_array(right, (terms, columns), generator)
+    bias, c = random_array("f32", (columns,), generator), random_array("f32", (rows, columns), generator)
+    results = [(order, np.dtype(np.float32)), ((rows, columns), np.dtype(DTYPES[result]))][: 1 if transposed else 2]
+    found = run_program(plan, module, [a, b, bias, c], results)
+    product = np.einsum("ij,jk->ik", a.astype(np.float64), b.astype(np.float64))
+    expected = product.astype(DTYPES[result]).astype(np.float64) * 0.5 + bias + c
+    tolerance = TOLERANCES[result] * np.abs(product).max() + 1e-6 * np.abs(expected).max()
+    for one, other in zip(found, (expected.T if transposed else expected, product)):
+        np.testing.assert_allclose(one.astype(np.float64), other, rtol=0, atol=tolerance)
 
 
 def check_matrices(architecture, formula, types, rows, columns, terms, **options):
@@ -220,7 +257,7 @@ def test_batches_several_terms_and_parts_on_waves():
     [
         ("bf16", "bf16", "", "parameter"),
         ("f16", "f16", "", "parameter"),
-        ("bf16", "f16", "", "convert"),
+        ("bf16", "f16", "", "parameter"),
         ("bf16", "bf16", ", operand_precision={highest,highest}", "convert"),
     ],
 )
@@ -233,6 +270,43 @@ ENTRY e {{
   y = f32[8,8] convert(b)
   ROOT c = f32[8,8] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{precision}
 }}""")
-    narrowed = narrow_products(module)
+    narrowed = multiply_narrow_factors(module)
     verify(narrowed)
     assert [operand.opcode for operand in narrowed.entry.root.operands] == [expected] * 2
+
+
+@pytest.mark.parametrize(("types", "transposed"), one_in_all(3, [*TYPES[:3], TYPES[4]], [False, True]))
+def test_epilogues(types, transposed):
+    check_with_epilogue("sm_80", types, 72, 40, 80, transposed)
+    check_with_epilogue("sm_80", types, 33, 67, 35, transposed)
+
+
+def test_epilogues_of_parts():
+    kernels = ("matrix_product", "product_parts")
+    check_with_epilogue("sm_80", ("bf16", "bf16", "bf16"), 40, 24, 1030, kernels=kernels)
+
+
+@pytest.mark.parametrize("division", one_in(3, matrix_divisions.WARP_DIVISIONS))
+def test_epilogues_of_divisions(monkeypatch, division):
+    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    check_with_epilogue("sm_90", ("bf16", "bf16", "f32"), division.rows + 8, division.columns + 8, 72)
+
+
+@pytest.mark.parametrize("division", matrix_divisions.GROUPED_WARP_DIVISIONS, ids=lambda one: one.columns)
+def test_epilogues_of_groups_of_warps(monkeypatch, division):
+    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division if arguments[-1] else None)
+    check_with_epilogue("sm_90a", ("f16", "f16", "f32"), 136, division.columns + 8, 72)
+
+
+@pytest.mark.parametrize(("case", "transposed"), one_in_all(5, AMD_TYPES, [False, True]))
+def test_epilogues_on_waves(case, transposed):
+    architecture, types = case
+    check_with_epilogue(architecture, types, 72, 40, 80, transposed)
+    check_with_epilogue(architecture, types, 33, 67, 35, transposed)
+
+
+@pytest.mark.parametrize("case", one_in(5, WAVE_DIVISIONS))
+def test_epilogues_of_divisions_of_waves(monkeypatch, case):
+    architecture, division = case
+    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    check_with_epilogue(architecture, ("bf16", "bf16", "f32"), division.rows + 8, division.columns, 72)

@@ -1,0 +1,190 @@
+"""Products with what is computed of each of their elements as one: the product's kernel computes it before it stores anything.
+
+Before::
+
+    h = f32[8,16] dot(x, w), ...
+    r = f32[8,16] fusion(h, bias), kind=kLoop    # maximum(add(h, broadcast(bias)), 0)
+
+After, h being neither written nor read::
+
+    r = f32[8,16] fusion(x, w, bias), kind=kOutput    # maximum(add(dot(x, w), broadcast(bias)), 0)
+
+What is needed of the product itself besides is one more result. The results may have its dimensions in another order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...compile.fused_computations import result_roots
+from ...compile.pass_manager import Pass
+from ...compile.traversal import on_operands, transform_computations
+from ...hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
+from ...hlo.instruction import tuple_of
+from .epilogue_form import EPILOGUE, PRODUCTS, EpilogueForm, epilogue_form
+from .kernels.contraction import takes_epilogue
+
+_MOST_OPERANDS_AND_RESULTS = 32
+
+
+def fuse_epilogues(module: Module) -> Module:
+    """Moves loops over the elements of a product into its kernel."""
+    return transform_computations(module, lambda computation: _Rewrite(computation).run())
+
+
+FUSE_EPILOGUES = Pass("fuse-epilogues", fuse_epilogues)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """A fused computation of the product and the loop, and what it is called with. ``view`` is a reshape between both."""
+
+    product: Instruction
+    view: Instruction | None
+    computation: Computation
+    operands: tuple[Instruction, ...]
+    form: EpilogueForm
+
+
+class _Rewrite:
+    """One computation, while loops find their products."""
+
+    def __init__(self, computation: Computation) -> None:
+        self.computation = computation
+        self.position = {instruction: number for number, instruction in enumerate(computation.instructions)}
+        self.users: dict[Instruction, list[Instruction]] = {}
+        self.found: dict[Instruction, _Found] = {}  # by loop
+        self.loop_of: dict[Instruction, Instruction] = {}  # by product
+
+    def run(self) -> Computation:
+        if not any(instruction.opcode in PRODUCTS for instruction in self.computation.instructions):
+            return self.computation
+        for instruction in self.computation.instructions:
+            for operand in dict.fromkeys(instruction.operands):
+                self.users.setdefault(operand, []).append(instruction)
+        for instruction in self.computation.instructions:
+            if instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
+                self._find(instruction)
+        return self._rewritten() if self.found else self.computation
+
+    # --- which product a loop joins ---
+
+    def _find(self, loop: Instruction) -> None:
+        """The product of those that the loop reads which comes last: the others are computed before."""
+        read = []
+        for operand in dict.fromkeys(loop.operands):
+            view = operand if operand.opcode == "reshape" else None
+            product = operand.operands[0] if view is not None else operand
+            if product.opcode in PRODUCTS and product not in self.loop_of:
+                read.append((self.position[product], product, view))
+        for _, product, view in sorted(read, key=lambda one: one[0], reverse=True):
+            found = self._joined(loop, product, view)
+            if found is not None:
+                self.found[loop], self.loop_of[product] = found, loop
+                return
+
+    def _joined(self, loop: Instruction, product: Instruction, view: Instruction | None) -> _Found | None:
+        others = [user for user in self.users[product] if user not in (loop, view)]
+        if view is not None:
+            others += [user for user in self.users[view] if user is not loop]
+        # All that needs the product comes later, so nothing that the loop needs comes of it.
+        if any(self.position[user] < self.position[loop] for user in others):
+            return None
+        keeps_product = bool(others) or self.computation.root in (product, view)
+        if keeps_product and not self._may_have_another_result(loop):
+            return None
+        if view is not None and view in loop.operands and product in loop.operands:
+            return None
+        computation, operands = _computation(loop, product, view, keeps_product)
+        if len(operands) + len(result_roots(computation)) > _MOST_OPERANDS_AND_RESULTS:
+            return None
+        form = epilogue_form(computation)
+        return _Found(product, view, computation, operands, form) if form is not None and takes_epilogue(form) else None
+
+    def _may_have_another_result(self, loop: Instruction) -> bool:
+        """Whether nothing needs its results as one tuple."""
+        if not loop.shape.is_tuple:
+            return True
+        return loop is not self.computation.root and all(one.opcode == "get-tuple-element" for one in self.users[loop])
+
+    # --- the computation afterwards ---
+
+    def _rewritten(self) -> Computation:
+        values: dict[Instruction, Instruction] = {}
+        made: list[Instruction] = []
+        late = {one.view: loop for loop, one in self.found.items() if one.view is not None}
+
+        def append(old: Instruction, new: Instruction) -> None:
+            values[old] = new
+            made.append(new)
+
+        def move(old: Instruction) -> None:
+            append(old, on_operands(old, tuple([values[operand] for operand in old.operands])))
+
+        for instruction in self.computation.instructions:
+            if instruction in self.loop_of or instruction in late:
+                continue
+            found = self.found.get(instruction)
+            if found is None:
+                move(instruction)
+                continue
+            operands, root = tuple([values[operand] for operand in found.operands]), found.computation.root
+            attributes = {"kind": EPILOGUE, "calls": found.computation}
+            name = f"{found.product.opcode}_fusion"
+            fusion = Instruction(OPERATIONS["fusion"], operands, attributes, _shape_of(root), name, instruction.source)
+            made.append(fusion)
+            if not found.form.keeps_product:
+                values[instruction] = fusion
+                continue
+            count = len(root.operands) - 1
+            # What takes the loop's results apart takes those of the fusion.
+            values[instruction] = fusion
+            if not instruction.shape.is_tuple:
+                append(instruction, make_instruction("get-tuple-element", (fusion,), {"index": 0}, source=instruction.source))
+            kept = make_instruction("get-tuple-element", (fusion,), {"index": count}, source=found.product.source)
+            append(found.product, kept)
+            if found.view is not None and len(self.users[found.view]) > 1:
+                move(found.view)
+        return Computation(self.computation.name, tuple(made), values[self.computation.root])
+
+
+def _shape_of(root: Instruction):
+    return tuple_of(root.operands) if root.opcode == "tuple" else root.shape
+
+
+def _computation(
+    loop: Instruction, product: Instruction, view: Instruction | None, keeps_product: bool
+) -> tuple[Computation, tuple[Instruction, ...]]:
+    """The product, and of it what the loop computes; and the operands of both."""
+    loops: Computation = loop.attributes["calls"]
+    operands: list[Instruction] = []
+    parameters: list[Instruction] = []
+
+    def given(operand: Instruction) -> Instruction:
+        if operand not in operands:
+            number = len(operands)
+            operands.append(operand)
+            parameters.append(make_instruction("parameter", (), {"number": number}, operand.shape, name=f"p{number}"))
+        return parameters[operands.index(operand)]
+
+    inner = product.with_operands([given(operand) for operand in product.operands])
+    body = [inner]
+    known = {product: inner}
+    if view is not None:
+        known[view] = view.with_operands((inner,))
+        body.append(known[view])
+    mapped = {
+        parameter: known[operand] if operand in known else given(operand)
+        for parameter, operand in zip(loops.parameters, loop.operands)
+    }
+    for instruction in loops.instructions:
+        if instruction not in mapped:
+            mapped[instruction] = instruction.with_operands([mapped[operand] for operand in instruction.operands])
+            body.append(mapped[instruction])
+    root = mapped[loops.root]
+    if keeps_product:
+        if root.opcode == "tuple":
+            body.remove(root)
+        root = make_instruction("tuple", (*(root.operands if root.opcode == "tuple" else (root,)), inner))
+        body.append(root)
+    return Computation(f"fused_{product.opcode}", (*parameters, *body), root), tuple(operands)
