@@ -63,5 +63,6 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         finish=_finish,
         shuffle_xor=_shuffle_xor,
         device_scope="agent",
+        lacks=frozenset({"unoptimized calls"}),
         module_flags=(_CODE_OBJECT_VERSION,),
     )
