@@ -67,8 +67,8 @@ class DeviceFeatures:
 
     ``constant_space`` is the address space of constant tables; ``lacks`` says for what there are no instructions: ``extrema``
     (that know NaN and the order of zeros), ``saturation`` (conversions of floats to integers that end at their limits),
-    ``pointer vectors`` and ``lane masks`` (vectors of conditions as the bits of an integer), and ``unoptimized calls`` (what calls
-    functions that are not optimized has to be given all that any function may ask for).
+    ``pointer vectors`` and ``lane masks`` (vectors of conditions as the bits of an integer), and ``unoptimized calls`` (what
+    calls functions that are not optimized has to be given all that any function may ask for).
     """
 
     constant_space: int
