@@ -7,17 +7,18 @@ from dataclasses import dataclass
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
 
-DESCRIPTOR = struct.Struct("<III4xq")  # of a kernel, 64 bytes; what is looked at here
+DESCRIPTOR = struct.Struct("<III4xq24xI")  # of a kernel, 64 bytes; what is looked at here
 
 
 @dataclass
 class KernelDescriptor:
-    """Bytes of memory of a block, of a thread, and of the arguments; the address of the code."""
+    """Bytes of memory of a block, of a thread, and of the arguments; the address of the code; COMPUTE_PGM_RSRC1."""
 
     shared_bytes: int
     private_bytes: int
     argument_bytes: int
     code_address: int
+    modes: int
 
 
 def read_elf(code):
@@ -45,6 +46,6 @@ def kernel_descriptors(elf):
     for name, symbol in dynamic_symbols(elf).items():
         if name.endswith(".kd"):
             address = symbol["st_value"]
-            shared, private, arguments, entry = DESCRIPTOR.unpack(bytes_at(elf, address, DESCRIPTOR.size))
-            found[name.removesuffix(".kd")] = KernelDescriptor(shared, private, arguments, address + entry)
+            shared, private, arguments, entry, modes = DESCRIPTOR.unpack(bytes_at(elf, address, DESCRIPTOR.size))
+            found[name.removesuffix(".kd")] = KernelDescriptor(shared, private, arguments, address + entry, modes)
     return found

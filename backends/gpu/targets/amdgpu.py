@@ -132,5 +132,6 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         shared_barrier=_shared_barrier,
         atomic_adds=_ATOMIC_ADDS.get(architecture, {}),
         add_atomically=_add_atomically(architecture),
+        lacks=frozenset({"unoptimized calls"}),
         module_flags=(_CODE_OBJECT_VERSION,),
     )

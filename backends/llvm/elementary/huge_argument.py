@@ -21,7 +21,7 @@ from ..arithmetic import (
 )
 from ..branches import RARE, replaced_if
 from ..loops import carried_loop
-from ..module import SharedFunction, constant_table, declaration, declared
+from ..module import SharedFunction, constant_table, declaration, declared, lacks
 from ..wide_integers import wide_product
 from .double_double import fast_two_sum, two_product
 
@@ -100,9 +100,9 @@ def reduce_huge(builder, x):
 
 
 def _mark_rarely_called(function):
-    # Optimizing these functions would take longer than compiling the rest of a small kernel. So LLVM does not find out that they
-    # do not call themselves, which would want a stack of unknown size on AMD's devices.
-    for attribute in ("noinline", "optnone", "cold", "norecurse"):
+    # Optimizing these functions would take longer than compiling the rest of a small kernel.
+    attributes = ["noinline", "cold"] if lacks(function.module, "unoptimized calls") else ["noinline", "cold", "optnone"]
+    for attribute in attributes:
         function.attributes.add(attribute)
 
 

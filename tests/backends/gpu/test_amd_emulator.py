@@ -193,3 +193,83 @@ def test_blocks_may_wait_for_those_before_them(emulated, architecture):
     custom = phlox.gpu.kernel("custom", result=lambda x: x, grid=20, block=1, llvm=WAITING)
     found = jit(lambda x: custom(x * 0), backend="emulated")(np.zeros(20, np.int32))
     np.testing.assert_array_equal(found, np.arange(1, 21))
+
+
+# --- lanes that read others ---
+
+
+def dpp(control):
+    """DPP: what is read at lanes that are not there is 0."""
+    return f"call i32 @llvm.amdgcn.update.dpp.i32(i32 0, i32 %value, i32 {control}, i32 15, i32 15, i1 true)"
+
+
+LANE = np.arange(64)
+ROW, INSIDE = LANE & ~15, LANE & 15
+# By the documents: the lane that is read, -1 if there is none.
+EXCHANGES = {
+    dpp(0xB1): LANE ^ 1,  # quad_perm:[1,0,3,2]
+    dpp(0x1B): LANE ^ 3,  # quad_perm:[3,2,1,0]
+    dpp(0x101): np.where(INSIDE < 15, LANE + 1, -1),  # row_shl:1
+    dpp(0x112): np.where(INSIDE >= 2, LANE - 2, -1),  # row_shr:2
+    dpp(0x124): ROW | (INSIDE - 4) % 16,  # row_ror:4
+    dpp(0x140): ROW | 15 - INSIDE,  # row_mirror
+    dpp(0x141): LANE ^ 7,  # row_half_mirror
+    "call i32 @llvm.amdgcn.ds.swizzle(i32 %value, i32 4127)": LANE ^ 4,  # by xor of bits
+    "call i32 @llvm.amdgcn.ds.swizzle(i32 %value, i32 32795)": LANE ^ 3,  # in fours
+    "call i32 @llvm.amdgcn.ds.bpermute(i32 %turned, i32 %value)": (LANE + 5) % 32 | LANE & 32,
+    "call i32 @llvm.amdgcn.ds.permute(i32 %turned, i32 %value)": (LANE - 5) % 32 | LANE & 32,
+    "call i32 @llvm.amdgcn.readlane.i32(i32 %value, i32 9)": np.full(64, 9),
+}
+OF_CDNA = {
+    dpp(0x138): LANE - 1,  # wave_shr:1
+    dpp(0x142): np.where(LANE >= 16, ROW - 1, -1),  # row_bcast:15
+    dpp(0x143): np.where(LANE >= 32, 31, -1),  # row_bcast:31
+}
+OF_RDNA = {
+    dpp(0x153): ROW | 3,  # row_share:3
+    dpp(0x165): LANE ^ 5,  # row_xmask:5
+    "call i32 @llvm.amdgcn.mov.dpp8.i32(i32 %value, i32 342391)": LANE ^ 7,
+    "call i32 @llvm.amdgcn.permlanex16.i32(i32 0, i32 %value, i32 1985229328, i32 -19088744, i1 false, i1 false)": LANE ^ 16,
+}
+EXCHANGING = """
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare i32 @llvm.amdgcn.update.dpp.i32(i32, i32, i32, i32, i32, i1)
+declare i32 @llvm.amdgcn.mov.dpp8.i32(i32, i32)
+declare i32 @llvm.amdgcn.permlanex16.i32(i32, i32, i32, i32, i1, i1)
+declare i32 @llvm.amdgcn.ds.swizzle(i32, i32)
+declare i32 @llvm.amdgcn.ds.bpermute(i32, i32)
+declare i32 @llvm.amdgcn.ds.permute(i32, i32)
+declare i32 @llvm.amdgcn.readlane.i32(i32, i32)
+define amdgpu_kernel void @exchanging(ptr addrspace(1) %x, ptr addrspace(1) %y) {
+  %lane = call i32 @llvm.amdgcn.workitem.id.x()
+  %at = getelementptr i32, ptr addrspace(1) %x, i32 %lane
+  %value = load i32, ptr addrspace(1) %at
+  %more = add i32 %lane, 5
+  %inside = and i32 %more, 31
+  %half = and i32 %lane, 32
+  %source = or i32 %inside, %half
+  %turned = shl i32 %source, 2
+"""
+
+
+@on_all
+def test_lanes_read_others(emulated, architecture):
+    backend = emulated(architecture)
+    lanes = backend.target.sub_group
+    cases = EXCHANGES | (OF_CDNA if lanes == 64 else OF_RDNA)
+    text = EXCHANGING
+    for number, call in enumerate(cases):
+        text += f"""
+  %found{number} = {call}
+  %index{number} = add i32 %lane, {64 * number}
+  %there{number} = getelementptr i32, ptr addrspace(1) %y, i32 %index{number}
+  store i32 %found{number}, ptr addrspace(1) %there{number}
+"""
+    result = np.zeros(64 * len(cases), np.int32)
+    exchanging = phlox.gpu.kernel("exchanging", result=lambda x: result, grid=1, block=64, rocm=f"{text}  ret void\n}}")
+    found = jit(lambda x: exchanging(x), backend="emulated")(np.arange(1000, 1064, dtype=np.int32))
+    for row, (call, source) in zip(found.reshape(-1, 64), cases.items()):
+        wanted = np.where(source < 0, 0, 1000 + source)
+        if "readlane" in call:  # of the wave
+            wanted = 1009 + LANE // lanes * lanes
+        np.testing.assert_array_equal(row, wanted, err_msg=call)

@@ -3,15 +3,19 @@
 import re
 import struct
 
+import numpy as np
 import pytest
+from amd_emulator.notes import kernels_of
 from code_object_reader import bytes_at, dynamic_symbols, kernel_descriptors, read_elf
 from gpu_backends import AMD_ARCHITECTURES, WITH_SAMPLES, native_samples, target
 from hot_programs import HOT_PROGRAMS, hot_module
 from llvmlite import binding
 from operation_checks import module_of
+from phlox import jit
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.code import assembly
 from phlox.backends.gpu.code_object import link_code_object
+from phlox.backends.gpu.plan import Launch
 from phlox.hlo import parse_module
 from thinning import one_in_all
 
@@ -50,6 +54,47 @@ def test_samples_become_code_objects(opcode, architecture):
     assert bool(program.code) == bool(program.kernels)
     if program.code:
         descriptors_of(program, architecture)
+
+
+# --- what a loader and the device are told of a kernel: LLVM's "User Guide for AMDGPU Backend" ---
+
+# By the values of a module that calls a function which is not inlined, and needs memory of a block.
+CALLING = np.linspace(-1e9, 1e9, 600).reshape(3, 200)
+SHARED_BYTES = 64 << 10
+
+
+@pytest.mark.parametrize("architecture", AMD_ARCHITECTURES)
+def test_drivers_are_told_the_arguments_and_sizes_of_kernels(architecture):
+    module = parse_module(jit(lambda x: np.sort(np.sin(x), axis=1).sum(axis=0)).lower(CALLING).as_text())
+    program = program_of(module, target(architecture))
+    elf = read_elf(program.code)
+    assert program.code[8] == 3  # ELFABIVERSION_AMDGPU_HSA_V5
+    assert elf.header["e_flags"] & 0xF00 in (0x500, 0)  # any setting of XNACK and SRAMECC
+    descriptors, notes = descriptors_of(program, architecture), kernels_of(elf)
+    assert set(notes) == set(descriptors)
+    launches = [step for step in program.plan.steps if isinstance(step, Launch)]
+    assert {step.kernel for step in launches} == set(notes)
+    for step in launches:
+        note, descriptor = notes[step.kernel], descriptors[step.kernel]
+        arguments = note[".args"]
+        assert [(one[".offset"], one[".size"]) for one in arguments] == [(8 * n, 8) for n in range(len(step.arguments))]
+        assert {(one[".value_kind"], one[".address_space"]) for one in arguments} == {("global_buffer", "global")}
+        assert note[".kernarg_segment_size"] == descriptor.argument_bytes == 8 * len(arguments)
+        assert note[".kernarg_segment_align"] == 8 and note[".symbol"] == f"{step.kernel}.kd"
+        assert note[".group_segment_fixed_size"] == descriptor.shared_bytes <= SHARED_BYTES
+        assert note[".private_segment_fixed_size"] == descriptor.private_bytes
+        assert not note[".uses_dynamic_stack"] and ".vgpr_spill_count" in note
+        assert note[".max_flat_workgroup_size"] == np.prod(step.block)
+        assert note[".wavefront_size"] == target(architecture).sub_group
+
+
+@pytest.mark.parametrize("architecture", AMD_ARCHITECTURES)
+def test_subnormal_numbers_are_kept(architecture):
+    """The modes that waves begin with: rounding to nearest, subnormal numbers of all types kept, signaling NaN made quiet."""
+    program = program_of(hot_module("chain"), target(architecture))
+    for descriptor in descriptors_of(program, architecture).values():
+        assert descriptor.modes >> 12 & 15 == 0 and descriptor.modes >> 16 & 15 == 15
+        assert descriptor.modes >> 21 & 1 and descriptor.modes >> 23 & 1  # DX10_CLAMP, IEEE
 
 
 @pytest.mark.parametrize("name, architecture", one_in_all(5, HOT_PROGRAMS, AMD_ARCHITECTURES))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, field, replace
 
 from tinygrad.renderer.amd import decode_inst
@@ -10,7 +11,8 @@ from tinygrad.renderer.amd.dsl import FixedBitField, VGPRField
 
 FIRST_VGPR = 256  # in the numbering of sources
 LITERAL = 255
-_MARKS = {233, 234, 249, 250, LITERAL}  # sources that stand for more words of the instruction
+_OF_EIGHT = {233, 234}
+_MARKS = {*_OF_EIGHT, 249, 250, LITERAL}  # sources that stand for more words of the instruction
 
 # Instructions of gfx90a that its successors, whose tables these are, do not have, or have others in their places.
 _OF_GFX90A = {0xD1C1: "V_MAD_F32"}
@@ -115,8 +117,16 @@ def _kind(low: int, data: bytes, tables: str) -> _Kind:
         key = tables, low >> 14, *[one if one in _MARKS else 0 for one in (*sources, low & 0x1FF)]
     found = _kinds.get(key)
     if found is None:
-        found = _kinds[key] = _kind_of(decode_inst(data[:16], tables))
+        found = _kinds[key] = _kind_of(_with_lanes_in_eights(decode_inst(data[:16], tables), data))
     return found
+
+
+def _with_lanes_in_eights(found, data: bytes):
+    """DPP8, which the tables of RDNA 3 have, and their reader does not see."""
+    source = getattr(found, "src0", None)
+    if source is None or source.offset not in _OF_EIGHT or "rdna" not in type(found).__module__:
+        return found
+    return getattr(sys.modules[type(found).__module__], f"{type(found).__name__}_DPP8").from_bytes(data[:16])
 
 
 def _kind_of(found) -> _Kind:

@@ -9,7 +9,6 @@ Source: LLVM's "User Guide for AMDGPU Backend": kernel descriptor, initial kerne
 from __future__ import annotations
 
 import struct
-from collections import defaultdict
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,11 +20,10 @@ from .operands import reader, write_scalar
 from .scalar import NOTHING, scalar_step
 from .vector import vector_step
 from .vector_operations import OPERATIONS
-from .waves import EXEC, M0_CDNA, VCC, Memories, initial_waves, joined
+from .waves import EXEC, M0_CDNA, NULL, VCC, Memories, initial_waves, joined
 
 _LANES_AT_ONCE = 1 << 13
 _TURNS = 64  # after which those that have waited longest go on
-_STEPS = 200_000_000  # instructions of a launch, times waves run together
 
 _DESCRIPTOR = struct.Struct("<III4xq20xIIIHH4x")
 assert _DESCRIPTOR.size == 64
@@ -84,7 +82,6 @@ class Processor:
     def __init__(self, architecture: str, memory: Memory) -> None:
         self.architecture, self.memory = architecture, memory
         self._blocks = {}
-        self.executed = defaultdict(int)
 
     def forget(self) -> None:
         """Other code may be in the same places from now on."""
@@ -194,8 +191,7 @@ def _set_registers(waves, kernel, grid, block, arguments, numbers, per_block):
         raise NotImplementedError("a kernel that asks for the number of its waves")
     if rsrc2 & 1 and kernel.architecture == "gfx90a":
         put(0)  # where the wave's part of the memory of lanes begins
-    if is_rdna(kernel.architecture):
-        scalar[124] = 0
+    waves.changed(NULL)
     lane = np.arange(per_block * kernel.lanes).reshape(per_block, kernel.lanes)
     thread = np.tile(lane, (waves.shape[0] // per_block, 1))
     threads = block[0] * block[1] * block[2]

@@ -9,7 +9,7 @@ import re
 
 import numpy as np
 
-from .instructions import Instruction, is_rdna
+from .instructions import Instruction
 from .operands import reader, type_of, write_scalar
 from .vector_operations import OPERATIONS as VECTOR_OPERATIONS
 from .vector_operations import leading_zeros, trailing_zeros
@@ -206,9 +206,6 @@ def scalar_step(instruction: Instruction, architecture: str):
         dtype = dtype or type_of(instruction.formats[field], instruction.widths[field])
         if dtype.itemsize == 2:
             dtype = np.dtype(np.uint32)
-        if is_rdna(architecture) and fields[field] == 124:
-            zero = np.zeros((1, 1), dtype)
-            return lambda waves: zero
         return reader(fields[field], dtype, literal)
 
     if match := re.fullmatch(r"S_CMPK?_(\w\w)_([UI]\d+)", name):
@@ -234,8 +231,7 @@ def scalar_step(instruction: Instruction, architecture: str):
         sources = [own, lambda waves: value]
     else:
         sources = [read(field) for field in ("ssrc0", "ssrc1") if field in instruction.formats]
-    is_dropped = is_rdna(architecture) and fields["sdst"] == 124
-    write = (lambda waves, value: None) if is_dropped else write_scalar(fields["sdst"], instruction.widths["sdst"])
+    write = write_scalar(fields["sdst"], instruction.widths["sdst"])
     keeps = name in _KEEPS_CONDITION
 
     def step(waves):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 VCC, M0_CDNA, M0_RDNA, EXEC = 106, 124, 125, 126
+NULL = 124  # of RDNA, where waves have 32 lanes: always 0
 _REGISTERS = 128  # scalar ones, with those that have names
 
 
@@ -69,6 +70,8 @@ class Waves:
         """A scalar register was written."""
         if register in (EXEC, EXEC + 1):
             self._active = None
+        elif register == NULL and self.lanes == 32:
+            self.scalar[NULL] = 0
 
     def set_vector(self, register, value):
         """Write 32 bits of active lanes."""
