@@ -8,7 +8,6 @@ from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
 from .fusion_policy import FUSION_POLICY
-from .narrow_products import NARROW_PRODUCTS
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native
 
@@ -19,7 +18,6 @@ PIPELINE: tuple[Step, ...] = (
     "expand-collectives",
     expansion_pass(is_native),
     "inline-all-calls",
-    NARROW_PRODUCTS,
     *simplification_steps(),
     variances_pass(lambda squares: not reduces_rows(squares)),
     "dce",

@@ -6,13 +6,12 @@ import pytest
 from gpu_backends import target
 from phlox.backends.gpu.emitter_table import scratch_bytes
 from phlox.backends.gpu.frame import ALIGNMENT, Frame
-from phlox.backends.gpu.kernels import matrix_divisions, matrix_product
+from phlox.backends.gpu.kernels import matrix_divisions, warp_product, wave_product
 from phlox.backends.gpu.kernels.matrix_divisions import Division
-from phlox.backends.gpu.narrow_products import narrow_products
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.pass_manager import run_steps
-from phlox.hlo import parse_module, verify
+from phlox.hlo import parse_module
 from thinning import one_in, one_in_all
 from warp_interpreter import run_program
 
@@ -111,18 +110,18 @@ OF_GROUPS = [types for types in TYPES[:3] if types[0] == types[1]]
 @pytest.mark.parametrize(("types", "formula", "columns"), one_in_all(7, OF_GROUPS, LAYOUTS, [128, 256]))
 def test_groups_of_warps(monkeypatch, types, formula, columns):
     division = next(one for one in matrix_divisions.GROUPED_WARP_DIVISIONS if one.columns == columns)
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: division)
     check_matrices("sm_90a", formula, types, 136, columns + 8, 144 if types[0] == "s8" else 200)
 
 
 def test_groups_of_warps_multiply_f32_whose_terms_lie_side_by_side(monkeypatch):
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: matrix_divisions.GROUPED_WARP_DIVISIONS[1])
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: matrix_divisions.GROUPED_WARP_DIVISIONS[1])
     check_matrices("sm_90a", "ij,kj->ik", ("f32", "f32", "f32"), 136, 72, 72, fast_math=True)
 
 
 @pytest.mark.parametrize("division", one_in(3, matrix_divisions.WARP_DIVISIONS))
 def test_divisions(monkeypatch, division: Division):
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: division)
     check_matrices("sm_90", "ij,jk->ik", ("bf16", "bf16", "f32"), division.rows + 8, division.columns + 8, 136)
 
 
@@ -195,7 +194,7 @@ WAVE_DIVISIONS = [("gfx942", one) for one in matrix_divisions.WAVES_OF_64] + [
 @pytest.mark.parametrize("case", one_in(4, WAVE_DIVISIONS))
 def test_divisions_of_waves(monkeypatch, case):
     architecture, division = case
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(wave_product, "division_for", lambda *arguments: division)
     blocks = []
     types = ("bf16", "bf16", "f32")
     check_matrices(architecture, "ij,jk->ik", types, division.rows + 8, division.columns, 136, blocks=blocks)
@@ -210,29 +209,3 @@ def test_batches_several_terms_and_parts_on_waves():
     check("gfx1100", "aib,abk->ik", several, types, (4, 40, 24), (4, 24, 16), (40, 16))
     kernels = ("matrix_product", "product_parts")
     check_matrices("gfx942", "ij,jk->ik", types, 40, 24, 1030, kernels=kernels)
-
-
-# --- halves that were converted ---
-
-
-@pytest.mark.parametrize(
-    ("left", "right", "precision", "expected"),
-    [
-        ("bf16", "bf16", "", "parameter"),
-        ("f16", "f16", "", "parameter"),
-        ("bf16", "f16", "", "convert"),
-        ("bf16", "bf16", ", operand_precision={highest,highest}", "convert"),
-    ],
-)
-def test_products_of_halves_in_f32_are_those_of_the_halves(left, right, precision, expected):
-    module = parse_module(f"""HloModule m
-ENTRY e {{
-  a = {left}[8,8] parameter(0)
-  b = {right}[8,8] parameter(1)
-  x = f32[8,8] convert(a)
-  y = f32[8,8] convert(b)
-  ROOT c = f32[8,8] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{precision}
-}}""")
-    narrowed = narrow_products(module)
-    verify(narrowed)
-    assert [operand.opcode for operand in narrowed.entry.root.operands] == [expected] * 2
