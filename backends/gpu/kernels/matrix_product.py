@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from ....hlo import F32, Instruction, Shape
+from ....hlo import Instruction, Shape
 from ....hlo.fast_math import has_fast_math
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
@@ -22,21 +22,17 @@ from ..kernel import Grid, Kernel, wide
 from ..precision import wants_precision
 from ..target import Target
 from .epilogue import Results, StagedTile, vector_of_values
-from .matrix_divisions import Division, division_for
+from .matrix_divisions import Division
 from .matrix_instructions import MatrixInstruction
-from .matrix_tiles import OperandTiles, Reading, reading_of
+from .matrix_tiles import Reading
+from .matrix_units import BlockSums
 from .product import Axis, Product, offsets_of
-from .warp_group_instructions import has_group_instruction
-from .warp_instructions import warp_instruction
-from .warp_product import WarpProduct
-from .warp_tiles import WarpTiles, turned
-from .wave_instructions import WaveInstruction, wave_instruction
-from .wave_product import WaveProduct
-from .wave_tiles import WaveTiles, narrowed
+from .warp_product import WARP_UNITS
+from .wave_product import WAVE_UNITS
 
 # Neighbouring blocks have so many rows of tiles in common caches.
 _BAND = 8
-_INSTRUCTIONS = {"nvptx": warp_instruction, "amdgpu": wave_instruction}
+_UNITS = {"nvptx": WARP_UNITS, "amdgpu": WAVE_UNITS}
 
 
 @dataclass(frozen=True)
@@ -53,29 +49,16 @@ def matrix_form(
     target: Target, instruction: Instruction, fast_math: bool, product: Product, shapes: tuple[Shape, Shape], parts: int
 ) -> Form | None:
     """How a product is computed on matrix units; None where it is not. ``parts``: how many there may be."""
-    if target.family not in _INSTRUCTIONS or not product.sizes[3] or instruction.opcode not in ("dot", "convolution"):
+    units = _UNITS.get(target.family)
+    if units is None or not product.sizes[3] or instruction.opcode not in ("dot", "convolution"):
         return None
     types = [shape.element_type for shape in shapes]
     may_lose_bits = fast_math and not wants_precision(instruction)
-    unit = _INSTRUCTIONS[target.family](target, *types, instruction.shape.element_type, may_lose_bits)
+    unit = units.instruction(target, *types, instruction.shape.element_type, may_lose_bits)
     if unit is None or max(product.sizes) >= 1 << 30:
         return None
-    readings, division = _readings_and_division(target, product, unit, shapes, parts)
+    readings, division = units.plan(target, product, unit, shapes, parts)
     return Form(product, unit, readings, division)
-
-
-def _readings_and_division(
-    target: Target, product: Product, unit: MatrixInstruction, shapes: tuple[Shape, Shape], parts: int
-) -> tuple[tuple[Reading, Reading], Division]:
-    readings = [reading_of(product, side, shape, isinstance(unit, WaveInstruction)) for side, shape in enumerate(shapes)]
-    if isinstance(unit, WaveInstruction):
-        division = division_for(target, product, unit, parts)
-        lines, size = (division.rows, division.columns), unit.operand.byte_size
-        return tuple([narrowed(one, division, count, size) for one, count in zip(readings, lines)]), division
-    together = [turned(one) for one in readings] if unit.operand is F32 else readings
-    is_grouped = has_group_instruction(target.architecture, unit, tuple([one.is_by_terms for one in together]))
-    division = division_for(target, product, unit, parts, is_grouped)
-    return tuple(together if division.is_grouped else readings), division
 
 
 def launch_matrix_product(
@@ -116,18 +99,14 @@ class _MatrixProduct:
         # Where the lane's first sum is.
         self.lane_row, column = places.first(b, lane)
         self.row, self.column = (b.add(b.add(firsts[k], owns[k]), one) for k, one in enumerate((self.lane_row, column)))
+        self.units = _UNITS[kernel.target.family]
         self.tiles = tuple([
-            self._tiles(side, self._address(operands[side]), self.batch[side], firsts[side], owns[side]) for side in (0, 1)
+            self.units.tiles(
+                kernel, form.instruction, product, side, form.readings[side], division,
+                self._address(operands[side]), self.batch[side], firsts[side], owns[side],
+            )
+            for side in (0, 1)
         ])  # fmt: skip
-
-    def _tiles(self, side: int, source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value) -> OperandTiles:
-        kernel, product, unit, division = self.kernel, self.form.product, self.form.instruction, self.form.division
-        where = source, batch, first, own
-        reading = self.form.readings[side]
-        if isinstance(unit, WaveInstruction):
-            return WaveTiles(kernel, unit, product, side, reading, division, *where)
-        lines = (division.rows, division.columns)[side]
-        return WarpTiles(kernel, unit, product, side, reading, lines, division.threads, *where)
 
     def _address(self, array: Array) -> ir.Value:
         """Of the device's memory, as copies take it."""
@@ -151,9 +130,8 @@ class _MatrixProduct:
         b, division, unit, terms = self.builder, self.form.division, self.form.instruction, self.tiles[0].terms
         steps = -(-self.form.product.sizes[3] // terms)
         own_steps = -(-steps // division.parts)  # a part's, of which those behind the end are zeros
-        family = WaveProduct if isinstance(unit, WaveInstruction) else WarpProduct
         least_bytes = 0 if self.results.epilogue is None else self._staged_bytes(self._staged_heights)
-        product = family(self.kernel, unit, division, self.tiles, least_bytes)
+        product = self.units.product(self.kernel, unit, division, self.tiles, least_bytes)
         self._store(product, product.sums(b.mul(self.part, I32(own_steps * terms)), own_steps))
 
     # --- the results ---
@@ -192,7 +170,7 @@ class _MatrixProduct:
         division, unit = self.form.division, self.form.instruction
         return division.warp_rows * heights * unit.places.rows * self._pitch * unit.sums.byte_size
 
-    def _store_by_memory(self, product: WarpProduct | WaveProduct, sums: list[ir.Value]) -> None:
+    def _store_by_memory(self, product: BlockSums, sums: list[ir.Value]) -> None:
         """Bands of the tile of sums take the place of those of the operands, one after the other."""
         b, kernel, division, unit = self.builder, self.kernel, self.form.division, self.form.instruction
         places, (count, run) = unit.places, (len(unit.places.others), unit.places.run)
@@ -227,7 +205,7 @@ class _MatrixProduct:
                 kernel, self.results, self.inputs, self.arrays, self.form.product, self.batch[2], row_of, self.firsts[1]
             )
 
-    def _store(self, product: WarpProduct | WaveProduct, sums: list[ir.Value]) -> None:
+    def _store(self, product: BlockSums, sums: list[ir.Value]) -> None:
         """The sums of an instruction are after each other, those of a row of such matrices, and then those of the next row."""
         if self.results.epilogue is not None:
             self._store_by_memory(product, sums)

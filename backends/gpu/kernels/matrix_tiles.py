@@ -76,21 +76,21 @@ class OperandTiles:
         self.terms = run_bytes // self.element_bytes  # in a tile
         self.bytes = lines * run_bytes
         self.thread, self.own = kernel.thread(), own
-        self._source, self._batch, self._first = source, batch, first
+        self.source, self.batch, self.first = source, batch, first
 
-    def _line_address(self, place: ir.Value) -> ir.Value:
+    def line_address(self, place: ir.Value) -> ir.Value:
         """Of the operand's line with this number, or of its last one."""
         b = self.builder
         inside = b.select(b.icmp_unsigned("<", place, I32(self.size)), place, I32(self.size - 1))
-        offset = b.add(offsets_of(b, inside, self.axes)[self.side], self._batch)
-        return b.add(self._source, b.mul(offset, I64(self.element_bytes)))
+        offset = b.add(offsets_of(b, inside, self.axes)[self.side], self.batch)
+        return b.add(self.source, b.mul(offset, I64(self.element_bytes)))
 
-    def _term_offset(self, term: ir.Value) -> ir.Value:
+    def term_offset(self, term: ir.Value) -> ir.Value:
         """In bytes."""
         b = self.builder
         return b.mul(offsets_of(b, term, self.term_axes)[self.side], I64(self.element_bytes))
 
-    def _gathered(self, base: ir.Value, first_term: ir.Value, is_line: ir.Value | None) -> list[ir.Value]:
+    def gathered(self, base: ir.Value, first_term: ir.Value, is_line: ir.Value | None) -> list[ir.Value]:
         """The words of a chunk of a line's terms, loaded one by one; what is outside of the operand is zero."""
         b, size = self.builder, self.element_bytes
         integer, pointer = ir.IntType(8 * size), ir.PointerType(addrspace=1)
@@ -100,7 +100,7 @@ class OperandTiles:
             is_inside = b.icmp_unsigned("<", term, I32(self.all_terms))
             if is_line is not None:
                 is_inside = b.and_(is_line, is_inside)
-            address = b.add(base, self._term_offset(b.select(is_inside, term, I32(0))))
+            address = b.add(base, self.term_offset(b.select(is_inside, term, I32(0))))
             value = b.load(b.inttoptr(address, pointer), typ=integer, align=size)
             value = b.select(is_inside, value, integer(0))
             if size == 8:

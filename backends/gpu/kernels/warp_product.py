@@ -8,21 +8,38 @@ from __future__ import annotations
 
 from llvmlite import ir
 
+from ....hlo import F32, Shape
 from ...llvm.loops import carried_loop
 from ...llvm.types import I32, POINTER
 from ..kernel import Kernel
-from .matrix_divisions import Division
+from ..target import Target
+from .matrix_divisions import Division, division_for
+from .matrix_tiles import Reading, reading_of
+from .matrix_units import MatrixUnits
+from .product import Product
 from .warp_group_instructions import (
     ROWS,
     WARPS,
     describe,
     finished,
+    has_group_instruction,
     multiply_tiles,
     show_copies,
     wait_for_products,
 )
-from .warp_instructions import WarpInstruction, end_group, wait_for_groups
-from .warp_tiles import RUN_BYTES, WarpTiles
+from .warp_instructions import WarpInstruction, end_group, wait_for_groups, warp_instruction
+from .warp_tiles import RUN_BYTES, WarpTiles, turned
+
+
+def _plan(
+    target: Target, product: Product, instruction: WarpInstruction, shapes: tuple[Shape, Shape], parts: int
+) -> tuple[tuple[Reading, Reading], Division]:
+    left, right = (reading_of(product, side, shape, through_registers=False) for side, shape in enumerate(shapes))
+    together = (turned(left), turned(right)) if instruction.operand is F32 else (left, right)
+    are_by_terms = together[0].is_by_terms, together[1].is_by_terms
+    is_grouped = has_group_instruction(target.architecture, instruction, are_by_terms)
+    division = division_for(target, product, instruction, parts, is_grouped)
+    return together if division.is_grouped else (left, right), division
 
 
 class WarpProduct:
@@ -74,7 +91,6 @@ class WarpProduct:
         return finished(b, self.instruction, sums) if division.is_grouped else sums
 
     def free_memory(self) -> ir.Value:
-        """The block's memory, behind the sums, when no thread needs it any more."""
         b = self.builder
         wait_for_groups(b, 0)  # copies behind the last term are zeros, which arrive as well
         self.kernel.barrier()
@@ -130,3 +146,6 @@ class WarpProduct:
         )
         columns = self.division.columns
         return multiply_tiles(b, instruction, columns, left.steps, descriptors, are_by_terms, sums)
+
+
+WARP_UNITS = MatrixUnits(warp_instruction, _plan, WarpTiles, WarpProduct)

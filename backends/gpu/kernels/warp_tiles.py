@@ -16,6 +16,7 @@ from llvmlite import ir
 from ....hlo import F64
 from ...llvm.types import I32
 from ..kernel import Kernel
+from .matrix_divisions import Division
 from .matrix_tiles import CHUNK_BYTES, OperandTiles, Reading
 from .product import Product
 from .warp_instructions import WarpInstruction, copy_async, load_matrices, load_shared, round_to_tf32, store_shared
@@ -35,11 +36,12 @@ class WarpTiles(OperandTiles):
     instruction: WarpInstruction
 
     def __init__(
-        self, kernel: Kernel, instruction: WarpInstruction, product: Product, side: int, reading: Reading, lines: int,
-        threads: int, source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
+        self, kernel: Kernel, instruction: WarpInstruction, product: Product, side: int, reading: Reading, division: Division,
+        source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
     ) -> None:  # fmt: skip
+        lines = (division.rows, division.columns)[side]
         super().__init__(
-            kernel, instruction, product, side, reading, lines, RUN_BYTES, threads, source, batch, first, own
+            kernel, instruction, product, side, reading, lines, RUN_BYTES, division.threads, source, batch, first, own
         )  # fmt: skip
         self.steps = self.terms // (2 * instruction.terms)
         self._prepare_copies(self.thread)
@@ -60,8 +62,8 @@ class WarpTiles(OperandTiles):
                 else:
                     line, chunk = b.udiv(position, I32(_CHUNKS)), b.urem(position, I32(_CHUNKS))
                 target = b.add(b.mul(line, I32(RUN_BYTES)), self._place(line, chunk))
-                place = b.add(self._first, line)
-                base = self._line_address(place)
+                place = b.add(self.first, line)
+                base = self.line_address(place)
                 is_line = b.icmp_unsigned("<", place, I32(self.size))
                 self._chunks.append((target, base, is_line, b.mul(chunk, I32(per_chunk))))
                 continue
@@ -70,12 +72,12 @@ class WarpTiles(OperandTiles):
             panel, chunk_of_panel = b.udiv(chunk, I32(_CHUNKS)), b.urem(chunk, I32(_CHUNKS))
             target = b.add(b.mul(panel, I32(self.terms * RUN_BYTES)), b.mul(term, I32(RUN_BYTES)))
             target = b.add(target, self._place(term, chunk_of_panel))
-            first = b.add(self._first, b.mul(chunk, I32(per_chunk)))
+            first = b.add(self.first, b.mul(chunk, I32(per_chunk)))
             count = self.reading.piece // self.element_bytes
             for piece in range(CHUNK_BYTES // self.reading.piece):
                 place = b.add(first, I32(piece * count))
                 left = self._bytes_left(b.sub(I32(self.size), place))
-                self._chunks.append((b.add(target, I32(piece * self.reading.piece)), self._line_address(place), left, term))
+                self._chunks.append((b.add(target, I32(piece * self.reading.piece)), self.line_address(place), left, term))
 
     def _place(self, run: ir.Value, chunk: ir.Value) -> ir.Value:
         """Where a chunk lies in its run."""
@@ -108,19 +110,19 @@ class WarpTiles(OperandTiles):
                 for number in range(CHUNK_BYTES // piece):
                     term = b.add(first_term, b.add(chunk_term, I32(number * piece // self.element_bytes)))
                     left = b.select(is_line, self._bytes_left(b.sub(I32(self.all_terms), term)), I32(0))
-                    source = b.add(base, self._term_offset(term))
+                    source = b.add(base, self.term_offset(term))
                     copy_async(b, b.add(memory, b.add(target, I32(number * piece))), source, piece, left)
         else:
             for target, base, left, own_term in self._chunks:
                 term = b.add(first_term, own_term)
                 left = b.select(b.icmp_unsigned("<", term, I32(self.all_terms)), left, I32(0))
-                copy_async(b, b.add(memory, target), b.add(base, self._term_offset(term)), piece, left)
+                copy_async(b, b.add(memory, target), b.add(base, self.term_offset(term)), piece, left)
 
     def _gather(self, memory: ir.Value, first_term: ir.Value) -> None:
         """Load elements one by one."""
         b = self.builder
         for target, base, is_line, chunk_term in self._chunks:
-            store_shared(b, b.add(memory, target), self._gathered(base, b.add(first_term, chunk_term), is_line))
+            store_shared(b, b.add(memory, target), self.gathered(base, b.add(first_term, chunk_term), is_line))
 
     # --- from the block to registers ---
 

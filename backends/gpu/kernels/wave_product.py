@@ -10,12 +10,25 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from ....hlo import Shape
 from ...llvm.loops import carried_loop
 from ...llvm.types import I8, I32, POINTER
 from ..kernel import Kernel
-from .matrix_divisions import Division
-from .wave_instructions import WaveInstruction
-from .wave_tiles import WaveTiles
+from ..target import Target
+from .matrix_divisions import Division, division_for
+from .matrix_tiles import Reading, reading_of
+from .matrix_units import MatrixUnits
+from .product import Product
+from .wave_instructions import WaveInstruction, wave_instruction
+from .wave_tiles import WaveTiles, narrowed
+
+
+def _plan(
+    target: Target, product: Product, instruction: WaveInstruction, shapes: tuple[Shape, Shape], parts: int
+) -> tuple[tuple[Reading, Reading], Division]:
+    division, size = division_for(target, product, instruction, parts), instruction.operand.byte_size
+    left, right = (reading_of(product, side, shape, through_registers=True) for side, shape in enumerate(shapes))
+    return (narrowed(left, division, division.rows, size), narrowed(right, division, division.columns, size)), division
 
 
 class WaveProduct:
@@ -68,7 +81,6 @@ class WaveProduct:
         return [b.extract_element(one, I32(number)) for one in sums for number in range(vector.count)]
 
     def free_memory(self) -> ir.Value:
-        """The block's memory, behind the sums, when no thread needs it any more."""
         self.kernel.barrier()
         return self.builder.addrspacecast(self.memory, POINTER)
 
@@ -108,3 +120,6 @@ class WaveProduct:
             if not step:
                 following()
         return sums
+
+
+WAVE_UNITS = MatrixUnits(wave_instruction, _plan, WaveTiles, WaveProduct)

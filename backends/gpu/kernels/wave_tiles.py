@@ -78,7 +78,7 @@ class WaveTiles(OperandTiles):
                 else:
                     line, chunk = b.udiv(position, I32(self.chunks)), b.urem(position, I32(self.chunks))
                 term = b.mul(chunk, I32(CHUNK_BYTES // size))
-                base = self._line_address(b.add(self._first, line))
+                base = self.line_address(b.add(self.first, line))
                 self._loads.append((term, self._with_own_term(base, term), I32(0), self._place_by_terms(chunk, line)))
             return
         width = self.reading.piece // size  # lines
@@ -88,10 +88,10 @@ class WaveTiles(OperandTiles):
             line = b.mul(b.urem(position, I32(runs)), I32(width))
             row = b.udiv(position, I32(runs))
             term = b.mul(row, I32(self._turned))
-            place = b.add(self._first, line)
+            place = b.add(self.first, line)
             # Neither is inside where the first one is not.
             place = b.select(b.icmp_unsigned("<", place, I32(self.size)), place, I32(0))
-            base = self._with_own_term(self._line_address(place), term)
+            base = self._with_own_term(self.line_address(place), term)
             beginning = b.mul(row, I32(self.lines * self._piece_bytes))
             self._loads.append((term, base, beginning, b.mul(line, I32(self._piece_bytes))))
 
@@ -101,17 +101,17 @@ class WaveTiles(OperandTiles):
         return len(self.term_axes) <= 1
 
     def _with_own_term(self, base: ir.Value, term: ir.Value) -> ir.Value:
-        return self.builder.add(base, self._term_offset(term)) if self._has_plain_terms else base
+        return self.builder.add(base, self.term_offset(term)) if self._has_plain_terms else base
 
     def load(self, first_term: ir.Value) -> list[ir.Value]:
         """This thread's words of the tile that begins at a term; zero where there is no such term."""
         b, words = self.builder, []
-        common = self._term_offset(first_term) if self._has_plain_terms else None
+        common = self.term_offset(first_term) if self._has_plain_terms else None
         for own_term, base, *_ in self._loads:
             term = b.add(first_term, own_term)
             if self.reading.is_by_terms and not self.reading.piece:
-                start = b.sub(base, self._term_offset(own_term)) if self._has_plain_terms else base
-                words += self._gathered(start, term, None)
+                start = b.sub(base, self.term_offset(own_term)) if self._has_plain_terms else base
+                words += self.gathered(start, term, None)
             elif self.reading.is_by_terms:
                 count = self.reading.piece // self.element_bytes
                 for number in range(CHUNK_BYTES // self.reading.piece):
@@ -130,9 +130,9 @@ class WaveTiles(OperandTiles):
             step = self.term_axes[0].steps[self.side] if self.term_axes else 0
             address = b.add(b.add(base, common), I64(number * step * self.element_bytes))
         else:
-            address = b.add(base, self._term_offset(term if is_inside is None else b.select(is_inside, term, I32(0))))
+            address = b.add(base, self.term_offset(term if is_inside is None else b.select(is_inside, term, I32(0))))
         if is_inside is not None and common is not None:
-            address = b.select(is_inside, address, self._source)
+            address = b.select(is_inside, address, self.source)
         count = piece // _WORD_BYTES
         type_ = I32 if count == 1 else ir.VectorType(I32, count)
         value = b.load(b.inttoptr(address, _DEVICE), typ=type_, align=piece)

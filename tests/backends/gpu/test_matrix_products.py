@@ -6,7 +6,7 @@ import pytest
 from gpu_backends import target
 from phlox.backends.gpu.emitter_table import scratch_bytes
 from phlox.backends.gpu.frame import ALIGNMENT, Frame
-from phlox.backends.gpu.kernels import matrix_divisions, matrix_product
+from phlox.backends.gpu.kernels import matrix_divisions, warp_product, wave_product
 from phlox.backends.gpu.kernels.matrix_divisions import Division
 from phlox.backends.gpu.narrow_factors import multiply_narrow_factors
 from phlox.backends.gpu.pipeline import PIPELINE
@@ -148,18 +148,18 @@ OF_GROUPS = [types for types in TYPES[:3] if types[0] == types[1]]
 @pytest.mark.parametrize(("types", "formula", "columns"), one_in_all(7, OF_GROUPS, LAYOUTS, [128, 256]))
 def test_groups_of_warps(monkeypatch, types, formula, columns):
     division = next(one for one in matrix_divisions.GROUPED_WARP_DIVISIONS if one.columns == columns)
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: division)
     check_matrices("sm_90a", formula, types, 136, columns + 8, 144 if types[0] == "s8" else 200)
 
 
 def test_groups_of_warps_multiply_f32_whose_terms_lie_side_by_side(monkeypatch):
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: matrix_divisions.GROUPED_WARP_DIVISIONS[1])
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: matrix_divisions.GROUPED_WARP_DIVISIONS[1])
     check_matrices("sm_90a", "ij,kj->ik", ("f32", "f32", "f32"), 136, 72, 72, fast_math=True)
 
 
 @pytest.mark.parametrize("division", one_in(3, matrix_divisions.WARP_DIVISIONS))
 def test_divisions(monkeypatch, division: Division):
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: division)
     check_matrices("sm_90", "ij,jk->ik", ("bf16", "bf16", "f32"), division.rows + 8, division.columns + 8, 136)
 
 
@@ -232,7 +232,7 @@ WAVE_DIVISIONS = [("gfx942", one) for one in matrix_divisions.WAVES_OF_64] + [
 @pytest.mark.parametrize("case", one_in(4, WAVE_DIVISIONS))
 def test_divisions_of_waves(monkeypatch, case):
     architecture, division = case
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(wave_product, "division_for", lambda *arguments: division)
     blocks = []
     types = ("bf16", "bf16", "f32")
     check_matrices(architecture, "ij,jk->ik", types, division.rows + 8, division.columns, 136, blocks=blocks)
@@ -288,13 +288,13 @@ def test_epilogues_of_parts():
 
 @pytest.mark.parametrize("division", one_in(3, matrix_divisions.WARP_DIVISIONS))
 def test_epilogues_of_divisions(monkeypatch, division):
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: division)
     check_with_epilogue("sm_90", ("bf16", "bf16", "f32"), division.rows + 8, division.columns + 8, 72)
 
 
 @pytest.mark.parametrize("division", matrix_divisions.GROUPED_WARP_DIVISIONS, ids=lambda one: one.columns)
 def test_epilogues_of_groups_of_warps(monkeypatch, division):
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division if arguments[-1] else None)
+    monkeypatch.setattr(warp_product, "division_for", lambda *arguments: division if arguments[-1] else None)
     check_with_epilogue("sm_90a", ("f16", "f16", "f32"), 136, division.columns + 8, 72)
 
 
@@ -308,5 +308,5 @@ def test_epilogues_on_waves(case, transposed):
 @pytest.mark.parametrize("case", one_in(5, WAVE_DIVISIONS))
 def test_epilogues_of_divisions_of_waves(monkeypatch, case):
     architecture, division = case
-    monkeypatch.setattr(matrix_product, "division_for", lambda *arguments: division)
+    monkeypatch.setattr(wave_product, "division_for", lambda *arguments: division)
     check_with_epilogue(architecture, ("bf16", "bf16", "f32"), division.rows + 8, division.columns, 72)
