@@ -8,6 +8,7 @@ from ...compile.fusion import fusion_pass
 from ...compile.pass_manager import Step
 from ...compile.variances import variances_pass
 from .fusion_policy import FUSION_POLICY
+from .parallel_branches import CHOOSE_PARALLEL_BRANCHES
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native
 
@@ -16,6 +17,7 @@ PIPELINE: tuple[Step, ...] = (
     "separate-selections",
     "pad-dynamic-dimensions",
     "expand-collectives",
+    CHOOSE_PARALLEL_BRANCHES,
     expansion_pass(is_native),
     "inline-all-calls",
     *simplification_steps(),
