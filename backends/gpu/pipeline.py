@@ -14,16 +14,18 @@ from .alike_fusion import GROUP_ALIKE
 from .epilogue_fusion import FUSE_EPILOGUES
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
 from .narrow_factors import MULTIPLY_NARROW_FACTORS
+from .parallel_branches import CHOOSE_PARALLEL_BRANCHES
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native, is_native_on_processors
 
 
-def _simplified(is_native: Callable[[Instruction], bool]) -> tuple[Step, ...]:
+def _simplified(is_native: Callable[[Instruction], bool], *before_expansion: Step) -> tuple[Step, ...]:
     return (
         "normalize-layouts",
         "separate-selections",
         "pad-dynamic-dimensions",
         "expand-collectives",
+        *before_expansion,
         expansion_pass(is_native),
         "inline-all-calls",
         *simplification_steps(),
@@ -31,7 +33,7 @@ def _simplified(is_native: Callable[[Instruction], bool]) -> tuple[Step, ...]:
 
 
 PIPELINE: tuple[Step, ...] = (
-    *_simplified(is_native),
+    *_simplified(is_native, CHOOSE_PARALLEL_BRANCHES),
     variances_pass(lambda squares: not reduces_rows(squares)),
     MULTIPLY_NARROW_FACTORS,
     "dce",

@@ -14,9 +14,12 @@ from ..shape import AnyShape, Shape, compatible
 from .random_calls import draw_of, require_draw
 from .ufunc_calls import require_ufunc_call, ufunc_call_of
 
+# A predicate of a conditional whose branches come to the same: the second one takes many steps one after the other, which few
+# but fast threads are good at.
+PREFERENCE = "phlox.unless_in_steps"
 # Targets that only say where a value is to lie, or that it is not to be optimized across; the value stays as it is.
 IDENTITY_TARGETS = frozenset({
-    "LayoutConstraint", "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram", "SPMDFullToShardShape",
+    PREFERENCE, "LayoutConstraint", "MoveToDevice", "MoveToHost", "PinToDevice", "PinToDeviceSram", "SPMDFullToShardShape",
     "SPMDShardToFullShape", "Sharding", "annotate_device_placement",
 })  # fmt: skip
 # Those whose result is a part of the operand, or the whole of which it is one, where there are several partitions.

@@ -229,7 +229,9 @@ class Block:
                 case "zext" | "trunc" | "ptrtoint" | "inttoptr":
                     return _wrapped(operands[0], scalar)
                 case "sext":
-                    return _wrapped(_signed(operands[0], instruction.operands[0].type.width).astype(np.uint64), scalar)
+                    source = instruction.operands[0].type
+                    source = source.element if isinstance(source, ir.VectorType) else source
+                    return _wrapped(_signed(operands[0], source.width).astype(np.uint64), scalar)
                 case "addrspacecast":
                     source = instruction.operands[0].type.addrspace
                     moved = (source == 3) - (type_.addrspace == 3)
@@ -255,6 +257,9 @@ class Block:
                     vector = operands[0].copy()
                     vector[np.arange(self.threads), operands[2].astype(int)] = operands[1]
                     return vector
+                case "shufflevector":
+                    lanes = [getattr(lane, "constant", lane) for lane in instruction.operands[2].constant]
+                    return np.concatenate(operands[:2], axis=1)[:, lanes]
                 case "extractelement":
                     return operands[0][np.arange(self.threads), operands[1].astype(int)]
                 case "getelementptr":

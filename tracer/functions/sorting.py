@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...hlo.ops.known_calls import PREFERENCE
 from ..indexing.compression import moved_together
 from ..indexing.index_arrays import second
 from ..recording.array import TracedArray, as_index, require_trace
@@ -355,7 +356,10 @@ _MOST_COUNTED = 12
 
 
 def _positions(line: Instruction, wanted: Instruction, side: str) -> Instruction:
-    """As `_search`: by a walk along the line where the values that are wanted turn out to be in order, too."""
+    """As `_search`: by a walk along the line where the values that are wanted turn out to be in order, too.
+
+    Not where many threads run: they would take its steps one after the other.
+    """
     count, size = wanted.shape.size, line.shape.size
     if size <= _MOST_COUNTED < count:
         return _counted(line, wanted, side)
@@ -363,6 +367,7 @@ def _positions(line: Instruction, wanted: Instruction, side: str) -> Instruction
         return _search(line, wanted, side)
     following, first = hlo.slice(wanted, (1,), (count,)), hlo.slice(wanted, (0,), (count - 1,))
     falls = _any(precedes(following, first))
+    falls = hlo.custom_call(falls, shape=falls.shape, custom_call_target=PREFERENCE)
     both = hlo.tuple(line, wanted)
     where = hlo.current_builder().where
 

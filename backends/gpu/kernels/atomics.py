@@ -167,8 +167,10 @@ def exchange(
 
 def load_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.IntType) -> ir.Value:
     """A word in the device's memory, as a thread of the device has stored it last."""
-    ordering = f'syncscope("{target.device_scope}") monotonic'
-    return b.load_atomic(_in_device_memory(b, target, address), ordering, word.width // 8, typ=word)
+    # Intel's compiler for processors loads a word only once that a loop waits for, unless the loop orders what it loads.
+    ordering = "acquire" if target.family == "spirv" else "monotonic"
+    address = _in_device_memory(b, target, address)
+    return b.load_atomic(address, f'syncscope("{target.device_scope}") {ordering}', word.width // 8, typ=word)
 
 
 def store_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.Value) -> None:
@@ -176,7 +178,9 @@ def store_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: i
     ordering = f'syncscope("{target.device_scope}") monotonic'
     address = _in_device_memory(b, target, address)
     # llvmlite's own function asks what type the pointer points to.
-    b._insert(ir.instructions.StoreAtomicInstr(b.block, word, address, ordering, word.type.width // 8))
+    store = ir.instructions.StoreAtomicInstr(b.block, word, address, ordering, word.type.width // 8)
+    b.block.instructions.append(store)
+    b.position_at_end(b.block)
 
 
 def _in_device_memory(b: ir.IRBuilder, target: Target, address: ir.Value) -> ir.Value:

@@ -9,8 +9,9 @@ from .sort_order import Lines, SortedRecords, SortOrder
 from .sort_radix import RadixSort, WriteRecord, radix_sort
 from .sort_tile import tile_size
 
-# Lines of no more tiles than these, for each digit of the numbers, are merged faster.
-_TILES_MERGED = 2
+# By their instructions and bytes merging runs takes about as long as a digit where a device has little to do, else three times as
+# long: of no more records than these in all, lines of no more tiles than these for each digit are merged.
+_FEW_RECORDS, _TILES_MERGED = 1 << 20, 2
 
 
 def _radix(order: SortOrder, lines: Lines, bits: int | None) -> RadixSort | None:
@@ -18,8 +19,8 @@ def _radix(order: SortOrder, lines: Lines, bits: int | None) -> RadixSort | None
     if bits is None:
         return None
     radix = RadixSort(order, lines, bits)
-    digits = -(-bits // 8)
-    return radix if lines.size > tile_size(order) * _TILES_MERGED * digits else None
+    is_merged = radix.total <= _FEW_RECORDS and lines.size <= tile_size(order) * _TILES_MERGED * radix.digits
+    return None if is_merged else radix
 
 
 def sorted_bytes(order: SortOrder, lines: Lines, bits: int | None) -> int:

@@ -5,6 +5,7 @@ import pytest
 from gpu_backends import backend_or_skip, target
 from phlox import jit
 from phlox.backends.gpu import backend as gpu_backend
+from phlox.backends.gpu.plan import Launch
 from typical_programs import TYPICAL_PROGRAMS, module_of
 
 
@@ -25,3 +26,11 @@ def test_a_compiled_function_shows_its_plan():
     assert ">fusion<" in stage._repr_html_()  # what is drawn is the optimized module
     with pytest.raises(ValueError, match="one of 'hlo', 'plan', 'llvm', 'assembly' is required, 'ptx' given"):
         stage.as_text("ptx")
+
+
+def test_values_in_order_are_searched_for_at_once(monkeypatch):
+    """A processor walks along the line, one value after the other."""
+    monkeypatch.setattr(gpu_backend, "compile_kernels", lambda llvm_ir, target: b"")
+    lowered = jit(np.searchsorted).lower(np.arange(1000.0), np.arange(900.0))
+    assert "conditional" in lowered.as_text()
+    assert {type(step) for step in gpu_backend.program_of(lowered.module, target("sm_90a")).plan.steps} == {Launch}

@@ -1,0 +1,179 @@
+"""Scans by look-back and sorts by digits: sizes around those of tiles, all types, and the same results each time.
+
+Kernels whose threads tell each other what they have by shuffles and ballots are interpreted; OpenCL runs those without.
+"""
+
+import numpy as np
+import phlox
+import pytest
+from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, target
+from opencl_device import opencl_driver
+from phlox.backends.gpu.backend import GpuBackend, program_of
+from phlox.backends.gpu.emitter_table import scratch_bytes
+from phlox.backends.gpu.frame import ALIGNMENT, Frame
+from phlox.backends.gpu.kernels.look_back import TileWords
+from phlox.backends.gpu.pipeline import PIPELINE
+from phlox.backends.gpu.plan import Launch
+from phlox.compile.buffer_assignment import assign_buffers
+from phlox.compile.pass_manager import run_steps
+from ptx_assembler import assemble, find_ptxas
+from thinning import LEFT_TO_CI, left_to_ci, one_in, one_in_all
+from warp_interpreter import run_program
+
+TILE = 4096  # of elements of four bytes
+
+
+def running_sum(x):
+    return np.cumsum(x, dtype=x.dtype)
+
+
+def running_sum_of_columns(x):
+    return np.cumsum(x, axis=0)
+
+
+def greatest_so_far(x):
+    return np.maximum.accumulate(x)
+
+
+def sort(x):
+    return np.sort(x)
+
+
+def order(x):
+    return np.argsort(x, kind="stable")
+
+
+def module_of(function, *arguments):
+    return phlox.jit(function).lower(*arguments).module
+
+
+def kernels_of(plan):
+    return {step.kernel.rpartition("_")[0] for step in plan.steps if isinstance(step, Launch)}
+
+
+@pytest.fixture(scope="module")
+def device():
+    """A device of work-items without sub-groups, whatever it is."""
+    return GpuBackend("opencl", opencl_driver().open(0), target(""))
+
+
+@pytest.fixture
+def random():
+    return np.random.default_rng(11)
+
+
+def check(device, function, x, kernel, times=2):
+    executable = device.compile(module_of(function, x))
+    assert kernel in kernels_of(executable.program.plan)
+    results = [np.asarray(executable(x)[0]) for _ in range(times)]
+    np.testing.assert_array_equal(results[0], function(x))
+    assert {result.tobytes() for result in results} == {results[0].tobytes()}
+
+
+@pytest.mark.parametrize(
+    "size", one_in(2, [TILE + 1, 8 * TILE - 1, 8 * TILE, 8 * TILE + 1, 9 * TILE, 64 * TILE + 1, 73 * TILE])
+)
+def test_sums_of_many_tiles(device, random, size):
+    check(device, running_sum, random.integers(-9, 9, size).astype(np.int32), "scan_tiles")
+
+
+@pytest.mark.parametrize("sizes", one_in(4, [(1025, 33), (129, 32), (1024, 95), (9000, 40)]))
+def test_sums_of_columns_of_many_tiles(device, random, sizes):
+    check(device, running_sum_of_columns, random.integers(-9, 9, sizes).astype(np.int64), "scan_tiles")
+
+
+@pytest.mark.parametrize(
+    "dtype", one_in(4, ["int8", "uint16", "uint64", "float16", "float32", "float64", "complex64", "complex128"])
+)
+def test_sums_of_all_types(device, random, dtype):
+    check(device, running_sum, random.integers(0, 2, 9001).astype(dtype), "scan_tiles")
+
+
+@pytest.mark.parametrize("dtype", one_in(5, ["bool", "int64", "float16", "float32", "float64"]))
+def test_extrema_of_all_types(device, random, dtype):
+    check(device, greatest_so_far, random.integers(-99, 99, 20001).astype(dtype), "scan_tiles")
+
+
+SORTED = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
+
+
+@pytest.mark.parametrize("function, dtype", one_in_all(11, [sort, order], SORTED))
+def test_sorts_of_all_types(device, random, function, dtype):
+    size = 40001 if np.dtype(dtype).itemsize == 8 else 20481
+    if dtype[0] == "f":
+        x = random.standard_normal(size).astype(dtype)
+        x[::5], x[1::50], x[2::50], x[3], x[4] = np.nan, 0.0, -0.0, np.inf, -np.inf
+    else:
+        info = np.iinfo(dtype) if dtype != "bool" else None
+        x = random.integers(info.min, info.max, size, dtype=dtype) if info else random.integers(0, 2, size).astype(bool)
+    check(device, function, x, "radix_move")
+
+
+@pytest.mark.parametrize("size", one_in(5, [8193, 4097, 6144, 8191, 8192]))
+def test_sorts_around_tiles(device, random, size):
+    check(device, order, random.integers(0, 7, size).astype(np.uint8), "radix_move")
+
+
+@left_to_ci
+@pytest.mark.parametrize("function, x", [
+    (running_sum, (np.arange(40 * TILE) % 1013).astype(np.float32) / 7),
+    (running_sum_of_columns, (np.arange(5000 * 40) % 1013).reshape(5000, 40).astype(np.float64) / 7),
+    (order, (np.arange(60000) * 7919 % 251).astype(np.uint8)),
+    (sort, (np.arange(60000) * 7919 % 60013).astype(np.int32)),
+])  # fmt: skip
+def test_results_are_the_same_a_thousand_times(device, function, x):
+    executable = device.compile(module_of(function, x))
+    first = np.asarray(executable(x)[0]).tobytes()
+    assert all(np.asarray(executable(x)[0]).tobytes() == first for _ in range(999))
+
+
+@pytest.mark.parametrize("function, x, kernel", [
+    (running_sum, np.arange(2 * TILE + 5) % 7, "scan_tiles"),
+    pytest.param(running_sum, (np.arange(34 * TILE) % 7 - 3).astype(np.int32), "scan_tiles", marks=LEFT_TO_CI),
+    pytest.param(greatest_so_far, (np.arange(2 * TILE + 1) * 7919 % 5003).astype(np.int32), "scan_tiles", marks=LEFT_TO_CI),
+    (running_sum_of_columns, (np.arange(9000) % 11).reshape(250, 36).astype(np.int32), "scan_tiles"),
+    (sort, (np.arange(4500) * 7919 % 251).astype(np.uint8), "radix_move"),
+    (order, (np.arange(4500) * 7919 % 13).astype(np.int8), "radix_move"),
+    pytest.param(sort, np.arange(17000) * 7919 % 50021 - 9999, "radix_move", marks=LEFT_TO_CI),
+    pytest.param(order, (np.arange(16500) * 7919 % 97).astype(np.float32) - 50, "radix_move", marks=LEFT_TO_CI),
+])  # fmt: skip
+def test_warps_by_shuffles_and_ballots(function, x, kernel):
+    prepared = dict(run_steps(module_of(function, x), PIPELINE))["insert-copies"]
+    frame = Frame(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT), target("sm_80"))
+    plan, expected = frame.emit(), function(x)
+    assert kernel in kernels_of(plan)
+    (found,) = run_program(plan, frame.kernels.llvm, [x], [(expected.shape, expected.dtype)])
+    np.testing.assert_array_equal(found, expected)
+
+
+MANY = 1 << 22
+HOT = {
+    "sums_f32": (running_sum, np.empty(MANY, np.float32)),
+    "sums_f64": (running_sum, np.empty(MANY, np.float64)),
+    "sums_c128": (running_sum, np.empty(MANY, np.complex128)),
+    "columns_f32": (running_sum_of_columns, np.empty((MANY // 64, 64), np.float32)),
+    "sort_f32": (sort, np.empty(MANY, np.float32)),
+    "sort_f64": (sort, np.empty(MANY, np.float64)),
+    "order_f32": (order, np.empty(MANY, np.float32)),
+    "order_f64": (order, np.empty(MANY, np.float64)),
+}
+
+
+@pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas; pip install nvidia-cuda-nvcc brings it")
+@pytest.mark.parametrize("name, architecture", one_in_all(5, HOT, PTX_ARCHITECTURES))
+def test_nothing_is_spilled(name, architecture):
+    found = assemble(program_of(module_of(*HOT[name]), target(architecture)).code, architecture)
+    assert found and not {kernel: one for kernel, one in found.items() if one.spill_bytes or one.stack_bytes}
+
+
+@pytest.mark.parametrize("name, architecture", one_in_all(7, HOT, AMD_ARCHITECTURES))
+def test_there_is_code_for_amd(name, architecture):
+    assert program_of(module_of(*HOT[name]), target(architecture)).code
+
+
+def test_groups_of_tiles():
+    assert TileWords(1, 1, 1).levels == []
+    assert TileWords(1, 8, 1).levels == [8]
+    assert TileWords(3, 65, 2).levels == [65, 8, 1]
+    assert TileWords(3, 65, 2).count == 74 * 3 * 2
+    assert TileWords(1, 1024, 1, fan_out=32).levels == [1024, 32]
