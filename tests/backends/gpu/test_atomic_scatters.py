@@ -271,3 +271,13 @@ def test_code_is_made_for_each_setting(options):
         assert np.asarray(found).tolist() == [12] * 50
     info = function.cache_info()
     assert (info.misses, info.hits) == (2, 4)
+
+
+def test_code_is_made_for_each_setting_where_the_environment_names_the_backend(monkeypatch):
+    backend_or_skip("opencl")
+    monkeypatch.setenv("PHLOX_BACKEND", "opencl")
+    function = phlox.jit(add_at)
+    for asked in (True, False, True, False):
+        with phlox.config(deterministic=asked):
+            assert function(*OPERANDS).tolist() == [12] * 50
+    assert function.cache_info().misses == 2
