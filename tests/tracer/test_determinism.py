@@ -1,12 +1,10 @@
 """`jit(deterministic=...)` and the setting of the process: what programs say of them, and what is refused."""
 
-import subprocess
-import sys
-
 import numpy as np
 import phlox
 import pytest
 from phlox.hlo.determinism import determinism_of
+from phlox.runtime.determinism import determinism
 
 X = np.ones(3)
 
@@ -47,11 +45,18 @@ def test_what_is_no_truth(given):
         phlox.config(deterministic=given)
 
 
-@pytest.mark.parametrize(
-    "text, expected", [("1", "True"), ("0", "False"), ("yes", "PHLOX_DETERMINISTIC must be 0 or 1, 'yes' given")]
-)
+@pytest.mark.parametrize("text, expected", [("1", True), ("0", False), (None, False)])
 def test_the_environment_variable(monkeypatch, text, expected):
-    monkeypatch.setenv("PHLOX_DETERMINISTIC", text)
-    code = "import phlox\ntry: print(phlox.config().deterministic)\nexcept ValueError as error: print(error)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=100)
-    assert done.stdout.strip() == expected
+    monkeypatch.setattr(determinism, "is_asked_for", None)  # as at the beginning of a process
+    monkeypatch.delenv("PHLOX_DETERMINISTIC", raising=False)
+    if text is not None:
+        monkeypatch.setenv("PHLOX_DETERMINISTIC", text)
+    assert phlox.config().deterministic is expected
+    assert asked() is (expected or None)
+
+
+def test_an_environment_variable_that_says_neither(monkeypatch):
+    monkeypatch.setattr(determinism, "is_asked_for", None)
+    monkeypatch.setenv("PHLOX_DETERMINISTIC", "yes")
+    with pytest.raises(ValueError, match="PHLOX_DETERMINISTIC must be 0 or 1, 'yes' given"):
+        asked()

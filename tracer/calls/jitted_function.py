@@ -358,19 +358,20 @@ class JittedFunctionBase(HasCode):
 
         Likewise where it does not say whether results are to be the same from run to run.
         """
-        if self.backend is not None or self._backend is not None:
-            if not self._follows_determinism:
-                return self
-            backend = self._backend or get_backend(self.backend)
-            return self._on_device(backend) if _may_differ(backend) else self
-        leaves: list[Any] = []
-        for value in (*args, *kwargs.values()) if ArrayOnDevice.exist else ():
-            if not _is_of_host(value):
-                pytree.flatten_into(value, leaves)
-        device = common_device(leaves, lambda: self._leaf_names(args, kwargs)) if leaves else None
-        if device is not None:
-            return self._on_device(device.backend)
-        return self if backend_in_force() is None else self._on_device(get_backend())
+        if self.backend is None and self._backend is None:
+            leaves: list[Any] = []
+            for value in (*args, *kwargs.values()) if ArrayOnDevice.exist else ():
+                if not _is_of_host(value):
+                    pytree.flatten_into(value, leaves)
+            device = common_device(leaves, lambda: self._leaf_names(args, kwargs)) if leaves else None
+            if device is not None:
+                return self._on_device(device.backend)
+            if backend_in_force() is not None:
+                return self._on_device(get_backend())
+        if not self._follows_determinism:
+            return self
+        backend = self._backend or get_backend(self.backend)
+        return self._on_device(backend) if _may_differ(backend) else self
 
     def _leaf_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
         """Those of the leaves that may lie on a device."""

@@ -59,11 +59,10 @@ def random():
     return np.random.default_rng(3)
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64", "complex64"])
-@pytest.mark.parametrize("opcode", ORDERS)
+@pytest.mark.parametrize(
+    "dtype, opcode", [(dtype, opcode) for dtype in LEAST for opcode in ORDERS] + [("complex64", "add"), ("complex128", "add")]
+)
 def test_floats_are_combined_as_they_come(run, random, dtype, opcode):
-    if dtype == "complex64" and opcode != "add":
-        pytest.skip("the order of complex numbers is not one operation")
     dtype = np.dtype(dtype)
     x, places = random.integers(-9, 9, 50).astype(dtype), random.integers(-3, 60, (700, 1)).astype(np.int32)
     updates = random.choice([1, -1, 2] if opcode == "multiply" else [0, 3, -4, 5], 700)
@@ -111,8 +110,7 @@ def test_rows(run, random, dtype, width, is_unique):
     np.testing.assert_array_equal(found, scattered(x, places, updates, np.add))
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("size", [1, 100, 300])
+@pytest.mark.parametrize("dtype, size", [("float32", 1), ("float32", 300), ("float64", 100)])
 def test_many_updates_of_few_floats_meet_in_blocks(run, random, dtype, size):
     x, places = np.full(size, -0.0, dtype), random.integers(-3, size + 9, (20000, 1)).astype(np.int32)
     updates = random.integers(-9, 9, 20000).astype(dtype)
@@ -149,11 +147,8 @@ def second_of(dtype):
     return b.build(second)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float16", "complex64", "int32"])
-@pytest.mark.parametrize("opcode", ["add", "maximum"])
+@pytest.mark.parametrize("dtype, opcode", [("float32", "add"), ("float16", "maximum"), ("complex64", "add"), ("int32", "add")])
 def test_windows_that_overlap_send_what_they_select(run, random, dtype, opcode):
-    if (dtype, opcode) == ("complex64", "maximum"):
-        pytest.skip("the order of complex numbers is not one operation")
     dtype = np.dtype(dtype)
     x, sent = random.integers(-50, 50, (30, 41)).astype(dtype), random.integers(-9, 9, (28, 20)).astype(dtype)
     window = (WindowDimension(3), WindowDimension(3, stride=2))
@@ -276,3 +271,13 @@ def test_code_is_made_for_each_setting(options):
         assert np.asarray(found).tolist() == [12] * 50
     info = function.cache_info()
     assert (info.misses, info.hits) == (2, 4)
+
+
+def test_code_is_made_for_each_setting_where_the_environment_names_the_backend(monkeypatch):
+    backend_or_skip("opencl")
+    monkeypatch.setenv("PHLOX_BACKEND", "opencl")
+    function = phlox.jit(add_at)
+    for asked in (True, False, True, False):
+        with phlox.config(deterministic=asked):
+            assert function(*OPERANDS).tolist() == [12] * 50
+    assert function.cache_info().misses == 2
