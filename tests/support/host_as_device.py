@@ -6,7 +6,7 @@ It stands in the place of a vendor's library, so what calls it is tested with th
 import ctypes
 from ctypes import c_char_p, c_int, c_uint64, c_void_p
 
-from phlox.backends.gpu.drivers.cuda import _LINKER
+from phlox.backends.gpu.drivers.cuda import LINKER
 from phlox.backends.gpu.drivers.libraries import Signature
 
 SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, INVALID_PTX, NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS = 0, 1, 2, 218, 500, 600, 700
@@ -221,7 +221,7 @@ CUDA_EXTRA: dict[str, Signature] = {
     "cuGetErrorName": _TEXT,
     "cuGetErrorString": _TEXT,
 }
-LINKER_EXTRA: dict[str, Signature] = {name: signature for name, signature in _LINKER.values()}
+LINKER_EXTRA: dict[str, Signature] = {name: signature for name, signature in LINKER.values()}
 HIP_EXTRA: dict[str, Signature] = {
     "hipSetDevice": (c_int, c_int),
     "hipGetDevice": (c_int, c_void_p),

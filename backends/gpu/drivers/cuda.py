@@ -62,7 +62,7 @@ _INVALID_VALUE = 1
 _INPUT_PTX = 1  # CUjitInputType
 _BINARIES = (b"\x7fELF", b"\x50\xed\x55\xba")  # cubins, and those of several architectures
 _OPTIONS = (c_uint, POINTER(c_int), POINTER(c_void_p))
-_LINKER: dict[str, tuple[str, Signature]] = {
+LINKER: dict[str, tuple[str, Signature]] = {
     "create": ("cuLinkCreate_v2", (c_int, *_OPTIONS, POINTER(c_void_p))),
     "add": ("cuLinkAddData_v2", (c_int, c_void_p, c_int, c_char_p, c_size_t, c_char_p, *_OPTIONS)),
     "complete": ("cuLinkComplete", (c_int, c_void_p, POINTER(c_void_p), POINTER(c_size_t))),
@@ -149,7 +149,7 @@ def _arrays(options: dict[int, int]) -> tuple[int, Any, Any]:
 def _linker(get: Callable[[str, Signature], Any]) -> SimpleNamespace | None:
     """The functions that give machine code back, where the driver has them."""
     try:
-        return SimpleNamespace(**{name: get(*signature) for name, signature in _LINKER.items()})
+        return SimpleNamespace(**{name: get(*signature) for name, signature in LINKER.items()})
     except DriverUnavailableError:
         return None
 
