@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from ...runtime.disk_cache import disk_cache
 from ..kept_programs import digest
 from .drivers.driver import Code, Device
@@ -14,15 +16,14 @@ def load_code(device: Device, code: bytes) -> Code:
     if kept is None:
         return device.load(code)
     key = digest("code of a driver", *device.identity, code)
-    made = kept.get(key)
-    if made is not None:
-        try:
-            return device.load(made)
-        except DeviceCodeError:  # of another driver, which calls itself the same
-            made = None
+    found = kept.get(key)
+    if found is not None:
+        with suppress(DeviceCodeError):  # of another driver, which calls itself the same
+            return device.load(found)
     made = device.made_of(code)
-    if made is None:
-        return device.load(code)
-    loaded = device.load(made)
-    kept.put(key, made, f"code for {device.properties.name}")
-    return loaded
+    if made is not None:
+        with suppress(DeviceCodeError):
+            loaded = device.load(made)
+            kept.put(key, made, f"code for {device.properties.name}")
+            return loaded
+    return device.load(code)

@@ -87,7 +87,7 @@ def joined_ptx(texts: Iterable[str]) -> str:
 def _reached(names: list[str], entities: dict[str, _Entity]) -> set[str]:
     found, waiting = set(names), list(names)
     while waiting:
-        new = entities[waiting.pop()].uses - found
+        new = (entities[waiting.pop()].uses & entities.keys()) - found
         found |= new
         waiting += new
     return found

@@ -6,7 +6,6 @@ It stands in the place of a vendor's library, so what calls it is tested with th
 import ctypes
 from ctypes import c_char_p, c_int, c_uint64, c_void_p
 
-from phlox.backends.gpu.drivers.cuda import _LINKER
 from phlox.backends.gpu.drivers.libraries import Signature
 
 SUCCESS, INVALID_VALUE, OUT_OF_MEMORY, INVALID_PTX, NOT_FOUND, NOT_READY, ILLEGAL_ADDRESS = 0, 1, 2, 218, 500, 600, 700
@@ -170,24 +169,6 @@ class HostAsDevice:
         self.threads.append(given.get(34))
         return not self.knows_threads and 34 in given
 
-    def _cuLinkCreate_v2(self, count, options, values, state):
-        if self._refuses(count, options, values):
-            return INVALID_VALUE
-        state[0] = 0x8000
-
-    def _cuLinkAddData_v2(self, state, kind, data, size, name, count, options, values):
-        assert (state, kind) == (0x8000, 1)
-        if self.refuse is not None:
-            return self.refusal
-        made = b"cubin of " + ctypes.string_at(data, size)
-        self._linked = ctypes.create_string_buffer(made, len(made))
-
-    def _cuLinkComplete(self, state, cubin, size):
-        cubin[0], size[0] = ctypes.addressof(self._linked), len(self._linked)
-
-    def _cuLinkDestroy(self, state):
-        assert state == 0x8000
-
     def _text(self, status, text):
         self._kept.append(c_char_p(f"status {status}".encode()))
         text[0] = self._kept[-1]
@@ -221,7 +202,6 @@ CUDA_EXTRA: dict[str, Signature] = {
     "cuGetErrorName": _TEXT,
     "cuGetErrorString": _TEXT,
 }
-LINKER_EXTRA: dict[str, Signature] = {name: signature for name, signature in _LINKER.values()}
 HIP_EXTRA: dict[str, Signature] = {
     "hipSetDevice": (c_int, c_int),
     "hipGetDevice": (c_int, c_void_p),

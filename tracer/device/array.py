@@ -280,7 +280,7 @@ def _attribute(name: str) -> property:
     return property(get, set_ if name in ("real", "imag") else None, doc=f"As `numpy.ndarray.{name}`.")
 
 
-# The functions of operators, by the names of these without underscores; of the first ones "r" before it is the reflected one.
+# The ufuncs of operators, by the names of these without underscores; the first ones have reflected ones, too.
 _BINARY = {
     "add": np.add, "sub": np.subtract, "mul": np.multiply, "matmul": np.matmul, "truediv": np.true_divide,
     "floordiv": np.floor_divide, "mod": np.remainder, "pow": np.power, "lshift": np.left_shift, "rshift": np.right_shift,
@@ -292,7 +292,7 @@ _COMPARISONS = {
 
 
 def _operator(name: str, ufunc: np.ufunc, is_reflected: bool = False) -> Callable:
-    """An operator with what its function would come back with: without the way there."""
+    """An operator: what NumPy's way from it to the ufunc, and back to `__array_ufunc__`, ends in, without that way."""
     by_ufunc, call = getattr(NDArrayOperatorsMixin, name), None
 
     def operate(self: DeviceArray, other: Any) -> Any:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from ctypes import POINTER, byref, c_char_p, c_int, c_size_t, c_uint, c_void_p
+from ctypes import POINTER, byref, c_char_p, c_int, c_void_p
 from types import SimpleNamespace
 from typing import Any
 
 from ....runtime.thread_count import thread_limit
-from ..errors import DriverUnavailableError
 from .driver import DeviceProperties
 from .streams import Signature, StreamDriver, Vendor
 
@@ -59,15 +58,6 @@ _LOG_BYTES = 16 << 10
 # Threads that the compiler may use; drivers of earlier versions do not know it.
 _SPLIT_COMPILE, _SPLIT_COMPILE_VERSION, _MOST_THREADS = 34, 13_000, 8
 _INVALID_VALUE = 1
-_INPUT_PTX = 1  # CUjitInputType
-_BINARIES = (b"\x7fELF", b"\x50\xed\x55\xba")  # cubins, and those of several architectures
-_OPTIONS = (c_uint, POINTER(c_int), POINTER(c_void_p))
-_LINKER: dict[str, tuple[str, Signature]] = {
-    "create": ("cuLinkCreate_v2", (c_int, *_OPTIONS, POINTER(c_void_p))),
-    "add": ("cuLinkAddData_v2", (c_int, c_void_p, c_int, c_char_p, c_size_t, c_char_p, *_OPTIONS)),
-    "complete": ("cuLinkComplete", (c_int, c_void_p, POINTER(c_void_p), POINTER(c_size_t))),
-    "destroy": ("cuLinkDestroy", (c_int, c_void_p)),
-}
 
 
 def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
@@ -75,7 +65,6 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
     set_current = get("cuCtxSetCurrent", (c_int, c_void_p))
     get_current = get("cuCtxGetCurrent", (c_int, c_void_p))
     set_attribute = get("cuFuncSetAttribute", (c_int, c_void_p, c_int, c_int))
-    linker = _linker(get)
     texts = [get(name, (c_int, c_int, POINTER(c_char_p))) for name in ("cuGetErrorName", "cuGetErrorString")]
 
     def error_text(status: int) -> str:
@@ -117,41 +106,17 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
         status = call(options)
         return call({}) if options and status == _INVALID_VALUE else status
 
-    def link(code: bytes) -> bytes | None:
-        """The machine code of PTX; None for other code, and where the driver refuses it, which `load_module` tells more of."""
-        state, cubin, size = c_void_p(), c_void_p(), c_size_t()
-        if linker is None or code.startswith(_BINARIES):
-            return None
-        if with_threads(lambda options: linker.create(*_arrays(options), byref(state))):
-            return None
-        try:
-            text = code if code.endswith(b"\0") else code + b"\0"
-            failed = linker.add(state, _INPUT_PTX, text, len(text), b"kernels", 0, None, None)
-            if failed or linker.complete(state, byref(cubin), byref(size)) or not cubin.value:
-                return None
-            return ctypes.string_at(cubin.value, size.value)
-        finally:
-            linker.destroy(state)
-
     def allow_shared(kernel: int, size: int) -> int:
         return set_attribute(kernel, _MAX_DYNAMIC_SHARED_SIZE_BYTES, size) if size > _STATIC_SHARED_BYTES else 0
 
     api.error_text, api.architecture, api.open_context, api.enter = error_text, architecture, open_context, set_current
-    api.load_module, api.link, api.allow_shared, api.current = load_module, link, allow_shared, get_current
+    api.load_module, api.allow_shared, api.current = load_module, allow_shared, get_current
 
 
 def _arrays(options: dict[int, int]) -> tuple[int, Any, Any]:
     """The number of options, and their numbers and values."""
     count = len(options)
     return count, (c_int * count)(*options), (c_void_p * count)(*options.values())
-
-
-def _linker(get: Callable[[str, Signature], Any]) -> SimpleNamespace | None:
-    """The functions that give machine code back, where the driver has them."""
-    try:
-        return SimpleNamespace(**{name: get(*signature) for name, signature in _LINKER.items()})
-    except DriverUnavailableError:
-        return None
 
 
 CUDA = Vendor(

@@ -142,7 +142,6 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
     api.error_text = lambda status: f"{error_name(status).decode()}: {error_string(status).decode()}"
     api.architecture, api.open_context, api.enter = architecture, open_context, set_device
     api.load_module, api.current = load_module, get_device
-    api.link = lambda code: None  # it is machine code already
     api.allow_shared = lambda kernel, size: 0  # there is nothing to ask for
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import phlox
 import pytest
 from gpu_backends import WITH_SAMPLES, native_samples, target
-from host_as_device import CUDA_EXTRA, LINKER_EXTRA, HostAsDevice
+from host_as_device import CUDA_EXTRA, HostAsDevice
 from opencl_device import REVERSE, opencl_driver, spirv
 from operation_checks import module_of
 from phlox import jit
@@ -19,7 +19,6 @@ from phlox.backends.gpu import driver_code, kept_code
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.driver_code import load_code
 from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
-from phlox.backends.gpu.errors import DeviceCodeError
 from phlox.backends.gpu.plan import HostCall, Launch, inside
 from phlox.backends.gpu.plan_code import encode
 from phlox.backends.instruction_texts import instructions_text
@@ -204,32 +203,9 @@ def test_what_a_driver_made_is_loaded(kept):
     assert kept.get(entry.key) == made
 
 
-@pytest.fixture
-def cuda():
-    library = HostAsDevice(CUDA, CUDA_EXTRA | LINKER_EXTRA)
-    library.kernels["add"] = lambda sizes: None
-    return library, CudaDriver(library).open(0)
-
-
-def test_machine_code_of_cuda_is_kept(cuda, kept):
-    library, device = cuda
-    load_code(device, b"ptx").kernel("add")
-    assert library.loaded == [b"cubin of ptx"] and library.calls.count("cuLinkDestroy") == 1
-    load_code(device, b"ptx").kernel("add")
-    assert library.loaded == [b"cubin of ptx"] * 2 and library.calls.count("cuLinkCreate_v2") == 1
-    load_code(device, b"\x7fELF of the user")
-    assert library.loaded[2:] == [b"\x7fELF of the user"] and len(kept.entries()) == 1
-
-
-def test_code_that_the_linker_refuses_is_loaded_as_it_is(cuda, kept):
-    library, device = cuda
-    library.refuse = b"ptxas error: unsupported .version"
-    with pytest.raises(DeviceCodeError, match="unsupported .version"):
-        load_code(device, b"ptx")
-    assert not kept.entries() and library.calls.count("cuLinkCreate_v2") == library.calls.count("cuLinkDestroy") == 1
-
-
-def test_a_driver_without_a_linker_loads_code_as_it_is(kept):
+def test_what_a_driver_does_not_give_is_not_kept(kept):
+    """CUDA's driver keeps it itself."""
     library = HostAsDevice(CUDA, CUDA_EXTRA)
-    load_code(CudaDriver(library).open(0), b"ptx")
-    assert library.loaded == [b"ptx"] and not kept.entries()
+    for _ in range(2):
+        load_code(CudaDriver(library).open(0), b"ptx")
+    assert library.loaded == [b"ptx"] * 2 and not kept.entries()
