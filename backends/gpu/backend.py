@@ -23,6 +23,7 @@ from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes_on
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
+from .fewer_launches import in_fewer_launches
 from .frame import ALIGNMENT, Frame
 from .memory import GpuMemory
 from .pipeline import PIPELINE, PROCESSOR_PIPELINE
@@ -72,7 +73,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
     assignment = assign_buffers(prepared, scratch_bytes_on(target), ALIGNMENT)
     frame = Frame(prepared, assignment, target)
-    plan = frame.emit()
+    plan = frame.emit() if target.processor is None else frame.emit(in_fewer_launches)
     llvm_ir = str(frame.kernels.llvm)
     padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
     native = module if padding is None else native
