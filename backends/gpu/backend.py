@@ -26,6 +26,7 @@ from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes_on
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
+from .fewer_launches import in_fewer_launches
 from .frame import ALIGNMENT, Frame, is_deterministic
 from .kept_code import kept_program
 from .memory import GpuMemory
@@ -118,7 +119,7 @@ def _written(module: Module, target: Target) -> _Written:
     prepared = steps["insert-copies"]
     scratch = scratch_bytes_on(target, is_deterministic(prepared))
     frame = Frame(prepared, assign_buffers(prepared, scratch, ALIGNMENT), target)
-    plan = frame.emit()
+    plan = frame.emit() if target.processor is None else frame.emit(in_fewer_launches)
     return _Written(steps["pad-dynamic-dimensions"], prepared, frame, plan, str(frame.kernels.llvm))
 
 
