@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache
+from functools import cache, partial
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
@@ -24,6 +24,7 @@ from .emitter_table import scratch_bytes_on
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
 from .frame import ALIGNMENT, Frame
+from .joining import joined
 from .memory import GpuMemory
 from .pipeline import PIPELINE, PROCESSOR_PIPELINE
 from .program import GpuProgram
@@ -72,7 +73,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
     assignment = assign_buffers(prepared, scratch_bytes_on(target), ALIGNMENT)
     frame = Frame(prepared, assignment, target)
-    plan = frame.emit()
+    plan = frame.emit() if target.processor is None else frame.emit(partial(joined, frame))
     llvm_ir = str(frame.kernels.llvm)
     padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
     native = module if padding is None else native

@@ -21,7 +21,7 @@ from .kernel import Grid, Kernel
 from .phases import MOST_THREADS, MOST_TURNS
 from .plan import Advance, Conditional, Copy, Launch, Place, Point, Step, While, inside
 
-_MOST_POINTERS = 128
+MOST_POINTERS = 128
 # Phases that a kernel runs through: some tenths of a second. The host repeats what may take longer, and can be interrupted.
 _MOST_PHASES = 1 << 17
 _PHASES_BEFORE_RETURN = 1 << 14
@@ -44,12 +44,12 @@ def in_one_kernel(frame: Frame, before: list[Step], loop: While, after: list[Ste
     if sum(turns) > MOST_TURNS * len(turns) or _phases([loop]) > _MOST_PHASES:
         return None
     internal = {number for step in inside(steps) if isinstance(step, Point) for number in step.numbers}
-    places = [place for place in _places(steps) if place.region != "moving" or place.number not in internal]
-    if len(places) > _MOST_POINTERS:
+    places = [place for place in places_of(steps) if place.region != "moving" or place.number not in internal]
+    if len(places) > MOST_POINTERS:
         return None
 
     def emit(kernel: Kernel) -> None:
-        _Writer(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
+        PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
 
     grid = Grid((1, 1, 1), (threads, 1, 1))
     name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase=frame.depth > 0, overlap=True)
@@ -115,7 +115,7 @@ def _moved(steps: list[Step]) -> list[Place]:
     return [Place("moving", number) for number in dict.fromkeys(numbers)]
 
 
-def _places(steps: list[Step]) -> list[Place]:
+def places_of(steps: list[Step]) -> list[Place]:
     found: dict[Place, None] = {}
     for step in inside(steps):
         match step:
@@ -133,7 +133,7 @@ def _places(steps: list[Step]) -> list[Place]:
 
 
 @dataclass
-class _Writer:
+class PhaseWriter:
     """Writes the steps of a plan as code of one block. ``pointers`` are where places are at this point of the code."""
 
     frame: Frame

@@ -16,10 +16,10 @@ from sample_values import whole_numbers
 from thinning import one_in
 
 # The files whose nests such a device has for loops and reductions.
-FILES = set(
-    "column_reduction dynamic_update_slice fusion loop narrow_columns parts reduction row_reduction row_truths short_rows transpose"
-    .split()
-)  # fmt: skip
+FILES = {
+    *("column_reduction", "dynamic_update_slice", "fusion", "loop", "narrow_columns", "parts", "reduction", "row_reduction"),
+    *("row_truths", "short_rows", "transpose"),
+}
 NESTS = [sample for sample in SAMPLES if sample.nest.__module__.rpartition(".")[2] in FILES]
 
 
@@ -108,4 +108,14 @@ def test_memory_by_masks(backend, name, dtype):
     with in_place_of("opencl", backend):
         found = jit(function, backend="opencl")(x)
     for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, function(x))], strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("sizes", [(40, 1000), (1000,), (1000, 40)])
+def test_largest_with_nan(backend, sizes):
+    x = np.random.default_rng(2).standard_normal(sizes).astype(np.float32)
+    x.flat[17], x.flat[500] = np.nan, np.inf
+    with in_place_of("opencl", backend):
+        found = jit(lambda x: (x.max(), x.min(axis=0), x.max(axis=-1)), backend="opencl")(x)
+    for one, other in zip(found, (x.max(), x.min(axis=0), x.max(axis=-1)), strict=True):
         np.testing.assert_array_equal(one, other)
