@@ -7,9 +7,9 @@ kernel that calls both. What one of them computes of small arrays takes less tim
 from __future__ import annotations
 
 from .frame import Frame
-from .kernel import ONE_THREAD
-from .persistent import MOST_POINTERS, Writer, places_of
-from .plan import Conditional, Copy, Launch, Step, While
+from .kernel import ONE_THREAD, Kernel
+from .persistent import MOST_POINTERS, PhaseWriter, places_of
+from .plan import Conditional, Copy, Launch, Place, Step, While
 
 # A copy of more bytes is left to the driver; kernels with more code are several.
 _MOST_COPIED = 4 << 10
@@ -56,9 +56,19 @@ def _as_one(frame: Frame, run: list[Launch | Copy]) -> list[Step]:
     if len(run) < 2 or not launches:
         return list(run)
     places = places_of(run)
-    name = frame.kernels.kernel(
-        "together", object(), len(places), ONE_THREAD,
-        lambda kernel: Writer(frame, kernel, dict(zip(places, kernel.arguments))).write(list(run)), overlap=True,
-    )  # fmt: skip
+    numbers = {place: number for number, place in enumerate(places)}
+    key = tuple([_form(step, numbers) for step in run])
+
+    def emit(kernel: Kernel) -> None:
+        PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(list(run))
+
+    name = frame.kernels.kernel("together", key, len(places), ONE_THREAD, emit, overlap=True)
     first = launches[0]
     return [Launch(name, ONE_THREAD.blocks, ONE_THREAD.threads, tuple(places), 0, first.source, first.instruction)]
+
+
+def _form(step: Launch | Copy, numbers: dict[Place, int]) -> tuple[object, ...]:
+    """The same for steps that do the same to places of these numbers."""
+    if isinstance(step, Copy):
+        return "copy", numbers[step.source], numbers[step.target], step.size
+    return step.kernel, *[numbers[place] for place in step.arguments]

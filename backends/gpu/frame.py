@@ -28,7 +28,7 @@ from ..llvm.types import I32, RegisterValue, check_supported, selected
 from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
-from .phases import is_small
+from .phases import is_phase
 from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
@@ -370,8 +370,7 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        is_phase = self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
-        phase = not pieces and (is_phase or (self.target.processor is not None and grid == ONE_THREAD))
+        phase = not pieces and is_phase(self.target, grid, self.depth > 0, self.runs_ahead)
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase, pieces=pieces)
         shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
         source = source or self._source

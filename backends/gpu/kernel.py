@@ -189,7 +189,7 @@ class Kernel:
 
     def barrier(self) -> None:
         """Wait until all threads of the block are here, and what they have written can be read."""
-        if self.phase is None and prod(self.grid.threads) == 1:
+        if prod(self.grid.threads) == 1:
             return
         self.has_barriers = True
         self.target.barrier(self.builder)

@@ -49,7 +49,7 @@ def in_one_kernel(frame: Frame, before: list[Step], loop: While, after: list[Ste
         return None
 
     def emit(kernel: Kernel) -> None:
-        Writer(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
+        PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
 
     grid = Grid((1, 1, 1), (threads, 1, 1))
     name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase=frame.depth > 0, overlap=True)
@@ -136,7 +136,7 @@ def places_of(steps: Sequence[Step]) -> list[Place]:
 
 
 @dataclass
-class Writer:
+class PhaseWriter:
     """Writes the steps of a plan as code of one block. ``pointers`` are where places are at this point of the code."""
 
     frame: Frame

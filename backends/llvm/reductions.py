@@ -18,7 +18,7 @@ from .elemental import Binding, ElementalEmitter
 from .elementary.double_double import two_sum
 from .index import Affine, Base, Component, Index
 from .loops import carried_loop
-from .module import contracting
+from .module import contracting, lacks
 from .pieces import piece_bounds
 from .scalar_computations import emit_scalar_computation
 from .types import ComplexValue, RegisterValue, integer_constant, scalar_register_type
@@ -209,7 +209,9 @@ class Extremum(NamedTuple):
         b = builder
         is_better = b.fcmp_ordered(">" if self.is_largest else "<", element, best)
         best = b.select(is_better, element, best)
-        best = b.select(b.fcmp_unordered("uno", element, element), element, best)
+        # Drivers make one choice by either condition of two choices of the same value, which takes longer than the larger one.
+        nan = b.fadd(element, element) if lacks(b.module, "extrema") else element
+        best = b.select(b.fcmp_unordered("uno", element, element), nan, best)
         return [best, b.and_(signs, bits) if self.is_largest else b.or_(signs, bits)]
 
     def finish(self, builder: ir.IRBuilder, best: ir.Value, signs: ir.Value) -> ir.Value:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Any
 
 from llvmlite import ir
 
 from ....compile.aliasing import Value
 from ....compile.fused_computations import as_computation, has_scan, producers, result_roots
 from ....compile.in_place import update_of
-from ....hlo import Computation, Instruction, Shape, array_leaves, make_instruction
+from ....hlo import Computation, Instruction, array_leaves, make_instruction
 from ...cpu.region_functions import UNDIVIDED, Division, most_pieces
 from ...cpu.regions.loop import emit_loop, emit_loop_at
 from ...cpu.regions.parts import combine_parts, emit_part, has_parts, most_parts
@@ -39,8 +40,15 @@ class _Placed(Array):
     stored: Stored = field(kw_only=True)
 
 
-def _placed(stored: Stored, shape: Shape | None = None) -> _Placed:
-    return _Placed(None, shape or stored.shape, stored=stored)
+def _placed(stored: Stored) -> _Placed:
+    return _Placed(None, stored.shape, stored=stored)
+
+
+@dataclass(frozen=True)
+class _Region(Region):
+    """A region, and the instruction that it is of."""
+
+    instruction: Instruction = field(kw_only=True)
 
 
 class RegionKernels:
@@ -48,7 +56,7 @@ class RegionKernels:
 
     def __init__(self, frame: Frame) -> None:
         self.frame, self.target = frame, frame.target.processor
-        self.instructions: dict[Computation, Instruction] = {}
+        self.sources: dict[Computation, Any] = {}  # where computations come from, for messages
 
     def number(self, computation: Computation) -> int:
         return self.frame.kernels.number(computation)
@@ -80,7 +88,6 @@ class RegionKernels:
             emit(kernel.builder, [next(pointers if isinstance(value, _Placed) else registers) for value in values])
 
         wanted = max(1, min(division.most, self.frame.pieces(division.work)))
-        instruction = self.instructions.get(computation)
         return self.frame.launch(
             kind,
             (kind, self.number(computation), *rest, wanted),
@@ -88,9 +95,12 @@ class RegionKernels:
             [Stored(array.stored.place, array.shape) for array in arrays],
             Grid((wanted, 1, 1), (1, 1, 1)),
             write,
-            None if instruction is None else instruction.source,
+            self.sources.get(computation),
             pieces=wanted > 1,
         )
+
+
+Nest = Callable[["ir.IRBuilder | None", RegionKernels, _Region], None]
 
 
 def _row_groups(frame: Frame) -> RowGroups:
@@ -99,7 +109,7 @@ def _row_groups(frame: Frame) -> RowGroups:
     return frame.row_groups
 
 
-def _region(frame: Frame, instruction: Instruction, computation: Computation, values: Values, nest) -> Region:
+def _region(frame: Frame, instruction: Instruction, computation: Computation, values: Values, nest: Nest) -> _Region:
     outputs = [output for output in frame.outputs(instruction) if output is not None]
     of = frame.assignment.of
     leaves = [values[operand][0] for operand in instruction.operands]
@@ -109,12 +119,12 @@ def _region(frame: Frame, instruction: Instruction, computation: Computation, va
     output_buffers = [of(Value(instruction, leaf)) for leaf in range(len(outputs))] if has_arrays else []
     places = {output.place for output in outputs}
     in_place = any(isinstance(one, _Placed) and one.stored.place in places for one in arguments)
-    _row_groups(frame).regions.instructions[computation] = instruction
+    _row_groups(frame).regions.sources[computation] = instruction.source
     placed = [_placed(output) for output in outputs]
-    return Region(computation, arguments, placed, in_place, argument_buffers, output_buffers, nest)
+    return _Region(computation, arguments, placed, in_place, argument_buffers, output_buffers, nest, instruction=instruction)
 
 
-def _launch(frame: Frame, region: Region) -> list[Leaf]:
+def _launch(frame: Frame, region: _Region) -> list[Leaf]:
     """Emit a region, some time before its results are needed."""
     groups = _row_groups(frame)
     if region.output_buffers and region.outputs[0].shape.size:
@@ -125,20 +135,19 @@ def _launch(frame: Frame, region: Region) -> list[Leaf]:
     return [Stored(output.stored.place, output.shape) for output in region.outputs]
 
 
-def _loop(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) -> None:
+def _loop(builder: ir.IRBuilder | None, regions: RegionKernels, region: _Region) -> None:
     first, kept = len(region.arguments), region.kept
 
     def emit(builder: ir.IRBuilder, bindings: list[Binding]) -> None:
-        emit_loop(
-            builder, regions.target, region.computation, bindings[:first], bindings[first:], region.in_place, kept=kept
-        )  # fmt: skip
+        arguments, outputs = bindings[:first], bindings[first:]
+        emit_loop(builder, regions.target, region.computation, arguments, outputs, region.in_place, kept=kept)
 
     key = ("loop", region.computation, region.in_place, kept)
     work = nanoseconds(region.computation)
     regions.emit(builder, key, [*region.arguments, *region.outputs], emit, 1, Division(work))
 
 
-def _reduction(builder: ir.IRBuilder | None, regions: RegionKernels, region: Region) -> None:
+def _reduction(builder: ir.IRBuilder | None, regions: RegionKernels, region: _Region) -> None:
     """A computation whose root is a reduce."""
     is_divided = builder is None and regions.frame.pieces(nanoseconds(region.computation)) > 1
     if is_divided and _parts(region.computation):
@@ -186,11 +195,11 @@ def _part_offsets(computation: Computation) -> list[int]:
     return offsets
 
 
-def _reduction_in_parts(regions: RegionKernels, region: Region) -> None:
+def _reduction_in_parts(regions: RegionKernels, region: _Region) -> None:
     frame, computation, first = regions.frame, region.computation, len(region.arguments)
-    instruction, most = regions.instructions[computation], _parts(computation)
+    most = _parts(computation)
     parts = [
-        _placed(frame.scratch(instruction, shape.with_dimensions((most, *shape.dimensions)), offset))
+        _placed(frame.scratch(region.instruction, shape.with_dimensions((most, *shape.dimensions)), offset))
         for shape, offset in zip(array_leaves(computation.root.shape), _part_offsets(computation))
     ]
     shapes = [output.shape for output in region.outputs]

@@ -106,3 +106,13 @@ def test_memory_by_masks(backend, name, dtype):
         found = jit(function, backend="opencl")(x)
     for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, function(x))], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("sizes", [(40, 1000), (1000,), (1000, 40)])
+def test_largest_with_nan(backend, sizes):
+    x = np.random.default_rng(2).standard_normal(sizes).astype(np.float32)
+    x.flat[17], x.flat[500] = np.nan, np.inf
+    with in_place_of("opencl", backend):
+        found = jit(lambda x: (x.max(), x.min(axis=0), x.max(axis=-1)), backend="opencl")(x)
+    for one, other in zip(found, (x.max(), x.min(axis=0), x.max(axis=-1)), strict=True):
+        np.testing.assert_array_equal(one, other)
