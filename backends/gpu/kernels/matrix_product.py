@@ -322,7 +322,7 @@ class _MatrixProduct:
                     pair = vector_of_values(b, sums[4 * (i * width + j) + 2 * below :][:2])
                     array.store(b, (Affine(wide(b, b.add(start, I32(8 * j))), 1),), pair, 2)
         kernel.barrier()
-        staged = StagedTile(Array(array.pointer, shape), division.rows, division.columns, self._pitch)
+        staged = StagedTile(Array(array.pointer, shape), division.rows, division.rows, division.columns, self._pitch)
         first_row, first_column = self.firsts
         staged.store(
             kernel, self.results, self.inputs, self.arrays, self.form.product, self.batch[2],

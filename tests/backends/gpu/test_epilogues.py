@@ -80,7 +80,10 @@ def test_types_and_sizes(monkeypatch):
         for rows, terms, columns in ((64, 64, 64), (33, 21, 70)):
             given = numbers(rows, terms, dtype=dtype), numbers(terms, columns, dtype=dtype), numbers(columns, dtype=dtype)
             cases.append((bias_and_relu, given))
-    cases.append((bias_and_relu, (numbers(257, 40), numbers(40, 1030), numbers(1030))))  # large tiles
+    # Large tiles: one of them is in part behind the last row.
+    cases.append((lambda x, w, bias: (x @ w + bias)[:, :, None], (numbers(160, 8), numbers(8, 8192), numbers(8192))))
+    flags = [numbers(*sizes) > 1 for sizes in ((48, 20), (20, 32), (48, 32))]
+    cases.append((lambda x, w, y: x @ w | y, flags))
     x, w, y = (numbers(40, 40, dtype=np.complex64) for _ in range(3))
     cases.append((lambda x, w, y: (np.conj(x @ w) + y).real, (x, w, y)))
     check(cases, ["product"] * len(cases), monkeypatch)
