@@ -64,16 +64,20 @@ def test_reductions(monkeypatch):
     check(function, arguments, [("reduce_columns", 2), ("reduce_parts", 2)] * 2, monkeypatch)
 
 
-def test_in_loops(monkeypatch):
-    def function(x, v, w):
+def test_in_loops():
+    def function(x, v, w, rounds):
         y = x
-        for _ in range(50):
+        for _ in range(rounds):
             x, y = np.tanh(y @ v), np.tanh(x @ w)
         return x, y
 
     backend_or_skip("opencl")
-    x, v, w = numbers(24, 24), 0.2 * numbers(24, 24, seed=1), 0.2 * numbers(24, 24, seed=2)
-    for one, other in zip(jit(function, backend="opencl")(x, v, w), function(x, v, w)):
+    given = numbers(24, 24), 0.2 * numbers(24, 24, seed=1), 0.2 * numbers(24, 24, seed=2), 30
+    # Small ones are phases of one kernel.
+    assert {kernel for kernel, _ in launches(plan_of(function, *given))} == {"scalars", "loop"}
+    large = plan_of(function, *[np.empty((512, 512), np.float32)] * 3, 30)
+    assert ("product", 2) in launches(large)
+    for one, other in zip(jit(function, backend="opencl")(*given), function(*given)):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)
 
 
