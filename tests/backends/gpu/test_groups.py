@@ -19,7 +19,7 @@ def numbers(*sizes, seed=0):
 def launches(plan):
     """The kernels of a plan, and how many run together in each."""
     steps = [step for step in inside(plan.steps) if isinstance(step, Launch)]
-    return [(step.kernel.rstrip("0123456789_"), step.grid[2]) for step in steps]
+    return [(step.kernel.removesuffix("_if").rstrip("0123456789_"), step.grid[2]) for step in steps]
 
 
 def plan_of(function, *arguments):
