@@ -1,5 +1,7 @@
 """Products and reductions that do the same run together, and give what they do one by one."""
 
+import re
+
 import numpy as np
 from gpu_backends import backend_or_skip
 from phlox import jit
@@ -19,7 +21,7 @@ def numbers(*sizes, seed=0):
 def launches(plan):
     """The kernels of a plan, and how many run together in each."""
     steps = [step for step in inside(plan.steps) if isinstance(step, Launch)]
-    return [(step.kernel.removesuffix("_if").rstrip("0123456789_"), step.grid[2]) for step in steps]
+    return [(re.sub(r"_\d+(_if_\d+)?$", "", step.kernel), step.grid[2]) for step in steps]
 
 
 def plan_of(function, *arguments):
