@@ -105,7 +105,7 @@ class _Rewrite:
         """Whether nothing needs its results as one tuple."""
         if not loop.shape.is_tuple:
             return True
-        return loop is not self.computation.root and all(one.opcode == "get-tuple-element" for one in self.users[loop])
+        return loop is not self.computation.root and all(one.opcode == "get-tuple-element" for one in self.users.get(loop, ()))
 
     # --- the computation afterwards ---
 

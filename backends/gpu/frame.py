@@ -28,7 +28,7 @@ from ..llvm.types import I32, RegisterValue, check_supported, selected
 from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
-from .phases import is_phase
+from .phases import is_phase, is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
@@ -330,7 +330,9 @@ class Frame:
             offset += -(-size // ALIGNMENT) * ALIGNMENT
         self._asked = None
         forms = {tuple([one.form for one in launches]) for launches in asked}
-        if len(forms) == 1:
+        # Small ones in a loop are phases of one kernel, which takes turns for their blocks in any case.
+        are_phases = self.depth > 0 and all(is_small(self.target, one.grid) for one in asked[0])
+        if len(forms) == 1 and not are_phases:
             for launches in zip(*asked):
                 self._launch_all(launches)
         else:

@@ -1,4 +1,4 @@
-"""Which kernels may be phases of one that runs the whole loop (`persistent`), or all of them one after another (`fewer_launches`)."""
+"""Which kernels may be phases of one that runs a whole loop (`persistent`), or several of them (`fewer_launches`)."""
 
 from __future__ import annotations
 

@@ -64,10 +64,11 @@ def run_program(plan, module, arguments, result_shapes, blocks=None):
         function = next(one for one in module.functions if one.name == step.kernel)
         for number in range(step.grid[0]):
             for second in range(step.grid[1]):
-                block = Block(function, memory, step.block[0], (number, second, 0))
-                block.run(places)
-                if blocks is not None:
-                    blocks.append(block)
+                for third in range(step.grid[2]):
+                    block = Block(function, memory, step.block[0], (number, second, third))
+                    block.run(places)
+                    if blocks is not None:
+                        blocks.append(block)
     read = [memory.read(address, int(np.prod(shape)), dtype) for address, (shape, dtype) in zip(results, result_shapes)]
     return [array.reshape(shape) for array, (shape, _) in zip(read, result_shapes)]
 

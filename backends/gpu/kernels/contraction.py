@@ -420,8 +420,9 @@ class _Tiles:
     def _store_by_memory(self, sums: list[RegisterValue], height: int, width: int) -> None:
         """As many of each thread's rows at a time as fit into the memory that the tiles of the operands had."""
         b, kernel, columns = self.builder, self.kernel, self.tile.columns
-        shape = Shape(self.shared_type, (self.staged_rows * _SIDE * self.pitches[1],))
-        staged = StagedTile(Array(self.memory, shape), self.staged_rows * _SIDE, columns, self.pitches[1])
+        rows = self.staged_rows * _SIDE
+        shape = Shape(self.shared_type, (rows * self.pitches[1],))
+        staged = StagedTile(Array(self.memory, shape), rows, self.tile.rows, columns, self.pitches[1])
         for first in range(0, height, self.staged_rows):
             kernel.barrier()
             for i in range(first, first + self.staged_rows):

@@ -161,11 +161,12 @@ def _lanes(vector_bytes: int, computation: Computation, product: Product) -> int
 @dataclass(frozen=True, eq=False)
 class StagedTile:
     """Sums in the block's memory, from which results are stored: rows by columns, those of a row side by side, rows ``pitch``
-    elements apart.
+    elements apart. They may be some rows of the block's tile, which has ``tile_rows``.
     """
 
     array: Array
     rows: int
+    tile_rows: int
     columns: int
     pitch: int
 
@@ -195,7 +196,7 @@ class StagedTile:
                     position = b.select(conditions[0], position, I32(vectors - 1))
                 line, place = kernel.divided(position, in_row)
                 column_in_tile = b.mul(place, I32(lanes))
-                row = _inside(b, row_of(line), of_rows, self.rows, 1, conditions)
+                row = _inside(b, row_of(line), of_rows, self.tile_rows, 1, conditions)
                 column = _inside(b, b.add(first_column, column_in_tile), of_columns, self.columns, lanes, conditions)
                 at = wide(b, b.add(b.mul(line, I32(self.pitch)), column_in_tile))
                 value = flat.load(b, (Affine(at, 1 if lanes > 1 else 0),), lanes)

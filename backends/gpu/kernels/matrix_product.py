@@ -179,7 +179,7 @@ class _MatrixProduct:
         shape = Shape(unit.sums, (division.warp_rows * of_warp * self._pitch,))
         memory = product.free_memory()
         array = Array(memory, shape, vector_alignment=run * unit.sums.byte_size)
-        staged = StagedTile(Array(memory, shape), division.warp_rows * of_warp, division.columns, self._pitch)
+        staged = StagedTile(Array(memory, shape), division.warp_rows * of_warp, division.rows, division.columns, self._pitch)
         own_row = b.add(b.mul(self.warp_row, I32(of_warp)), self.lane_row)
         own_column = b.sub(self.column, self.firsts[1])
         for band in range(0, self.warp_lines[0] // places.rows, heights):

@@ -310,3 +310,23 @@ def test_epilogues_of_divisions_of_waves(monkeypatch, case):
     architecture, division = case
     monkeypatch.setattr(wave_product, "division_for", lambda *arguments: division)
     check_with_epilogue(architecture, ("bf16", "bf16", "f32"), division.rows + 8, division.columns, 72)
+
+
+def test_products_that_do_the_same_run_together():
+    text = """HloModule m
+ENTRY e {
+  x = bf16[40,24] parameter(0)
+  v = bf16[24,40] parameter(1)
+  w = bf16[24,40] parameter(2)
+  y = f32[40,40] dot(x, v), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  z = f32[40,40] dot(x, w), lhs_contracting_dims={1}, rhs_contracting_dims={0}
+  ROOT t = (f32[40,40], f32[40,40]) tuple(z, y)
+}"""
+    plan, module = compiled(text, "sm_80")
+    (launch,) = plan.steps
+    assert launch.grid[2] == 2
+    generator = np.random.default_rng(0)
+    x, v, w = (random_array("bf16", sizes, generator) for sizes in ((40, 24), (24, 40), (24, 40)))
+    found = run_program(plan, module, [x, v, w], [((40, 40), np.dtype(np.float32))] * 2)
+    for one, other in zip(found, (w, v)):
+        np.testing.assert_allclose(one, x.astype(np.float64) @ other.astype(np.float64), rtol=0, atol=1e-5)

@@ -1,0 +1,111 @@
+"""Products and reductions that do the same run together, and give what they do one by one."""
+
+import re
+
+import numpy as np
+from gpu_backends import backend_or_skip
+from phlox import jit
+from phlox.backends.gpu import backend as gpu_backend
+from phlox.backends.gpu.alike_fusion import GROUP_ALIKE
+from phlox.backends.gpu.pipeline import PIPELINE
+from phlox.backends.gpu.plan import Launch, inside
+from phlox.backends.gpu.targets.nvptx import nvptx_target
+
+WITHOUT = tuple([step for step in PIPELINE if step is not GROUP_ALIKE])
+
+
+def numbers(*sizes, seed=0):
+    return np.random.default_rng([seed, *sizes]).standard_normal(sizes).astype(np.float32)
+
+
+def launches(plan):
+    """The kernels of a plan, and how many run together in each."""
+    steps = [step for step in inside(plan.steps) if isinstance(step, Launch)]
+    return [(re.sub(r"_\d+(_if_\d+)?$", "", step.kernel), step.grid[2]) for step in steps]
+
+
+def plan_of(function, *arguments):
+    return gpu_backend.program_of(jit(function).lower(*arguments).module, nvptx_target("sm_90a")).plan
+
+
+def check(function, arguments, expected, monkeypatch):
+    """Run with these launches, and with each instruction's own: the results are the same, bit by bit, and NumPy's."""
+    place = backend_or_skip("opencl")
+    module = jit(function).lower(*arguments).module
+    executable = place.compile(module)
+    assert sorted(launches(executable.program.plan)) == sorted(expected)
+    with monkeypatch.context() as patch:
+        patch.setattr(gpu_backend, "PIPELINE", WITHOUT)
+        plain = place.compile(module)
+    assert len(launches(plain.program.plan)) > len(expected)
+    for one, other, numpys in zip(executable(*arguments), plain(*arguments), function(*arguments), strict=True):
+        np.testing.assert_array_equal(one, other)
+        np.testing.assert_allclose(one, numpys, rtol=0, atol=1e-5 * max(1, np.abs(numpys).max()))
+
+
+def test_products_of_all_kinds(monkeypatch):
+    def function(x, v, w, bias, y, z, long, tall, other, a, b):
+        products = [x @ v, x @ w, y @ x]  # the last one is of other shapes
+        activated = [np.tanh(y @ v + bias), np.tanh(z @ v + bias), np.sin(y @ w)]  # two functions
+        return (*products, *activated, long @ tall, long @ other, v @ a, w @ b)
+
+    arguments = (
+        numbers(48, 48), numbers(48, 48, seed=1), numbers(48, 48, seed=2), numbers(48), numbers(33, 48),
+        numbers(33, 48, seed=1), numbers(40, 2000), numbers(2000, 24), numbers(2000, 24, seed=1), numbers(48, seed=1),
+        numbers(48, seed=2),
+    )  # fmt: skip
+    one, two = ("product", 1), ("product", 2)
+    check(function, arguments, [two, one, two, one, two, ("product_parts", 2), ("vector_product", 2)], monkeypatch)
+
+
+def test_reductions(monkeypatch):
+    def function(x, y):
+        return (x * x).sum(axis=0), (y * y).sum(axis=0), x.max(axis=0), y.max(axis=0)
+
+    arguments = numbers(5000, 40), numbers(5000, 40, seed=1)
+    check(function, arguments, [("reduce_columns", 2), ("reduce_parts", 2)] * 2, monkeypatch)
+
+
+def test_in_loops():
+    def function(x, v, w, rounds):
+        y = x
+        for _ in range(rounds):
+            x, y = np.tanh(y @ v), np.tanh(x @ w)
+        return x, y
+
+    backend_or_skip("opencl")
+    given = numbers(24, 24), 0.2 * numbers(24, 24, seed=1), 0.2 * numbers(24, 24, seed=2), 30
+    # Small ones are phases of one kernel.
+    assert {kernel for kernel, _ in launches(plan_of(function, *given))} == {"scalars", "loop"}
+    large = plan_of(function, *[np.empty((512, 512), np.float32)] * 3, 30)
+    assert ("product", 2) in launches(large)
+    for one, other in zip(jit(function, backend="opencl")(*given), function(*given)):
+        np.testing.assert_allclose(one, other, rtol=0, atol=1e-4)
+
+
+# --- which of them do ---
+
+
+def test_one_that_needs_another_does_not_run_with_it():
+    x = numbers(40, 40)
+    assert launches(plan_of(lambda x: x @ x @ x, x)) == [("product", 1)] * 2
+    assert launches(plan_of(lambda x: np.cumsum(x @ x, axis=0) @ x, x))[0] == ("product", 1)
+
+
+def test_those_between_which_something_comes_do():
+    def function(x, v, w):
+        first = np.cumsum(x @ v, axis=0)
+        return first, x @ w
+
+    assert ("product", 2) in launches(plan_of(function, numbers(40, 40), numbers(40, 40, seed=1), numbers(40, 40, seed=2)))
+
+
+def test_large_ones_run_alone():
+    x, v, w = (np.empty((1024, 1024), np.float32) for _ in range(3))
+    assert ("product", 1) in launches(plan_of(lambda x, v, w: (x @ v, x @ w), x, v, w))
+
+
+def test_at_most_eight_run_together():
+    w = tuple([numbers(16, 16, seed=seed) for seed in range(10)])
+    plan = plan_of(lambda x, w: [x @ one for one in w], numbers(16, 16), w)
+    assert sorted(launches(plan)) == [("product", 2), ("product", 8)]
