@@ -16,7 +16,7 @@ from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I32, I64, RegisterValue, scalar_register_type
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
-from .atomics import combine_atomically, combine_in_block, has_instruction
+from .atomics import changes_elements, combine_atomically, combine_in_block, has_instruction
 from .scatter_form import ScatterForm
 from .sort_order import flat
 
@@ -74,10 +74,10 @@ def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Le
                 number = b.trunc(number, I32)
             integer = number.type
             item, element = b.udiv(number, integer(form.elements)), b.urem(number, integer(form.elements))
+            (value,) = form.updates(b, updates, item, element)
             place, is_inside = form.place(b, starts, item)
-            with b.if_then(is_inside):
+            with b.if_then(b.and_(is_inside, changes_elements(b, form.combine.root.operation, element_type, value))):
                 place = add_base(b, place, form.element_offset(b, element) if form.elements > 1 else 0)
-                (value,) = form.updates(b, updates, item, element)
                 address = held.address(b, (Affine(b.add(b.mul(place, I64(copies)), copy)),))
                 combine_in_block(b, kernel.target, form.operation, element_type, address, value, combine(b))
             return ()
