@@ -23,17 +23,18 @@ from .sort_order import flat
 # Blocks of as many threads as share their copies, and as many of them as large devices run at once.
 _THREADS, _BLOCKS = 1024, 264
 _LEAST_ITEMS = 1 << 14
-# The memory for the copies, how many there are at most; how many updates an element has at least, and in each block.
-_BYTES, _MOST_COPIES, _LEAST_UPDATES, _LEAST_IN_BLOCK = 16 << 10, 8, 16, 4
-# Of floats: threads that add them in a block's memory wait for each other, and in the device's for less.
-_LEAST_FLOATS = 64
+# The memory for the copies, and how many there are at most.
+_BYTES, _MOST_COPIES = 16 << 10, 8
+# How many updates an element has in each block at least, as all elements of all copies go to the device's memory; and in all,
+# so that there are many blocks: others meet seldom enough there.
+_LEAST_IN_BLOCK, _LEAST_UPDATES = 4, 512
 
 
 def uses_copies(form: ScatterForm) -> bool:
     """Whether blocks combine in their memory, of a scatter that may be done in any order."""
     shape = leaves(form.scatter.shape)[0]
     is_float = form.operation == "add" and shape.element_type in (F32, F64)
-    many = max(_LEAST_ITEMS, (_LEAST_FLOATS if is_float else _LEAST_UPDATES) * shape.size)
+    many = max(_LEAST_ITEMS, _LEAST_UPDATES * shape.size)
     has_code = is_float or has_instruction(form.operation, shape.element_type)
     return has_code and form.items * form.elements >= many and shape.byte_size <= _BYTES
 
