@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 
 from llvmlite import ir
 
-from ....hlo import ElementType, component_type
+from ....hlo import ElementType, Operation, component_type
 from ...llvm.arrays import part_size
 from ...llvm.loops import while_loop
 from ...llvm.types import I1, I8, I16, I32, I64, ComplexValue, RegisterValue, from_memory, memory_type, to_memory
@@ -66,6 +67,25 @@ def atomic_lanes(target: Target, operation: str, element_type: ElementType, most
     """How many neighbouring elements, at most so many, are combined by one instruction; 1 where there is none for several."""
     add = target.atomic_adds.get(element_type.name) if operation == "add" else None
     return max([1, *[lanes for lanes in add.lanes if lanes <= most]]) if add is not None else 1
+
+
+def changes_elements(b: ir.IRBuilder, operation: Operation, element_type: ElementType, value: RegisterValue) -> ir.Value:
+    """Whether a value, or one of a vector, is another one than that with which elements stay what they are.
+
+    Who asks that before a branch has loaded the value there, beside what the branch is decided by: loads that are used behind a
+    branch alone wait for it.
+    """
+    identity = operation.identity(element_type)
+    if identity is None or isinstance(value, ComplexValue):
+        return I1(1)
+    scalar = value.type.element if isinstance(value.type, ir.VectorType) else value.type
+    constant = scalar(int(identity) if isinstance(scalar, ir.IntType) else float(identity))
+    values = [value] if scalar == value.type else [b.extract_element(value, I32(lane)) for lane in range(value.type.count)]
+    bits = {"float": I32, "double": I64}.get(str(scalar))
+    if bits is not None:
+        values, constant = [b.bitcast(one, bits) for one in values], b.bitcast(constant, bits)
+    changes = [b.icmp_unsigned("!=", one, constant) for one in values]
+    return reduce(b.or_, changes)
 
 
 def combine_atomically(

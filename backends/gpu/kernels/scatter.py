@@ -24,7 +24,7 @@ from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, of_shape, wide
 from . import vectors
-from .atomics import atomic_lanes, combine_atomically, has_atomics
+from .atomics import atomic_lanes, changes_elements, combine_atomically, has_atomics
 from .scatter_copies import scatter_by_copies, uses_copies
 from .scatter_form import ScatterForm
 from .scatter_runs import reduce_runs, runs_bytes
@@ -133,10 +133,14 @@ def _each(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs
         with b.if_then(b.icmp_unsigned("<", number, number.type(count))):
             item, element = b.udiv(number, number.type(in_item)), b.urem(number, number.type(in_item))
             element = b.mul(element, number.type(lanes)) if lanes > 1 else element
-            place, is_inside = form.place(b, starts, item)
-            with b.if_then(is_inside):
+            values = form.updates(b, updates, item, element, lanes)
+            place, is_made = form.place(b, starts, item)
+            if is_atomic:
+                operation, element_type = form.combine.root.operation, arrays[0].shape.element_type
+                is_made = b.and_(is_made, changes_elements(b, operation, element_type, values[0]))
+            with b.if_then(is_made):
                 base = add_base(b, place, form.element_offset(b, element) if form.elements > 1 else 0)
-                place, values = Affine(base), form.updates(b, updates, item, element, lanes)
+                place = Affine(base)
                 if is_atomic:
                     (output,), (value,) = arrays, values
                     combine_atomically(

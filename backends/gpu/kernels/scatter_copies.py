@@ -16,24 +16,25 @@ from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I32, I64, RegisterValue, scalar_register_type
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
-from .atomics import combine_atomically, combine_in_block, has_instruction
+from .atomics import changes_elements, combine_atomically, combine_in_block, has_instruction
 from .scatter_form import ScatterForm
 from .sort_order import flat
 
 # Blocks of as many threads as share their copies, and as many of them as large devices run at once.
 _THREADS, _BLOCKS = 1024, 264
 _LEAST_ITEMS = 1 << 14
-# The memory for the copies, how many there are at most; how many updates an element has at least, and in each block.
-_BYTES, _MOST_COPIES, _LEAST_UPDATES, _LEAST_IN_BLOCK = 16 << 10, 8, 16, 4
-# Of floats: threads that add them in a block's memory wait for each other, and in the device's for less.
-_LEAST_FLOATS = 64
+# The memory for the copies, and how many there are at most.
+_BYTES, _MOST_COPIES = 16 << 10, 8
+# How many updates an element has in each block at least, as all elements of all copies go to the device's memory; and in all,
+# so that there are many blocks: others meet seldom enough there.
+_LEAST_IN_BLOCK, _LEAST_UPDATES = 4, 512
 
 
 def uses_copies(form: ScatterForm) -> bool:
     """Whether blocks combine in their memory, of a scatter that may be done in any order."""
     shape = leaves(form.scatter.shape)[0]
     is_float = form.operation == "add" and shape.element_type in (F32, F64)
-    many = max(_LEAST_ITEMS, (_LEAST_FLOATS if is_float else _LEAST_UPDATES) * shape.size)
+    many = max(_LEAST_ITEMS, _LEAST_UPDATES * shape.size)
     has_code = is_float or has_instruction(form.operation, shape.element_type)
     return has_code and form.items * form.elements >= many and shape.byte_size <= _BYTES
 
@@ -74,10 +75,10 @@ def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Le
                 number = b.trunc(number, I32)
             integer = number.type
             item, element = b.udiv(number, integer(form.elements)), b.urem(number, integer(form.elements))
+            (value,) = form.updates(b, updates, item, element)
             place, is_inside = form.place(b, starts, item)
-            with b.if_then(is_inside):
+            with b.if_then(b.and_(is_inside, changes_elements(b, form.combine.root.operation, element_type, value))):
                 place = add_base(b, place, form.element_offset(b, element) if form.elements > 1 else 0)
-                (value,) = form.updates(b, updates, item, element)
                 address = held.address(b, (Affine(b.add(b.mul(place, I64(copies)), copy)),))
                 combine_in_block(b, kernel.target, form.operation, element_type, address, value, combine(b))
             return ()
