@@ -39,8 +39,10 @@ class Memory:
         return self.bytes[address : address + size].view(dtype).copy()
 
 
-def run_program(plan, module, arguments, result_shapes, blocks=None):
-    """Run a plan of launches and fills, block after block. Returns the results; appends the blocks to a list."""
+def run_program(plan, module, arguments, result_shapes, blocks=None, lanes=32):
+    """Run a plan of launches and fills, block after block; so many threads are a warp. Returns the results; appends the blocks
+    to a list.
+    """
     sizes = [array.nbytes for array in arguments] + [int(np.prod(shape)) * dtype.itemsize for shape, dtype in result_shapes]
     own = plan.temporary_bytes + len(plan.constants)
     memory = Memory(sum(-(-max(size, 1) // 256) * 256 for size in sizes) + own + 8192)
@@ -65,7 +67,7 @@ def run_program(plan, module, arguments, result_shapes, blocks=None):
         for number in range(step.grid[0]):
             for second in range(step.grid[1]):
                 for third in range(step.grid[2]):
-                    block = Block(function, memory, step.block[0], (number, second, third))
+                    block = Block(function, memory, step.block[0], (number, second, third), lanes)
                     block.run(places)
                     if blocks is not None:
                         blocks.append(block)
@@ -103,8 +105,8 @@ def _dtype(type_):
 class Block:
     """One block of threads."""
 
-    def __init__(self, function, memory, threads, number):
-        self.function, self.memory, self.threads, self.number = function, memory, threads, number
+    def __init__(self, function, memory, threads, number, lanes=32):
+        self.function, self.memory, self.threads, self.number, self.lanes = function, memory, threads, number, lanes
         self.shared = np.full(_SHARED_BYTES, 0xA5, np.uint8)
         self.values = {}
         self.pieces, self.top = {}, 0  # of the memory of the block
@@ -229,6 +231,8 @@ class Block:
                     return _wrapped(shift(*operands), scalar)
                 case "zext" | "trunc" | "ptrtoint" | "inttoptr":
                     return _wrapped(operands[0], scalar)
+                case "fence":
+                    return None
                 case "sext":
                     source = instruction.operands[0].type
                     source = source.element if isinstance(source, ir.VectorType) else source
@@ -369,11 +373,21 @@ class Block:
 
     # --- calls ---
 
-    def _warps(self):
-        """The warps that are here, each as a whole."""
-        here = self.active.reshape(-1, 32)
+    def _of_lane(self, values, lane):
+        """What the threads with these numbers in their warps have; whole warps are here."""
+        self._require_warps()
+        assert (lane[self.active] < self.lanes).all()
+        return values[np.arange(self.threads) // self.lanes * self.lanes + lane.astype(int) % self.lanes]
+
+    def _ballot(self, condition):
+        """A bit for each thread of a warp that is here, and for which it holds."""
+        self._require_warps()
+        bits = condition.reshape(-1, self.lanes) << np.arange(self.lanes, dtype=np.uint64)
+        return np.repeat(bits.sum(axis=1, dtype=np.uint64), self.lanes)
+
+    def _require_warps(self):
+        here = self.active.reshape(-1, self.lanes)
         assert (here.all(axis=1) == here.any(axis=1)).all(), "not all threads of a warp are here"
-        return here[:, 0]
 
     def _call(self, instruction):
         arguments = [self._get(one) for one in instruction.args]
@@ -395,15 +409,13 @@ class Block:
         if name == "llvm.amdgcn.perm":
             return _permuted(*arguments)
         if name == "llvm.nvvm.shfl.sync.idx.i32":
-            self._warps()
-            _, value, lane, clamp = arguments
-            assert (lane[self.active] < 32).all() and (clamp == 31).all()
-            warp = np.arange(self.threads) // 32 * 32
-            return value[warp + lane.astype(int) % 32]
+            return self._of_lane(*arguments[1:3])
+        if name == "llvm.amdgcn.ds.bpermute":
+            return self._of_lane(arguments[1], arguments[0] >> np.uint64(2))
         if name == "llvm.nvvm.vote.ballot.sync":
-            self._warps()
-            bits = arguments[1].reshape(-1, 32) << np.arange(32, dtype=np.uint64)
-            return np.repeat(bits.sum(axis=1, dtype=np.uint64), 32)
+            return self._ballot(arguments[1])
+        if name.startswith("llvm.amdgcn.ballot."):
+            return self._ballot(arguments[0])
         if name.startswith("llvm.ctpop."):
             return np.bitwise_count(arguments[0]).astype(np.uint64)
         if name.startswith("llvm.cttz."):

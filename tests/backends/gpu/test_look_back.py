@@ -17,7 +17,7 @@ from phlox.backends.gpu.plan import Launch
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.pass_manager import run_steps
 from ptx_assembler import assemble, find_ptxas
-from thinning import LEFT_TO_CI, left_to_ci, one_in, one_in_all
+from thinning import left_to_ci, one_in, one_in_all
 from warp_interpreter import run_program
 
 TILE = 4096  # of elements of four bytes
@@ -114,6 +114,11 @@ def test_sorts_around_tiles(device, random, size):
     check(device, order, random.integers(0, 7, size).astype(np.uint8), "radix_move")
 
 
+def test_many_lines_are_sorted_by_digits(device, random):
+    """Each of them is one tile, which looks at no other."""
+    check(device, sort, random.integers(-128, 128, (520, 2049)).astype(np.int8), "radix_move", times=1)
+
+
 @left_to_ci
 @pytest.mark.parametrize("function, x", [
     (running_sum, (np.arange(40 * TILE) % 1013).astype(np.float32) / 7),
@@ -127,22 +132,26 @@ def test_results_are_the_same_a_thousand_times(device, function, x):
     assert all(np.asarray(executable(x)[0]).tobytes() == first for _ in range(999))
 
 
-@pytest.mark.parametrize("function, x, kernel", [
-    (running_sum, np.arange(2 * TILE + 5) % 7, "scan_tiles"),
-    pytest.param(running_sum, (np.arange(34 * TILE) % 7 - 3).astype(np.int32), "scan_tiles", marks=LEFT_TO_CI),
-    pytest.param(greatest_so_far, (np.arange(2 * TILE + 1) * 7919 % 5003).astype(np.int32), "scan_tiles", marks=LEFT_TO_CI),
-    (running_sum_of_columns, (np.arange(9000) % 11).reshape(250, 36).astype(np.int32), "scan_tiles"),
-    (sort, (np.arange(4500) * 7919 % 251).astype(np.uint8), "radix_move"),
-    (order, (np.arange(4500) * 7919 % 13).astype(np.int8), "radix_move"),
-    pytest.param(sort, np.arange(17000) * 7919 % 50021 - 9999, "radix_move", marks=LEFT_TO_CI),
-    pytest.param(order, (np.arange(16500) * 7919 % 97).astype(np.float32) - 50, "radix_move", marks=LEFT_TO_CI),
-])  # fmt: skip
-def test_warps_by_shuffles_and_ballots(function, x, kernel):
+WARPS = {
+    "sums_s64": (running_sum, np.arange(2 * TILE + 5) % 7, "scan_tiles"),
+    "columns_s32": (running_sum_of_columns, (np.arange(9000) % 11).reshape(250, 36).astype(np.int32), "scan_tiles"),
+    "order_s8": (order, (np.arange(4500) * 7919 % 13).astype(np.int8), "radix_move"),
+    "sort_u8": (sort, (np.arange(4500) * 7919 % 251).astype(np.uint8), "radix_move"),
+    "sums_s32": (running_sum, (np.arange(34 * TILE) % 7 - 3).astype(np.int32), "scan_tiles"),
+    "greatest_s32": (greatest_so_far, (np.arange(2 * TILE + 1) * 7919 % 5003).astype(np.int32), "scan_tiles"),
+    "sort_s64": (sort, np.arange(33000) * 7919 % 50021 - 9999, "radix_move"),
+    "order_f32": (order, (np.arange(16500) * 7919 % 97).astype(np.float32) - 50, "radix_move"),
+}
+
+
+@pytest.mark.parametrize("name, architecture", one_in_all(5, WARPS, ["sm_80", "gfx942", "gfx1100"]))
+def test_threads_that_tell_each_other_what_they_have(name, architecture):
+    (function, x, kernel), device = WARPS[name], target(architecture)
     prepared = dict(run_steps(module_of(function, x), PIPELINE))["insert-copies"]
-    frame = Frame(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT), target("sm_80"))
+    frame = Frame(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT), device)
     plan, expected = frame.emit(), function(x)
     assert kernel in kernels_of(plan)
-    (found,) = run_program(plan, frame.kernels.llvm, [x], [(expected.shape, expected.dtype)])
+    (found,) = run_program(plan, frame.kernels.llvm, [x], [(expected.shape, expected.dtype)], device.sub_group)
     np.testing.assert_array_equal(found, expected)
 
 
