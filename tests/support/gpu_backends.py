@@ -6,6 +6,7 @@ import pytest
 from operation_checks import gap_rows, module_of
 from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.drivers.hip import HipDriver
+from phlox.backends.gpu.memory_pool import Block, MemoryPool
 from phlox.backends.gpu.targets.amdgpu import amdgpu_target
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.backends.gpu.targets.spirv import spirv_target
@@ -36,6 +37,13 @@ def backend_or_skip(name):
         pytest.skip(str(error))
 
 
+class _BlocksByThemselves(MemoryPool):
+    """Each block is the driver's, which knows then what lies outside of it."""
+
+    def allocate(self, size):
+        return Block(self.device.allocate(size), size, self.device.free)
+
+
 _emulated = {}
 
 
@@ -52,6 +60,7 @@ def emulated_backend(architecture):
         library = EmulatedHip(architecture)
         device = HipDriver(library).open(0)
         backend = gpu_backend.GpuBackend("rocm", device, gpu_backend.target_of("amdgpu", device.properties))
+        backend.memory.pool = _BlocksByThemselves(device)
         _emulated[architecture] = library, backend
     return backend
 

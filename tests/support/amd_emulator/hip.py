@@ -167,7 +167,7 @@ class EmulatedHip(HostAsDevice):
         return SUCCESS
 
     def _failed(self, error):
-        """The status that says that a kernel did what the emulator cannot do, or should not have done; the reason is printed."""
+        """The status for what the emulator cannot do, and for what no kernel should do; the reason is printed."""
         traceback.print_exception(error)
         self.failure = error
         return _LAUNCH_FAILURE
