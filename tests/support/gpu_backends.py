@@ -8,6 +8,7 @@ from phlox.backends.cpu.target import host_target
 from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.drivers.available import find_driver
 from phlox.backends.gpu.drivers.hip import HipDriver
+from phlox.backends.gpu.memory_pool import Block, MemoryPool
 from phlox.backends.gpu.targets.amdgpu import amdgpu_target
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.backends.gpu.targets.spirv import spirv_target
@@ -55,6 +56,13 @@ def processor_backend():
     return backend if backend is not None else pytest.skip("no OpenCL device is a processor")
 
 
+class _BlocksByThemselves(MemoryPool):
+    """Each block is the driver's, which knows then what lies outside of it."""
+
+    def allocate(self, size):
+        return Block(self.device.allocate(size), size, self.device.free)
+
+
 _emulated = {}
 
 
@@ -71,6 +79,7 @@ def emulated_backend(architecture):
         library = EmulatedHip(architecture)
         device = HipDriver(library).open(0)
         backend = gpu_backend.GpuBackend("rocm", device, gpu_backend.target_of("amdgpu", device.properties))
+        backend.memory.pool = _BlocksByThemselves(device)
         _emulated[architecture] = library, backend
     return backend
 

@@ -273,3 +273,69 @@ def test_lanes_read_others(emulated, architecture):
         if "readlane" in call:  # of the wave
             wanted = 1009 + LANE // lanes * lanes
         np.testing.assert_array_equal(row, wanted, err_msg=call)
+
+
+# --- matrices ---
+
+MULTIPLYING = """
+declare i32 @llvm.amdgcn.workitem.id.x()
+declare {sums} @llvm.amdgcn.{name}({operand}, {operand}, {sums}{others})
+define amdgpu_kernel void @multiplying(ptr addrspace(1) %a, ptr addrspace(1) %b, ptr addrspace(1) %c, ptr addrspace(1) %d) {{
+  %lane = call i32 @llvm.amdgcn.workitem.id.x()
+  %a_at = getelementptr {operand}, ptr addrspace(1) %a, i32 %lane
+  %b_at = getelementptr {operand}, ptr addrspace(1) %b, i32 %lane
+  %c_at = getelementptr {sums}, ptr addrspace(1) %c, i32 %lane
+  %d_at = getelementptr {sums}, ptr addrspace(1) %d, i32 %lane
+  %a_value = load {operand}, ptr addrspace(1) %a_at
+  %b_value = load {operand}, ptr addrspace(1) %b_at
+  %c_value = load {sums}, ptr addrspace(1) %c_at
+  %d_value = call {sums} @llvm.amdgcn.{name}({operand} %a_value, {operand} %b_value, {sums} %c_value{given})
+  store {sums} %d_value, ptr addrspace(1) %d_at
+  ret void
+}}"""
+HALVES, SINGLES, DOUBLES = np.float16, np.float32, np.float64
+# Rows of the matrix of sums that a lane has, as AMD's Matrix Instruction Calculator lists them: of lanes of each group.
+FOURS = [list(range(first, first + 4)) for first in range(0, 32, 4)]
+ROWS_OF_32 = [sum(FOURS[group::2], []) for group in range(2)]
+MATRICES = [
+    ("gfx90a", "mfma.f64.16x16x4f64", "double", "<4 x double>", DOUBLES, DOUBLES, [list(range(n, 16, 4)) for n in range(4)], 4),
+    ("gfx942", "mfma.f64.16x16x4f64", "double", "<4 x double>", DOUBLES, DOUBLES, [list(range(n, 16, 4)) for n in range(4)], 4),
+    ("gfx90a", "mfma.f32.32x32x2f32", "float", "<16 x float>", SINGLES, SINGLES, ROWS_OF_32, 2),
+    ("gfx942", "mfma.f32.32x32x8f16", "<4 x half>", "<16 x float>", HALVES, SINGLES, ROWS_OF_32, 8),
+    ("gfx942", "mfma.f32.16x16x16f16", "<4 x half>", "<4 x float>", HALVES, SINGLES, FOURS[:4], 16),
+    ("gfx1100", "wmma.f32.16x16x16.f16.v8f32.v16f16", "<16 x half>", "<8 x float>", HALVES, SINGLES, [[*range(0, 16, 2)],
+     [*range(1, 16, 2)]], 16),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("architecture", "name", "operand", "sums", "dtype", "sum_dtype", "rows", "terms"),
+    MATRICES,
+    ids=[f"{name}-{architecture}" for architecture, name, *_ in MATRICES],
+)
+def test_products_of_matrices(emulated, architecture, name, operand, sums, dtype, sum_dtype, rows, terms):
+    emulated(architecture)
+    side = sum(map(len, rows))
+    generator = np.random.default_rng(2)
+    a, b = (generator.integers(-9, 10, shape).astype(dtype) for shape in ((side, terms), (terms, side)))
+    c = generator.integers(-9, 10, (side, side)).astype(sum_dtype)
+    # Each group of lanes has the terms that follow; of WMMA both have all of them.
+    groups = np.split(np.arange(terms), len(rows)) if name.startswith("mfma") else [np.arange(terms)] * 2
+    lines_of_a = np.concatenate([a[:, of_group] for of_group in groups])
+    lines_of_b = np.concatenate([b.T[:, of_group] for of_group in groups])
+
+    def by_lane(matrix):
+        return np.concatenate([matrix[of_group].T for of_group in rows])
+
+    is_mfma = name.startswith("mfma")
+    text = MULTIPLYING.format(
+        name=name,
+        operand=operand,
+        sums=sums,
+        others=", i32, i32, i32" if is_mfma else "",
+        given=", i32 0, i32 0, i32 0" if is_mfma else "",
+    )
+    lanes = len(lines_of_a)
+    multiplying = phlox.gpu.kernel("multiplying", result=lambda a, b, c: c, grid=1, block=lanes, rocm=text)
+    found = jit(lambda a, b, c: multiplying(a, b, c), backend="emulated")(lines_of_a, lines_of_b, by_lane(c))
+    np.testing.assert_array_equal(found, by_lane(a.astype(sum_dtype) @ b.astype(sum_dtype) + c))

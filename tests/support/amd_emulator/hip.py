@@ -17,7 +17,7 @@ from phlox.backends.gpu.drivers.hip import HIP
 from .instructions import is_rdna
 from .memory import GRANULE, IllegalAddressError, Memory
 from .notes import kernels_of
-from .processor import Kernel, Processor, TrapError
+from .processor import Kernel, Processor
 
 MEMORY_BYTES = 1 << 28
 _PAGE = 1 << 12
@@ -117,8 +117,8 @@ class EmulatedHip(HostAsDevice):
 
     def _ModuleUnload(self, module):
         del self._loaded[module]
+        self.processor.forget(module, module + self._sizes[module][0])
         self._take_back(module)
-        self.processor.forget()
 
     def _ModuleGetFunction(self, function, module, name):
         text = ctypes.string_at(name).decode()
@@ -127,13 +127,16 @@ class EmulatedHip(HostAsDevice):
             return NOT_FOUND
         note = notes[text]
         address = module + symbols[note[".symbol"]]["st_value"]
-        kernel = Kernel.read(text, self.architecture, ctypes.string_at(address, 64), address)
-        # HIP takes sizes from the notes, the processor from the descriptor.
-        assert note[".kernarg_segment_size"] == kernel.argument_bytes
-        assert note[".group_segment_fixed_size"] == kernel.shared_bytes
-        assert note[".private_segment_fixed_size"] == kernel.private_bytes
-        assert note[".wavefront_size"] == kernel.lanes
-        assert not note[".uses_dynamic_stack"], "memory of lanes without a known size"
+        try:
+            kernel = Kernel.read(text, self.architecture, ctypes.string_at(address, 64), address)
+            # HIP takes sizes from the notes, the processor from the descriptor.
+            assert note[".kernarg_segment_size"] == kernel.argument_bytes
+            assert note[".group_segment_fixed_size"] == kernel.shared_bytes
+            assert note[".private_segment_fixed_size"] == kernel.private_bytes
+            assert note[".wavefront_size"] == kernel.lanes
+            assert not note[".uses_dynamic_stack"], "memory of lanes without a known size"
+        except (AssertionError, NotImplementedError) as error:
+            return self._failed(error)
         self._functions.append((kernel, note))
         function[0] = len(self._functions)
 
@@ -155,13 +158,16 @@ class EmulatedHip(HostAsDevice):
         ctypes.memmove(address, bytes(segment), len(segment))
         try:
             self.processor.run(kernel, (gx, gy, gz), (bx, by, bz), address, shared)
-        except (IllegalAddressError, TrapError) as error:
-            self.failure = error
-            self.stream_status = ILLEGAL_ADDRESS if isinstance(error, IllegalAddressError) else _LAUNCH_FAILURE
+        except IllegalAddressError as error:
+            self.failure, self.stream_status = error, ILLEGAL_ADDRESS
         except BaseException as error:  # nothing may leave a function that the driver calls
-            traceback.print_exc()
-            self.failure = error
-            self.stream_status = _LAUNCH_FAILURE
+            self.stream_status = self._failed(error)
         finally:
             self._take_back(address)
         return SUCCESS
+
+    def _failed(self, error):
+        """The status for what the emulator cannot do, and for what no kernel should do; the reason is printed."""
+        traceback.print_exception(error)
+        self.failure = error
+        return _LAUNCH_FAILURE

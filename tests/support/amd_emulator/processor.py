@@ -83,9 +83,9 @@ class Processor:
         self.architecture, self.memory = architecture, memory
         self._blocks = {}
 
-    def forget(self) -> None:
-        """Other code may be in the same places from now on."""
-        self._blocks.clear()
+    def forget(self, begin: int, end: int) -> None:
+        """Other code may be at these addresses from now on."""
+        self._blocks = {at: block for at, block in self._blocks.items() if not begin <= at < end}
 
     def run(self, kernel: Kernel, grid, block, arguments: int, dynamic_bytes: int = 0) -> None:
         """Run a launch whose arguments are at this address."""
