@@ -33,9 +33,7 @@ ALLOWED = {
     "backends.gpu": {
         "backends.gpu",
         "backends.llvm",
-        "backends.cpu.kept_code",
-        "backends.cpu.machine_code",
-        "backends.cpu.target",
+        "backends.cpu",
     }
     | BACKEND_TOOLS,
     "client": {"client", "backends.arguments", "backends.device_memory", "backends.registry", "hlo", "runtime", "xla_builder"},

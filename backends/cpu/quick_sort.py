@@ -15,23 +15,28 @@ from collections.abc import Callable, Sequence
 
 from llvmlite import ir
 
-from ..llvm.arrays import masked_gather, masked_load, masked_store
-from ..llvm.branches import replaced_if
+from ...hlo import U32, U64, Shape
+from ..llvm.arithmetic import all_lanes, count_lanes
+from ..llvm.arrays import Array, masked_load, masked_store
+from ..llvm.branches import chosen, replaced_if
 from ..llvm.interruption import CHECK_INTERRUPTS, interruption_of
 from ..llvm.loops import carried_loop, while_loop
 from ..llvm.memory import copy_memory, element_address, stack_memory
-from ..llvm.module import SharedFunction, align_stack, declaration, declared
-from ..llvm.types import I1, I32, I64, POINTER, broadcast_lanes, integer_constant, lane_numbers
+from ..llvm.module import DeviceModule, SharedFunction, align_stack, declaration, declared
+from ..llvm.types import I1, I8, I32, I64, POINTER, broadcast_lanes, integer_constant, lane_numbers
 from .sorting_networks import Network, Record
 from .target import Target
 from .vectors import compressed
 
+_UNSIGNED = {32: U32, 64: U64}
 # Vectors of a block, which a network sorts, and blocks of keys that are not divided; powers of 2.
 _VECTORS, _BLOCKS = 8, 4
 # Of so many keys, the levels of divisions that are usual: about twice the logarithm to the base of 2.
 _LEVELS_PER_BIT = 2
 # Dividing more keys takes so long that it is worth asking whether to go on.
 _MANY = 1 << 16
+# Parts that wait while others are divided: a part waits for one that is shorter.
+_MOST_WAITING, _WAITING_BYTES = 64, 24
 
 
 def emit_quick_sort(
@@ -77,40 +82,58 @@ class _QuickSort:
         arrays, scratch = self.function.args[: self.count], self.function.args[self.count : 2 * self.count]
         count, levels, can_leave = self.function.args[2 * self.count :]
         divide, middle, few = self._divide(), self._middle(), self._few()
+        waiting = stack_memory(b, _MOST_WAITING * _WAITING_BYTES, 8)
         with b.if_then(b.call(self._in_order(), [arrays[0], count])):
             b.ret(I32(0))
-        with while_loop(b, [*arrays, count, levels]) as loop:
-            *arrays, count, levels = loop.values
-            loop.leave_unless(b.icmp_unsigned(">", count, I64(_BLOCKS * _VECTORS * self.lanes)))
-            with b.if_then(b.and_(can_leave, b.icmp_unsigned(">", count, I64(_MANY))), likely=False):
-                self._return_if_interrupted(b, b.call(declaration(self.module, CHECK_INTERRUPTS, I32, []), []))
-            pivot = self._sampled(b, arrays[0], count)
-            is_exhausted = b.icmp_unsigned("==", levels, I64(0))
-            (pivot,) = replaced_if(b, is_exhausted, [pivot], lambda: [b.call(middle, [arrays[0], count])])
-            lower = b.call(divide, [*arrays, *scratch, count, pivot])
-            has_none = b.icmp_unsigned("==", lower, I64(0))  # then keys that equal the pivot come first, and are in order
 
-            def equal() -> list[ir.Value]:
-                following = b.add(pivot, self.key(1))
-                is_greatest = b.icmp_unsigned("==", following, self.key(0))
-                others = replaced_if(
-                    b, b.not_(is_greatest), [count], lambda: [b.call(divide, [*arrays, *scratch, count, following])]
-                )
-                return others
+        def place(number: ir.Value) -> list[ir.Value]:
+            """Where a part that waits has its first key, its count, and its levels."""
+            first = b.gep(waiting, [b.mul(number, I64(_WAITING_BYTES))], source_etype=I8)
+            return [b.gep(first, [I64(8 * which)], source_etype=I8) for which in range(3)]
 
-            (lower,) = replaced_if(b, has_none, [lower], equal)
-            upper = b.sub(count, lower)
-            behind = [element_address(b, array, lower, self.key) for array in arrays]
-            first_is_short = b.or_(has_none, b.icmp_unsigned("<", lower, upper))
-            levels = b.select(is_exhausted, levels, b.sub(levels, I64(1)))
-            with b.if_then(b.not_(has_none)):
-                short = [b.select(first_is_short, one, other) for one, other in zip([*arrays, lower], [*behind, upper])]
-                *parts, size = short
-                self._return_if_interrupted(b, b.call(self.function, [*parts, *scratch, size, levels, can_leave]))
-            long = [b.select(first_is_short, other, one) for one, other in zip([*arrays, lower], [*behind, upper])]
-            loop.carry([*long, levels])
-        *arrays, count, _ = loop.values
-        b.call(few, [*arrays, count])
+        with while_loop(b, [I64(0), count, levels, I64(0)]) as loop:
+            start, count, levels, number = loop.values
+            part = [element_address(b, array, start, self.key) for array in arrays]
+
+            def finished() -> list[ir.Value]:
+                b.call(few, [*part, count])
+                with b.if_then(b.icmp_unsigned("==", number, I64(0))):
+                    b.ret(I32(0))
+                last = b.sub(number, I64(1))
+                return [*[b.load(address, typ=I64) for address in place(last)], last]
+
+            def divided() -> list[ir.Value]:
+                if not isinstance(self.module, DeviceModule):
+                    with b.if_then(b.and_(can_leave, b.icmp_unsigned(">", count, I64(_MANY))), likely=False):
+                        self._return_if_interrupted(b, b.call(declaration(self.module, CHECK_INTERRUPTS, I32, []), []))
+                is_exhausted = b.icmp_unsigned("==", levels, I64(0))
+                sampled = self._sampled(b, part[0], count)
+                (pivot,) = replaced_if(b, is_exhausted, [sampled], lambda: [b.call(middle, [part[0], count])])
+                lower = b.call(divide, [*part, *scratch, count, pivot])
+                has_none = b.icmp_unsigned("==", lower, I64(0))  # then keys that equal the pivot come first, and are in order
+
+                def equal() -> list[ir.Value]:
+                    following = b.add(pivot, self.key(1))
+                    is_greatest = b.icmp_unsigned("==", following, self.key(0))
+                    return replaced_if(
+                        b, b.not_(is_greatest), [count], lambda: [b.call(divide, [*part, *scratch, count, following])]
+                    )
+
+                (lower,) = replaced_if(b, has_none, [lower], equal)
+                upper, behind = b.sub(count, lower), b.add(start, lower)
+                rest = b.select(is_exhausted, levels, b.sub(levels, I64(1)))
+                # The longer part waits, so that no more of them do than the count has bits.
+                first_is_short = b.or_(has_none, b.icmp_unsigned("<", lower, upper))
+                both = list(zip((start, lower), (behind, upper)))
+                short = [b.select(first_is_short, one, other) for one, other in both]
+                long = [b.select(first_is_short, other, one) for one, other in both]
+                for value, address in zip((*long, rest), place(number)):
+                    b.store(value, address)
+                following = [b.select(has_none, one, other) for one, other in zip(long, short)]
+                return [*following, rest, b.add(number, b.zext(b.not_(has_none), I64))]
+
+            is_small = b.icmp_unsigned("<=", count, I64(_BLOCKS * _VECTORS * self.lanes))
+            loop.carry(chosen(b, is_small, [finished, divided]))
         b.ret(I32(0))
 
     def _return_if_interrupted(self, b: ir.IRBuilder, status: ir.Value) -> None:
@@ -138,8 +161,8 @@ class _QuickSort:
     def _sampled(self, b: ir.IRBuilder, keys: ir.Value, count: ir.Value) -> ir.Value:
         """The middle one of a vector of keys that lie at equal distances."""
         distance = broadcast_lanes(b, b.udiv(count, I64(self.lanes)), self.lanes)
-        addresses = element_address(b, keys, b.mul(lane_numbers(I64, self.lanes), distance), self.key)
-        sample = masked_gather(b, addresses, self.vector, None, self.key.width // 8)
+        places = b.mul(lane_numbers(I64, self.lanes), distance)
+        sample = Array(keys, Shape(_UNSIGNED[self.key.width], (1,))).load(b, (places,), self.lanes)
         (sample,) = Network(b, self.lanes).sorted([sample])
         return b.extract_element(sample, I32(self.lanes // 2))
 
@@ -152,13 +175,13 @@ class _QuickSort:
         """A function that returns whether no key is less than the one in front of it; it looks no further than the first."""
         function, b = self._own_function("in_order", I1, [POINTER, I64])
         keys, count = function.args
-        pairs, all_lanes = b.sub(count, I64(1)), ir.IntType(self.lanes)(-1)
+        pairs = b.sub(count, I64(1))
 
         def are_in_order(place: ir.Value, inside: ir.Value | None) -> ir.Value:
             first, second = (self._load(b, keys, one, inside) for one in (place, b.add(place, I64(1))))
             mask = b.icmp_unsigned("<=", first, second)
             mask = mask if inside is None else b.or_(mask, b.not_(inside))
-            return b.icmp_unsigned("==", b.bitcast(mask, all_lanes.type), all_lanes)
+            return all_lanes(b, mask)
 
         with while_loop(b, [I64(0)]) as loop:
             (place,) = loop.values
@@ -178,7 +201,7 @@ class _QuickSort:
         pivots = broadcast_lanes(b, pivot, self.lanes)
 
         def size(mask: ir.Value) -> ir.Value:
-            return b.zext(b.ctpop(b.bitcast(mask, ir.IntType(self.lanes))), I64)
+            return count_lanes(b, mask, I64)
 
         def step(place: ir.Value, carried: list) -> list:
             lower, upper = carried

@@ -21,7 +21,8 @@ class Target:
     """What code generation needs to know of the machine.
 
     ``vector_bytes`` is the width of its vector registers; ``vector_registers`` their number. Code ``is_portable`` that reaches
-    the processor in a form without its own instructions, and with vectors of `_PORTABLE_LANES` at most, as SPIR-V is.
+    the processor in another form, with vectors of `_PORTABLE_LANES` at most, as SPIR-V is; without ``features`` where that
+    form has none of the processor's own instructions.
     """
 
     cpu: str
@@ -36,6 +37,14 @@ class Target:
     def converts_halves(self) -> bool:
         """Whether there are instructions between f16 and f32; where there are none LLVM calls functions that may be missing."""
         return not self.triple.startswith("x86_64") or "+f16c" in self.features.split(",")
+
+    def has(self, feature: str) -> bool:
+        """Whether code may use instructions of this set of the processor's.
+
+        >>> Target("", "+avx2,-avx512f", "", "", vector_bytes=32, vector_registers=16).has("avx512f")
+        False
+        """
+        return f"+{feature}" in self.features.split(",")
 
     @property
     def stores_past_caches(self) -> bool:
@@ -126,9 +135,9 @@ def level_target(name: str) -> Target:
     return _target(level.cpu, level.features, f"{architecture}-{system}", level.vector_bytes, level.vector_registers)
 
 
-def portable(target: Target) -> Target:
-    """The same processor, for code that reaches it in a portable form."""
-    return replace(target, features="", triple="", is_portable=True)
+def portable(target: Target, with_features: bool) -> Target:
+    """The same processor, for code that reaches it in a portable form, which may have its own instructions."""
+    return replace(target, features=target.features if with_features else "", triple="", is_portable=True)
 
 
 def runs_on(target: Target, machine: Target) -> bool:

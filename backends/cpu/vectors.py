@@ -132,7 +132,7 @@ def elements_behind(builder: ir.IRBuilder, stop: ir.Value | None, start: Base) -
 
 def compresses_lanes(target: Target) -> bool:
     """Whether the processor moves selected lanes of a vector of 32 or 64 bits each together."""
-    return target.vector_bytes == 64 and not target.is_portable
+    return target.vector_bytes == 64 and target.has("avx512f")
 
 
 def compressed(builder: ir.IRBuilder, value: ir.Value, mask: ir.Value) -> ir.Value:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import cache, partial
+from functools import cache
 
 from ...compile.buffer_assignment import assign_buffers
 from ...compile.dynamic_padding import PaddedModule
@@ -23,8 +23,8 @@ from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes_on
 from .errors import DriverUnavailableError
 from .executable import GpuExecutable
+from .fewer_launches import in_fewer_launches
 from .frame import ALIGNMENT, Frame
-from .joining import joined
 from .memory import GpuMemory
 from .pipeline import PIPELINE, PROCESSOR_PIPELINE
 from .program import GpuProgram
@@ -73,7 +73,7 @@ def program_of(module: Module, target: Target) -> GpuProgram:
     native, prepared = steps["pad-dynamic-dimensions"], steps["insert-copies"]
     assignment = assign_buffers(prepared, scratch_bytes_on(target), ALIGNMENT)
     frame = Frame(prepared, assignment, target)
-    plan = frame.emit() if target.processor is None else frame.emit(partial(joined, frame))
+    plan = frame.emit() if target.processor is None else frame.emit(in_fewer_launches)
     llvm_ir = str(frame.kernels.llvm)
     padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
     native = module if padding is None else native
@@ -137,7 +137,8 @@ def target_of(family: str, properties: DeviceProperties) -> Target:
         return nvptx_target(name)
     if family == "amdgpu":
         return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
-    return spirv_target(processor=host_target() if properties.is_processor and not _runs_kernels_of_gpus() else None)
+    processor = host_target() if properties.is_processor and not _runs_kernels_of_gpus() else None
+    return spirv_target(processor=processor, takes_intrinsics=properties.takes_intrinsics)
 
 
 def _runs_kernels_of_gpus() -> bool:

@@ -10,6 +10,7 @@ from llvmlite import binding
 from .address_spaces import with_address_spaces
 from .code_object import link_code_object
 from .emission_apart import emit_apart
+from .imported_intrinsics import import_intrinsics
 from .target import Target
 
 _SPEED_LEVEL = 3
@@ -42,7 +43,8 @@ def assembly(llvm_ir: str, target: Target) -> str:
 
 def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
     """The kernels as they are: drivers optimize them, and of pointers that loops carry Intel's compiler makes wrong ones."""
-    return emit_apart(_inlined(with_address_spaces(llvm_ir, target.spaces), target), form, target.triple)
+    inlined = _inlined(with_address_spaces(llvm_ir, target.spaces), target)
+    return import_intrinsics(inlined, lambda llvm_ir: emit_apart(llvm_ir, form, target.triple), is_binary=form == "object")
 
 
 def _inlined(llvm_ir: str, target: Target) -> str:

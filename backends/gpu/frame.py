@@ -26,7 +26,7 @@ from ..llvm.types import RegisterValue, check_supported
 from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
-from .phases import is_phase
+from .phases import is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside
 from .target import Target
 
@@ -111,8 +111,8 @@ class Frame:
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
 
-    def emit(self, arranged: Callable[[list[Step]], list[Step]] = list) -> Plan:
-        """The plan of the whole program, whose steps are ``arranged`` in the end."""
+    def emit(self, arrange: Callable[[Frame, list[Step]], list[Step]] = lambda frame, steps: steps) -> Plan:
+        """The plan of the whole program, whose steps are arranged in the end."""
         entry, values, number = self.program.entry, {}, 0
         for parameter in entry.parameters:
             values[parameter] = []
@@ -122,7 +122,7 @@ class Frame:
                 number += not is_token
         self._emit_instructions(entry, values)
         self._store_results(values[entry.root])
-        self.steps = arranged(self.steps)
+        self.steps = arrange(self, self.steps)
         constants = bytearray(self._constant_bytes)
         for offset, literal in self._constants.values():
             constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
@@ -257,7 +257,8 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        phase = not pieces and is_phase(self.target, grid, self.depth > 0, self.runs_ahead)
+        is_phase = self.depth > 0 and (self.runs_ahead or is_small(self.target, grid))
+        phase = not pieces and (is_phase or (self.target.processor is not None and grid == ONE_THREAD))
         kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase, pieces=pieces)
         shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
         source = source or self._source

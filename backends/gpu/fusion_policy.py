@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ...compile.fusion_policy import FusionPolicy, is_fusible
 from ...hlo import Instruction
 from ..cpu.fusion_policy import FUSION_POLICY as CPU_FUSION_POLICY
@@ -36,5 +34,5 @@ FUSION_POLICY = FusionPolicy(
     maximum_operands_and_results=32,
 )
 
-# What the CPU backend fuses into loops and reductions, which it has for devices that are processors.
-PROCESSOR_FUSION_POLICY = replace(CPU_FUSION_POLICY, is_hero=is_hero, maximum_cost_in_scatter=lambda scatter: 0.0)
+# What the CPU backend fuses, whose nests devices have that are processors.
+PROCESSOR_FUSION_POLICY = CPU_FUSION_POLICY

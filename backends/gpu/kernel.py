@@ -83,7 +83,8 @@ class Kernel:
             kind = ir.FunctionType(ir.VoidType(), [device] * arguments + [I32] * 6)
             self.phase = ir.Function(module, kind, f"{name}_phase")
             self.phase.linkage = "internal"
-            for attribute in ("alwaysinline", "convergent"):
+            # What one thread runs has no barriers, and may be called.
+            for attribute in ("alwaysinline", "convergent") if target.processor is None or grid != ONE_THREAD else ():
                 self.phase.attributes.add(attribute)
         inside = function if self.phase is None else self.phase
         self.builder = ir.IRBuilder(inside.append_basic_block("entry"))

@@ -18,7 +18,8 @@ class KernelModule:
     def __init__(self, name: str, target: Target) -> None:
         self.target = target
         streamed = 0 if target.processor is None else target.processor.vector_bytes
-        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks, streamed))
+        has_avx2 = target.processor is not None and target.processor.has("avx2")
+        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks, streamed, has_avx2))
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()

@@ -49,7 +49,7 @@ def in_one_kernel(frame: Frame, before: list[Step], loop: While, after: list[Ste
         return None
 
     def emit(kernel: Kernel) -> None:
-        PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
+        Writer(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
 
     grid = Grid((1, 1, 1), (threads, 1, 1))
     name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase=frame.depth > 0, overlap=True)
@@ -115,7 +115,8 @@ def _moved(steps: list[Step]) -> list[Place]:
     return [Place("moving", number) for number in dict.fromkeys(numbers)]
 
 
-def places_of(steps: list[Step]) -> list[Place]:
+def places_of(steps: Sequence[Step]) -> list[Place]:
+    """All places that the steps name."""
     found: dict[Place, None] = {}
     for step in inside(steps):
         match step:
@@ -133,7 +134,7 @@ def places_of(steps: list[Step]) -> list[Place]:
 
 
 @dataclass
-class PhaseWriter:
+class Writer:
     """Writes the steps of a plan as code of one block. ``pointers`` are where places are at this point of the code."""
 
     frame: Frame

@@ -8,7 +8,7 @@ launch add, 4 blocks of 256 threads: argument 0, result 0
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ...hlo import Instruction
@@ -161,7 +161,7 @@ class Plan:
         return "\n".join([*lines, *_lines(self.steps, "")]) + "\n"
 
 
-def inside(steps: list[Step]) -> Iterator[Step]:
+def inside(steps: Sequence[Step]) -> Iterator[Step]:
     """The steps, and those inside of them."""
     for step in steps:
         yield step

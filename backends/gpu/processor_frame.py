@@ -49,6 +49,9 @@ class PlacePointer:
 class _HostBuilder:
     """What emitters write between regions: addresses behind others."""
 
+    def __init__(self, module: ir.Module) -> None:
+        self.module = module
+
     @staticmethod
     def gep(pointer: PlacePointer, indices: Sequence[ir.Constant], source_etype: ir.Type) -> PlacePointer:
         assert source_etype == I8, source_etype
@@ -62,8 +65,9 @@ class ProcessorFrame:
     def __init__(self, frame: Frame, values: Values) -> None:
         assert frame.target.processor is not None
         self.frame, self._values = frame, values
-        self.target, self.builder = frame.target.processor, _HostBuilder()
+        self.target, self.builder = frame.target.processor, _HostBuilder(frame.kernels.llvm)
         self.regions, self.assignment, self.module = _KernelRegions(frame, self.target), frame.assignment, self
+        self.row_groups = self
 
     def arrays(self, leaves: Sequence[Leaf]) -> list[Array | Leaf]:
         """The leaves as emitters take them: arrays, and scalars as they are."""
@@ -84,6 +88,9 @@ class ProcessorFrame:
     def scratch(self, instruction: Instruction) -> PlacePointer | None:
         buffer = self.assignment.scratch.get(instruction)
         return None if buffer is None else PlacePointer(self.frame.place_of(buffer))
+
+    def flush(self, builder: Any) -> None:
+        """What waits in row groups is run before any kernel is."""
 
     def stops(self, instruction: Instruction, values: Any) -> dict[int, ir.Value]:
         return {}

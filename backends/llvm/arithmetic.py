@@ -248,12 +248,15 @@ def all_lanes(builder, condition):
     return builder.icmp_unsigned("==", word, word.type(-1))
 
 
-def count_lanes(builder, condition):
-    """In how many lanes of a vector the condition holds, an integer of some width."""
+def count_lanes(builder, condition, result):
+    """In how many lanes of a vector the condition holds, an integer of this type."""
     words = _lane_words(builder, condition)
     bits = reduce(builder.add, [builder.ctpop(word) for word in words])
     bits_of_lane = sum(word.type.width for word in words) // condition.type.count
-    return builder.udiv(bits, bits.type(bits_of_lane))
+    number = builder.udiv(bits, bits.type(bits_of_lane))
+    if number.type == result:
+        return number
+    return (builder.zext if result.width > number.type.width else builder.trunc)(number, result)
 
 
 def _lane_words(builder, condition):

@@ -23,6 +23,7 @@ from .types import (
     broadcast_lanes,
     from_memory,
     memory_type,
+    part_size,
     to_memory,
     type_suffix,
     vector_of,
@@ -268,11 +269,6 @@ def stack_array(builder: ir.IRBuilder, shape: Shape) -> Array:
     """Memory for an array in the function's stack frame, of the size of a register for a scalar."""
     with builder.goto_entry_block():
         return Array(stack_memory(builder, shape.byte_size, 64) if shape.rank else stack_memory(builder, 16, 16), shape)
-
-
-def part_size(scalar: ir.Type) -> int:
-    """Bytes of a memory type."""
-    return {"half": 2, "float": 4, "double": 8}.get(str(scalar)) or scalar.width // 8
 
 
 def _every_other(builder: ir.IRBuilder, vector: ir.Value, first: int, lanes: int) -> ir.Value:

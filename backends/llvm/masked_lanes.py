@@ -1,6 +1,7 @@
 """Vectors in memory by masks, lane by lane: for devices whose instructions take none.
 
-A mask that is known is a few shorter vectors; of others it is asked whether all lanes are there, as mostly they are.
+A mask that is known is a few shorter vectors; of others it is asked whether all lanes are there, as mostly they are. Where AVX2
+is there, its loads and stores take masks.
 """
 
 from __future__ import annotations
@@ -10,7 +11,11 @@ from llvmlite import ir
 from .arithmetic import all_lanes
 from .branches import chosen
 from .memory import element_address, stack_memory
-from .types import I32, I64
+from .module import declaration, has_avx2
+from .types import I32, I64, POINTER, part_size
+
+# Bytes of the vectors that instructions load and store by masks.
+_LEAST_MASKED, _MOST_MASKED = 16, 32
 
 
 def lanes_in_front(mask: ir.Value) -> int | None:
@@ -28,6 +33,9 @@ def load_by_lanes(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorTyp
     known = lanes_in_front(mask)
     if known is not None:
         return _first_lanes(b, address, vector, known, align)
+
+    if _takes_masks(b, vector):
+        return _masked_load(b, address, vector, mask)
 
     def some() -> list[ir.Value]:
         # Lanes outside read this zero.
@@ -52,6 +60,9 @@ def store_by_lanes(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, ma
             part = b.extract_element(value, I32(first)) if count == 1 else _lanes(b, value, range(first, first + count))
             b.store(part, _behind(b, address, first, vector.element), align=align)
         return
+    if _takes_masks(b, vector):
+        _masked_store(b, value, address, mask)
+        return
     with b.if_else(all_lanes(b, mask)) as (then, otherwise):
         with then:
             b.store(value, address, align=align)
@@ -59,6 +70,45 @@ def store_by_lanes(builder: ir.IRBuilder, value: ir.Value, address: ir.Value, ma
             for lane in range(vector.count):
                 with b.if_then(b.extract_element(mask, I32(lane))):
                     b.store(b.extract_element(value, I32(lane)), _behind(b, address, lane, vector.element), align=align)
+
+
+def _takes_masks(b: ir.IRBuilder, vector: ir.VectorType) -> bool:
+    """Whether instructions load and store lanes of such vectors by masks."""
+    size = part_size(vector.element)
+    return has_avx2(b.module) and size in (4, 8) and vector.count * size >= _LEAST_MASKED
+
+
+def _masked_parts(b: ir.IRBuilder, vector: ir.VectorType, mask: ir.Value) -> tuple[ir.VectorType, str, list[ir.Value]]:
+    """The vector of integers that one instruction takes, the end of its name, and the masks of all parts as such."""
+    size = part_size(vector.element)
+    lanes = min(vector.count, _MOST_MASKED // size)
+    integers = ir.VectorType(ir.IntType(8 * size), lanes)
+    bits = b.sext(mask, ir.VectorType(integers.element, vector.count))
+    suffix = {4: "d", 8: "q"}[size] + (".256" if lanes * size == _MOST_MASKED else "")
+    return integers, suffix, [_lanes(b, bits, range(first, first + lanes)) for first in range(0, vector.count, lanes)]
+
+
+def _masked_load(b: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value) -> ir.Value:
+    integers, suffix, masks = _masked_parts(b, vector, mask)
+    load = declaration(b.module, f"llvm.x86.avx2.maskload.{suffix}", integers, [POINTER, integers])
+    parts = [
+        b.call(load, [_behind(b, address, number * integers.count, integers.element), part])
+        for number, part in enumerate(masks)
+    ]
+    while len(parts) > 1:
+        order = range(2 * parts[0].type.count)
+        parts = [_lanes(b, first, order, second) for first, second in zip(parts[::2], parts[1::2])]
+    return b.bitcast(parts[0], vector)
+
+
+def _masked_store(b: ir.IRBuilder, value: ir.Value, address: ir.Value, mask: ir.Value) -> None:
+    integers, suffix, masks = _masked_parts(b, value.type, mask)
+    store = declaration(b.module, f"llvm.x86.avx2.maskstore.{suffix}", ir.VoidType(), [POINTER, integers, integers])
+    bits = b.bitcast(value, ir.VectorType(integers.element, value.type.count))
+    for number, part in enumerate(masks):
+        first = number * integers.count
+        stored = _lanes(b, bits, range(first, first + integers.count))
+        b.call(store, [_behind(b, address, first, integers.element), part, stored])
 
 
 def gather_by_lanes(
@@ -107,9 +157,12 @@ def _powers(count: int) -> list[tuple[int, int]]:
     return parts
 
 
-def _lanes(b: ir.IRBuilder, value: ir.Value, lanes: range) -> ir.Value:
+def _lanes(b: ir.IRBuilder, value: ir.Value, lanes: range, behind: ir.Value | None = None) -> ir.Value:
+    """These lanes of a vector, or of two, one behind the other."""
+    if behind is None and len(lanes) == value.type.count:
+        return value
     order = ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
-    return b.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), order)
+    return b.shuffle_vector(value, ir.Constant(value.type, ir.Undefined) if behind is None else behind, order)
 
 
 def _first_lanes(b: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, count: int, align: int) -> ir.Value:

@@ -69,12 +69,13 @@ class DeviceFeatures:
     (that know NaN and the order of zeros), ``saturation`` (conversions of floats to integers that end at their limits),
     ``pointer vectors``, ``lane masks`` (vectors of conditions as the bits of an integer, or of what memory instructions touch),
     and ``long vectors`` (of more elements than 16, or of any number). ``streamed_bytes`` are those of the longest vector that
-    may be stored past the caches, 0 where there is no such store.
+    may be stored past the caches, 0 where there is no such store. ``has_avx2`` says that intrinsics of this name may be called.
     """
 
     constant_space: int
     lacks: frozenset[str] = frozenset()
     streamed_bytes: int = 0
+    has_avx2: bool = False
 
 
 class DeviceModule(ir.Module):
@@ -88,6 +89,11 @@ class DeviceModule(ir.Module):
 def lacks(module: ir.Module, what: str) -> bool:
     """Whether a module is for a device without instructions for this: see `DeviceFeatures`."""
     return isinstance(module, DeviceModule) and what in module.features.lacks
+
+
+def has_avx2(module: ir.Module) -> bool:
+    """Whether a module is for a device that has these instructions and gets them by LLVM's intrinsics."""
+    return isinstance(module, DeviceModule) and module.features.has_avx2
 
 
 def constant_table(builder: ir.IRBuilder, name: str, element: ir.Type, values: Sequence[Any]) -> ir.Value:

@@ -101,6 +101,11 @@ def memory_type(element_type: ElementType) -> ir.Type:
     return scalar_register_type(element_type)
 
 
+def part_size(scalar: ir.Type) -> int:
+    """Bytes of a memory type."""
+    return {"half": 2, "float": 4, "double": 8}.get(str(scalar)) or scalar.width // 8
+
+
 def register_bytes(element_type: ElementType) -> int:
     """Bytes that one element occupies in a vector register."""
     if is_narrow_float(element_type):

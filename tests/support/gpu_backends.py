@@ -42,7 +42,8 @@ def _processor_backend():
     driver = find_driver("opencl")
     for number, properties in enumerate(driver.devices()):
         if properties.is_processor:
-            return gpu_backend.GpuBackend("opencl", driver.open(number), spirv_target(processor=host_target()), number)
+            target = spirv_target(processor=host_target(), takes_intrinsics=properties.takes_intrinsics)
+            return gpu_backend.GpuBackend("opencl", driver.open(number), target, number)
     return None
 
 

@@ -8,6 +8,7 @@ those of products one by one do, so that all results are the same.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from math import prod
 from types import MappingProxyType
 
@@ -19,7 +20,7 @@ from ...llvm import index as indices
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import carried_loop, loop_nest
-from ...llvm.module import declaration
+from ...llvm.module import declaration, lacks
 from ...llvm.types import I8, I32, I64, RegisterValue, broadcast_lanes, integer_constant, register_type
 from ..nest_samples import samples
 from ..target import Target
@@ -37,7 +38,7 @@ def multiplies_bytes(
     target: Target, contraction: Contraction, lhs: Array, panel: ir.Value | None, stops: Mapping[int, ir.Value]
 ) -> bool:
     """Whether there are instructions for such operands, and the terms of the left one lie side by side."""
-    if panel is None or stops or target.vector_bytes != 64 or "+avx512vnni" not in target.features.split(","):
+    if panel is None or stops or target.vector_bytes != 64 or not target.has("avx512vnni"):
         return False
     c, result = contraction, contraction.dot.shape.element_type
     are_bytes = c.lhs.element_type in (S8, U8) and c.rhs.element_type in (S8, U8)
@@ -188,6 +189,9 @@ class ByteBlocks(Blocks):
 
 def _side_by_side(builder: ir.IRBuilder, rows: list[ir.Value]) -> ir.Value:
     """The bytes of four rows, those of a column in one lane of 32 bits."""
+    if lacks(builder.module, "long vectors"):
+        wide = [builder.zext(row, _SUMS) for row in rows]
+        return reduce(builder.or_, [builder.shl(row, integer_constant(_SUMS, 8 * place)) for place, row in enumerate(wide)])
     pairs = [_interleaved(builder, rows[0], rows[2]), _interleaved(builder, rows[1], rows[3])]
     return builder.bitcast(_interleaved(builder, *pairs), _SUMS)
 

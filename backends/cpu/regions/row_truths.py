@@ -69,9 +69,7 @@ class CountedLanes(NamedTuple):
         b = builder
         found = ElementalEmitter(b, self.lanes, reduction.bindings).emit(self.truths, index, mask)
         found = found if mask is None else b.and_(found, mask)
-        number = count_lanes(b, found)
-        wanted = scalar_register_type(reduction.operands[0].shape.element_type)
-        return number if number.type == wanted else (b.zext if wanted.width > number.type.width else b.trunc)(number, wanted)
+        return count_lanes(b, found, scalar_register_type(reduction.operands[0].shape.element_type))
 
 
 class SearchedLanes(NamedTuple):

@@ -12,6 +12,7 @@ from functools import partial
 
 from llvmlite import ir
 
+from ...llvm.arithmetic import all_lanes, count_lanes
 from ...llvm.arrays import Array, masked_store
 from ...llvm.index import ZERO, Affine, Base, Component, i64, least
 from ...llvm.loops import carried_loop, while_loop
@@ -125,7 +126,7 @@ class SampleSort:
         return [inside, *(b.and_(inside, b.icmp_unsigned(">=", keys, pivot)) for pivot in pivots)]
 
     def _number(self, mask: ir.Value) -> ir.Value:
-        return self.builder.zext(self.builder.ctpop(self.builder.bitcast(mask, ir.IntType(self.lanes))), I64)
+        return count_lanes(self.builder, mask, I64)
 
     def _each_part(self, body: Callable[[ir.Value, ir.Value, ir.Value], None]) -> None:
         """``body(part, first vector, end)``."""
@@ -154,7 +155,7 @@ class SampleSort:
 
     def _is_in_order(self, first: ir.Value, end: ir.Value) -> ir.Value:
         """Whether no key from a vector on is less than the one in front of it; looks no further than the first that is."""
-        b, all_lanes = self.builder, ir.IntType(self.lanes)(-1)
+        b = self.builder
         stop = least(b, b.mul(end, I64(self.lanes)), self.plan.size - 1)
 
         def keys(place: ir.Value, inside: ir.Value) -> ir.Value:
@@ -166,7 +167,7 @@ class SampleSort:
             inside = self._inside(place, stop)
             rises = b.icmp_unsigned("<=", keys(place, inside), keys(b.add(place, I64(1)), inside))
             rises = b.or_(rises, b.not_(inside))
-            loop.leave_unless(b.icmp_unsigned("==", b.bitcast(rises, all_lanes.type), all_lanes))
+            loop.leave_unless(all_lanes(b, rises))
             loop.carry([b.add(place, I64(self.lanes))])
         return b.icmp_signed(">=", place, stop)
 

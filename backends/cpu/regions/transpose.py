@@ -10,12 +10,12 @@ from llvmlite import ir
 from ....hlo import Computation
 from ....hlo.shape import element_strides
 from ...llvm import index as indices
-from ...llvm.arrays import Array, lanes_constant, part_size
+from ...llvm.arrays import Array, lanes_constant
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import counted_loop
 from ...llvm.pieces import independent_loop, independent_loops
-from ...llvm.types import ComplexValue, RegisterValue, memory_type
+from ...llvm.types import ComplexValue, RegisterValue, memory_type, part_size
 from ..nest_samples import samples
 from ..target import Target
 

@@ -39,6 +39,8 @@ from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
 from .waiting import end_without_libraries, wait_until
 
 _PREFERRED_SUB_GROUP = 32
+# Platforms whose compiler for processors is LLVM, to which a function with the name of an intrinsic is that.
+_MADE_BY_LLVM = frozenset({"Intel(R) OpenCL"})
 
 
 @dataclass(frozen=True)
@@ -321,7 +323,7 @@ class _Platform:
                 reasons.append(reason)
                 continue
             is_gpu = _info_number(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_TYPE, ctypes.c_uint64) & 4
-            yield not is_gpu, self, handle, _properties(self.functions.clGetDeviceInfo, handle)
+            yield not is_gpu, self, handle, _properties(self.functions.clGetDeviceInfo, handle, self.name in _MADE_BY_LLVM)
 
     def _unusable(self, handle: int) -> str | None:
         get = self.functions.clGetDeviceInfo
@@ -410,10 +412,11 @@ def _platforms(reasons: list[str], kind: str | None) -> Iterator[_Platform]:
         names |= {platform.name for platform in found}
 
 
-def _properties(get: Any, handle: int) -> DeviceProperties:
+def _properties(get: Any, handle: int, takes_intrinsics: bool) -> DeviceProperties:
     def number(key: int) -> int:
         return _info_number(get, handle, key, ctypes.c_uint64)
 
+    is_processor = bool(number(cl.CL_DEVICE_TYPE) & cl.CL_DEVICE_TYPE_CPU)
     return DeviceProperties(
         name=_info_text(get, handle, cl.CL_DEVICE_NAME).strip(),
         architecture="",
@@ -423,7 +426,8 @@ def _properties(get: Any, handle: int) -> DeviceProperties:
         shared_bytes=number(cl.CL_DEVICE_LOCAL_MEM_SIZE),
         threads=_info_number(get, handle, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, c_size_t),
         driver=_info_text(get, handle, cl.CL_DRIVER_VERSION),
-        is_processor=bool(number(cl.CL_DEVICE_TYPE) & cl.CL_DEVICE_TYPE_CPU),
+        is_processor=is_processor,
+        takes_intrinsics=is_processor and takes_intrinsics,
     )
 
 

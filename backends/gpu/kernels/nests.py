@@ -14,7 +14,7 @@ from ..frame import Frame, Leaf, Values
 from ..processor_frame import MOST_PIECES, ProcessorFrame, is_shared, stored
 
 
-def _scratch_bytes(instruction: Instruction) -> int:
+def scratch_on_processor(instruction: Instruction) -> int:
     """What the CPU backend asks for, and what each piece has for itself, unless that is its block's."""
     nest = NESTS.get(instruction.opcode)
     own = 0 if nest is None else nest.own(instruction)
@@ -22,7 +22,8 @@ def _scratch_bytes(instruction: Instruction) -> int:
     return processors.scratch_bytes(instruction) + own * (pieces - 1)
 
 
-def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+def emit_on_processor(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
+    """Let the CPU backend emit the instruction."""
     inside = ProcessorFrame(frame, values)
     given = {operand: inside.arrays(values[operand]) for operand in instruction.operands}
     return list(map(stored, processors.emitter_of(instruction)(inside, instruction, given)))
@@ -34,4 +35,4 @@ def _is_for(frame: Frame, instruction: Instruction) -> bool:
 
 OPCODES = (*NESTS, "scan", "scatter")
 for _opcode in OPCODES:
-    ON_PROCESSORS[_opcode] = ProcessorForm(_emit, _is_for, _scratch_bytes)
+    ON_PROCESSORS[_opcode] = ProcessorForm(emit_on_processor, _is_for, scratch_on_processor)

@@ -13,7 +13,8 @@ from typing import Any
 from llvmlite import ir
 
 from ....compile.aliasing import Value
-from ....compile.fused_computations import as_computation, producers, result_roots
+from ....compile.fused_computations import as_computation, has_scan, producers, result_roots
+from ....compile.in_place import update_of
 from ....hlo import Computation, Instruction, array_leaves, make_instruction
 from ...cpu.region_functions import UNDIVIDED, Division, most_pieces
 from ...cpu.regions.loop import emit_loop, emit_loop_at
@@ -29,6 +30,7 @@ from ..emitter_table import ELEMENTS, ON_PROCESSORS, ProcessorForm
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import ONE_THREAD, Grid, Kernel
 from ..operations import scalars
+from .nests import emit_on_processor, scratch_on_processor
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,8 +220,10 @@ def _reduction_in_parts(regions: RegionKernels, region: _Region) -> None:
 
 
 def _scratch(instruction: Instruction) -> int:
-    """The parts of a reduction."""
+    """The parts of a reduction, and what the CPU backend asks for."""
     computation = _computation(instruction)
+    if computation.root.opcode == "scatter":
+        return scratch_on_processor(instruction)
     return _part_offsets(computation)[-1] if computation.root.opcode == "reduce" else 0
 
 
@@ -230,6 +234,8 @@ def _computation(instruction: Instruction) -> Computation:
 def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A fusion, or an instruction outside of any."""
     computation = _computation(instruction)
+    if has_scan(computation) or update_of(instruction) is not None:
+        return emit_on_processor(frame, instruction, values)
     roots = result_roots(computation)
     if roots[0].opcode == "reduce":
         return _launch(frame, _region(frame, instruction, computation, values, _reduction))

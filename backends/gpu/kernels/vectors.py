@@ -7,9 +7,9 @@ from ....compile.fusion_policy import is_degenerate_reshape
 from ....hlo import OPERATIONS, Computation, Instruction, Shape
 from ....hlo.operation import ELEMENTWISE
 from ....hlo.slices import slice_dimensions
-from ...llvm.arrays import Array, part_size
+from ...llvm.arrays import Array
 from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.types import memory_type, register_bytes
+from ...llvm.types import memory_type, part_size, register_bytes
 
 # What costs more, in cheap instructions, is computed one element a thread: its code would be as many times as long.
 _MOST_COST = 400.0

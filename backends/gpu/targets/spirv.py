@@ -35,8 +35,17 @@ def _finish(function: ir.Function, block: Dimensions) -> None:
     function.set_metadata("reqd_work_group_size", function.module.add_metadata([I32(size) for size in block]))
 
 
-def spirv_target(threads: int = 256, shared_bytes: int = 32 << 10, processor: ProcessorTarget | None = None) -> Target:
-    """The target of OpenCL devices that take SPIR-V; of such a processor, where the device is one."""
+def spirv_target(
+    threads: int = 256,
+    shared_bytes: int = 32 << 10,
+    processor: ProcessorTarget | None = None,
+    takes_intrinsics: bool = False,
+) -> Target:
+    """The target of OpenCL devices that take SPIR-V; of such a processor, where the device is one.
+
+    takes_intrinsics: whether the driver makes instructions of the processor's of functions that SPIR-V imports under the names
+        of LLVM's intrinsics.
+    """
     return Target(
         family="spirv",
         architecture="",
@@ -53,5 +62,5 @@ def spirv_target(threads: int = 256, shared_bytes: int = 32 << 10, processor: Pr
         barrier=_barrier,
         finish=_finish,
         lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors"}),
-        processor=None if processor is None else portable(processor),
+        processor=None if processor is None else portable(processor, takes_intrinsics),
     )

@@ -1,0 +1,77 @@
+"""Instructions of a processor in SPIR-V: functions that a module imports, with the names of LLVM's intrinsics.
+
+LLVM's SPIR-V target refuses intrinsics of other targets. So they have other names until the code is emitted; in the binary
+module, what says under which name a function is imported gets the intrinsic's. A driver whose compiler is LLVM finds the
+intrinsic then, if its pointers are of address space 0, as they are there. Source: "SPIR-V Specification", 2.3 (physical
+layout), 3.20 (decorations).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from struct import pack, unpack
+
+_INTRINSIC = re.compile(r'@"?llvm\.(x86\.[\w.]+)"?')
+_POINTER = re.compile(r'ptr addrspace\(4\)(?: (%"?[\w.$-]+"?))?')
+_PREFIX = "phlox.import."
+_HEADER_WORDS = 5
+_OP_DECORATE, _LINKAGE_ATTRIBUTES = 71, 41
+
+
+def import_intrinsics(llvm_ir: str, emit: Callable[[str], bytes], is_binary: bool) -> bytes:
+    """What ``emit`` makes of the LLVM assembly, in which intrinsics of the processor's are imported where it is binary."""
+    if _INTRINSIC.search(llvm_ir) is None:
+        return emit(llvm_ir)
+    lines = [_with_plain_pointers(line, number) for number, line in enumerate(llvm_ir.split("\n"))]
+    code = emit(_INTRINSIC.sub(rf'@"{_PREFIX}\1"', "\n".join(lines)))
+    return _renamed(code) if is_binary else code
+
+
+def _with_plain_pointers(line: str, number: int) -> str:
+    """A line of LLVM assembly, after casts of the pointers that it gives to an intrinsic.
+
+    >>> print(_with_plain_pointers("  call void @llvm.x86.f(ptr addrspace(4) %x, i32 1)", 5))
+      %address.5.0 = ptrtoint ptr addrspace(4) %x to i64
+      %plain.5.0 = inttoptr i64 %address.5.0 to ptr
+      call void @llvm.x86.f(ptr %plain.5.0, i32 1)
+    """
+    if _INTRINSIC.search(line) is None:
+        return line
+    casts: list[str] = []
+
+    def plain(found: re.Match) -> str:
+        if found[1] is None or line.startswith("declare"):
+            return "ptr" if found[1] is None else f"ptr {found[1]}"
+        name = f"{number}.{len(casts) // 2}"
+        casts.append(f"  %address.{name} = ptrtoint {found[0]} to i64")
+        casts.append(f"  %plain.{name} = inttoptr i64 %address.{name} to ptr")
+        return f"ptr %plain.{name}"
+
+    called = _POINTER.sub(plain, line)
+    return "\n".join([*casts, called])
+
+
+def _renamed(code: bytes) -> bytes:
+    words = unpack(f"<{len(code) // 4}I", code)
+    result, place = list(words[:_HEADER_WORDS]), _HEADER_WORDS
+    while place < len(words):
+        count, operation = words[place] >> 16, words[place] & 0xFFFF
+        instruction = list(words[place : place + count])
+        if operation == _OP_DECORATE and instruction[2] == _LINKAGE_ATTRIBUTES:
+            instruction = _renamed_import(instruction)
+        result += instruction
+        place += count
+    return pack(f"<{len(result)}I", *result)
+
+
+def _renamed_import(decoration: list[int]) -> list[int]:
+    """``OpDecorate target LinkageAttributes name kind``, whose name is that of the intrinsic."""
+    _, target, attributes, *literal, kind = decoration
+    name = pack(f"<{len(literal)}I", *literal).partition(b"\0")[0].decode()
+    if not name.startswith(_PREFIX):
+        return decoration
+    spelled = f"llvm.{name.removeprefix(_PREFIX)}".encode() + b"\0"
+    spelled += b"\0" * (-len(spelled) % 4)
+    renamed = [target, attributes, *unpack(f"<{len(spelled) // 4}I", spelled), kind]
+    return [(len(renamed) + 1) << 16 | _OP_DECORATE, *renamed]
