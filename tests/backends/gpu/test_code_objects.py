@@ -98,6 +98,7 @@ ENTRY e {{
     assert re.search(rf"^\s*{MATRIX_INSTRUCTIONS[case]} ", text, re.MULTILINE)
     assert not re.search(r"[vs]gpr_spill_count: +[1-9]|^\s*scratch_", text, re.MULTILINE)
     assert not left or re.search(r"^\s*ds_(read|load)_b128 ", text, re.MULTILINE)
+    assert "buffer_gl0_inv" not in text  # barriers are for the block's memory alone: loads stay under way
 
 
 # --- the linker ---
