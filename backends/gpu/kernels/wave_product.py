@@ -56,7 +56,7 @@ class WaveProduct:
         def clamped(term: ir.Value) -> ir.Value:  # what is loaded behind the end is not used
             return b.select(b.icmp_unsigned("<", term, last), term, last)
 
-        self._store(I32(0), self._load(first))
+        self._store(I32(0), self._load(first), first)
         loaded = self._load(clamped(b.add(first, I32(terms))))
         self.kernel.shared_barrier()
         height, width = self._counts
@@ -69,7 +69,7 @@ class WaveProduct:
             write = b.sub(I32(self.division.stage_bytes), read)
 
             def following() -> None:
-                self._store(write, words)
+                self._store(write, words, clamped(b.sub(term, I32(terms))))
                 words[:] = self._load(clamped(term))
 
             sums = self._multiply(read, sums, following)
@@ -98,11 +98,11 @@ class WaveProduct:
     def _load(self, term: ir.Value) -> list[ir.Value]:
         return [word for tile in self.tiles for word in tile.load(term)]
 
-    def _store(self, stage: ir.Value, words: list[ir.Value]) -> None:
+    def _store(self, stage: ir.Value, words: list[ir.Value], term: ir.Value) -> None:
         left, right = self.tiles
         count = len(words) * left.lines // (left.lines + right.lines)
-        left.store(self._tile_memory(stage, 0), words[:count])
-        right.store(self._tile_memory(stage, 1), words[count:])
+        left.store(self._tile_memory(stage, 0), words[:count], term)
+        right.store(self._tile_memory(stage, 1), words[count:], term)
 
     def _multiply(self, stage: ir.Value, sums: list[ir.Value], following: Callable[[], None]) -> list[ir.Value]:
         """``following`` is done when the first step is multiplied, so that the next tile's elements have time to come."""

@@ -104,40 +104,39 @@ class WaveTiles(OperandTiles):
         return self.builder.add(base, self.term_offset(term)) if self._has_plain_terms else base
 
     def load(self, first_term: ir.Value) -> list[ir.Value]:
-        """This thread's words of the tile that begins at a term; zero where there is no such term."""
+        """This thread's words of the tile that begins at a term, as they lie in the operand."""
         b, words = self.builder, []
         common = self.term_offset(first_term) if self._has_plain_terms else None
         for own_term, base, *_ in self._loads:
-            term = b.add(first_term, own_term)
-            if self.reading.is_by_terms and not self.reading.piece:
+            if not self.reading.piece:
                 start = b.sub(base, self.term_offset(own_term)) if self._has_plain_terms else base
-                words += self.gathered(start, term, None)
-            elif self.reading.is_by_terms:
-                count = self.reading.piece // self.element_bytes
-                for number in range(CHUNK_BYTES // self.reading.piece):
-                    words += self._loaded(base, common, term, number * count)
-            else:
-                rows = [self._loaded(base, common, term, number) for number in range(self._turned)]
-                words += _turned(b, rows, self.element_bytes)
+                words += self.gathered(start, b.add(first_term, own_term), None)
+                continue
+            for number in self._piece_terms:
+                words += self._loaded(base, common, b.add(first_term, own_term), number)
         return words
 
+    @property
+    def _piece_terms(self) -> range:
+        """How many terms behind its first one the pieces of a run are."""
+        if self.reading.is_by_terms:
+            return range(0, CHUNK_BYTES // self.element_bytes, self.reading.piece // self.element_bytes)
+        return range(self._turned)
+
     def _loaded(self, base: ir.Value, common: ir.Value | None, first_term: ir.Value, number: int) -> list[ir.Value]:
-        """The words of a piece that is so many terms behind the first one."""
-        b, piece = self.builder, self.reading.piece
-        term = b.add(first_term, I32(number))
-        is_inside = None if self.is_full else b.icmp_unsigned("<", term, I32(self.all_terms))
+        """The words of a piece that is so many terms behind the first one; anything, where there is no such term."""
+        b, term = self.builder, self.builder.add(first_term, I32(number))
+        is_inside = self._is_inside(term)
         if common is not None:
             step = self.term_axes[0].steps[self.side] if self.term_axes else 0
             address = b.add(b.add(base, common), I64(number * step * self.element_bytes))
+            address = address if is_inside is None else b.select(is_inside, address, self.source)
         else:
             address = b.add(base, self.term_offset(term if is_inside is None else b.select(is_inside, term, I32(0))))
-        if is_inside is not None and common is not None:
-            address = b.select(is_inside, address, self.source)
-        count = piece // _WORD_BYTES
-        type_ = I32 if count == 1 else ir.VectorType(I32, count)
-        value = b.load(b.inttoptr(address, _DEVICE), typ=type_, align=piece)
-        words = [value] if count == 1 else [b.extract_element(value, I32(place)) for place in range(count)]
-        return words if is_inside is None else [b.select(is_inside, word, I32(0)) for word in words]
+        return _load_words(b, b.inttoptr(address, _DEVICE), self.reading.piece)
+
+    def _is_inside(self, term: ir.Value) -> ir.Value | None:
+        return None if self.is_full else self.builder.icmp_unsigned("<", term, I32(self.all_terms))
 
     # --- from registers to the block ---
 
@@ -156,18 +155,34 @@ class WaveTiles(OperandTiles):
         b = self.builder
         return b.xor(within, b.mul(b.and_(b.lshr(within, I32(7)), I32(3)), I32(CHUNK_BYTES)))
 
-    def store(self, memory: ir.Value, words: Sequence[ir.Value]) -> None:
-        """Write what was loaded into the tile at a place in the block's memory."""
-        b, following = self.builder, list(words)
-        of_load = len(words) // len(self._loads)
+    def store(self, memory: ir.Value, words: Sequence[ir.Value], first_term: ir.Value) -> None:
+        """Write what was loaded of the tile that begins at a term into a place in the block's memory, zeros behind the end.
+
+        Nothing is done before with what was loaded, so that it may still be under way.
+        """
+        b, of_load = self.builder, len(words) // len(self._loads)
         unit = min(of_load, CHUNK_BYTES // _WORD_BYTES)
-        for _, _, row, place in self._loads:
+        for number, (own_term, _, row, place) in enumerate(self._loads):
+            own = list(words[number * of_load : (number + 1) * of_load])
+            if self.reading.piece:
+                own = self._as_in_tile(own, b.add(first_term, own_term))
             for first in range(0, of_load, unit):
-                taken, following = following[:unit], following[unit:]
                 within = place
                 if not self.reading.is_by_terms:
                     within = self._place_by_lines(b.add(place, I32(first * _WORD_BYTES)))
-                _store_words(b, b.gep(memory, [b.add(row, within)], source_etype=I8), taken)
+                _store_words(b, b.gep(memory, [b.add(row, within)], source_etype=I8), own[first : first + unit])
+
+    def _as_in_tile(self, words: Sequence[ir.Value], first_term: ir.Value) -> list[ir.Value]:
+        """The words of a run in the order in which they lie there."""
+        b, count = self.builder, self.reading.piece // _WORD_BYTES
+        pieces = []
+        for number, behind in enumerate(self._piece_terms):
+            piece = words[number * count : (number + 1) * count]
+            is_inside = self._is_inside(b.add(first_term, I32(behind)))
+            pieces.append(piece if is_inside is None else [b.select(is_inside, word, I32(0)) for word in piece])
+        if self.reading.is_by_terms:
+            return [word for piece in pieces for word in piece]
+        return _turned(b, pieces, self.element_bytes)
 
     # --- from the block to registers ---
 

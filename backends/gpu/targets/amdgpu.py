@@ -25,17 +25,28 @@ def _names(kind: str) -> tuple[str, str, str]:
     return tuple(f"llvm.amdgcn.{kind}.id.{axis}" for axis in _AXES)
 
 
-def _barrier(builder: ir.IRBuilder, *annotations: str) -> None:
-    for ordering in ("release", "acquire"):
-        fence = builder.fence(ordering, "workgroup")
-        if annotations:
-            fence.set_metadata("mmra", builder.module.add_metadata(annotations))
-        if ordering == "release":
-            builder.call(declaration(builder.module, "llvm.amdgcn.s.barrier", ir.VoidType(), []), [])
+class _LocalFence(ir.instructions.Fence):
+    """A fence for the block's memory alone. Those of llvmlite have no metadata, which says so."""
+
+    def descr(self, buf: list[str]) -> None:
+        start = len(buf)
+        super().descr(buf)
+        tag = self.module.add_metadata(["amdgpu-synchronize-as", "local"])
+        buf[start] = f"{buf[start].rstrip()}, !mmra {tag.get_reference()}\n"
+
+
+def _barrier(builder: ir.IRBuilder) -> None:
+    builder.fence("release", "workgroup")
+    builder.call(declaration(builder.module, "llvm.amdgcn.s.barrier", ir.VoidType(), []), [])
+    builder.fence("acquire", "workgroup")
 
 
 def _shared_barrier(builder: ir.IRBuilder) -> None:
-    _barrier(builder, "amdgpu-synchronize-as", "local")
+    block, first = builder.block, len(builder.block.instructions)
+    _barrier(builder)
+    for place, instruction in enumerate(block.instructions[first:], first):
+        if isinstance(instruction, ir.instructions.Fence):
+            block.instructions[place] = _LocalFence(block, instruction.ordering, instruction.targetscope)
 
 
 def _lane(builder: ir.IRBuilder) -> ir.Value:

@@ -124,7 +124,7 @@ MATRIX_INSTRUCTIONS = {
 
 
 @pytest.mark.parametrize(
-    "case, sides", one_in_all(7, MATRIX_INSTRUCTIONS, [(1, 0), (1, 1), (0, 0)])
+    "case, sides", one_in_all(11, MATRIX_INSTRUCTIONS, [(1, 0), (1, 1), (0, 0)])
 )  # which dimensions are contracted
 def test_products_are_made_of_matrix_instructions(case, sides):
     """Whose sums are in registers, as is all that a thread loads; from the block's memory 16 bytes at once, if it can."""
@@ -143,6 +143,7 @@ ENTRY e {{
     assert re.search(rf"^\s*{MATRIX_INSTRUCTIONS[case]} ", text, re.MULTILINE)
     assert not re.search(r"[vs]gpr_spill_count: +[1-9]|^\s*scratch_", text, re.MULTILINE)
     assert not left or re.search(r"^\s*ds_(read|load)_b128 ", text, re.MULTILINE)
+    assert "buffer_gl0_inv" not in text  # barriers are for the block's memory alone: loads stay under way
 
 
 # --- the linker ---

@@ -186,7 +186,7 @@ AMD_TYPES = [
 ]
 
 
-@pytest.mark.parametrize(("case", "formula"), one_in_all(7, AMD_TYPES, LAYOUTS))
+@pytest.mark.parametrize(("case", "formula"), one_in_all(13, AMD_TYPES, LAYOUTS))
 def test_layouts_on_waves(case, formula):
     """Which threads may read and write what is checked, too; and that tiles lie in all banks of the block's memory."""
     blocks = []
