@@ -50,22 +50,8 @@ class Nest:
 EmitNest = Callable[[Nest], None]
 
 
-@dataclass(frozen=True)
-class NestForm:
-    """How the nest of an operation is emitted: see `emits_nest`."""
-
-    emit: EmitNest
-    scratch: Callable[[Instruction], int]
-    tables: Callable[[Instruction], Sequence[np.ndarray]]
-    scalars: Callable[[Instruction], int]
-    is_native: Callable[[Instruction], bool]
-    divides: Callable[[Instruction], bool]
-    own: Callable[[Instruction], int]
-    before: Callable[[Instruction], Sequence[EmitNest]]
-
-
-NESTS: dict[str, NestForm] = {}
-"""Those of all operations that have one."""
+OWN_BYTES: dict[str, Callable[[Instruction], int]] = {}
+"""The memory that each thread needs for itself, of the operations that have a nest."""
 
 # The weight (see `RegionFunctions.emit`) of a nest that says nothing else.
 LONG_NEST = 60
@@ -74,10 +60,6 @@ LONG_NEST = 60
 def always(instruction: Instruction) -> bool:
     """That an operation is divided wherever it does enough work."""
     return True
-
-
-def _nothing(instruction: Instruction) -> int:
-    return 0
 
 
 def emits_nest(
@@ -114,7 +96,7 @@ def emits_nest(
             return emit_nest(frame, instruction, emit, *given)
 
         emits(opcode, scratch, is_native)(run)
-        NESTS[opcode] = NestForm(emit, scratch or _nothing, tables, scalars, is_native or always, divides, own, before)
+        OWN_BYTES[opcode] = own
         return emit
 
     return register

@@ -29,6 +29,7 @@ from .target import Target
 from .vectors import compressed
 
 _UNSIGNED = {32: U32, 64: U64}
+_ANY_SIZE = 1 << 40  # of arrays that are not small
 # Vectors of a block, which a network sorts, and blocks of keys that are not divided; powers of 2.
 _VECTORS, _BLOCKS = 8, 4
 # Of so many keys, the levels of divisions that are usual: about twice the logarithm to the base of 2.
@@ -162,7 +163,8 @@ class _QuickSort:
         """The middle one of a vector of keys that lie at equal distances."""
         distance = broadcast_lanes(b, b.udiv(count, I64(self.lanes)), self.lanes)
         places = b.mul(lane_numbers(I64, self.lanes), distance)
-        sample = Array(keys, Shape(_UNSIGNED[self.key.width], (1,))).load(b, (places,), self.lanes)
+        of_any_size = Array(keys, Shape(_UNSIGNED[self.key.width], (_ANY_SIZE,)))
+        sample = of_any_size.load(b, (places,), self.lanes)
         (sample,) = Network(b, self.lanes).sorted([sample])
         return b.extract_element(sample, I32(self.lanes // 2))
 

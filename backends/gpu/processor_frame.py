@@ -54,7 +54,7 @@ class _HostBuilder:
 
     @staticmethod
     def gep(pointer: PlacePointer, indices: Sequence[ir.Constant], source_etype: ir.Type) -> PlacePointer:
-        assert source_etype == I8, source_etype
+        assert source_etype == I8 and pointer.place.region == "temporary"
         (offset,) = indices
         return PlacePointer(Place(pointer.place.region, pointer.place.number + offset.constant))
 

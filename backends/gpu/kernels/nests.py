@@ -6,7 +6,7 @@ from ....compile.fused_computations import as_computation
 from ....hlo import Instruction
 from ...cpu import emitter_table as processors
 from ...cpu import regions  # noqa: F401  (importing them fills the table)
-from ...cpu.nests import NESTS
+from ...cpu.nests import OWN_BYTES
 from ...cpu.region_functions import most_pieces
 from ...cpu.work_estimate import nanoseconds
 from ..emitter_table import ON_PROCESSORS, ProcessorForm, has_code
@@ -16,8 +16,7 @@ from ..processor_frame import MOST_PIECES, ProcessorFrame, is_shared, stored
 
 def scratch_on_processor(instruction: Instruction) -> int:
     """What the CPU backend asks for, and what each piece has for itself, unless that is its block's."""
-    nest = NESTS.get(instruction.opcode)
-    own = 0 if nest is None else nest.own(instruction)
+    own = OWN_BYTES[instruction.opcode](instruction) if instruction.opcode in OWN_BYTES else 0
     pieces = 1 if is_shared(own) else min(MOST_PIECES, most_pieces(nanoseconds(as_computation(instruction))))
     return processors.scratch_bytes(instruction) + own * (pieces - 1)
 
@@ -33,6 +32,6 @@ def _is_for(frame: Frame, instruction: Instruction) -> bool:
     return processors.has_code(instruction) and has_code(instruction)
 
 
-OPCODES = (*NESTS, "scan", "scatter")
+OPCODES = (*OWN_BYTES, "scan", "scatter")
 for _opcode in OPCODES:
     ON_PROCESSORS[_opcode] = ProcessorForm(emit_on_processor, _is_for, scratch_on_processor)

@@ -1,5 +1,8 @@
 """The kernels of OpenCL devices that are processors: the CPU backend's nests, a piece a block."""
 
+import ctypes
+import mmap
+import os
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +13,7 @@ from phlox.backends.cpu import region_functions
 from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.gpu.backend import target_of
 from phlox.backends.gpu.drivers.driver import DeviceProperties
+from phlox.backends.gpu.drivers.huge_pages import ask_for_huge_pages
 from phlox.backends.gpu.plan import Launch, While
 from phlox.backends.registry import get_backend, in_place_of
 from sample_values import whole_numbers
@@ -116,3 +120,29 @@ def test_largest_with_nan(backend, sizes):
         found = jit(lambda x: (x.max(), x.min(axis=0), x.max(axis=-1)), backend="opencl")(x)
     for one, other in zip(found, (x.max(), x.min(axis=0), x.max(axis=-1)), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/smaps"), reason="asks Linux")
+def test_large_memory_asks_for_huge_pages():
+    memory = mmap.mmap(-1, 8 << 20)
+    address = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    if "hg" not in flags_of(address + 4096, ask=lambda: ask_for_huge_pages(address + 100, 6 << 20)):
+        pytest.skip("the system has no huge pages")
+    assert "hg" not in flags_of(address + (7 << 20))
+    ask_for_huge_pages(address + (7 << 20), 1 << 20)  # too little
+    assert "hg" not in flags_of(address + (7 << 20))
+
+
+def flags_of(address, ask=lambda: None):
+    """What the system says of the memory around an address."""
+    ask()
+    inside = False
+    with open("/proc/self/smaps", encoding="utf-8") as lines:
+        for line in lines:
+            head, *rest = line.split()
+            if "-" in head and not head.endswith(":"):
+                first, last = (int(end, 16) for end in head.split("-"))
+                inside = first <= address < last
+            elif inside and head == "VmFlags:":
+                return rest
+    return []
