@@ -32,7 +32,7 @@ SHORT = [opcode for opcode in WITH_SAMPLES if opcode not in LONG]
 @pytest.mark.parametrize(
     ("opcode", "architecture"),
     [
-        *one_in_all(20, SHORT, AMD_ARCHITECTURES),
+        *one_in_all(10, SHORT, AMD_ARCHITECTURES),
         *[pytest.param(*case.values, marks=LEFT_TO_CI) for case in one_in_all(1, sorted(LONG), AMD_ARCHITECTURES)],
     ],
 )

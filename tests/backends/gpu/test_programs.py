@@ -390,7 +390,7 @@ def test_program(name, function, arguments):
 @pytest.mark.parametrize(
     "function, arguments, architecture",
     [
-        pytest.param(*case.values, architecture, id=f"{case.id}-{architecture}", marks=[] if place % 10 == 1 else LEFT_TO_CI)
+        pytest.param(*case.values, architecture, id=f"{case.id}-{architecture}", marks=[] if place % 7 == 1 else LEFT_TO_CI)
         for place, (case, architecture) in enumerate(itertools.product(PROGRAMS, AMD_ARCHITECTURES))
     ],
 )

@@ -234,9 +234,7 @@ def vector_memory_step(instruction: Instruction, architecture: str):
     segment = name.split("_")[0]
     text = name.split("_", 1)[1]
     data = _data_register(instruction)
-    to = instruction.get("vdst", data + FIRST_VGPR) - FIRST_VGPR + 256 * instruction.get("acc")
-    if instruction.form == "MUBUF":
-        to = data
+    to = data if instruction.form == "MUBUF" else instruction.vdst - FIRST_VGPR + 256 * instruction.get("acc")
     locate = _private_buffer(instruction) if segment == "BUFFER" else _LOCATE[segment](instruction, architecture)
     if text.startswith("ATOMIC_"):
         dtype, function, operands = _atomic(text.removeprefix("ATOMIC_"))
@@ -311,19 +309,18 @@ def _flat(instruction, architecture):
         addresses = _pairs(waves, at, lanes) + offset
         high = (addresses >> np.uint64(32)).astype(np.uint32)
         low = addresses & np.uint64(0xFFFFFFFF)
-        places = {
-            SHARED_APERTURE: lambda inside, part: (waves.memories.shared, low[inside] + _shared_base(waves, part)),
-            PRIVATE_APERTURE: lambda inside, part: (waves.memories.private, low[inside] + _private_base(waves, part)),
+        own = {
+            SHARED_APERTURE: (waves.memories.shared, _shared_base),
+            PRIVATE_APERTURE: (waves.memories.private, _private_base),
         }
-        others = ~np.isin(high, list(places))
+        others = ~np.isin(high, list(own))
         if others.any():
             yield waves.memories.device, addresses[others], tuple(one[others] for one in lanes)
-        for aperture, place in places.items():
+        for aperture, (memory, base) in own.items():
             inside = high == aperture
             if inside.any():
                 part = tuple(one[inside] for one in lanes)
-                memory, found = place(inside, part)
-                yield memory, found, part
+                yield memory, _within(low[inside], memory.bytes_of_one) + base(waves, part), part
 
     return locate
 
