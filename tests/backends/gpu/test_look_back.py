@@ -86,7 +86,8 @@ def test_sums_of_columns_of_many_tiles(device, random, sizes):
     "dtype", one_in(4, ["int8", "uint16", "uint64", "float16", "float32", "float64", "complex64", "complex128"])
 )
 def test_sums_of_all_types(device, random, dtype):
-    check(device, running_sum, random.integers(0, 2, 9001).astype(dtype), "scan_tiles")
+    """Of so few ones that all types have their sums exactly, or wrap around."""
+    check(device, running_sum, (random.random(9001) < 0.1).astype(dtype), "scan_tiles")
 
 
 @pytest.mark.parametrize("dtype", one_in(5, ["bool", "int64", "float16", "float32", "float64"]))
