@@ -34,6 +34,8 @@ from .sort_order import Lines, Record, SortedRecords, SortOrder, flat
 # So many blocks count digits at most, of which each thread loads some at once. So many bytes of a block's memory are counters:
 # a digit has a few, so that threads seldom meet.
 _COUNTING_BLOCKS, _AT_ONCE, _COUNTER_BYTES, _MOST_COPIES = 1024, 8, 16 << 10, 8
+# So many blocks that move wide records are on a processor at once, and have the registers for what they hold.
+_RESIDENT_BLOCKS = 2
 # Words of 32 bits say how often a digit stands in lines that are shorter.
 _NARROW = 1 << 31
 
@@ -215,6 +217,8 @@ class _Moving:
 
     def write(self, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, radix, thread = kernel.builder, self.radix, kernel.thread()
+        if radix.order.record_bytes > 4:
+            kernel.target.keep_resident(kernel.function, _RESIDENT_BLOCKS)
         *given, totals, number = bindings
         given, operands = given[: self.given], given[self.given :]
         *targets, begun, found, following = arrays
