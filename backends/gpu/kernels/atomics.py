@@ -187,10 +187,10 @@ def exchange(
 
 def load_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.IntType) -> ir.Value:
     """A word in the device's memory, as a thread of the device has stored it last."""
-    # Intel's compiler for processors loads a word only once that a loop waits for, unless the loop orders what it loads.
-    ordering = "acquire" if target.family == "spirv" else "monotonic"
-    address = _in_device_memory(b, target, address)
-    return b.load_atomic(address, f'syncscope("{target.device_scope}") {ordering}', word.width // 8, typ=word)
+    address, scope = _in_device_memory(b, target, address), f'syncscope("{target.device_scope}")'
+    if target.family == "spirv":  # Intel's compiler for processors takes loads out of the loops that wait for what they find
+        return b.atomic_rmw("add", address, word(0), f"{scope} acq_rel")
+    return b.load_atomic(address, f"{scope} monotonic", word.width // 8, typ=word)
 
 
 def store_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.Value) -> None:
