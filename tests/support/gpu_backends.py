@@ -8,7 +8,7 @@ from phlox.backends.cpu.target import host_target
 from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.drivers.available import find_driver
 from phlox.backends.gpu.drivers.hip import HipDriver
-from phlox.backends.gpu.memory_pool import Block, MemoryPool
+from phlox.backends.gpu.memory_pool import MemoryPool
 from phlox.backends.gpu.targets.amdgpu import amdgpu_target
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.backends.gpu.targets.spirv import spirv_target
@@ -56,11 +56,19 @@ def processor_backend():
     return backend if backend is not None else pytest.skip("no OpenCL device is a processor")
 
 
-class _BlocksByThemselves(MemoryPool):
-    """Each block is the driver's, which knows then what lies outside of it."""
+class _BlockByItself:
+    """Memory of its own, of which the driver knows then what lies outside of it."""
 
+    def __init__(self, device, size):
+        self.device, self.address, self.size = device, device.allocate(size), size
+
+    def __del__(self):
+        self.device.free(self.address)
+
+
+class _BlocksByThemselves(MemoryPool):
     def allocate(self, size):
-        return Block(self.device.allocate(size), size, self.device.free)
+        return _BlockByItself(self.device, size)
 
 
 _emulated = {}
