@@ -9,8 +9,8 @@ from .sort_order import Lines, SortedRecords, SortOrder
 from .sort_radix import RadixSort, WriteRecord, radix_sort
 from .sort_tile import tile_size
 
-# By their instructions and bytes merging runs takes about as long as a digit where a device has little to do, else three times as
-# long: of no more records than these in all, lines of no more tiles than these for each digit are merged.
+# By their instructions and bytes merging runs takes about as long as a digit where a device has little to do, else three times
+# as long: of no more records than these in all, lines of no more tiles than these for each digit are merged.
 _FEW_RECORDS, _TILES_MERGED = 1 << 20, 2
 
 

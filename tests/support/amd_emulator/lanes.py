@@ -1,4 +1,4 @@
-"""Vector instructions that know of lanes: what is read of others, by DPP or by instructions of its own, and registers by number."""
+"""Vector instructions that know of lanes: what is read of others, by DPP or by instructions of its own; registers by number."""
 
 from __future__ import annotations
 
