@@ -27,7 +27,8 @@ from .plan_code import Packed, PlanCode, encode
 
 # What the function returns, besides 0 and the statuses of drivers.
 _PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
-_JUMPS_BETWEEN_PAUSES = 1024
+# A round may take long where devices, or their queues, are full: an interrupt waits for no more rounds than these.
+_JUMPS_BETWEEN_PAUSES = 32
 # What the function is given, as words: the addresses of the code, the slots, the device's table, and the number that is read;
 # whether Python reads, the most places of an operation; then the state: where it is; what is to be done in Python, the number
 # of a call or minus the bytes to be read, or the step that failed; and the addresses of that.

@@ -118,6 +118,8 @@ def _form(instruction: Instruction) -> _Form | None:
     roots = result_roots(computation)
     if any(root.shape.is_tuple or root.operation.updated_operand is not None for root in roots):
         return None
+    if any(root.shape.dimensions != roots[0].shape.dimensions for root in roots):
+        return None
     reduces = roots[0].opcode == "reduce"
     if any(APPLIES in one.operation.traits for one in computation.instructions if one not in roots):
         return None
@@ -263,7 +265,10 @@ def _append_fusion(
                 body.append(mapped[instruction])
         results[member] = mapped[computation.root]
     needed = [member for member in group.members if users.get(member, 0) > inside.get(member, 0)]
-    roots = [results[member] for member in needed]
+    roots_of = {member: _parts(results[member]) for member in needed}
+    roots = [root for member in needed for root in roots_of[member]]
+    tuples = [one for one in results.values() if one.opcode == "tuple"]
+    body = [instruction for instruction in body if instruction not in tuples]
     root = roots[0]
     if len(roots) > 1:
         root = make_instruction("tuple", roots)
@@ -278,6 +283,20 @@ def _append_fusion(
     if len(needed) == 1:
         values[needed[0]] = fusion
         return
-    for number, member in enumerate(needed):
-        values[member] = make_instruction("get-tuple-element", (fusion,), {"index": number}, source=member.source)
-        made.append(values[member])
+    number = 0
+    for member in needed:
+        elements = [
+            make_instruction("get-tuple-element", (fusion,), {"index": number + place}, source=member.source)
+            for place in range(len(roots_of[member]))
+        ]
+        number += len(elements)
+        made.extend(elements)
+        values[member] = elements[0]
+        if member.shape.is_tuple:
+            values[member] = make_instruction("tuple", elements, source=member.source)
+            made.append(values[member])
+
+
+def _parts(result: Instruction) -> tuple[Instruction, ...]:
+    """A result, or those that are returned as a tuple."""
+    return result.operands if result.opcode == "tuple" else (result,)

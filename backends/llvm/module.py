@@ -68,7 +68,8 @@ class DeviceFeatures:
     ``constant_space`` is the address space of constant tables; ``lacks`` says for what there are no instructions: ``extrema``
     (that know NaN and the order of zeros), ``saturation`` (conversions of floats to integers that end at their limits),
     ``pointer vectors``, ``lane masks`` (vectors of conditions as the bits of an integer, or of what memory instructions touch),
-    ``long vectors`` (of more elements than 16, or of any number), and ``unoptimized calls`` (what calls functions that are not
+    ``long vectors`` (of more elements than 16, or of any number), ``atomic loads`` (and stores: LLVM writes plain ones, which
+    drivers move out of loops that wait), and ``unoptimized calls`` (what calls functions that are not
     optimized has to be given all that any function may ask for). ``streamed_bytes`` are those of the longest vector that
     may be stored past the caches, 0 where there is no such store. ``has_avx2`` says that intrinsics of this name may be called.
     """

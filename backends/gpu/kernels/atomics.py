@@ -187,18 +187,20 @@ def exchange(
 
 def load_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.IntType) -> ir.Value:
     """A word in the device's memory, as a thread of the device has stored it last."""
-    address, scope = _in_device_memory(b, target, address), f'syncscope("{target.device_scope}")'
-    if target.family == "spirv":  # Intel's compiler for processors takes loads out of the loops that wait for what they find
-        return b.atomic_rmw("add", address, word(0), f"{scope} acq_rel")
-    return b.load_atomic(address, f"{scope} monotonic", word.width // 8, typ=word)
+    scope, address = f'syncscope("{target.device_scope}") monotonic', _in_device_memory(b, target, address)
+    if "atomic loads" in target.lacks:
+        return b.extract_value(b.cmpxchg(address, word(0), word(0), scope, "monotonic"), 0)
+    return b.load_atomic(address, scope, word.width // 8, typ=word)
 
 
 def store_atomically(b: ir.IRBuilder, target: Target, address: ir.Value, word: ir.Value) -> None:
     """Store a word for all threads of the device; what else is stored may be seen before or after it."""
-    ordering = f'syncscope("{target.device_scope}") monotonic'
-    address = _in_device_memory(b, target, address)
+    scope, address = f'syncscope("{target.device_scope}") monotonic', _in_device_memory(b, target, address)
+    if "atomic loads" in target.lacks:
+        b.atomic_rmw("xchg", address, word, scope)
+        return
     # llvmlite's own function asks what type the pointer points to.
-    store = ir.instructions.StoreAtomicInstr(b.block, word, address, ordering, word.type.width // 8)
+    store = ir.instructions.StoreAtomicInstr(b.block, word, address, scope, word.type.width // 8)
     b.block.instructions.append(store)
     b.position_at_end(b.block)
 

@@ -61,6 +61,6 @@ def spirv_target(
         block_index=_reader("_Z12get_group_idj"),
         barrier=_barrier,
         finish=_finish,
-        lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors"}),
+        lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors", "atomic loads"}),
         processor=None if processor is None else portable(processor, takes_intrinsics),
     )

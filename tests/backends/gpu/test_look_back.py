@@ -206,3 +206,12 @@ def test_groups_of_tiles():
     assert TileWords(3, 65, 2).levels == [65, 8, 1]
     assert TileWords(3, 65, 2).count == 74 * 3 * 2
     assert TileWords(1, 1024, 1, fan_out=32).levels == [1024, 32]
+
+
+def test_words_that_spirv_waits_for_are_exchanged():
+    # LLVM writes loads and stores that are atomic as plain ones in SPIR-V, which drivers may move out of loops.
+    prepared = dict(run_steps(module_of(running_sum, np.ones(5 * TILE, np.int32)), PIPELINE))["insert-copies"]
+    frame = Frame(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT), target(""))
+    frame.emit()
+    code = str(frame.kernels.llvm)
+    assert "cmpxchg" in code and "load atomic" not in code and "store atomic" not in code

@@ -203,6 +203,15 @@ def test_loops_without_end_are_interrupted(opencl):
     device.synchronize()
 
 
+def test_an_interrupt_waits_for_few_rounds(opencl):
+    device, kernels, places = opencl
+    run = NativeRun(device, Plan([While([Fill(Place("result", 0), 1, 4)], trips=100)], 0, b"", 0), kernels, 1, 1)
+    entries, enter = [], run._run
+    run._run = lambda address: entries.append(address) or enter(address)
+    run(*places)
+    assert len(entries) > 100 / 40
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_a_child_is_refused(opencl):
     device, kernels, places = opencl

@@ -56,6 +56,12 @@ def layer_norm(x):
 
 
 @program(TABLE)
+def rows_beside_loops_with_several_results(x):
+    negative = -x
+    return x.sum(axis=1), negative.T.copy(), x * negative, negative
+
+
+@program(TABLE)
 def sums_of_all_kinds(x):
     return x.sum(), x.sum(axis=0), x.sum(axis=1), x.max(), x.argmin(axis=1), x.prod(axis=0)
 
