@@ -85,7 +85,7 @@ def _processor_form(instruction: Instruction) -> ProcessorForm | None:
 def emitter_in(frame: Frame, instruction: Instruction) -> Emitter:
     """The function that emits an instruction for the frame's target. Raises NotImplementedError where there is none."""
     if frame.target.processor is not None:
-        form = _processor_form(instruction) if has_code(instruction) else None
+        form = _processor_form(instruction)
         if form is not None and form.is_for(frame, instruction):
             return form.emit
     return emitter_of(instruction)
