@@ -13,7 +13,7 @@ from ...cpu.nests import OWN_BYTES
 from ...cpu.region_functions import most_pieces
 from ...cpu.regions.compaction import compaction
 from ...cpu.work_estimate import nanoseconds
-from ..emitter_table import ON_PROCESSORS, ProcessorForm, has_code
+from ..emitter_table import ON_PROCESSORS, ProcessorForm
 from ..frame import Frame, Leaf, Values
 from ..processor_frame import MOST_PIECES, ProcessorFrame, is_shared, stored
 
@@ -36,15 +36,11 @@ def _emitted(emit: processors.Emitter, frame: Frame, instruction: Instruction, v
     return list(map(stored, emit(inside, instruction, given)))
 
 
-def _is_for(frame: Frame, instruction: Instruction) -> bool:
-    return processors.has_code(instruction) and has_code(instruction)
-
-
-def _is_selection(frame: Frame, instruction: Instruction) -> bool:
+def _is_selection(instruction: Instruction) -> bool:
     return instruction.attributes["custom_call_target"] == COMPRESS
 
 
 OPCODES = (*OWN_BYTES, "scan", "scatter")
 for _opcode in OPCODES:
-    ON_PROCESSORS[_opcode] = ProcessorForm(emit_on_processor, _is_for, scratch_on_processor)
+    ON_PROCESSORS[_opcode] = ProcessorForm(emit_on_processor, processors.has_code, scratch_on_processor)
 ON_PROCESSORS["custom-call"] = ProcessorForm(partial(_emitted, compaction), _is_selection, lambda instruction: 0)

@@ -266,17 +266,13 @@ def _update(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
     return [output]
 
 
-def _is_for(frame: Frame, instruction: Instruction) -> bool:
-    return has_code(instruction)
-
-
-def _is_array(frame: Frame, instruction: Instruction) -> bool:
+def _is_array(instruction: Instruction) -> bool:
     return has_code(instruction) and instruction.shape.rank > 0
 
 
 ON_PROCESSORS |= {
-    "fusion": ProcessorForm(_emit, _is_for, _scratch),
-    "reduce": ProcessorForm(_emit, _is_for, _scratch),
-    ELEMENTS: ProcessorForm(_emit, _is_for, lambda instruction: 0),
+    "fusion": ProcessorForm(_emit, has_code, _scratch),
+    "reduce": ProcessorForm(_emit, has_code, _scratch),
+    ELEMENTS: ProcessorForm(_emit, has_code, lambda instruction: 0),
     "dynamic-update-slice": ProcessorForm(_update, _is_array, lambda instruction: 0),
 }

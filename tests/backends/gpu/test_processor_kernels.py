@@ -16,6 +16,7 @@ from phlox.backends.gpu.drivers.driver import DeviceProperties
 from phlox.backends.gpu.drivers.huge_pages import ask_for_huge_pages
 from phlox.backends.gpu.plan import Launch, While
 from phlox.backends.registry import get_backend, in_place_of
+from phlox.hlo import parse_module
 from sample_values import whole_numbers
 from thinning import one_in
 
@@ -147,6 +148,33 @@ def _flipped(x, m):
 )
 def test_selections_in_programs(backend, function):
     assert_selects(backend, function, (37,), "f8")
+
+
+@pytest.mark.parametrize(
+    "shape, attributes",
+    [
+        ("100,1", "lower=true, transpose_a=NO_TRANSPOSE"),
+        ("40,1", "lower=true, transpose_a=TRANSPOSE"),
+        ("100,9", "lower=false"),
+    ],
+)
+def test_systems_are_as_the_cpu_backend_takes_them(backend, shape, attributes):
+    """Also where kernels of GPUs would have them divided, or the matrix transposed."""
+    size = shape.partition(",")[0]
+    system = f"""ENTRY main {{
+      a = f64[{size},{size}] parameter(0)
+      b = f64[{shape}] parameter(1)
+      ROOT x = f64[{shape}] triangular-solve(a, b), left_side=true, unit_diagonal=false, {attributes}
+    }}"""
+    random = np.random.default_rng(5)
+    a, b = random.standard_normal((int(size),) * 2) / 9, random.standard_normal(tuple(map(int, shape.split(","))))
+    a += 3 * np.eye(len(a))
+    compiled = backend.compile(parse_module(system))
+    triangle = np.tril(a) if "lower=true" in attributes else np.triu(a)
+    expected = np.linalg.solve(triangle.T if "=TRANSPOSE" in attributes else triangle, b)
+    np.testing.assert_allclose(compiled(a, b)[0], expected, rtol=1e-10, atol=1e-12)
+    assert [isinstance(step, Launch) for step in compiled.program.plan.steps] == [True]
+    assert compiled.optimized.entry.root.opcode == "triangular-solve"
 
 
 def test_a_selection_is_no_scatter(backend):
