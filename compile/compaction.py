@@ -1,7 +1,7 @@
 """Selected elements are moved together by one operation of its own, where they were by a running count and a scatter.
 
 The count says where each element goes. What lies behind the last selected one is unspecified once the size is set, and else
-what the scatter writes into. What is computed of the elements of one array is computed of the selected ones. For devices the
+what the scatter writes into. What is computed of the elements of one array is computed of the selected ones. For GPUs the
 scatter stays, with a place of its own for each element.
 """
 

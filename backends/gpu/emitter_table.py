@@ -60,7 +60,7 @@ class ProcessorForm:
     """How an operation is emitted for devices that are processors, and the memory that it needs meanwhile."""
 
     emit: Emitter
-    is_for: Callable[[Frame, Instruction], bool]
+    is_for: Callable[[Instruction], bool]
     scratch: Callable[[Instruction], int]
 
 
@@ -71,24 +71,23 @@ def scratch_bytes_on(target: Target, is_deterministic: bool = True) -> Callable[
     """The memory that an instruction needs for itself on a device."""
 
     def most(instruction: Instruction) -> int:
-        form = None if target.processor is None else _processor_form(instruction)
-        return max(scratch_bytes(instruction, is_deterministic), 0 if form is None else form.scratch(instruction))
+        form = _processor_form(target, instruction)
+        return scratch_bytes(instruction, is_deterministic) if form is None else form.scratch(instruction)
 
     return most
 
 
-def _processor_form(instruction: Instruction) -> ProcessorForm | None:
-    name = instruction.opcode if instruction.opcode in EMITTERS else ELEMENTS
-    return ON_PROCESSORS.get(name)
+def _processor_form(target: Target, instruction: Instruction) -> ProcessorForm | None:
+    if target.processor is None:
+        return None
+    form = ON_PROCESSORS.get(instruction.opcode if instruction.opcode in EMITTERS else ELEMENTS)
+    return form if form is not None and form.is_for(instruction) else None
 
 
 def emitter_in(frame: Frame, instruction: Instruction) -> Emitter:
     """The function that emits an instruction for the frame's target. Raises NotImplementedError where there is none."""
-    if frame.target.processor is not None:
-        form = _processor_form(instruction) if has_code(instruction) else None
-        if form is not None and form.is_for(frame, instruction):
-            return form.emit
-    return emitter_of(instruction)
+    form = _processor_form(frame.target, instruction)
+    return emitter_of(instruction) if form is None else form.emit
 
 
 def emitter_of(instruction: Instruction) -> Emitter:

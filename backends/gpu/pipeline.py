@@ -7,7 +7,7 @@ from collections.abc import Callable
 from ...compile import simplification_steps
 from ...compile.expansion import expansion_pass
 from ...compile.fusion import fusion_pass
-from ...compile.pass_manager import Step
+from ...compile.pass_manager import COMPACT_SELECTIONS, SEPARATE_SELECTIONS, Step
 from ...compile.variances import variances_pass
 from ...hlo import Instruction
 from .alike_fusion import GROUP_ALIKE
@@ -19,10 +19,10 @@ from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native, is_native_on_processors
 
 
-def _simplified(is_native: Callable[[Instruction], bool], *before_expansion: Step) -> tuple[Step, ...]:
+def _simplified(selections: Step, is_native: Callable[[Instruction], bool], *before_expansion: Step) -> tuple[Step, ...]:
     return (
         "normalize-layouts",
-        "separate-selections",
+        selections,
         "pad-dynamic-dimensions",
         "expand-collectives",
         *before_expansion,
@@ -33,7 +33,7 @@ def _simplified(is_native: Callable[[Instruction], bool], *before_expansion: Ste
 
 
 PIPELINE: tuple[Step, ...] = (
-    *_simplified(is_native, CHOOSE_PARALLEL_BRANCHES),
+    *_simplified(SEPARATE_SELECTIONS, is_native, CHOOSE_PARALLEL_BRANCHES),
     variances_pass(lambda squares: not reduces_rows(squares)),
     MULTIPLY_NARROW_FACTORS,
     "dce",
@@ -46,7 +46,7 @@ PIPELINE: tuple[Step, ...] = (
 
 # For devices that are processors, which compute loops and reductions as the CPU backend does.
 PROCESSOR_PIPELINE: tuple[Step, ...] = (
-    *_simplified(is_native_on_processors),
+    *_simplified(COMPACT_SELECTIONS, is_native_on_processors),
     "variances-in-one-pass",
     "dce",
     fusion_pass(PROCESSOR_FUSION_POLICY),

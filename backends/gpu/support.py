@@ -23,7 +23,7 @@ def is_native(instruction: Instruction) -> bool:
 
 def is_native_on_processors(instruction: Instruction) -> bool:
     """Likewise, for devices that are processors: what has a nest of the CPU backend's is as that takes it."""
-    return is_native(instruction) and (instruction.opcode not in kernels.nests.OPCODES or processors.has_code(instruction))
+    return processors.has_code(instruction) if instruction.opcode in kernels.nests.OPCODES else is_native(instruction)
 
 
 def support(opcode: str) -> str | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from ....hlo import Instruction
+from ...llvm.arithmetic import count_lanes
 from ...llvm.arrays import Array
 from ...llvm.loops import carried_loop
 from ...llvm.memory import element_address
@@ -75,7 +76,7 @@ def _second(element_type: str) -> str:
     """
 
 
-_CALLED = running_sum("s32[]") + "".join(map(_second, ("f64", "f32", "s8", "c64", "s64")))
+_CALLED = running_sum("s32[]") + "".join(map(_second, ("f64", "f32", "s8", "c64", "c128", "s64")))
 _POSITIONS = (
     _elements(100, "s64")
     .replace("x = s64[100] parameter(0)", "x = s64[100] iota(), iota_dimension=0")
@@ -87,6 +88,7 @@ _POSITIONS = (
     _elements(100, "f64"),
     _elements(7, "s8"),
     _elements(16, "c64", "(0, 0)"),
+    _elements(21, "c128", "(0, 0)"),
     _POSITIONS,
     _ROWS,
     calls=_CALLED,
@@ -107,10 +109,11 @@ def _emit(nest: Nest) -> None:
 
 
 def _emit_elements(b: ir.IRBuilder, target: Target, mask: Array, values: Array | None, output: Array) -> None:
-    element = ir.IntType(8 * output.shape.element_type.dtype.itemsize)
+    itemsize = output.shape.element_type.dtype.itemsize
+    element = ir.IntType(8 * itemsize) if itemsize <= I64.width // 8 else ir.VectorType(I64, itemsize * 8 // I64.width)
     count = mask.shape.dimensions[0]
-    together = compresses_lanes(target) and element.width in (32, 64)
-    size = target.lanes(element.width // 8) if together else _GROUP
+    together = compresses_lanes(target) and itemsize in (4, 8)
+    size = target.lanes(itemsize) if together else _GROUP
     groups = count // size
 
     def move(position: ir.Value, to: ir.Value) -> None:
@@ -143,7 +146,7 @@ def _emit_elements(b: ir.IRBuilder, target: Target, mask: Array, values: Array |
         else:
             moved = b.load(element_address(b, values.pointer, first, element), align=1, typ=lanes)
         b.store(compressed(b, moved, selected), element_address(b, output.pointer, done, element), align=1)
-        return [b.add(done, b.zext(b.ctpop(b.bitcast(selected, ir.IntType(size))), I64))]
+        return [b.add(done, count_lanes(b, selected, I64))]
 
     def single(position: ir.Value, carried: list) -> list:
         (done,) = carried

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from ....compile.fused_computations import as_computation
 from ....hlo import Instruction
+from ....hlo.ops.known_calls import COMPRESS
 from ...cpu import emitter_table as processors
 from ...cpu import regions  # noqa: F401  (importing them fills the table)
 from ...cpu.nests import OWN_BYTES
 from ...cpu.region_functions import most_pieces
+from ...cpu.regions.compaction import compaction
 from ...cpu.work_estimate import nanoseconds
-from ..emitter_table import ON_PROCESSORS, ProcessorForm, has_code
+from ..emitter_table import ON_PROCESSORS, ProcessorForm
 from ..frame import Frame, Leaf, Values
 from ..processor_frame import MOST_PIECES, ProcessorFrame, is_shared, stored
 
@@ -23,15 +27,20 @@ def scratch_on_processor(instruction: Instruction) -> int:
 
 def emit_on_processor(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """Let the CPU backend emit the instruction."""
+    return _emitted(processors.emitter_of(instruction), frame, instruction, values)
+
+
+def _emitted(emit: processors.Emitter, frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     inside = ProcessorFrame(frame, values)
     given = {operand: inside.arrays(values[operand]) for operand in instruction.operands}
-    return list(map(stored, processors.emitter_of(instruction)(inside, instruction, given)))
+    return list(map(stored, emit(inside, instruction, given)))
 
 
-def _is_for(frame: Frame, instruction: Instruction) -> bool:
-    return processors.has_code(instruction) and has_code(instruction)
+def _is_selection(instruction: Instruction) -> bool:
+    return instruction.attributes["custom_call_target"] == COMPRESS
 
 
 OPCODES = (*OWN_BYTES, "scan", "scatter")
 for _opcode in OPCODES:
-    ON_PROCESSORS[_opcode] = ProcessorForm(emit_on_processor, _is_for, scratch_on_processor)
+    ON_PROCESSORS[_opcode] = ProcessorForm(emit_on_processor, processors.has_code, scratch_on_processor)
+ON_PROCESSORS["custom-call"] = ProcessorForm(partial(_emitted, compaction), _is_selection, lambda instruction: 0)

@@ -26,7 +26,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding, ElementalEmitter, clamped_starts
 from ...llvm.index import Affine
 from ...llvm.reductions import Reduction
-from ..emitter_table import ELEMENTS, ON_PROCESSORS, ProcessorForm
+from ..emitter_table import ELEMENTS, ON_PROCESSORS, ProcessorForm, has_code
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import ONE_THREAD, Grid, Kernel
 from ..operations import scalars
@@ -266,17 +266,13 @@ def _update(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
     return [output]
 
 
-def _always(frame: Frame, instruction: Instruction) -> bool:
-    return True
-
-
-def _is_array(frame: Frame, instruction: Instruction) -> bool:
-    return instruction.shape.rank > 0
+def _is_array(instruction: Instruction) -> bool:
+    return has_code(instruction) and instruction.shape.rank > 0
 
 
 ON_PROCESSORS |= {
-    "fusion": ProcessorForm(_emit, _always, _scratch),
-    "reduce": ProcessorForm(_emit, _always, _scratch),
-    ELEMENTS: ProcessorForm(_emit, _always, lambda instruction: 0),
+    "fusion": ProcessorForm(_emit, has_code, _scratch),
+    "reduce": ProcessorForm(_emit, has_code, _scratch),
+    ELEMENTS: ProcessorForm(_emit, has_code, lambda instruction: 0),
     "dynamic-update-slice": ProcessorForm(_update, _is_array, lambda instruction: 0),
 }

@@ -16,11 +16,12 @@ from phlox.backends.gpu.drivers.driver import DeviceProperties
 from phlox.backends.gpu.drivers.huge_pages import ask_for_huge_pages
 from phlox.backends.gpu.plan import Launch, While
 from phlox.backends.registry import get_backend, in_place_of
+from phlox.hlo import parse_module
 from sample_values import whole_numbers
 from thinning import one_in
 
-# LAPACK's are the host's, and selections whose size is found at run time are scatters there.
-ELSEWHERE = {"small_solve", "compaction"}
+# LAPACK's are the host's.
+ELSEWHERE = {"small_solve"}
 NESTS = [sample for sample in SAMPLES if sample.nest.__module__.rpartition(".")[2] not in ELSEWHERE]
 
 
@@ -110,6 +111,80 @@ def test_memory_by_masks(backend, name, dtype):
         found = jit(function, backend="opencl")(x)
     for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, function(x))], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def assert_selects(backend, function, shape, dtype):
+    random = np.random.default_rng(4)
+    x, mask = random.integers(0, 3, shape).astype(dtype), random.random(shape[0]) > 0.5
+    with in_place_of("opencl", backend):
+        compiled = jit(function, backend="opencl")
+        for m in (mask, mask & False, mask | True):
+            found, expected = compiled(x, m), function(x, m)
+            assert found.dtype == expected.dtype
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("shape", [(100,), (21, 5)])
+@pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i1", "c8", "c16"])
+def test_selections(backend, dtype, shape):
+    assert_selects(backend, lambda x, m: x[m], shape, dtype)
+
+
+def _flipped(x, m):
+    for _ in range(20):
+        x = np.roll(x, 1) * (x[m].sum() > 7)
+    return x
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x, m: np.nonzero((x > 1) & m)[0],
+        _flipped,
+        lambda x, m: x[m].sum() if x.sum() > 3 else x[~m].max(),
+        lambda x, m: np.sqrt(x[m]) + 1,
+    ],
+    ids=["positions", "in a loop", "in a branch", "computed of"],
+)
+def test_selections_in_programs(backend, function):
+    assert_selects(backend, function, (37,), "f8")
+
+
+@pytest.mark.parametrize(
+    "shape, attributes",
+    [
+        ("100,1", "lower=true, transpose_a=NO_TRANSPOSE"),
+        ("40,1", "lower=true, transpose_a=TRANSPOSE"),
+        ("100,9", "lower=false"),
+    ],
+)
+def test_systems_are_as_the_cpu_backend_takes_them(backend, shape, attributes):
+    """Also where kernels of GPUs would have them divided, or the matrix transposed."""
+    size = shape.partition(",")[0]
+    system = f"""ENTRY main {{
+      a = f64[{size},{size}] parameter(0)
+      b = f64[{shape}] parameter(1)
+      ROOT x = f64[{shape}] triangular-solve(a, b), left_side=true, unit_diagonal=false, {attributes}
+    }}"""
+    random = np.random.default_rng(5)
+    a, b = random.standard_normal((int(size),) * 2) / 9, random.standard_normal(tuple(map(int, shape.split(","))))
+    a += 3 * np.eye(len(a))
+    compiled = backend.compile(parse_module(system))
+    triangle = np.tril(a) if "lower=true" in attributes else np.triu(a)
+    expected = np.linalg.solve(triangle.T if "=TRANSPOSE" in attributes else triangle, b)
+    np.testing.assert_allclose(compiled(a, b)[0], expected, rtol=1e-10, atol=1e-12)
+    assert [isinstance(step, Launch) for step in compiled.program.plan.steps] == [True]
+    assert compiled.optimized.entry.root.opcode == "triangular-solve"
+
+
+def test_a_selection_is_no_scatter(backend):
+    x = np.ones(200_000, np.float32)
+    with in_place_of("opencl", backend):
+        compiled = jit(lambda x: (x[x > 0], np.nonzero(x)[0]), backend="opencl").compile(x)
+    opcodes = [one.opcode for one in compiled.executable.optimized.entry.instructions]
+    assert opcodes.count("custom-call") == 2 and not {"scan", "scatter"} & set(opcodes)
+    plan = compiled.executable.program.plan
+    assert plan.steps and all(isinstance(step, Launch) for step in plan.steps)
 
 
 @pytest.mark.parametrize("sizes", [(40, 1000), (1000,), (1000, 40)])
