@@ -137,9 +137,9 @@ _OF_RDNA_3 = {
 
 
 def wave_instruction(
-    target: Target, left: ElementType, right: ElementType, result: ElementType, has_fast_math: bool
+    target: Target, left: ElementType, right: ElementType, result: ElementType, may_lose_bits: bool
 ) -> WaveInstruction | None:
-    """The instruction for operands of these types, or None."""
+    """The instruction for operands of these types, or None; a product ``may_lose_bits`` of its factors, or subnormal ones."""
     architecture = target.architecture
     if left in (S8, U8) and right in (S8, U8):
         if result.kind not in ("signed", "unsigned") or result.bits > 32:
@@ -152,10 +152,10 @@ def wave_instruction(
         return {"gfx90a": _OF_CDNA_2, "gfx942": _OF_CDNA_3}.get(architecture, {}).get(S8)
     if left is not right or result not in ((left, F32) if left in (F16, BF16) else (left,)):
         return None
-    if left is F32 and has_fast_math and architecture == "gfx942":
+    if left is F32 and may_lose_bits and architecture == "gfx942":
         return _XF32
     of_architecture = {
-        "gfx90a": _OF_CDNA if has_fast_math else _OF_CDNA | _OF_CDNA_2,
+        "gfx90a": _OF_CDNA if may_lose_bits else _OF_CDNA | _OF_CDNA_2,
         "gfx942": _OF_CDNA,
         "gfx1100": _OF_RDNA_3,
     }
