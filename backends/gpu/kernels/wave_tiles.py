@@ -19,10 +19,8 @@ from llvmlite import ir
 
 from ...llvm.module import declaration
 from ...llvm.types import I8, I32, I64
-from ..kernel import Kernel
 from .matrix_divisions import Division
 from .matrix_tiles import CHUNK_BYTES, OperandTiles, Reading
-from .product import Product
 from .wave_instructions import WaveInstruction
 
 _DEVICE, _SHARED = ir.PointerType(addrspace=1), ir.PointerType(addrspace=3)
@@ -48,21 +46,15 @@ class WaveTiles(OperandTiles):
 
     instruction: WaveInstruction
 
-    def __init__(
-        self, kernel: Kernel, instruction: WaveInstruction, product: Product, side: int, reading: Reading, division: Division,
-        source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
-    ) -> None:  # fmt: skip
-        lines = (division.rows, division.columns)[side]
-        super().__init__(
-            kernel, instruction, product, side, reading, lines, division.run_bytes, division.threads, source, batch, first, own
-        )  # fmt: skip
+    def _prepare(self, division: Division) -> None:
+        instruction = self.instruction
         self.chunks = division.run_bytes // CHUNK_BYTES  # of a line
         self.is_full = not self.all_terms % (self.terms * division.parts)
         self._turned = _turned_terms(self.element_bytes)
         self._piece_bytes = self._turned * self.element_bytes
         self.steps = self.chunks * CHUNK_BYTES // (_WORD_BYTES * instruction.step_words * instruction.groups)
         self._prepare_loads()
-        self._prepare_fragments(kernel.builder.urem(self.thread, I32(division.warp)))
+        self._prepare_fragments(self.builder.urem(self.thread, I32(division.warp)))
 
     # --- from the operand to registers ---
 
