@@ -16,10 +16,10 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.types import I8, I32, I64, RegisterValue, register_bytes, register_type, selected
+from ...llvm.types import I8, I32, I64, RegisterValue, register_bytes, register_type, selected, vector_of_values
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
-from .epilogue import Results, StagedTile, vector_of_values
+from .epilogue import Results, StagedTile
 from .product import Axis, Product, as_factor, multiply_add, offsets_of, sum_type, zero
 
 THREADS = 256

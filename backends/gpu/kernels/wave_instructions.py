@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from ....hlo import BF16, F16, F32, F64, S8, S32, U8, ElementType
 from ...llvm.module import declaration
-from ...llvm.types import DOUBLE, FLOAT, HALF, I1, I16, I32, I64
+from ...llvm.types import DOUBLE, FLOAT, HALF, I1, I16, I32, I64, vector_of_values
 from ..target import Target
 from .matrix_instructions import MatrixInstruction, SumPlaces
 
@@ -92,12 +92,8 @@ class WaveInstruction(MatrixInstruction):
 
 def _packed(b: ir.IRBuilder, words: Sequence[ir.Value], type_: ir.Type) -> ir.Value:
     """Words as one register."""
-    if len(words) == 1:
-        return words[0] if type_ == I32 else b.bitcast(words[0], type_)
-    vector = ir.Constant(ir.VectorType(I32, len(words)), ir.Undefined)
-    for number, word in enumerate(words):
-        vector = b.insert_element(vector, word, I32(number))
-    return vector if vector.type == type_ else b.bitcast(vector, type_)
+    register = vector_of_values(b, words)
+    return register if register.type == type_ else b.bitcast(register, type_)
 
 
 def _mfma(
