@@ -171,7 +171,7 @@ def test_threads_that_tell_each_other_what_they_have(name, architecture):
     frame = Frame(prepared, assign_buffers(prepared, scratch_bytes, ALIGNMENT), device)
     plan, expected = frame.emit(), function(x)
     assert kernel in kernels_of(plan)
-    (found,) = run_program(plan, frame.kernels.llvm, [x], [(expected.shape, expected.dtype)], device.sub_group)
+    (found,) = run_program(plan, frame.kernels.llvm, [x], [(expected.shape, expected.dtype)], lanes=device.sub_group)
     np.testing.assert_array_equal(found, expected)
 
 
