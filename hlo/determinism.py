@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from .fast_math import add_frontend_attribute, has_frontend_attribute
+from .frontend_attributes import add_frontend_attribute, has_frontend_attribute
 from .instruction import Module
+
+_KEY = "deterministic"
 
 
 def set_determinism(module: Module, is_deterministic: bool) -> None:
     """Ask for results that are the same from run to run, or for none such in particular."""
-    add_frontend_attribute(module, f'deterministic="{str(is_deterministic).lower()}"')
+    add_frontend_attribute(module, _KEY, is_deterministic)
 
 
 def determinism_of(module: Module) -> bool | None:
@@ -22,7 +24,4 @@ def determinism_of(module: Module) -> bool | None:
     ... }'''))
     True
     """
-    for word, asked in (("true", True), ("false", False)):
-        if has_frontend_attribute(module, f'deterministic="{word}"'):
-            return asked
-    return None
+    return next((asked for asked in (True, False) if has_frontend_attribute(module, _KEY, asked)), None)

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
+from .frontend_attributes import add_frontend_attribute, has_frontend_attribute
 from .instruction import Module
 
-_ATTRIBUTE, _WORD = "frontend_attributes", 'fastmath="true"'
-
-
-def add_frontend_attribute(module: Module, text: str) -> None:
-    """Add what the program says to backends, ``key="value"``."""
-    others = module.attributes.get(_ATTRIBUTE, "{}").strip("{}")
-    module.attributes[_ATTRIBUTE] = "{" + ",".join(filter(None, [others, text])) + "}"
-
-
-def has_frontend_attribute(module: Module, text: str) -> bool:
-    """Whether the program says this, ``key="value"``."""
-    return text in module.attributes.get(_ATTRIBUTE, "")
+_KEY = "fastmath"
 
 
 def allow_fast_math(module: Module) -> None:
     """Let a product that is added to something be rounded together with the sum, once, and loops add up in another order."""
-    add_frontend_attribute(module, _WORD)
+    add_frontend_attribute(module, _KEY, True)
 
 
 def has_fast_math(module: Module) -> bool:
@@ -34,4 +24,4 @@ def has_fast_math(module: Module) -> bool:
     ... }'''))
     True
     """
-    return has_frontend_attribute(module, _WORD)
+    return has_frontend_attribute(module, _KEY, True)

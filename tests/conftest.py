@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 os.environ["PHLOX_CACHE"] = "0"  # what is tested is made here
-os.environ.setdefault("PHLOX_OPENCL_KERNELS", "gpu")  # which processors run, too; their own have tests that ask for them
+os.environ.setdefault("PHLOX_OPENCL_KERNELS", "gpu")  # tests of processors' own kernels ask for these
 from phlox.backends import registry  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent

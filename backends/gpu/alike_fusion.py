@@ -26,6 +26,7 @@ from ...hlo.instruction import tuple_of
 from ...hlo.operation import GIVEN
 from .epilogue_form import EPILOGUE, PRODUCTS
 
+# As fusions of rows, which hold neither products nor fusions: `members_of` tells them apart.
 ALIKE = "kCustom"
 # What does more by itself keeps a device busy.
 _MOST_FLOPS = 1 << 29

@@ -21,6 +21,7 @@ from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
 from ...hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ...hlo.instruction import tuple_of
+from ...hlo.shape import AnyShape
 from .epilogue_form import EPILOGUE, PRODUCTS, EpilogueForm, epilogue_form
 from .kernels.contraction import takes_epilogue
 
@@ -148,7 +149,7 @@ class _Rewrite:
         return Computation(self.computation.name, tuple(made), values[self.computation.root])
 
 
-def _shape_of(root: Instruction):
+def _shape_of(root: Instruction) -> AnyShape:
     return tuple_of(root.operands) if root.opcode == "tuple" else root.shape
 
 

@@ -111,7 +111,7 @@ def _scalar_results(root: Instruction) -> dict[Instruction | None, int]:
 
 @dataclass(frozen=True, eq=False)
 class _Asked:
-    """A launch that waits for others that do the same."""
+    """A launch that was asked for; in a group it waits for others that do the same."""
 
     name: str
     key: Any
@@ -119,7 +119,7 @@ class _Asked:
     outputs: tuple[Stored, ...]
     grid: Grid
     emit: EmitWithBindings
-    source: Any
+    source: Any = None
 
     @property
     def form(self) -> tuple[Any, ...]:
@@ -308,10 +308,11 @@ class Frame:
         there are along the first dimension.
         """
         self.flush()
+        asked = _Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source)
         if self._asked is not None:
-            self._asked.append(_Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source))
+            self._asked.append(asked)
             return grid.blocks[0]
-        return self._launch(name, key, inputs, outputs, grid, emit, source, self._instruction, pieces)
+        return self._launch(asked, self._instruction, pieces)
 
     def launch_together(self, group: Instruction, members: Sequence[tuple[Instruction, int]], values: Values) -> list[Leaf]:
         """Run what members of a group ask for: the first launches of all of them as one, the second ones, ...
@@ -337,7 +338,7 @@ class Frame:
                 self._launch_all(launches)
         else:
             for one in [one for launches in asked for one in launches]:
-                self._launch(one.name, one.key, one.inputs, one.outputs, one.grid, one.emit, one.source, self._instruction)
+                self._launch(one, self._instruction)
         return results
 
     def _launch_all(self, asked: Sequence[_Asked]) -> None:
@@ -355,12 +356,13 @@ class Frame:
 
             first.emit(kernel, own(bindings), own(arrays))
 
-        inputs = [leaf for one in asked for leaf in one.inputs]
-        outputs = [output for one in asked for output in one.outputs]
+        inputs = tuple([leaf for one in asked for leaf in one.inputs])
+        outputs = tuple([output for one in asked for output in one.outputs])
         key = ("together", count, first.key)
-        self._launch(first.name, key, inputs, outputs, grid, write, first.source, self._instruction)
+        self._launch(_Asked(first.name, key, inputs, outputs, grid, write, first.source), self._instruction)
 
-    def _launch(self, name, key, inputs, outputs, grid, emit, source=None, instruction=None, pieces=False) -> int:
+    def _launch(self, asked: _Asked, instruction: Instruction | None = None, pieces: bool = False) -> int:
+        inputs, outputs = asked.inputs, asked.outputs
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
         forms = tuple([
@@ -370,12 +372,13 @@ class Frame:
 
         def write(kernel: Kernel) -> None:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
-            emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
+            asked.emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
+        grid, key = asked.grid, (asked.key, forms)
         phase = not pieces and is_phase(self.target, grid, self.depth > 0, self.runs_ahead)
-        kernel = self.kernels.kernel(name, (key, forms), len(places), grid, write, phase, pieces=pieces)
+        kernel = self.kernels.kernel(asked.name, key, len(places), grid, write, phase, pieces=pieces)
         shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
-        source = source or self._source
+        source = asked.source or self._source
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
         return grid.blocks[0]
 
@@ -450,7 +453,7 @@ class Frame:
                 array.store(kernel.builder, (), value, 1)
 
         key = tuple([(one.key, origins, len(one.outputs)) for one, origins in wiring])
-        self._launch("scalars", key, list(inputs), outputs, ONE_THREAD, write)
+        self._launch(_Asked("scalars", key, tuple(inputs), tuple(outputs), ONE_THREAD, write))
 
     # --- instructions ---
 

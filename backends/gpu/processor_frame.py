@@ -66,8 +66,8 @@ class ProcessorFrame:
         assert frame.target.processor is not None
         self.frame, self._values = frame, values
         self.target, self.builder = frame.target.processor, _HostBuilder(frame.kernels.llvm)
-        self.regions, self.assignment, self.module = _KernelRegions(frame, self.target), frame.assignment, self
-        self.row_groups = self
+        self.regions, self.assignment = _KernelRegions(frame, self.target), frame.assignment
+        self.module = self.row_groups = self  # of which emitters ask `constant_pointer` and `flush` alone
 
     def arrays(self, leaves: Sequence[Leaf]) -> list[Array | Leaf]:
         """The leaves as emitters take them: arrays, and scalars as they are."""

@@ -117,6 +117,16 @@ def vector_of(scalar: ir.Type, lanes: int) -> ir.Type:
     return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
 
 
+def vector_of_values(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
+    """Values side by side in one register; a single one as it is."""
+    if len(values) == 1:
+        return values[0]
+    vector = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+    for lane, value in enumerate(values):
+        vector = builder.insert_element(vector, value, I32(lane))
+    return vector
+
+
 def type_suffix(type_: ir.Type) -> str:
     """How the names of LLVM's intrinsics spell a type, as in ``llvm.ctpop.v8i32``."""
     scalar = type_.element if isinstance(type_, ir.VectorType) else type_

@@ -1,15 +1,15 @@
 """Runs kernels for NVIDIA's and AMD's devices on the host, instruction by instruction, for all threads of a block at once.
 
-What NVIDIA's inline assembly does follows the tables of the PTX ISA, one formula for each register of a fragment, so that a
-mistake in the kernels' own view of these shows; what AMD's instructions for matrices do is in `wave_matrices`. Copies that are
-asked for arrive as late as they may; until then their target holds other bytes. That no thread reads what another one may not
-have written yet, nor writes over what it may still have to read, is checked of pointers to the block's memory. Floats are
-computed in f64.
+What NVIDIA's instructions for matrices do is in `warp_matrices`, what AMD's do in `wave_matrices`. Copies that are asked for
+arrive as late as they may; until then their target holds other bytes. That no thread reads what another one may not have
+written yet, nor writes over what it may still have to read, is checked of pointers to the block's memory. Floats are computed
+in f64.
 """
 
 import re
 
 import numpy as np
+import warp_matrices
 import wave_matrices
 from llvmlite import ir
 from phlox.backends.gpu.plan import Fill
@@ -280,8 +280,6 @@ class Block:
                     pointer = instruction.operands[1].type
                     self._store(operands[1], operands[0], instruction.operands[0].type, pointer.addrspace == 3)
                     return None
-                case "fence":
-                    return None
         raise NotImplementedError(str(instruction))
 
     def _bitcast(self, value, source, target):
@@ -455,7 +453,7 @@ class Block:
             return None
         if text.startswith("ldmatrix"):
             offset = int(re.search(r"\+(\d+)\]", text)[1])
-            return _load_matrices(self.shared, arguments[0].astype(np.int64) + offset, ".trans" in text)
+            return warp_matrices.load_matrices(self.shared, arguments[0].astype(np.int64) + offset, ".trans" in text)
         if text.startswith("ld.shared"):
             offset, size = int(re.search(r"\+(\d+)\]", text)[1]), int(re.search(r"\.b(\d+)", text)[1]) // 8
             places = arguments[0].astype(np.int64)[:, None] + offset + np.arange(size)
@@ -468,7 +466,7 @@ class Block:
         if text.startswith("cvt.rna.tf32"):
             return (arguments[0] + np.uint64(0x1000)) & np.uint64(0xFFFFE000)
         if text.startswith("mma.sync.aligned."):
-            return _multiply(text.split()[0].removeprefix("mma.sync.aligned."), arguments)
+            return warp_matrices.multiply(text.split()[0].removeprefix("mma.sync.aligned."), arguments)
         raise NotImplementedError(text)
 
     def _multiply_together(self, text, arguments):
@@ -496,10 +494,12 @@ class Block:
                 factors = []
                 for side, (kind, descriptor, lines) in enumerate(zip(kinds, (left, right), (64, n))):
                     place = int(descriptor[thread]) + offsets[side][number]
-                    places = _described(place, lines, int(k), np.dtype(_PARTS[kind][0]).itemsize, flags[side])
+                    places = warp_matrices.places_of_tile(
+                        place, lines, int(k), np.dtype(warp_matrices.PARTS[kind][0]).itemsize, flags[side]
+                    )
                     read.append((places, self.shared[places]))
-                    raw = np.ascontiguousarray(self.shared[places]).view(_PARTS[kind][0])
-                    factors.append(_PARTS[kind][1](raw)[..., 0].astype(np.float64))
+                    raw = np.ascontiguousarray(self.shared[places]).view(warp_matrices.PARTS[kind][0])
+                    factors.append(warp_matrices.PARTS[kind][1](raw)[..., 0].astype(np.float64))
                 total += factors[0] @ factors[1].T
             values = [total[rows + 8 * (one // 2 % 2), columns + 8 * (one // 4) + one % 2].reshape(-1) for one in range(count)]
             groups.append(values)
@@ -525,35 +525,6 @@ class Block:
         self.asked.append((places, data))
 
 
-def _described(descriptor, lines, terms, size, is_transposed):
-    """Where the elements of a matrix are that a descriptor describes, by line, term and byte: runs of 128 bytes, permuted."""
-    assert descriptor >> 62 == 1 and not descriptor >> 49 & 7
-    start, leading, stride = ((descriptor >> bit & 0x3FFF) << 4 for bit in (0, 16, 32))
-    line, term = np.arange(lines)[:, None], np.arange(terms)
-    per_chunk = 16 // size
-    if is_transposed:  # ((T, 8, m), (8, k)) : ((1, T, leading), (8 T, stride))
-        chunk = line // per_chunk
-        linear = line % per_chunk * size + chunk % 8 * 16 + chunk // 8 * leading + term % 8 * 128 + term // 8 * stride
-    else:  # ((8, m), (T, 2)) : ((8 T, stride), (1, T))
-        linear = line % 8 * 128 + line // 8 * stride + term * size
-    address = start + linear
-    return (address ^ (address >> 7 & 7) << 4)[..., None] + np.arange(size)
-
-
-def _load_matrices(shared, addresses, transposed):
-    assert not (addresses % 16).any()
-    warps = addresses.reshape(-1, 4, 8)
-    rows = shared[warps[..., None] + np.arange(16)].view(np.uint16)  # warp, matrix, row, column
-    lane = np.arange(32)
-    first, second = lane >> 2, 2 * (lane & 3)
-    if transposed:
-        low, high = rows[:, :, second, first], rows[:, :, second + 1, first]
-    else:
-        low, high = rows[:, :, first, second], rows[:, :, first, second + 1]
-    values = low.astype(np.uint64) | high.astype(np.uint64) << np.uint64(16)
-    return [values[:, matrix].reshape(-1) for matrix in range(4)]
-
-
 def _permuted(high, low, selector):
     """Bytes of two words: numbers 0 to 3 are those of the second one."""
     assert not (selector & np.uint64(0xF8F8F8F8)).any()
@@ -563,88 +534,6 @@ def _permuted(high, low, selector):
         place = selector >> np.uint64(8 * byte) & np.uint64(7)
         value |= (both >> (np.uint64(8) * place) & np.uint64(255)) << np.uint64(8 * byte)
     return value
-
-
-def _bf16(bits):
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-# How a register of 32 bits is taken apart, and the values of a part.
-_PARTS = {
-    "f16": (np.uint16, lambda bits: bits.view(np.float16)),
-    "bf16": (np.uint16, _bf16),
-    "s8": (np.uint8, lambda bits: bits.view(np.int8)),
-    "u8": (np.uint8, lambda bits: bits),
-    "tf32": (np.uint32, lambda bits: (bits & np.uint32(0xFFFFE000)).view(np.float32)),
-}
-
-
-def _elements(registers, kind):
-    """a0, a1, ...: by element, warp and lane."""
-    if kind == "f64":
-        return np.stack(registers).reshape(len(registers), -1, 32)
-    dtype, decode = _PARTS[kind]
-    raw = np.stack(registers).astype(np.uint32)
-    parts = np.ascontiguousarray(raw[..., None]).view(dtype)  # register, thread, part
-    values = decode(np.ascontiguousarray(parts))
-    return np.moveaxis(values, 2, 1).reshape(-1, raw.shape[1] // 32, 32)
-
-
-def _places_of_left(shape, kind, i, group, lane):
-    """Row and column of element a_i, as the PTX ISA has them."""
-    match shape, kind:
-        case "m8n8k4", "f64":
-            return group, lane
-        case "m16n8k8", "tf32" | "f64":
-            return (group if i in (0, 2) else group + 8), (lane if i < 2 else lane + 4)
-        case "m16n8k16", "f16" | "bf16":
-            return (group if i < 2 or 4 <= i < 6 else group + 8), lane * 2 + (i & 1) + (0 if i < 4 else 8)
-        case "m16n8k32", "s8" | "u8":
-            return (group if i < 4 or 8 <= i < 12 else group + 8), lane * 4 + (i & 3) + (0 if i < 8 else 16)
-    raise NotImplementedError(shape, kind)
-
-
-def _places_of_right(shape, kind, i, group, lane):
-    """Row and column of element b_i."""
-    match shape, kind:
-        case "m8n8k4", "f64":
-            return lane, group
-        case "m16n8k8", "tf32" | "f64":
-            return (lane if i == 0 else lane + 4), group
-        case "m16n8k16", "f16" | "bf16":
-            return lane * 2 + (i & 1) + (0 if i < 2 else 8), group
-        case "m16n8k32", "s8" | "u8":
-            return lane * 4 + (i & 3) + (0 if i < 4 else 16), group
-    raise NotImplementedError(shape, kind)
-
-
-def _multiply(name, arguments):
-    shape, _, _, sum_kind, left_kind, right_kind, _ = name.split(".")
-    rows, columns, terms = map(int, re.fullmatch(r"m(\d+)n(\d+)k(\d+)", shape).groups())
-    sums = rows // 4
-    of_right = max(1, len(arguments[:-sums]) // 3) if rows == 16 else 1
-    left = _elements(arguments[: len(arguments) - sums - of_right], left_kind)
-    right = _elements(arguments[len(arguments) - sums - of_right : len(arguments) - sums], right_kind)
-    group, lane = np.arange(32) >> 2, np.arange(32) & 3
-    warps = left.shape[1]
-    wide = np.int64 if sum_kind == "s32" else np.float64
-    a, b, c = (np.zeros((warps, *size), wide) for size in ((rows, terms), (terms, columns), (rows, columns)))
-    for i, value in enumerate(left):
-        a[:, *_places_of_left(shape, left_kind, i, group, lane)] = value
-    for i, value in enumerate(right):
-        b[:, *_places_of_right(shape, right_kind, i, group, lane)] = value
-    for i, value in enumerate(arguments[-sums:]):
-        value = _signed(value, 32) if sum_kind == "s32" else value
-        c[:, group + 8 * (i // 2), 2 * lane + i % 2] = value.reshape(-1, 32)
-    total = a @ b + c
-    results = []
-    for i in range(sums):
-        value = total[:, group + 8 * (i // 2), 2 * lane + i % 2].reshape(-1)
-        if sum_kind == "s32":
-            results.append(_wrapped(value.astype(np.uint64), ir.IntType(32)))
-        else:
-            results.append(value.astype(np.float32 if sum_kind == "f32" else np.float64))
-    return results
 
 
 def _reverse_postorder(function):

@@ -8,9 +8,8 @@ from functools import reduce
 from llvmlite import ir
 
 from ....hlo import ElementType, Operation, component_type
-from ...llvm.arrays import part_size
 from ...llvm.loops import while_loop
-from ...llvm.types import I1, I8, I16, I32, I64, ComplexValue, RegisterValue, from_memory, memory_type, to_memory
+from ...llvm.types import I1, I8, I16, I32, I64, ComplexValue, RegisterValue, from_memory, memory_type, part_size, to_memory
 from ..target import Target
 
 _INSTRUCTIONS = {"add": ("add", "add"), "and": ("and", "and"), "or": ("or", "or"), "xor": ("xor", "xor")}

@@ -230,13 +230,3 @@ def _if_all(b: ir.IRBuilder, conditions: list[ir.Value], emit: Callable[[], None
         joined = b.and_(joined, condition)
     with b.if_then(joined):
         emit()
-
-
-def vector_of_values(b: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
-    """Values side by side, as one register."""
-    if len(values) == 1:
-        return values[0]
-    vector = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
-    for number, value in enumerate(values):
-        vector = b.insert_element(vector, value, I32(number))
-    return vector

@@ -13,7 +13,6 @@ they find a prefix that is known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from llvmlite import ir
@@ -23,13 +22,12 @@ from ...llvm.loops import while_loop
 from ...llvm.types import I32, I64, RegisterValue
 from ...llvm.windows import select_all
 from ..kernel import Kernel, wide
+from ..teams import Combine
 from ..words import from_words, word_count, words_of
 from .atomics import load_atomically, store_atomically
 
 # How many tiles a group has that one thread looks through.
 FAN_OUT = 8
-
-Combine = Callable[[list[RegisterValue], list[RegisterValue]], list[RegisterValue]]
 
 
 @dataclass(frozen=True)

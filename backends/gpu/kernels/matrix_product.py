@@ -16,12 +16,12 @@ from ....hlo.fast_math import has_fast_math
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
-from ...llvm.types import I32, I64
+from ...llvm.types import I32, I64, vector_of_values
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from ..precision import wants_precision
 from ..target import Target
-from .epilogue import Results, StagedTile, vector_of_values
+from .epilogue import Results, StagedTile
 from .matrix_divisions import Division
 from .matrix_instructions import MatrixInstruction
 from .matrix_tiles import Reading

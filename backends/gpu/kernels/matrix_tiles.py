@@ -6,6 +6,7 @@ it is read from there, is in `warp_tiles` and `wave_tiles`.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from llvmlite import ir
@@ -13,6 +14,7 @@ from llvmlite import ir
 from ....hlo import Shape
 from ...llvm.types import I32, I64
 from ..kernel import Kernel
+from .matrix_divisions import Division
 from .matrix_instructions import MatrixInstruction
 from .product import Axis, Product, offsets_of
 
@@ -56,27 +58,32 @@ def reading_of(product: Product, side: int, shape: Shape, through_registers: boo
     return Reading(True, 0, is_turned)
 
 
-class OperandTiles:
-    """The tiles of an operand, while a kernel is emitted that has ``threads`` threads.
+class OperandTiles(ABC):
+    """The tiles of an operand, while a kernel is emitted.
 
-    ``run_bytes`` of a line's terms are in a tile of so many ``lines``. ``source`` is the operand's address, i64; ``batch`` how
-    far its batch is from it, in elements, ``first`` the block's first line, and ``own`` the first one in the tile of those that
-    the thread multiplies.
+    ``source`` is the operand's address, i64; ``batch`` how far its batch is from it, in elements, ``first`` the block's first
+    line, and ``own`` the first one in the tile of those that the thread multiplies.
     """
 
     def __init__(
-        self, kernel: Kernel, instruction: MatrixInstruction, product: Product, side: int, reading: Reading, lines: int,
-        run_bytes: int, threads: int, source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
+        self, kernel: Kernel, instruction: MatrixInstruction, product: Product, side: int, reading: Reading, division: Division,
+        source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
     ) -> None:  # fmt: skip
         self.builder, self.instruction, self.side, self.reading = kernel.builder, instruction, side, reading
         self.axes: tuple[Axis, ...] = (product.rows, product.columns)[side]
         self.term_axes, self.size = product.terms, product.sizes[1 + side]
-        self.all_terms, self.lines, self.threads = product.sizes[3], lines, threads
+        self.all_terms, self.threads = product.sizes[3], division.threads
+        self.lines = (division.rows, division.columns)[side]
         self.element_bytes = instruction.operand.byte_size
-        self.terms = run_bytes // self.element_bytes  # in a tile
-        self.bytes = lines * run_bytes
+        self.terms = division.run_bytes // self.element_bytes  # in a tile
+        self.bytes = self.lines * division.run_bytes
         self.thread, self.own = kernel.thread(), own
         self.source, self.batch, self.first = source, batch, first
+        self._prepare(division)
+
+    @abstractmethod
+    def _prepare(self, division: Division) -> None:
+        """Compute what is the same for all tiles: where what a thread loads and multiplies lies."""
 
     def line_address(self, place: ir.Value) -> ir.Value:
         """Of the operand's line with this number, or of its last one."""

@@ -17,7 +17,8 @@ from ...llvm.index import Affine
 from ...llvm.types import I32, RegisterValue
 from ...llvm.windows import select_all
 from ..kernel import Kernel, wide
-from .look_back import Combine, scanned_by_lanes
+from ..teams import Combine
+from .look_back import scanned_by_lanes
 
 # Elements of a tile: so many bytes, and no more than so many.
 _BYTES, _MOST_ELEMENTS = 16 << 10, 4096

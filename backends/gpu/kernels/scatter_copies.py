@@ -16,7 +16,7 @@ from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I32, I64, RegisterValue, scalar_register_type
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
-from .atomics import changes_elements, combine_atomically, combine_in_block, has_instruction
+from .atomics import Combine, changes_elements, combine_atomically, combine_in_block, has_instruction
 from .scatter_form import ScatterForm
 from .sort_order import flat
 
@@ -50,7 +50,7 @@ def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Le
     identity = scalar_register_type(element_type)(number_type(form.combine.root.operation.identity(element_type)))
     bits = ir.IntType(element_type.bits)
 
-    def combine(b: ir.IRBuilder):
+    def combine(b: ir.IRBuilder) -> Combine:
         return lambda old, new: emit_scalar_computation(b, form.combine, [old, new], 1)[0]
 
     def as_bits(b: ir.IRBuilder, value: RegisterValue) -> ir.Value:

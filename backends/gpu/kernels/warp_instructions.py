@@ -84,11 +84,11 @@ _INTEGERS = {S8: "s8", U8: "u8"}
 
 
 def warp_instruction(
-    target: Target, left: ElementType, right: ElementType, result: ElementType, has_fast_math: bool
+    target: Target, left: ElementType, right: ElementType, result: ElementType, may_lose_bits: bool
 ) -> WarpInstruction | None:
     """The instruction for operands of these types, or None.
 
-    Products of f32 lose thirteen bits of their factors, and are for modules that allow it.
+    Those of f32 drop thirteen bits of their factors: they are for products that ``may_lose_bits``.
     """
     if left in _INTEGERS and right in _INTEGERS:
         if result.kind not in ("signed", "unsigned") or result.bits > 32:
@@ -99,7 +99,7 @@ def warp_instruction(
     if left in (BF16, F16) and result in (left, F32):
         kind = left.name.lower()
         return WarpInstruction(f"m16n8k16.row.col.f32.{kind}.{kind}.f32", left, F32)
-    if left is F32 and result is F32 and has_fast_math:
+    if left is F32 and result is F32 and may_lose_bits:
         return WarpInstruction("m16n8k8.row.col.f32.tf32.tf32.f32", F32, F32)
     if left is F64 and result is F64:
         has_sixteen_rows = int("".join(filter(str.isdigit, target.architecture))) >= 90

@@ -15,10 +15,8 @@ from llvmlite import ir
 
 from ....hlo import F64
 from ...llvm.types import I32
-from ..kernel import Kernel
 from .matrix_divisions import Division
 from .matrix_tiles import CHUNK_BYTES, OperandTiles, Reading
-from .product import Product
 from .warp_instructions import WarpInstruction, copy_async, load_matrices, load_shared, round_to_tf32, store_shared
 
 RUN_BYTES = 128
@@ -35,17 +33,10 @@ class WarpTiles(OperandTiles):
 
     instruction: WarpInstruction
 
-    def __init__(
-        self, kernel: Kernel, instruction: WarpInstruction, product: Product, side: int, reading: Reading, division: Division,
-        source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
-    ) -> None:  # fmt: skip
-        lines = (division.rows, division.columns)[side]
-        super().__init__(
-            kernel, instruction, product, side, reading, lines, RUN_BYTES, division.threads, source, batch, first, own
-        )  # fmt: skip
-        self.steps = self.terms // (2 * instruction.terms)
+    def _prepare(self, division: Division) -> None:
+        self.steps = self.terms // (2 * self.instruction.terms)
         self._prepare_copies(self.thread)
-        self._prepare_fragments(lane_of(self.builder, self.thread), own)
+        self._prepare_fragments(lane_of(self.builder, self.thread), self.own)
 
     # --- from the operand to the block ---
 

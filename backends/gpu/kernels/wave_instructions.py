@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from ....hlo import BF16, F16, F32, F64, S8, S32, U8, ElementType
 from ...llvm.module import declaration
-from ...llvm.types import DOUBLE, FLOAT, HALF, I1, I16, I32, I64
+from ...llvm.types import DOUBLE, FLOAT, HALF, I1, I16, I32, I64, vector_of_values
 from ..target import Target
 from .matrix_instructions import MatrixInstruction, SumPlaces
 
@@ -92,12 +92,8 @@ class WaveInstruction(MatrixInstruction):
 
 def _packed(b: ir.IRBuilder, words: Sequence[ir.Value], type_: ir.Type) -> ir.Value:
     """Words as one register."""
-    if len(words) == 1:
-        return words[0] if type_ == I32 else b.bitcast(words[0], type_)
-    vector = ir.Constant(ir.VectorType(I32, len(words)), ir.Undefined)
-    for number, word in enumerate(words):
-        vector = b.insert_element(vector, word, I32(number))
-    return vector if vector.type == type_ else b.bitcast(vector, type_)
+    register = vector_of_values(b, words)
+    return register if register.type == type_ else b.bitcast(register, type_)
 
 
 def _mfma(
@@ -137,9 +133,9 @@ _OF_RDNA_3 = {
 
 
 def wave_instruction(
-    target: Target, left: ElementType, right: ElementType, result: ElementType, has_fast_math: bool
+    target: Target, left: ElementType, right: ElementType, result: ElementType, may_lose_bits: bool
 ) -> WaveInstruction | None:
-    """The instruction for operands of these types, or None."""
+    """The instruction for operands of these types, or None; a product ``may_lose_bits`` of its factors, or subnormal ones."""
     architecture = target.architecture
     if left in (S8, U8) and right in (S8, U8):
         if result.kind not in ("signed", "unsigned") or result.bits > 32:
@@ -152,10 +148,10 @@ def wave_instruction(
         return {"gfx90a": _OF_CDNA_2, "gfx942": _OF_CDNA_3}.get(architecture, {}).get(S8)
     if left is not right or result not in ((left, F32) if left in (F16, BF16) else (left,)):
         return None
-    if left is F32 and has_fast_math and architecture == "gfx942":
+    if left is F32 and may_lose_bits and architecture == "gfx942":
         return _XF32
     of_architecture = {
-        "gfx90a": _OF_CDNA if has_fast_math else _OF_CDNA | _OF_CDNA_2,
+        "gfx90a": _OF_CDNA if may_lose_bits else _OF_CDNA | _OF_CDNA_2,
         "gfx942": _OF_CDNA,
         "gfx1100": _OF_RDNA_3,
     }

@@ -18,11 +18,9 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from ...llvm.module import declaration
-from ...llvm.types import I8, I32, I64
-from ..kernel import Kernel
+from ...llvm.types import I8, I32, I64, vector_of_values
 from .matrix_divisions import Division
 from .matrix_tiles import CHUNK_BYTES, OperandTiles, Reading
-from .product import Product
 from .wave_instructions import WaveInstruction
 
 _DEVICE, _SHARED = ir.PointerType(addrspace=1), ir.PointerType(addrspace=3)
@@ -48,21 +46,15 @@ class WaveTiles(OperandTiles):
 
     instruction: WaveInstruction
 
-    def __init__(
-        self, kernel: Kernel, instruction: WaveInstruction, product: Product, side: int, reading: Reading, division: Division,
-        source: ir.Value, batch: ir.Value, first: ir.Value, own: ir.Value,
-    ) -> None:  # fmt: skip
-        lines = (division.rows, division.columns)[side]
-        super().__init__(
-            kernel, instruction, product, side, reading, lines, division.run_bytes, division.threads, source, batch, first, own
-        )  # fmt: skip
+    def _prepare(self, division: Division) -> None:
+        instruction = self.instruction
         self.chunks = division.run_bytes // CHUNK_BYTES  # of a line
         self.is_full = not self.all_terms % (self.terms * division.parts)
         self._turned = _turned_terms(self.element_bytes)
         self._piece_bytes = self._turned * self.element_bytes
         self.steps = self.chunks * CHUNK_BYTES // (_WORD_BYTES * instruction.step_words * instruction.groups)
         self._prepare_loads()
-        self._prepare_fragments(kernel.builder.urem(self.thread, I32(division.warp)))
+        self._prepare_fragments(self.builder.urem(self.thread, I32(division.warp)))
 
     # --- from the operand to registers ---
 
@@ -170,7 +162,9 @@ class WaveTiles(OperandTiles):
                 within = place
                 if not self.reading.is_by_terms:
                     within = self._place_by_lines(b.add(place, I32(first * _WORD_BYTES)))
-                _store_words(b, b.gep(memory, [b.add(row, within)], source_etype=I8), own[first : first + unit])
+                pointer = b.gep(memory, [b.add(row, within)], source_etype=I8)
+                stored = own[first : first + unit]
+                b.store(vector_of_values(b, stored), pointer, align=len(stored) * _WORD_BYTES)
 
     def _as_in_tile(self, words: Sequence[ir.Value], first_term: ir.Value) -> list[ir.Value]:
         """The words of a run in the order in which they lie there."""
@@ -221,15 +215,6 @@ class WaveTiles(OperandTiles):
             offset = row * self.lines * self._piece_bytes
             words += _load_words(b, b.gep(at, [I32(offset)], source_etype=I8), self._piece_bytes)
         return words
-
-
-def _store_words(b: ir.IRBuilder, pointer: ir.Value, words: Sequence[ir.Value]) -> None:
-    value = words[0]
-    if len(words) > 1:
-        value = ir.Constant(ir.VectorType(I32, len(words)), ir.Undefined)
-        for number, word in enumerate(words):
-            value = b.insert_element(value, word, I32(number))
-    b.store(value, pointer, align=len(words) * _WORD_BYTES)
 
 
 def _load_words(b: ir.IRBuilder, pointer: ir.Value, size: int) -> list[ir.Value]:

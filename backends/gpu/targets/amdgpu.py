@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from ....hlo import BF16, ElementType
 from ...llvm.module import declaration
-from ...llvm.types import I1, I32
+from ...llvm.types import I1, I32, vector_of_values
 from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
@@ -97,12 +97,9 @@ def _add_atomically(architecture: str):
     flushes = [name for name, add in _ATOMIC_ADDS.get(architecture, {}).items() if add.flushes]
 
     def add(builder: ir.IRBuilder, element_type: ElementType, address: ir.Value, parts: list[ir.Value]) -> None:
-        value = parts[0]
-        if len(parts) > 1:
-            pair = ir.Constant(ir.VectorType(value.type, 2), ir.Undefined)
-            for lane, part in enumerate(parts):
-                pair = builder.insert_element(pair, part, I32(lane))
-            value = builder.bitcast(pair, ir.VectorType(_BFloat(), 2)) if element_type is BF16 else pair
+        value = vector_of_values(builder, parts)
+        if element_type is BF16:  # always a pair, of integers
+            value = builder.bitcast(value, ir.VectorType(_BFloat(), 2))
         added = builder.atomic_rmw("fadd", address, value, 'syncscope("agent") monotonic')
         ignored = ("amdgpu.ignore.denormal.mode",) if element_type.name in flushes else ()
         for name in (*_OF_THE_DEVICE, *ignored):

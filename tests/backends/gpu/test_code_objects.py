@@ -123,9 +123,10 @@ MATRIX_INSTRUCTIONS = {
 }
 
 
-@pytest.mark.parametrize(
-    "case, sides", one_in_all(11, MATRIX_INSTRUCTIONS, [(1, 0), (1, 1), (0, 0)])
-)  # which dimensions are contracted
+CONTRACTED = [(1, 0), (1, 1), (0, 0)]  # dimensions of the left operand and of the right one
+
+
+@pytest.mark.parametrize("case, sides", one_in_all(11, MATRIX_INSTRUCTIONS, CONTRACTED))
 def test_products_are_made_of_matrix_instructions(case, sides):
     """Whose sums are in registers, as is all that a thread loads; from the block's memory 16 bytes at once, if it can."""
     architecture, element_type = case

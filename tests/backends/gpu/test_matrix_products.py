@@ -275,6 +275,9 @@ ENTRY e {{
     assert [operand.opcode for operand in narrowed.entry.root.operands] == [expected] * 2
 
 
+# --- epilogues and groups ---
+
+
 @pytest.mark.parametrize(("types", "transposed"), one_in_all(3, [*TYPES[:3], TYPES[4]], [False, True]))
 def test_epilogues(types, transposed):
     check_with_epilogue("sm_80", types, 72, 40, 80, transposed)
