@@ -305,6 +305,14 @@ def test_lists_of_columns():
     require_same(jit(counted)(x, y), counted(x, y))
 
 
+def test_columns_of_several_types_have_one():
+    def edges(x, y):
+        return np.histogram2d(x, y, 3), list(np.histogramdd([x, y], 3)[1])
+
+    x, y, *_ = line()
+    require_same(jit(edges)(x, y.astype(np.float32)), edges(x, y.astype(np.float32)))
+
+
 def test_eigenvalues_that_are_real_in_some_calls():
     """The function is traced again where the dtype turns out to be the other one."""
 

@@ -113,7 +113,9 @@ def _bounds(array: TracedArray) -> tuple[int, ...]:
 
 def _columns(sample: Any) -> list[TracedArray]:
     if isinstance(sample, (list, tuple)):
-        return [as_array(one) for one in sample]
+        lines = [as_array(one) for one in sample]
+        dtype = np.result_type(*[line.dtype for line in lines]) if lines else None
+        return [line if line.dtype == dtype else line.astype(dtype) for line in lines]
     sample = as_array(sample)
     return [sample] if sample.ndim == 1 else [sample[:, number] for number in _range(sample.shape[1])]
 
