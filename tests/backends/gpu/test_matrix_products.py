@@ -92,8 +92,9 @@ ENTRY e {{
     bias, c = random_array("f32", (columns,), generator), random_array("f32", (rows, columns), generator)
     results = [(order, np.dtype(np.float32)), ((rows, columns), np.dtype(DTYPES[result]))][: 1 if transposed else 2]
     found = run_program(plan, module, [a, b, bias, c], results)
-    product = np.einsum("ij,jk->ik", a.astype(np.float64), b.astype(np.float64))
-    expected = product.astype(DTYPES[result]).astype(np.float64) * 0.5 + bias + c
+    exact = np.int64 if np.dtype(DTYPES[left]).kind in "iu" else np.float64  # sums of small integers wrap
+    product = np.einsum("ij,jk->ik", a.astype(exact), b.astype(exact)).astype(DTYPES[result]).astype(np.float64)
+    expected = product * 0.5 + bias + c
     tolerance = TOLERANCES[result] * np.abs(product).max() + 1e-6 * np.abs(expected).max()
     for one, other in zip(found, (expected.T if transposed else expected, product)):
         np.testing.assert_allclose(one.astype(np.float64), other, rtol=0, atol=tolerance)
