@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+import ml_dtypes
 import numpy as np
 
 from .instructions import FIRST_VGPR, Instruction, is_rdna
@@ -99,6 +100,15 @@ _ATOMIC = {
 _ATOMIC_FLOAT = {"ADD": np.add, "MIN": np.fmin, "MAX": np.fmax}
 
 
+def _adding_pairs(dtype):
+    """Adds the halves of words, each sum rounded once."""
+
+    def halves(words):
+        return np.ascontiguousarray(words).view(dtype).astype(np.float32)
+
+    return lambda old, given: (halves(old) + halves(given)).astype(dtype).view(np.uint32)
+
+
 def _atomic(text: str):
     """The type and function that the name of an atomic operation says, and how many operands it has."""
     if match := re.fullmatch(r"(S|U)(MIN|MAX)(_X2)?", text):
@@ -106,7 +116,7 @@ def _atomic(text: str):
     if match := re.fullmatch(r"CMPSWAP(_X2|_B32|_B64)?|CMPSTORE(_RTN)?_(B32|B64)", text):
         return f"u{8 if 'X2' in text or 'B64' in text else 4}", None, 2
     if match := re.fullmatch(r"PK_ADD_(F16|BF16)", text):
-        raise NotImplementedError(f"the atomic operation {text}")
+        return "u4", _adding_pairs(np.dtype(np.float16 if match[1] == "F16" else ml_dtypes.bfloat16)), 1
     if match := re.fullmatch(r"(ADD|MIN|MAX)_(F32|F64)", text):
         return f"f{int(match[2][1:]) // 8}", _ATOMIC_FLOAT[match[1]], 1
     match = re.fullmatch(r"(ADD|SUB|SWAP|AND|OR|XOR|MIN|MAX|INC|DEC)(_X2|_[UIB]32|_[UIB]64)?", text)
