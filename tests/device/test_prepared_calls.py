@@ -326,6 +326,18 @@ def test_the_call_before_is_not_taken_for_this_one(put):
         same(f(first.sum()), X.sum() + X.size + 1)
 
 
+def test_a_setting_that_changes_after_a_call_counts(far, monkeypatch):
+    """Code of a backend whose results may differ from run to run is made for each setting."""
+    x = far(X)
+    monkeypatch.setattr(x.device.backend, "is_deterministic", False, raising=False)
+    f = jit(lambda x: x + 1)
+    for asked in (False, False, True, True, False):
+        with phlox.config(deterministic=asked):
+            for _ in range(3):
+                same(f(x), X + 1)
+    assert (f.cache_info().misses, f.cache_info().hits) == (2, 13)
+
+
 def test_operators_of_numpy_scalars_and_of_others(put):
     x = put(X)
     for _ in range(3):

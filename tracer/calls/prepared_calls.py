@@ -72,15 +72,16 @@ class PreparedCalls:
 
     def __init__(self) -> None:
         self.by_key: dict[Any, PreparedCall | _ByIntegers] = {}
-        # The call that was found last, where it takes arrays alone: their device and forms, often the same objects again.
-        self._last: tuple[Any, list[Any], PreparedCall] | None = None
+        # The call that was found last, where it takes arrays alone: the setting that counts (see `call_key`), and their device
+        # and forms, often the same objects again.
+        self._last: tuple[bool | None, Any, list[Any], PreparedCall] | None = None
 
     def find(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[PreparedCall, Sequence[Any]] | None:
         """The call, with its leaves."""
         last = self._last
         if last is not None and not kwargs:
-            device, forms, call = last
-            if len(args) == len(forms):
+            asked, device, forms, call = last
+            if len(args) == len(forms) and asked is determinism.is_asked_for:
                 for value, form in zip(args, forms):
                     if type(value) is not ArrayOnDevice.made or value.form is not form or value.device is not device:
                         break
@@ -93,7 +94,7 @@ class PreparedCalls:
             found = found.calls.get(tuple([leaves[place] for place in found.places]))
         elif found is not None and not kwargs and all([type(one) is ArrayOnDevice.made and one.form[0] for one in args]):
             # Of what has no dimensions the form does not say whether it is a scalar.
-            self._last = args[0].device, [one.form for one in args], found
+            self._last = determinism.is_asked_for, args[0].device, [one.form for one in args], found
         return None if found is None else (found, leaves)
 
     def prepare(self, owner: Any, args: tuple[Any, ...], kwargs: dict[str, Any], known: KnownForm) -> None:
