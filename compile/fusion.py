@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from ..hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ..hlo.instruction import tuple_of
+from .fused_computations import FusedOperands
 from .fusion_groups import Node, group_roots
 from .fusion_plan import FusionPlan, is_scalar_constant, is_scalar_view
 from .fusion_policy import FusionPolicy
@@ -133,8 +134,7 @@ class _Emission:
     def _fused(self, members: list[Instruction], results: list[Instruction]) -> tuple[list[Instruction], Computation]:
         """What the fusion reads, and its computation."""
         inside: dict[Instruction, Instruction] = {}
-        operands: list[Instruction] = []
-        parameters: list[Instruction] = []
+        read = FusedOperands()
         body: list[Instruction] = []
         computed = set(members)
 
@@ -145,23 +145,18 @@ class _Emission:
             if instruction in computed or instruction in self.plan.inlined or is_scalar_constant(instruction):
                 updated = instruction.operation.updated_operand
                 given = enumerate(instruction.operands)
-                value = instruction.with_operands([given_one(x) if number == updated else value_of(x) for number, x in given])
+                value = instruction.with_operands(
+                    [read.parameter_for(x) if number == updated else value_of(x) for number, x in given]
+                )
                 body.append(value)
             else:
-                value = given_one(instruction)
+                value = read.parameter_for(instruction)
             inside[instruction] = value
             return value
-
-        def given_one(instruction: Instruction) -> Instruction:
-            if instruction not in operands:
-                number = len(operands)
-                operands.append(instruction)
-                parameters.append(make_instruction("parameter", (), {"number": number}, instruction.shape, name=f"p{number}"))
-            return parameters[operands.index(instruction)]
 
         values = [value_of(result) for result in results]
         root = values[0]
         if len(values) > 1:
             root = make_instruction("tuple", values)
             body.append(root)
-        return operands, Computation(f"fused_{results[-1].opcode}", (*parameters, *body), root)
+        return read.operands, Computation(f"fused_{results[-1].opcode}", (*read.parameters, *body), root)

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ...compile.common_subexpression_elimination import ComputationKeys
-from ...compile.fused_computations import as_computation
+from ...compile.fused_computations import FusedOperands, as_computation
 from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
 from ...hlo import OPERATIONS, Computation, Instruction, Module, leaves, make_instruction
@@ -130,17 +130,13 @@ class _Groups:
 
     def _joined(self, members: list[Instruction], values: dict[Instruction, Instruction]) -> Iterator[Instruction]:
         """The fusion, and what takes it apart."""
-        parameters: dict[Instruction, Instruction] = {}
-        for operand in [values[operand] for member in members for operand in member.operands]:
-            if operand not in parameters:
-                number = {"number": len(parameters)}
-                parameters[operand] = make_instruction("parameter", (), number, operand.shape, name=f"p{len(parameters)}")
-        body = [_alone(member, [parameters[values[operand]] for operand in member.operands]) for member in members]
+        read = FusedOperands()
+        body = [_alone(member, [read.parameter_for(values[operand]) for operand in member.operands]) for member in members]
         root = make_instruction("tuple", body)
-        computation = Computation("together", (*parameters.values(), *body, root), root)
+        computation = Computation("together", (*read.parameters, *body, root), root)
         attributes = {"kind": ALIKE, "calls": computation}
         shape, source = tuple_of(body), members[-1].source
-        fusion = Instruction(OPERATIONS["fusion"], tuple(parameters), attributes, shape, "group_fusion", source)
+        fusion = Instruction(OPERATIONS["fusion"], tuple(read.operands), attributes, shape, "group_fusion", source)
         yield fusion
         for number, member in enumerate(members):
             values[member] = make_instruction("get-tuple-element", (fusion,), {"index": number}, source=member.source)

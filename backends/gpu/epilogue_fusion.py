@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...compile.fused_computations import result_roots
+from ...compile.fused_computations import FusedOperands, result_roots
 from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
 from ...hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
@@ -158,24 +158,15 @@ def _computation(
 ) -> tuple[Computation, tuple[Instruction, ...]]:
     """The product, and of it what the loop computes; and the operands of both."""
     loops: Computation = loop.attributes["calls"]
-    operands: list[Instruction] = []
-    parameters: list[Instruction] = []
-
-    def given(operand: Instruction) -> Instruction:
-        if operand not in operands:
-            number = len(operands)
-            operands.append(operand)
-            parameters.append(make_instruction("parameter", (), {"number": number}, operand.shape, name=f"p{number}"))
-        return parameters[operands.index(operand)]
-
-    inner = product.with_operands([given(operand) for operand in product.operands])
+    read = FusedOperands()
+    inner = product.with_operands([read.parameter_for(operand) for operand in product.operands])
     body = [inner]
     known = {product: inner}
     if view is not None:
         known[view] = view.with_operands((inner,))
         body.append(known[view])
     mapped = {
-        parameter: known[operand] if operand in known else given(operand)
+        parameter: known[operand] if operand in known else read.parameter_for(operand)
         for parameter, operand in zip(loops.parameters, loop.operands)
     }
     for instruction in loops.instructions:
@@ -188,4 +179,4 @@ def _computation(
             body.remove(root)
         root = make_instruction("tuple", (*(root.operands if root.opcode == "tuple" else (root,)), inner))
         body.append(root)
-    return Computation(f"fused_{product.opcode}", (*parameters, *body), root), tuple(operands)
+    return Computation(f"fused_{product.opcode}", (*read.parameters, *body), root), tuple(read.operands)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
-from ...compile.fused_computations import as_computation, result_roots
+from ...compile.fused_computations import FusedOperands, as_computation, result_roots
 from ...compile.fusion_policy import is_degenerate_reshape
 from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
@@ -239,19 +239,12 @@ def _append_fusion(
     group: _Group, users: dict[Instruction, int], values: dict[Instruction, Instruction], made: list[Instruction]
 ) -> None:
     """One fusion in the place of the group's members."""
-    operands: list[Instruction] = []
-    parameters: list[Instruction] = []
+    read = FusedOperands()
     body: list[Instruction] = []
     results: dict[Instruction, Instruction] = {}
 
     def given(operand: Instruction) -> Instruction:
-        if operand in results:
-            return results[operand]
-        if operand not in operands:
-            operands.append(operand)
-            number = {"number": len(parameters)}
-            parameters.append(make_instruction("parameter", (), number, operand.shape, name=f"p{len(parameters)}"))
-        return parameters[operands.index(operand)]
+        return results[operand] if operand in results else read.parameter_for(operand)
 
     inside: dict[Instruction, int] = {}
     for member in group.members:
@@ -273,10 +266,10 @@ def _append_fusion(
     if len(roots) > 1:
         root = make_instruction("tuple", roots)
         body.append(root)
-    computation = Computation("fused_rows", (*parameters, *body), root)
+    computation = Computation("fused_rows", (*read.parameters, *body), root)
     shape = roots[0].shape if len(roots) == 1 else tuple_of(roots)
     attributes = {"kind": ROWS, "calls": computation}
-    inputs = tuple([values[operand] for operand in operands])
+    inputs = tuple([values[operand] for operand in read.operands])
     last = group.members[-1]
     fusion = Instruction(OPERATIONS["fusion"], inputs, attributes, shape, "row_fusion", last.source)
     made.append(fusion)
