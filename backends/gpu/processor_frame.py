@@ -71,19 +71,19 @@ class ProcessorFrame:
 
     def arrays(self, leaves: Sequence[Leaf]) -> list[Array | Leaf]:
         """The leaves as emitters take them: arrays, and scalars as they are."""
-        return [_array(leaf) if isinstance(leaf, Stored) and leaf.shape.rank else leaf for leaf in leaves]
+        return [placed_array(leaf) if isinstance(leaf, Stored) and leaf.shape.rank else leaf for leaf in leaves]
 
     def constant_pointer(self, literal: np.ndarray) -> PlacePointer:
         return PlacePointer(self.frame.constant(literal, Shape(U8, (literal.nbytes,))).place)
 
     def in_memory(self, value: Array | Leaf, shape: Shape) -> Array:
-        return value if isinstance(value, Array) else _array(self.frame.stored(value))
+        return value if isinstance(value, Array) else placed_array(self.frame.stored(value))
 
     def outputs(self, instruction: Instruction) -> list[Array | None]:
-        return [None if output is None else _array(output) for output in self.frame.outputs(instruction)]
+        return [None if output is None else placed_array(output) for output in self.frame.outputs(instruction)]
 
     def updated(self, instruction: Instruction, leaf: int, operand: Instruction, values: Any) -> Array:
-        return _array(self.frame.updated(instruction, leaf, operand, self._values))
+        return placed_array(self.frame.updated(instruction, leaf, operand, self._values))
 
     def scratch(self, instruction: Instruction) -> PlacePointer | None:
         buffer = self.assignment.scratch.get(instruction)
@@ -100,7 +100,8 @@ class ProcessorFrame:
         return outputs
 
 
-def _array(leaf: Stored) -> Array:
+def placed_array(leaf: Stored) -> Array:
+    """An array of the plan as emitters take it, which knows its place instead of its address."""
     return Array(PlacePointer(leaf.place), leaf.shape)
 
 
@@ -151,33 +152,54 @@ class _KernelRegions:
         own = _Own.of(values, division)
         wanted = max(1, min(MOST_PIECES, division.most, self.frame.pieces(division.work)))
 
-        def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-            registers, places = iter(bindings), iter(arrays)
-            given: list[Binding] = []
-            for number, value in enumerate(values):
-                if number == own.number and own.is_shared:
-                    given.append(kernel.shared(own.size, _ALIGNMENT))
-                elif number == own.number:
-                    given.append(own.address(kernel, next(places)))
-                elif isinstance(value, PlacePointer):
-                    given.append(next(places).pointer)
-                elif isinstance(value, ir.Constant):
-                    given.append(value)
-                else:
-                    given.append(next(places if isinstance(value, Array) else registers))
+        def emit_inside(builder: ir.IRBuilder, given: list[Binding]) -> None:
             self._is_inside = True
             try:
-                emit(kernel.builder, given)
+                emit(builder, given)
             finally:
                 self._is_inside = False
 
-        in_memory = [value for number, value in enumerate(values) if not (number == own.number and own.is_shared)]
-        memory = [_stored(value) for value in in_memory if isinstance(value, Array | PlacePointer)]
-        scalars = [value for value in values if not isinstance(value, Array | PlacePointer | ir.Constant)]
         forms = tuple([str(value) if isinstance(value, ir.Constant) else type(value).__name__ for value in values])
         full_key = ("region", self.frame.kernels.number(computation), *rest, forms, own)
-        grid = Grid((wanted, 1, 1), (1, 1, 1))
-        return self.frame.launch(kind, full_key, scalars, memory, grid, write, pieces=wanted > 1)
+        return launch_region(self.frame, kind, full_key, values, emit_inside, wanted, own)
+
+
+def launch_region(
+    frame: Frame,
+    kind: str,
+    key: tuple,
+    values: list[Any],
+    emit: EmitRegion,
+    wanted: int,
+    own: _Own | None = None,
+    source: Any = None,
+) -> int:
+    """A region as a kernel, whose blocks are its pieces: of so many at most. Returns how many there are.
+
+    values: what it is given, arrays where they are placed among them. own: which of them each piece has for itself.
+    """
+    own = _Own(None, 0) if own is None else own
+
+    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        registers, places = iter(bindings), iter(arrays)
+        given: list[Binding] = []
+        for number, value in enumerate(values):
+            if number == own.number and own.is_shared:
+                given.append(kernel.shared(own.size, _ALIGNMENT))
+            elif number == own.number:
+                given.append(own.address(kernel, next(places)))
+            elif isinstance(value, PlacePointer):
+                given.append(next(places).pointer)
+            elif isinstance(value, ir.Constant):
+                given.append(value)
+            else:
+                given.append(next(places if isinstance(value, Array) else registers))
+        emit(kernel.builder, given)
+
+    in_memory = [value for number, value in enumerate(values) if not (number == own.number and own.is_shared)]
+    memory = [_stored(value) for value in in_memory if isinstance(value, Array | PlacePointer)]
+    scalars = [value for value in values if not isinstance(value, Array | PlacePointer | ir.Constant)]
+    return frame.launch(kind, key, scalars, memory, Grid((wanted, 1, 1), (1, 1, 1)), write, source, pieces=wanted > 1)
 
 
 @dataclass(frozen=True)

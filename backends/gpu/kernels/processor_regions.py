@@ -30,18 +30,8 @@ from ..emitter_table import ELEMENTS, ON_PROCESSORS, ProcessorForm, has_code
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import ONE_THREAD, Grid, Kernel
 from ..operations import scalars
+from ..processor_frame import launch_region, placed_array, stored
 from .nests import emit_on_processor, scratch_on_processor
-
-
-@dataclass(frozen=True, eq=False)
-class _Placed(Array):
-    """An array of the plan in the place of one whose address is known."""
-
-    stored: Stored = field(kw_only=True)
-
-
-def _placed(stored: Stored) -> _Placed:
-    return _Placed(None, stored.shape, stored=stored)
 
 
 @dataclass(frozen=True)
@@ -80,24 +70,9 @@ class RegionKernels:
             emit(builder, values)
             return 1
         kind, computation, *rest = key
-        arrays = [value for value in values if isinstance(value, _Placed)]
-        given = [value for value in values if not isinstance(value, _Placed)]
-
-        def write(kernel: Kernel, bindings: list[Binding], memory: list[Array]) -> None:
-            pointers, registers = iter(memory), iter(bindings)
-            emit(kernel.builder, [next(pointers if isinstance(value, _Placed) else registers) for value in values])
-
         wanted = max(1, min(division.most, self.frame.pieces(division.work)))
-        return self.frame.launch(
-            kind,
-            (kind, self.number(computation), *rest, wanted),
-            given,
-            [Stored(array.stored.place, array.shape) for array in arrays],
-            Grid((wanted, 1, 1), (1, 1, 1)),
-            write,
-            self.sources.get(computation),
-            pieces=wanted > 1,
-        )
+        full_key = (kind, self.number(computation), *rest, wanted)
+        return launch_region(self.frame, kind, full_key, values, emit, wanted, source=self.sources.get(computation))
 
 
 Nest = Callable[["ir.IRBuilder | None", RegionKernels, _Region], None]
@@ -113,14 +88,14 @@ def _region(frame: Frame, instruction: Instruction, computation: Computation, va
     outputs = [output for output in frame.outputs(instruction) if output is not None]
     of = frame.assignment.of
     leaves = [values[operand][0] for operand in instruction.operands]
-    arguments = [_placed(leaf) if isinstance(leaf, Stored) and leaf.shape.rank else leaf for leaf in leaves]
+    arguments = [placed_array(leaf) if isinstance(leaf, Stored) and leaf.shape.rank else leaf for leaf in leaves]
     has_arrays = outputs[0].shape.rank > 0
     argument_buffers = [of(Value(operand)) if operand.shape.rank else None for operand in instruction.operands]
     output_buffers = [of(Value(instruction, leaf)) for leaf in range(len(outputs))] if has_arrays else []
     places = {output.place for output in outputs}
-    in_place = any(isinstance(one, _Placed) and one.stored.place in places for one in arguments)
+    in_place = any(isinstance(one, Array) and one.pointer.place in places for one in arguments)
     _row_groups(frame).regions.sources[computation] = instruction.source
-    placed = [_placed(output) for output in outputs]
+    placed = [placed_array(output) for output in outputs]
     return _Region(computation, arguments, placed, in_place, argument_buffers, output_buffers, nest, instruction=instruction)
 
 
@@ -132,7 +107,7 @@ def _launch(frame: Frame, region: _Region) -> list[Leaf]:
     else:
         groups.flush(None)
         region.emit(None, groups.regions)
-    return [Stored(output.stored.place, output.shape) for output in region.outputs]
+    return list(map(stored, region.outputs))
 
 
 def _loop(builder: ir.IRBuilder | None, regions: RegionKernels, region: _Region) -> None:
@@ -199,7 +174,7 @@ def _reduction_in_parts(regions: RegionKernels, region: _Region) -> None:
     frame, computation, first = regions.frame, region.computation, len(region.arguments)
     most = _parts(computation)
     parts = [
-        _placed(frame.scratch(region.instruction, shape.with_dimensions((most, *shape.dimensions)), offset))
+        placed_array(frame.scratch(region.instruction, shape.with_dimensions((most, *shape.dimensions)), offset))
         for shape, offset in zip(array_leaves(computation.root.shape), _part_offsets(computation))
     ]
     shapes = [output.shape for output in region.outputs]
