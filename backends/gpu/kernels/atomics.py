@@ -7,7 +7,8 @@ from functools import reduce
 
 from llvmlite import ir
 
-from ....hlo import ElementType, Operation, component_type
+from ....hlo import Computation, ElementType, Operation, component_type
+from ....hlo.operation import ASSOCIATIVE, COMMUTATIVE
 from ...llvm.loops import while_loop
 from ...llvm.types import I1, I8, I16, I32, I64, ComplexValue, RegisterValue, from_memory, memory_type, part_size, to_memory
 from ..target import Target
@@ -23,9 +24,23 @@ _NEGATIVE_ZERO = 0x8000  # of 16-bit floats: a sum with it is the other number
 Combine = Callable[[RegisterValue, RegisterValue], RegisterValue]
 
 
-def has_atomics(element_type: ElementType, operation: str) -> bool:
-    """Whether elements lie within words that devices exchange, or are added part by part."""
-    return not element_type.is_complex or operation == "add"
+def operation_in_any_order(combine: Computation) -> str | None:
+    """What combines two elements, where that is one operation that may be done in any order: to the same, of integers, and to
+    about the same of other numbers.
+    """
+    operation = combine.combining_operation
+    return operation.opcode if operation is not None and {ASSOCIATIVE, COMMUTATIVE} <= operation.traits else None
+
+
+def may_be_atomic(operation: str | None, element_type: ElementType, is_deterministic: bool) -> bool:
+    """Whether elements may be combined, by an operation in any order, as they come: each by itself.
+
+    They lie within words that devices exchange, or are added part by part. What comes of integers is the same from run to run;
+    of floats it differs in the last bits.
+    """
+    is_exact = element_type.is_integer or element_type.kind == "pred"
+    has_code = not element_type.is_complex or operation == "add"
+    return operation is not None and (is_exact or not is_deterministic) and has_code
 
 
 def has_instruction(operation: str | None, element_type: ElementType) -> bool:

@@ -24,7 +24,7 @@ from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, of_shape, wide
 from . import vectors
-from .atomics import atomic_lanes, changes_elements, combine_atomically, has_atomics
+from .atomics import atomic_lanes, changes_elements, combine_atomically, may_be_atomic
 from .scatter_copies import scatter_by_copies, uses_copies
 from .scatter_form import ScatterForm
 from .scatter_runs import reduce_runs, runs_bytes
@@ -37,17 +37,12 @@ THREADS = 256
 
 
 def way_of(form: ScatterForm, is_deterministic: bool) -> str:
-    """How updates that may meet are made: "alone" where they do not, "atomic", or "sorted".
-
-    What atomic operations make of integers is the same from run to run; of floats it differs in the last bits.
-    """
+    """How updates that may meet are made: "alone" where they do not, "atomic", or "sorted"."""
     scatter = form.scatter
     if form.items == 1 or scatter.attributes["unique_indices"] and not form.may_overlap:
         return "alone"
     element_type = leaves(scatter.shape)[0].element_type
-    is_exact = element_type.is_integer or element_type.kind == "pred"
-    is_atomic = form.operation is not None and (is_exact or not is_deterministic) and has_atomics(element_type, form.operation)
-    return "atomic" if is_atomic else "sorted"
+    return "atomic" if may_be_atomic(form.operation, element_type, is_deterministic) else "sorted"
 
 
 @dataclass(frozen=True, eq=False)

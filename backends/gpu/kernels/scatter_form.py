@@ -10,7 +10,6 @@ from math import prod
 from llvmlite import ir
 
 from ....hlo import Computation, Instruction, leaves
-from ....hlo.operation import ASSOCIATIVE, COMMUTATIVE
 from ....hlo.slices import slice_dimensions
 from ...llvm import index as indices
 from ...llvm.arrays import Array
@@ -19,9 +18,9 @@ from ...llvm.index import Affine, Component
 from ...llvm.start_indices import widened
 from ...llvm.types import I64, RegisterValue
 from ..kernel import index_of
+from .atomics import operation_in_any_order
 from .vectors import aligned
 
-_ALGEBRA = {ASSOCIATIVE, COMMUTATIVE}
 # So many updates are made one after the other where they meet.
 _FEW = 512
 
@@ -82,11 +81,8 @@ class ScatterForm:
 
     @cached_property
     def operation(self) -> str | None:
-        """What combines two elements, where that is one operation that may be done in any order: to the same, of integers, and
-        to about the same of other numbers.
-        """
-        operation = self.combine.combining_operation if self.outputs == 1 else None
-        return self.combine.root.opcode if operation is not None and _ALGEBRA <= operation.traits else None
+        """What combines two elements, where that is one operation that may be done in any order."""
+        return operation_in_any_order(self.combine) if self.outputs == 1 else None
 
     @property
     def is_reduced_in_parts(self) -> bool:

@@ -7,7 +7,6 @@ from math import prod
 from llvmlite import ir
 
 from ....hlo import S32, S64, Instruction, Shape, leaves
-from ....hlo.operation import ASSOCIATIVE, COMMUTATIVE
 from ....hlo.window import WindowDimension, dilated_size
 from ...llvm import index as indices
 from ...llvm.arrays import Array
@@ -21,7 +20,7 @@ from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, wide
 from ..operations import has_scalars_alone
-from .atomics import combine_atomically, has_atomics
+from .atomics import combine_atomically, may_be_atomic, operation_in_any_order
 from .sort_order import flat
 from .vectors import aligned
 
@@ -73,15 +72,8 @@ def _positions(instruction: Instruction) -> Shape:
 
 def _is_sent_atomically(instruction: Instruction, is_deterministic: bool) -> bool:
     """Whether what windows select is combined as it is found: it may be in any order, and windows overlap much."""
-    to_apply, element_type = instruction.attributes["scatter"], instruction.shape.element_type
-    operation = to_apply.combining_operation
-    if (
-        operation is None
-        or not {ASSOCIATIVE, COMMUTATIVE} <= operation.traits
-        or not has_atomics(element_type, operation.opcode)
-    ):
-        return False
-    if is_deterministic and not (element_type.is_integer or element_type.kind == "pred"):
+    operation = operation_in_any_order(instruction.attributes["scatter"])
+    if not may_be_atomic(operation, instruction.shape.element_type, is_deterministic):
         return False
     window = instruction.attributes["window"]
     return prod([-(-dilated_size(one.size, one.window_dilation) // one.stride) for one in window]) > _MOST_PLACES
