@@ -130,8 +130,8 @@ class _MatrixProduct:
         b, division, unit, terms = self.builder, self.form.division, self.form.instruction, self.tiles[0].terms
         steps = -(-self.form.product.sizes[3] // terms)
         own_steps = -(-steps // division.parts)  # a part's, of which those behind the end are zeros
-        least_bytes = 0 if self.results.epilogue is None else self._staged_bytes(self._staged_heights)
-        product = self.units.product(self.kernel, unit, division, self.tiles, least_bytes)
+        staged_bytes = 0 if self.results.epilogue is None else self._staged_bytes(self._staged_heights)
+        product = self.units.product(self.kernel, unit, division, self.tiles, max(division.memory_bytes, staged_bytes))
         self._store(product, product.sums(b.mul(self.part, I32(own_steps * terms)), own_steps))
 
     # --- the results ---

@@ -32,8 +32,7 @@ class MatrixUnits:
 
     ``instruction(target, left, right, result, may_lose_bits)`` is that for operands of these types, or None;
     ``plan(target, product, instruction, shapes, parts)`` how operands are read and how the product is divided, into so many
-    parts at most. ``tiles`` and ``product`` make `OperandTiles` and `BlockSums`, which have so many bytes of the block's memory
-    at least.
+    parts at most. ``tiles`` and ``product`` make `OperandTiles` and `BlockSums`, these with so many bytes of a block's memory.
     """
 
     instruction: Callable[[Target, ElementType, ElementType, ElementType, bool], MatrixInstruction | None]

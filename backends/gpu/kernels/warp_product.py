@@ -46,17 +46,11 @@ class WarpProduct:
     """The sums while they are emitted."""
 
     def __init__(
-        self,
-        kernel: Kernel,
-        instruction: WarpInstruction,
-        division: Division,
-        tiles: tuple[WarpTiles, WarpTiles],
-        least_bytes: int = 0,
+        self, kernel: Kernel, instruction: WarpInstruction, division: Division, tiles: tuple[WarpTiles, WarpTiles], size: int
     ) -> None:
-        """``least_bytes`` of the block's memory are there for what comes behind the sums."""
         self.kernel, self.builder = kernel, kernel.builder
         self.instruction, self.division, self.tiles = instruction, division, tiles
-        self.memory = kernel.dynamic_shared(max(division.memory_bytes, least_bytes))
+        self.memory = kernel.dynamic_shared(size)
 
     def sums(self, first: ir.Value, steps: int) -> list[ir.Value]:
         """Of so many tiles' terms, from a term on: those of 16 rows and 8 columns after each other."""

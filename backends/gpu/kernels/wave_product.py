@@ -35,17 +35,11 @@ class WaveProduct:
     """The sums while they are emitted."""
 
     def __init__(
-        self,
-        kernel: Kernel,
-        instruction: WaveInstruction,
-        division: Division,
-        tiles: tuple[WaveTiles, WaveTiles],
-        least_bytes: int = 0,
+        self, kernel: Kernel, instruction: WaveInstruction, division: Division, tiles: tuple[WaveTiles, WaveTiles], size: int
     ) -> None:
-        """``least_bytes`` of the block's memory are there for what comes behind the sums."""
         self.kernel, self.builder = kernel, kernel.builder
         self.instruction, self.division, self.tiles = instruction, division, tiles
-        memory = kernel.shared(max(division.memory_bytes, least_bytes))
+        memory = kernel.shared(size)
         self.memory = self.builder.addrspacecast(memory, ir.PointerType(addrspace=kernel.target.spaces.shared))
 
     def sums(self, first: ir.Value, steps: int) -> list[ir.Value]:

@@ -94,9 +94,6 @@ def is_subnormal(a):
     return (exponent(a) == 0) & (a != 0)
 
 
-_CLASSES = 10
-
-
 def has_class(a, mask):
     """Whether the number is one of the classes whose bits are set: the order is that of V_CMP_CLASS."""
     negative, infinite, normal = np.signbit(a), np.isinf(a), (exponent(a) != 0) & np.isfinite(a)
