@@ -19,6 +19,7 @@ from ...hlo.fast_math import has_fast_math
 from ...hlo.operation import ELEMENTWISE, GIVEN
 from ..llvm import index as indices
 from ..llvm.arrays import Array, stack_array
+from ..llvm.builder import Builder
 from ..llvm.elementary_calls import has_many_applications
 from ..llvm.memory import copy_memory
 from ..llvm.module import Module as LlvmModule
@@ -122,7 +123,7 @@ class Frame:
 
         ``arena`` makes the memory for temporaries at its entry.
         """
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = Builder(function.append_basic_block("entry"))
         memory = arena(builder)
         slots = self.parts.begin(builder, computation, memory)
         self.here = NativeFunction(builder, *function.args[:2], memory, slots)

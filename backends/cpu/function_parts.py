@@ -15,6 +15,7 @@ from llvmlite import ir
 from ...hlo import Computation, Instruction, Shape
 from ...hlo.operation import CONTROL_FLOW
 from ..llvm.arrays import Array
+from ..llvm.builder import Builder
 from ..llvm.interruption import InterruptibleFunction
 from ..llvm.memory import resize_stack_memory, stack_memory
 from ..llvm.types import I8, I32, I64, POINTER, ComplexValue
@@ -162,7 +163,7 @@ class FunctionParts:
         with b.if_then(b.icmp_signed("!=", code, I32(0)), likely=False):
             frame.return_code(code)
         arguments, results, arena, slots = part.args
-        builder = ir.IRBuilder(part.append_basic_block("entry"))
+        builder = Builder(part.append_basic_block("entry"))
         frame.here = NativeFunction(builder, arguments, results, BorrowedArena(arena), slots)
         self._slot_memories[part] = slots
 
@@ -212,7 +213,7 @@ class FunctionParts:
         # What is read at a function's entry is there before the memory that it has to ask for.
         before_slots = isinstance(slots, ir.Instruction) and value.parent is owner.entry_basic_block is not slots.parent
         last = slots if before_slots else value
-        b = ir.IRBuilder(last.parent)
+        b = Builder(last.parent)
         if isinstance(last, ir.PhiInstr):
             b.position_before(next(i for i in last.parent.instructions if not isinstance(i, ir.PhiInstr)))
         else:

@@ -17,6 +17,7 @@ from ...compile.aliasing import only_names
 from ...compile.cost import Cost, kernel_cost
 from ...hlo import Computation, Instruction, Module, leaves
 from ...hlo.operation import CONTROL_FLOW, GIVEN, TUPLING
+from ..llvm.builder import Builder
 from ..llvm.types import I64, POINTER
 from .clocks import emit_now
 
@@ -150,7 +151,7 @@ class LineClock:
 
     def surround(self, kernel: ir.Function) -> None:
         """The clock runs while the kernel does; what readings take is measured at its entry."""
-        builder = ir.IRBuilder(kernel.entry_basic_block)
+        builder = Builder(kernel.entry_basic_block)
         builder.position_at_start(kernel.entry_basic_block)
         builder.call(self._measure, [])
         for block in kernel.blocks:
@@ -172,7 +173,7 @@ def _define_go_to(module: ir.Module, table: ir.Value, note: Callable[..., None] 
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [I64, I64]), "go_to_line")
     function.linkage = "internal"
     function.attributes.add("noinline")
-    b = ir.IRBuilder(function.append_basic_block("entry"))
+    b = Builder(function.append_basic_block("entry"))
 
     def add(pointer: ir.Value, amount: ir.Value) -> None:
         b.store(b.add(b.load(pointer, typ=I64), amount), pointer)
@@ -197,7 +198,7 @@ def _define_measurement(module: ir.Module, table: ir.Value, go_to: ir.Function) 
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), []), "measure_readings")
     function.linkage = "internal"
     function.attributes.add("noinline")
-    b = ir.IRBuilder(function.append_basic_block("entry"))
+    b = Builder(function.append_basic_block("entry"))
     measured = b.load(_place(b, table, I64(_READINGS), 1), typ=I64)
     with b.if_then(b.icmp_unsigned("<", measured, I64(_READINGS_MEASURED))):
         for row in (_OUTSIDE, _READINGS):  # once for the caches

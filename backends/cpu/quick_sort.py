@@ -19,6 +19,7 @@ from ...hlo import U32, U64, Shape
 from ..llvm.arithmetic import all_lanes, count_lanes
 from ..llvm.arrays import Array, masked_load, masked_store
 from ..llvm.branches import chosen, replaced_if
+from ..llvm.builder import Builder
 from ..llvm.interruption import CHECK_INTERRUPTS, interruption_of
 from ..llvm.loops import carried_loop, while_loop
 from ..llvm.memory import copy_memory, element_address, stack_memory
@@ -79,7 +80,7 @@ class _QuickSort:
         self.finish = self._on_block("lanes", lambda network, records: list(map(network.in_lanes, records)))
 
     def emit(self) -> None:
-        b = ir.IRBuilder(self.function.append_basic_block("entry"))
+        b = Builder(self.function.append_basic_block("entry"))
         arrays, scratch = self.function.args[: self.count], self.function.args[self.count : 2 * self.count]
         count, levels, can_leave = self.function.args[2 * self.count :]
         divide, middle, few = self._divide(), self._middle(), self._few()
@@ -171,7 +172,7 @@ class _QuickSort:
     def _own_function(self, name: str, result: ir.Type, arguments: list[ir.Type]) -> tuple[ir.Function, ir.IRBuilder]:
         function = ir.Function(self.module, ir.FunctionType(result, arguments), f"{self.function.name}.{name}")
         function.linkage = "internal"
-        return function, ir.IRBuilder(function.append_basic_block("entry"))
+        return function, Builder(function.append_basic_block("entry"))
 
     def _in_order(self) -> ir.Function:
         """A function that returns whether no key is less than the one in front of it; it looks no further than the first."""

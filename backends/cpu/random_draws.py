@@ -15,6 +15,7 @@ from ...runtime.bit_generators import FUNCTIONS, INTERRUPT, IS_OWN, KINDS_WITH_L
 from ...runtime.random_draws import BINOMIAL_BYTES
 from ..llvm.arrays import Array
 from ..llvm.branches import UNLIKELY, chosen, replaced_if
+from ..llvm.builder import Builder
 from ..llvm.index import Affine
 from ..llvm.loops import carried_loop, while_loop
 from ..llvm.memory import element_address, fill_memory, stack_memory
@@ -290,7 +291,7 @@ class _Drawing:
             return known
         function = ir.Function(self.frame.llvm, ir.FunctionType(result, arguments), name)
         function.linkage = "internal"
-        outer, self.b = self.b, ir.IRBuilder(function.append_basic_block("entry"))
+        outer, self.b = self.b, Builder(function.append_basic_block("entry"))
         self.b.ret(write(*function.args))
         self.b = outer
         return function

@@ -17,6 +17,7 @@ from llvmlite import ir
 from ...compile.common_subexpression_elimination import ComputationKeys
 from ...hlo import Computation
 from ..llvm.arrays import Array
+from ..llvm.builder import Builder
 from ..llvm.elemental import Binding
 from ..llvm.interruption import InterruptibleFunction, call_interruptible, call_repeatedly
 from ..llvm.memory import stack_memory
@@ -138,7 +139,7 @@ class RegionFunctions:
         function = InterruptibleFunction(self.module, name, types, lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
         align_stack(function, self.target.vector_bytes)
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = Builder(function.append_basic_block("entry"))
         bound = unflatten(function.args, _like(values))
         emit(builder, [Array(b, value.shape) if isinstance(value, Array) else b for value, b in zip(values, bound)])
         builder.ret(I32(0))
@@ -149,7 +150,7 @@ class RegionFunctions:
         function = PieceFunction(self.module, name, wanted, lambda builder: builder.ret(I32(INTERRUPTED)))
         function.linkage = "internal"
         align_stack(function, self.target.vector_bytes)
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = Builder(function.append_basic_block("entry"))
         context, _, scratch = function.args
         registers = [
             scratch if register is division.scratch else builder.load(_slot(builder, context, number), typ=register.type)

@@ -17,6 +17,7 @@ from llvmlite import binding, ir
 from ...hlo import Instruction
 from ...hlo.tracebacks import raised_within
 from ...runtime.gpu_kernels import KERNEL_TARGET, KernelCall, kernel_call
+from ..llvm.builder import Builder
 from ..llvm.module import DeviceFeatures, DeviceModule
 from ..llvm.types import I8, I32, POINTER
 from . import kernel as kernels
@@ -259,4 +260,4 @@ def _body(module: ir.Module, name: str, result: ir.Type, attribute: str | None =
     function = ir.Function(module, ir.FunctionType(result, []), name)
     if attribute is not None:
         function.attributes.add(attribute)
-    return ir.IRBuilder(function.append_basic_block("entry"))
+    return Builder(function.append_basic_block("entry"))

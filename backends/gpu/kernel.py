@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from ...hlo import Shape
 from ..llvm.arrays import Array
+from ..llvm.builder import Builder
 from ..llvm.index import Affine, Index, multiply_base
 from ..llvm.pieces import Pieces
 from ..llvm.types import I8, I32, I64, POINTER
@@ -87,7 +88,7 @@ class Kernel:
             for attribute in ("alwaysinline", "convergent") if target.processor is None or grid != ONE_THREAD else ():
                 self.phase.attributes.add(attribute)
         inside = function if self.phase is None else self.phase
-        self.builder = ir.IRBuilder(inside.append_basic_block("entry"))
+        self.builder = Builder(inside.append_basic_block("entry"))
         self.arguments = inside.args[:arguments]
         for argument in (*function.args, *(self.arguments if phase else ())):
             if not overlap:
@@ -107,7 +108,7 @@ class Kernel:
         if isinstance(self.function, Pieces):
             self.grid = Grid((max(1, self.function.count), 1, 1), self.grid.threads)
         if self.phase is not None:
-            b = ir.IRBuilder(self.function.append_basic_block("entry"))
+            b = Builder(self.function.append_basic_block("entry"))
             b.call(self.phase, [*self.function.args, *self.indices(b)])
             b.ret_void()
 

@@ -22,6 +22,7 @@ from ..cpu.region_functions import UNDIVIDED, Division, RegionFunctions
 from ..cpu.target import Target as ProcessorTarget
 from ..cpu.work_estimate import nanoseconds
 from ..llvm.arrays import Array
+from ..llvm.builder import Builder
 from ..llvm.elemental import Binding
 from ..llvm.types import I8, I64, flatten, unflatten
 from .frame import Frame, Leaf, Stored, Values
@@ -236,7 +237,7 @@ def _call(builder: ir.IRBuilder, values: list[Binding], emit: EmitRegion) -> Non
     )
     function.linkage = "internal"
     function.attributes.add("alwaysinline")
-    inside = ir.IRBuilder(function.append_basic_block("entry"))
+    inside = Builder(function.append_basic_block("entry"))
     bound = unflatten(function.args, like)
     emit(inside, [Array(b, value.shape) if isinstance(value, Array) else b for value, b in zip(values, bound)])
     inside.ret_void()

@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ...hlo import Computation, Instruction, Module
 from ...hlo.operation import ELEMENTWISE, GIVEN
+from .builder import Builder
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .module import VECTORS_PER_CALL, SharedFunction, SharedFunctions, align_stack, declared, shared_functions_of
 from .types import I32, ComplexValue, RegisterValue, flatten, type_suffix, unflatten
@@ -119,7 +120,7 @@ def _shared(
     def emit(body: ir.Function) -> None:
         if lanes > 1:
             align_stack(body, shared.vector_bytes)
-        builder = ir.IRBuilder(body.append_basic_block("entry"))
+        builder = Builder(body.append_basic_block("entry"))
         arguments = unflatten(body.args, operands)
         if lanes == group:
             value = function(builder, *arguments)

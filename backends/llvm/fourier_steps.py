@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ...hlo import ElementType
 from .arithmetic import constant, multiply_add
+from .builder import Builder
 from .fourier_butterflies import Butterfly, complex_difference, complex_product, complex_sum
 from .fourier_plan import LARGEST_UNROLLED
 from .index import Base, i64, least
@@ -64,7 +65,7 @@ def call_step(
             align_stack(function, vector_bytes_of(function.module) or lanes * element_type.byte_size)
         for pointer in function.args[:3]:
             pointer.add_attribute("noalias")
-        body = ir.IRBuilder(function.append_basic_block("entry"))
+        body = Builder(function.append_basic_block("entry"))
         _Step(body, scalar, lanes, inverse, radix, function.args).emit()
         body.ret_void()
 

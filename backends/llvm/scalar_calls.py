@@ -9,6 +9,7 @@ from llvmlite import ir
 from ...compile.memo import Memo
 from ...hlo import Computation, leaves
 from ...hlo.instruction import callees_first
+from .builder import Builder
 from .module import Module
 from .types import RegisterValue, broadcast_lanes, flatten, register_type, unflatten
 
@@ -53,7 +54,7 @@ def _define(
     types = [register.type for register in flatten(arguments)]
     function = ir.Function(module, ir.FunctionType(result, types), module.get_unique_name("scalar_call"))
     function.linkage = "internal"
-    builder = ir.IRBuilder(function.append_basic_block("entry"))
+    builder = Builder(function.append_basic_block("entry"))
     results = emit(builder, computation, unflatten(function.args, arguments), lanes)
     value: ir.Value = ir.Constant(result, ir.Undefined)
     for number, register in enumerate(flatten([broadcast_lanes(builder, one, lanes) for one in results])):

@@ -20,6 +20,7 @@ from ..arithmetic import (
     type_suffix,
 )
 from ..branches import RARE, replaced_if
+from ..builder import Builder
 from ..loops import carried_loop
 from ..module import SharedFunction, constant_table, declaration, declared, lacks
 from ..wide_integers import wide_product
@@ -111,7 +112,7 @@ def _scalar_function(module, name, evaluate):
 
     def emit(function):
         _mark_rarely_called(function)
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = Builder(function.append_basic_block("entry"))
         x = function.args[0]
         result = evaluate(builder, x)
         infinite = compare(builder, "==", x, float("inf"))
@@ -126,7 +127,7 @@ def _vector_function(module, name, value_type, limit, evaluate):
     def emit(function):
         _mark_rarely_called(function)
         x, fast = function.args
-        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        builder = Builder(function.append_basic_block("entry"))
         is_vector, single = isinstance(value_type, ir.VectorType), element_type(value_type) == FLOAT
 
         def replaced_lane(lane, values):

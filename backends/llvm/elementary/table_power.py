@@ -33,6 +33,7 @@ from ..arithmetic import (
     to_bits,
 )
 from ..branches import RARE, replaced_if
+from ..builder import Builder
 from ..module import SharedFunction, align_stack, declared, shared_functions_of
 from ..types import type_suffix
 from .double_double import fast_two_sum, two_product
@@ -74,7 +75,7 @@ def table_power(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, other: Callable
         shared = shared_functions_of(function.module)
         if shared is not None:
             align_stack(function, shared.vector_bytes)
-        b = ir.IRBuilder(function.append_basic_block("entry"))
+        b = Builder(function.append_basic_block("entry"))
         x, y = function.args
         high, low = _logarithm(b, x)
         exponent = multiply(b, y, high)
