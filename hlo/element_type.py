@@ -135,10 +135,13 @@ def element_type_of(dtype: np.dtype | type[np.dtype]) -> ElementType:
     return found
 
 
+_COMPONENTS = {C64: F32, C128: F64}
+
+
 def component_type(element_type: ElementType) -> ElementType:
     """The type of the real and imaginary parts of a complex type; any other type itself.
 
     >>> component_type(C64), component_type(S32)
     (f32, s32)
     """
-    return {C64: F32, C128: F64}.get(element_type, element_type)
+    return _COMPONENTS.get(element_type, element_type)

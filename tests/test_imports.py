@@ -275,7 +275,7 @@ def private_names_of_others(source):
 # Of NumPy, sys, ast, named tuples, ctypes, threading and llvmlite.
 FOREIGN_PRIVATE = {
     "_NoValue", "_ARRAY_API", "_getframe", "_attributes", "_fields", "_replace", "_make", "_asdict", "_LLVMLock", "_cblist",
-    "_lock", "_CFuncPtr", "_name", "_block", "_insert", "_at_fork_reinit", "_field_defaults",
+    "_lock", "_CFuncPtr", "_name", "_block", "_useset", "_basenamemap", "_insert", "_at_fork_reinit", "_field_defaults",
 }  # fmt: skip
 
 

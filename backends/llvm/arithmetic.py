@@ -12,6 +12,7 @@ from functools import cache, lru_cache, reduce
 
 from llvmlite import binding, ir
 
+from .builder import vector_type
 from .module import declaration, lacks
 
 FLOAT = ir.FloatType()
@@ -41,7 +42,7 @@ def lane_count(value_type):
 
 def with_element_type(value_type, scalar_type):
     """Return `value_type` with its scalar type replaced and its lanes kept."""
-    return ir.VectorType(scalar_type, value_type.count) if isinstance(value_type, ir.VectorType) else scalar_type
+    return vector_type(scalar_type, value_type.count) if isinstance(value_type, ir.VectorType) else scalar_type
 
 
 @cache
@@ -74,10 +75,11 @@ def is_single(x):
 
 
 def _promote(operands):
-    for operand in operands:
-        if isinstance(operand, ir.Value):
-            value_type = operand.type
-            return [o if isinstance(o, ir.Value) else constant(value_type, o) for o in operands]
+    types = [operand.type for operand in operands if isinstance(operand, ir.Value)]
+    if len(types) == len(operands):
+        return operands
+    if types:
+        return [o if isinstance(o, ir.Value) else constant(types[0], o) for o in operands]
     raise TypeError(f"at least one operand must be an ir.Value, got {operands}")
 
 
@@ -116,13 +118,19 @@ def select(builder, condition, x, y):
     return builder.select(condition, *_promote((x, y)))
 
 
+_SUFFIXES = {"float": "f32", "double": "f64"}
+
+
 def type_suffix(value_type):
     """Return the suffix that LLVM gives a type in a mangled name, such as `v16f32`."""
-    scalar = element_type(value_type)
-    if scalar != FLOAT and scalar != DOUBLE:
-        raise TypeError(f"an elementary function takes float, double or a vector of them, got {value_type}")
-    suffix = "f32" if scalar == FLOAT else "f64"
-    return f"v{value_type.count}{suffix}" if isinstance(value_type, ir.VectorType) else suffix
+    # A type keeps its text, which is looked up in fewer steps than a type: all vectors have one hash.
+    text = str(value_type)
+    if text not in _SUFFIXES:
+        suffix = _SUFFIXES.get(str(element_type(value_type)))
+        if suffix is None:
+            raise TypeError(f"an elementary function takes float, double or a vector of them, got {value_type}")
+        _SUFFIXES[text] = f"v{value_type.count}{suffix}"
+    return _SUFFIXES[text]
 
 
 def intrinsic(builder, name, *operands):
@@ -130,7 +138,8 @@ def intrinsic(builder, name, *operands):
     operands = _promote(operands)
     value_type = operands[0].type
     mangled = f"llvm.{name}.{type_suffix(value_type)}"
-    function = declaration(builder.module, mangled, value_type, [value_type] * len(operands))
+    module = builder.module
+    function = module.globals.get(mangled) or declaration(module, mangled, value_type, [value_type] * len(operands))
     return builder.call(function, operands)
 
 

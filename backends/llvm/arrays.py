@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from llvmlite import ir
 
@@ -275,9 +277,13 @@ def _every_other(builder: ir.IRBuilder, vector: ir.Value, first: int, lanes: int
     return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes_constant(range(first, 2 * lanes, 2)))
 
 
-def lanes_constant(lanes) -> ir.Constant:
-    lanes = list(lanes)
-    return ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
+def lanes_constant(lanes: Iterable[int]) -> ir.Constant:
+    return _lanes_constant(tuple(lanes))
+
+
+@lru_cache(maxsize=1024)
+def _lanes_constant(lanes: tuple[int, ...]) -> ir.Constant:
+    return ir.Constant(vector_of(I32, len(lanes)), [I32(lane) for lane in lanes])
 
 
 def _loaded_in_steps(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, step: int, align: int) -> ir.Value:

@@ -1,4 +1,4 @@
-"""The builder of LLVM IR: llvmlite's, whose common instructions take a fraction of the steps to make and to print.
+"""llvmlite's builder of LLVM IR, its integer types and vectors, where they take most time: made and printed in a fraction of it.
 
 All that is compiled is written instruction by instruction, and printed once. What is made here is of llvmlite's classes, has
 their operands and attributes, but no metadata, and prints as they do.
@@ -18,7 +18,7 @@ from typing import Any
 
 from llvmlite import ir
 
-_I1, _VOID = ir.IntType(1), ir.VoidType()
+_VOID = ir.VoidType()
 _NONE: Mapping[str, Any] = MappingProxyType({})
 _PREDICATES = {">": "gt", "<": "lt", "==": "eq", "!=": "ne", ">=": "ge", "<=": "le"}
 _SIGNED, _UNSIGNED = (
@@ -28,6 +28,48 @@ _ORDERED, _UNORDERED = (
     {name: name for name in ir.instructions.FCMPInstr.VALID_OP} | {sign: prefix + name for sign, name in _PREDICATES.items()}
     for prefix in "ou"
 )
+
+
+class _IntegerConstant(ir.Constant):
+    """A constant whose text is its number, which may change until it is printed (see `memory.add_to_constant`)."""
+
+    def __init__(self, type_: ir.IntType, number: int) -> None:
+        self.type, self.constant = type_, number
+
+    def get_reference(self) -> str:
+        return str(self.constant)
+
+
+class IntegerType(ir.IntType):
+    """An integer type; called with a number, a constant of it."""
+
+    _instance_cache: dict[int, ir.IntType] = {}
+
+    def __call__(self, value: Any) -> ir.Constant:
+        return _IntegerConstant(self, value) if type(value) is int else ir.Constant(self, value)
+
+
+_I1 = IntegerType(1)
+_VECTORS: dict[tuple[str, int], ir.VectorType] = {}
+
+
+def vector_type(scalar: ir.Type, count: int) -> ir.VectorType:
+    """The vector type, the same object each time, whose text is there once it has been printed."""
+    key = str(scalar), count  # as types of one kind have one hash
+    if key not in _VECTORS:
+        _VECTORS[key] = ir.VectorType(scalar, count)
+    return _VECTORS[key]
+
+
+def _number(scope: Any) -> str:
+    """The name of what is given none: as `scope.register` names it."""
+    used, numbers = scope._useset, scope._basenamemap
+    while True:
+        numbers[""] = number = numbers[""] + 1
+        name = f".{number}"
+        if name not in used:
+            used.add(name)
+            return name
 
 
 class _Instruction(ir.Instruction):
@@ -46,7 +88,7 @@ class _Instruction(ir.Instruction):
         flags: Sequence[str] = (),
     ) -> None:
         self.parent, self.type, self.opname, self.operands, self.flags = block, type_, opname, operands, flags
-        self._name = name = block.scope.register(name, deduplicate=True)
+        self._name = name = block.scope.register(name, deduplicate=True) if name else _number(block.scope)
         self._reference = super().get_reference() if '"' in name or "\\" in name else f'%"{name}"'
 
     def get_reference(self) -> str:
@@ -98,6 +140,10 @@ class _ExtractElement(_OfElements, ir.instructions.ExtractElement):
 
 
 class _InsertElement(_OfElements, ir.instructions.InsertElement):
+    pass
+
+
+class _ShuffleVector(_OfElements, ir.instructions.ShuffleVector):
     pass
 
 
@@ -175,7 +221,7 @@ def _comparison(kind: type[_IntegerComparison], opname: str, predicates: Mapping
         if cmpop not in predicates:
             raise ValueError(f"{opname} does not compare by {cmpop!r}")
         lanes = lhs.type
-        type_ = ir.VectorType(_I1, lanes.count) if isinstance(lanes, ir.VectorType) else _I1
+        type_ = vector_type(_I1, lanes.count) if isinstance(lanes, ir.VectorType) else _I1
         made = kind(self._block, type_, opname, (lhs, rhs), name, flags)
         made.op = predicates[cmpop]
         return self.put(made)
@@ -251,6 +297,13 @@ class Builder(ir.IRBuilder):
         if not isinstance(type_, ir.VectorType) or value.type != type_.element or not isinstance(idx.type, ir.IntType):
             return super().insert_element(vector, value, idx, name)
         return self.put(_InsertElement(self._block, type_, "insertelement", (vector, value, idx), name))
+
+    def shuffle_vector(self, vector1: ir.Value, vector2: ir.Value, mask: ir.Constant, name: str = "") -> ir.Value:
+        type_, lanes = vector1.type, mask.type
+        if not isinstance(type_, ir.VectorType) or vector2.type != type_ or not isinstance(lanes, ir.VectorType):
+            return super().shuffle_vector(vector1, vector2, mask, name)
+        made = vector_type(type_.element, lanes.count)
+        return self.put(_ShuffleVector(self._block, made, "shufflevector", (vector1, vector2, mask), name))
 
     def phi(self, typ: ir.Type, name: str = "", flags: Sequence[str] = ()) -> ir.Value:
         made = _Phi(self._block, typ, "phi", (), name, flags)

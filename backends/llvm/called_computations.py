@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
+from ...compile.memo import Memo
 from ...hlo import TOKEN, Computation, Instruction, leaves
 from ...hlo.instruction import callees_first
 from .elementwise import ELEMENTWISE_EMITTERS
@@ -22,8 +23,18 @@ ScalarEmitter = Callable[[ir.IRBuilder, Instruction, list[ScalarValue], int], Sc
 IN_REGISTERS: dict[str, ScalarEmitter] = {}
 
 
+_holding: Memo[Computation, bool] = Memo()
+
+
 def holds_arrays(computation: Computation) -> bool:
     """Whether a computation on scalars, or what it calls, cannot be emitted in registers."""
+    found = _holding.get(computation)
+    if found is None:
+        found = _holding[computation] = _holds_arrays(computation)
+    return found
+
+
+def _holds_arrays(computation: Computation) -> bool:
     return any(_takes_memory(instruction) for inside in callees_first(computation) for instruction in inside.instructions)
 
 

@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from llvmlite import ir
 
+from .builder import vector_type
 from .module import declaration
 from .types import I1, I8, I64, POINTER
 
@@ -43,7 +44,7 @@ def element_address(builder: ir.IRBuilder, pointer: ir.Value, position: ir.Value
     """The address of an element, or a vector of addresses for a vector of positions."""
     address = builder.gep(pointer, [position], inbounds=False, source_etype=scalar)
     if isinstance(position.type, ir.VectorType):
-        address.type = ir.VectorType(POINTER, position.type.count)
+        address.type = vector_type(POINTER, position.type.count)
     return address
 
 

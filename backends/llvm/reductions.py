@@ -21,7 +21,7 @@ from .loops import carried_loop
 from .module import contracting, lacks
 from .pieces import piece_bounds
 from .scalar_computations import emit_scalar_computation
-from .types import ComplexValue, RegisterValue, integer_constant, scalar_register_type
+from .types import ComplexValue, RegisterValue, integer_constant, scalar_register_type, vector_of
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ def identity_of(reduction: Reduction) -> bool | int | float | complex | None:
 
 def splat_identity(element_type: ElementType, identity: float | complex, lanes: int) -> RegisterValue:
     scalar = scalar_register_type(element_type)
-    type_ = scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+    type_ = vector_of(scalar, lanes)
     if element_type.is_complex:
         whole = complex(identity)
         return ComplexValue(constant(type_, whole.real), constant(type_, whole.imag))

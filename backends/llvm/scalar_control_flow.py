@@ -10,6 +10,7 @@ from functools import partial
 
 from llvmlite import ir
 
+from ...compile.memo import Memo
 from ...hlo import Computation, Instruction
 from ...hlo.instruction import callees_first
 from ...hlo.operation import CONTROL_FLOW
@@ -23,12 +24,21 @@ Emit = Callable[[Computation, list], list]  # computation, arguments -> results
 
 def has_control_flow(computations: Iterable[Computation]) -> bool:
     """Whether one of the computations has a while or conditional, or applies what runs for one element at a time."""
-    return any(
-        instruction.has_trait(CONTROL_FLOW) or any(map(holds_arrays, instruction.called_computations))
-        for computation in computations
-        for inside in callees_first(computation)
-        for instruction in inside.instructions
-    )
+    return any(map(_has_control_flow, computations))
+
+
+_having: Memo[Computation, bool] = Memo()
+
+
+def _has_control_flow(computation: Computation) -> bool:
+    found = _having.get(computation)
+    if found is None:
+        found = _having[computation] = any(
+            instruction.has_trait(CONTROL_FLOW) or any(map(holds_arrays, instruction.called_computations))
+            for inside in callees_first(computation)
+            for instruction in inside.instructions
+        )
+    return found
 
 
 def runs_alone(computations: Iterable[Computation]) -> bool:

@@ -8,6 +8,7 @@ dtype. A register holds one element or, with lanes above 1, a vector.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import NamedTuple
 
 from llvmlite import ir
@@ -15,10 +16,11 @@ from llvmlite import ir
 from ...hlo import BF16, F16, ElementType, component_type
 from . import small_types
 from .arithmetic import constant as splat
+from .builder import IntegerType, vector_type
 from .module import converts_halves
 from .small_types import is_small_float, is_small_integer
 
-I1, I8, I16, I32, I64 = (ir.IntType(bits) for bits in (1, 8, 16, 32, 64))
+I1, I8, I16, I32, I64 = (IntegerType(bits) for bits in (1, 8, 16, 32, 64))
 FLOAT, DOUBLE, HALF = ir.FloatType(), ir.DoubleType(), ir.HalfType()
 POINTER = ir.PointerType()
 
@@ -75,6 +77,7 @@ def is_narrow(element_type: ElementType) -> bool:
     return is_narrow_float(element_type) or is_small_integer(element_type)
 
 
+@cache
 def scalar_register_type(element_type: ElementType) -> ir.Type:
     """The LLVM type of one element in a register; for a complex type, of one of its parts."""
     check_supported(element_type)
@@ -88,9 +91,10 @@ def scalar_register_type(element_type: ElementType) -> ir.Type:
 
 def register_type(element_type: ElementType, lanes: int) -> ir.Type:
     scalar = scalar_register_type(element_type)
-    return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+    return scalar if lanes == 1 else vector_type(scalar, lanes)
 
 
+@cache
 def memory_type(element_type: ElementType) -> ir.Type:
     """The LLVM type of one element in memory; for a complex type, of one of its parts."""
     element_type = component_type(element_type)
@@ -106,6 +110,7 @@ def part_size(scalar: ir.Type) -> int:
     return {"half": 2, "float": 4, "double": 8}.get(str(scalar)) or scalar.width // 8
 
 
+@cache
 def register_bytes(element_type: ElementType) -> int:
     """Bytes that one element occupies in a vector register."""
     if is_narrow_float(element_type):
@@ -114,14 +119,14 @@ def register_bytes(element_type: ElementType) -> int:
 
 
 def vector_of(scalar: ir.Type, lanes: int) -> ir.Type:
-    return scalar if lanes == 1 else ir.VectorType(scalar, lanes)
+    return scalar if lanes == 1 else vector_type(scalar, lanes)
 
 
 def vector_of_values(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Value:
     """Values side by side in one register; a single one as it is."""
     if len(values) == 1:
         return values[0]
-    vector = ir.Constant(ir.VectorType(values[0].type, len(values)), ir.Undefined)
+    vector = ir.Constant(vector_type(values[0].type, len(values)), ir.Undefined)
     for lane, value in enumerate(values):
         vector = builder.insert_element(vector, value, I32(lane))
     return vector
@@ -207,12 +212,12 @@ def broadcast_lanes(builder: ir.IRBuilder, value: RegisterValue, lanes: int) -> 
     if lanes == 1 or isinstance(value.type, ir.VectorType):
         return value
     if isinstance(value, ir.Constant) and not isinstance(value.constant, str):
-        return splat(ir.VectorType(value.type, lanes), value.constant)
-    vector = ir.VectorType(value.type, lanes)
+        return splat(vector_type(value.type, lanes), value.constant)
+    vector = vector_type(value.type, lanes)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(I32, lanes), [0] * lanes))
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), ir.Constant(vector_type(I32, lanes), [0] * lanes))
 
 
 def lane_numbers(integer: ir.Type, lanes: int, stride: int = 1) -> ir.Constant:
     """The vector 0, stride, 2 * stride, ..."""
-    return ir.Constant(ir.VectorType(integer, lanes), [integer(lane * stride) for lane in range(lanes)])
+    return ir.Constant(vector_type(integer, lanes), [integer(lane * stride) for lane in range(lanes)])
