@@ -30,7 +30,7 @@ def carried_loop(
 
     most: where start and stop are not known, how many iterations there are at most, if those may be very many, or are known to
         be few.
-    index_type: another type than i64, where start and stop are known and it has both: devices count with 32 bits in fewer steps.
+    index_type: that of the index, where start and stop are known and it has both: devices count with 32 bits in fewer steps.
     Returns the last values (the initial ones where the loop does not run). At least one iteration is assumed where start
     and stop are Python ints with start < stop; no code is emitted where they say that there is none.
     """

@@ -13,7 +13,7 @@ from math import prod
 from llvmlite import ir
 
 from ....hlo import ElementType, Instruction, Shape
-from ...llvm.arrays import Array
+from ...llvm.arrays import Array, lanes_constant
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
@@ -21,21 +21,23 @@ from ...llvm.types import (
     I8,
     I32,
     I64,
+    ComplexValue,
     RegisterValue,
+    broadcast_lanes,
     flatten,
     register_bytes,
     register_type,
     selected,
     unflatten,
-    vector_of_values,
 )
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from .epilogue import Results, StagedTile
-from .product import Axis, Product, as_factor, multiply_add, offsets_of, sum_type, zero
+from .product import Axis, Product, as_factor, columns_at_once, multiply_add, offsets_of, sum_type, zero
 
 THREADS = 256
 _SIDE = 16  # threads along rows and along columns of a tile
+_RUN = 4  # rows or columns of a thread that are neighbours, at most
 
 
 @dataclass(frozen=True)
@@ -128,7 +130,7 @@ class _Tiles:
     ) -> None:  # fmt: skip
         self.kernel, self.builder, self.instruction = kernel, kernel.builder, instruction
         self.product, self.tile, self.operands, self.inputs = product, tile, bindings[:2], bindings[2:]
-        self.arrays, self.results = arrays, results
+        self.arrays, self.results, self.parts = arrays, results, parts
         self.element_type: ElementType = instruction.shape.element_type
         b = self.builder
         _, self.rows, self.columns, self.terms = product.sizes
@@ -217,7 +219,7 @@ class _Tiles:
     def emit(self) -> None:
         b, tile = self.builder, self.tile
         height, width = tile.rows // _SIDE, tile.columns // _SIDE
-        sums: list[RegisterValue] = [zero(self.element_type)] * (height * width)
+        sums = [self._zeros(length) for length in self._lanes(width)] * height
         if self.terms:
             places = self._fetched_places()
             self._share(self._fetch(self.first_term, places), I32(0))
@@ -293,7 +295,7 @@ class _Tiles:
     def _fetched(self, side: int, first_term: ir.Value, known: Iterator[ir.Value] | None) -> list[RegisterValue]:
         b, flat, loads = self.builder, self._flat(side), self.loads[side]
         element_type, width = flat.shape.element_type, loads.width
-        nothing = zero(self.element_type) if width == 1 else ir.Constant(register_type(self.element_type, width), None)
+        nothing = self._zeros(width)
         values = []
         for _, term, base, is_inside, _ in loads.places:
             conditions = [] if self.is_full[side] else [is_inside]
@@ -354,25 +356,32 @@ class _Tiles:
         here = [[b.gep(place, [wide(b, buffer)], source_etype=I8) for place in places] for places in own]
         for term in range(self.tile.terms):
             left, right = (self._line(side, term, here[side], count) for side, count in enumerate((height, width)))
-            for i in range(height):
-                for j in range(width):
-                    total = totals[i * width + j]
-                    totals[i * width + j] = multiply_add(self.builder, self.element_type, left[i], right[j], total)
+            rows = [lane for vector, length in zip(left, self._lanes(height)) for lane in self._each_lane(vector, length)]
+            for number, total in enumerate(totals):
+                i, j = divmod(number, len(right))
+                factor = broadcast_lanes(b, rows[i], self._lanes(width)[j])
+                totals[number] = multiply_add(b, self.element_type, factor, right[j], total)
         return totals
 
     def _line(self, side: int, term: int, firsts: list[ir.Value], count: int) -> list[RegisterValue]:
-        """The elements of a term that this thread's rows or columns have: runs of four, as they are loaded at once."""
+        """The elements of a term that this thread's rows or columns have, in vectors of `_lanes`."""
         b, values = self.builder, []
         for first, (_, length) in zip(firsts, _runs(count)):
-            place, many = I64(term * self.pitches[side]), 1 if self._is_loaded_alone else length
-            align = min(16, length * self.shared_type.byte_size)
-            array = Array(first, self.shapes[side], vector_alignment=align)
-            if many == 1:
-                values += [array.load(b, (Affine(b.add(place, I64(number))),), 1) for number in range(length)]
-            else:
-                vector = array.load(b, (Affine(place, 1),), length)
-                values += [b.extract_element(vector, I32(number)) for number in range(length)]
+            place, lanes = term * self.pitches[side], 1 if self._is_loaded_alone else length
+            array = Array(first, self.shapes[side], vector_alignment=min(16, lanes * self.shared_type.byte_size))
+            for number in range(0, length, lanes):
+                values.append(array.load(b, (Affine(I64(place + number), int(lanes > 1)),), lanes))
         return values
+
+    def _lanes(self, count: int) -> list[int]:
+        """How many of a thread's rows or columns are in each vector, in which they are loaded and added up."""
+        return [1] * count if self._is_loaded_alone else [length for _, length in _runs(count)]
+
+    def _zeros(self, lanes: int) -> RegisterValue:
+        return zero(self.element_type) if lanes == 1 else ir.Constant(register_type(self.element_type, lanes), None)
+
+    def _each_lane(self, vector: RegisterValue, lanes: int) -> list[RegisterValue]:
+        return [vector] if lanes == 1 else [self.builder.extract_element(vector, I32(lane)) for lane in range(lanes)]
 
     # Of 32 threads in step, neighbours have a column in common, those next but one a row, and 16 have 2 rows of 8 columns: so
     # NVIDIA's devices load runs of four elements of these in as few cycles as they can.
@@ -390,50 +399,80 @@ class _Tiles:
         if self.results.epilogue is not None:
             self._store_by_memory(sums, height, width)
             return
-        b = self.builder
+        b, of_type = self.builder, self.results.element_type
         base = b.add(self.batch[2], self.origin)
-        columns = [self._numbered(self.first_column, self._own_column(), width, number) for number in range(width)]
-        of_columns = [offsets_of(b, column, self.product.columns)[2] for column in columns]
+        is_full = self.is_full[:2]
+        places, column = [], 0
+        for vector, lanes in enumerate(self._lanes(width)):
+            at_once = min(lanes, 1 if of_type.is_complex else max(1, 16 // of_type.byte_size))
+            at_once = columns_at_once(self.product, at_once, self.parts)
+            for lane in range(0, lanes, at_once):
+                number = self._numbered(self.first_column, self._own_column(), width, column + lane)
+                places.append((vector, lane, at_once, number, offsets_of(b, number, self.product.columns)[2]))
+            column += lanes
         for i in range(height):
             row = self._numbered(self.first_row, self._own_row(), height, i)
-            with b.if_then(b.icmp_unsigned("<", row, I32(self.rows))):
+            with nullcontext() if is_full[0] else b.if_then(b.icmp_unsigned("<", row, I32(self.rows))):
                 start = b.add(offsets_of(b, row, self.product.rows)[2], base)
-                for j, (column, offset) in enumerate(zip(columns, of_columns)):
-                    with b.if_then(b.icmp_unsigned("<", column, I32(self.columns))):
-                        self.results.store(b, self.inputs, self.arrays, b.add(start, offset), sums[i * width + j])
+                for vector, lane, at_once, number, offset in places:
+                    with nullcontext() if is_full[1] else b.if_then(b.icmp_unsigned("<", number, I32(self.columns))):
+                        value = self._part(sums[i * len(sums) // height + vector], lane, at_once)
+                        self.results.store(b, self.inputs, self.arrays, b.add(start, offset), value, at_once)
+
+    def _part(self, vector: RegisterValue, first: int, count: int) -> RegisterValue:
+        """Some lanes of a vector."""
+        if isinstance(vector, ComplexValue) or not isinstance(vector.type, ir.VectorType) or vector.type.count == count:
+            return vector
+        if count == 1:
+            return self.builder.extract_element(vector, I32(first))
+        lanes = lanes_constant(range(first, first + count))
+        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
 
     def _store_by_memory(self, sums: list[RegisterValue], height: int, width: int) -> None:
-        """As many of each thread's rows at a time as fit into the memory that the tiles of the operands had."""
-        b, kernel, columns = self.builder, self.kernel, self.tile.columns
-        rows = self.staged_rows * _SIDE
-        shape = Shape(self.shared_type, (rows * self.pitches[1],))
-        staged = StagedTile(Array(self.memory, shape), rows, self.tile.rows, columns, self.pitches[1])
-        for first in range(0, height, self.staged_rows):
-            kernel.barrier()
-            for i in range(first, first + self.staged_rows):
-                line = b.add(b.mul(self._own_row(), I32(self.staged_rows)), I32(i - first))
-                for run, length in _runs(width):
-                    place = b.add(b.mul(line, I32(self.pitches[1])), I32(run * _SIDE))
-                    place = b.add(place, b.mul(self._own_column(), I32(length)))
-                    self._stage(staged.array, wide(b, place), sums[i * width + run : i * width + run + length])
-            kernel.barrier()
+        """As many of each thread's rows at a time as fit into the memory that the tiles of the operands had.
 
-            def row_of(line: ir.Value, first: int = first) -> ir.Value:
-                own, number = kernel.divided(line, self.staged_rows)
-                return b.add(self._numbered(self.first_row, own, height, first), number)
+        These bands are the rounds of a loop, so that there is one copy of the epilogue.
+        """
+        b, kernel, count = self.builder, self.kernel, self.staged_rows
+        shape = Shape(self.shared_type, (count * _SIDE * self.pitches[1],))
+        staged = StagedTile(Array(self.memory, shape), count * _SIDE, self.tile.rows, self.tile.columns, self.pitches[1])
+        origin = b.add(self.batch[2], self.origin)
+        bands = height // count
+        of_row = len(sums) // height
 
-            origin = b.add(self.batch[2], self.origin)
+        def store(band: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            kernel.barrier()
+            for number in range(bands):
+                with nullcontext() if bands == 1 else b.if_then(b.icmp_unsigned("==", band, I32(number))):
+                    self._stage(staged.array, sums[number * count * of_row : (number + 1) * count * of_row], width)
+            kernel.barrier()
+            first = b.mul(band, I32(count))
+
+            def row_of(line: ir.Value) -> ir.Value:
+                own, within = kernel.divided(line, count)
+                run, length = b.udiv(first, I32(_RUN)), min(_RUN, height)
+                within = b.add(within, b.sub(first, b.mul(run, I32(_RUN))))
+                start = b.add(self.first_row, b.mul(run, I32(_RUN * _SIDE)))
+                return b.add(b.add(start, b.mul(own, I32(length))), within)
+
             staged.store(kernel, self.results, self.inputs, self.arrays, self.product, origin, row_of, self.first_column)
+            return []
 
-    def _stage(self, array: Array, place: ir.Value, values: list[RegisterValue]) -> None:
-        b, count = self.builder, len(values)
-        if count == 1 or self._is_loaded_alone:
-            for number, value in enumerate(values):
-                array.store(b, (Affine(b.add(place, I64(number))),), value, 1)
-            return
-        align = min(16, count * self.shared_type.byte_size)
-        array = Array(array.pointer, array.shape, vector_alignment=align)
-        array.store(b, (Affine(place, 1),), vector_of_values(b, values), count)
+        carried_loop(b, 0, bands, 1, [], store, "bands", index_type=I32)
+
+    def _stage(self, array: Array, sums: list[RegisterValue], width: int) -> None:
+        """Write some of a thread's rows of sums to the block's memory."""
+        b, values, count = self.builder, iter(sums), self.staged_rows
+        for number in range(count):
+            line = b.add(b.mul(self._own_row(), I32(count)), I32(number))
+            for run, length in _runs(width):
+                place = b.add(b.mul(line, I32(self.pitches[1])), I32(run * _SIDE))
+                place = wide(b, b.add(place, b.mul(self._own_column(), I32(length))))
+                lanes = 1 if self._is_loaded_alone else length
+                vectors = replace(array, vector_alignment=min(16, lanes * self.shared_type.byte_size))
+                for lane in range(0, length, lanes):
+                    at = Affine(b.add(place, I64(lane)), int(lanes > 1))
+                    vectors.store(b, (at,), next(values), lanes)
 
     @property
     def _is_loaded_alone(self) -> bool:
@@ -450,5 +489,5 @@ class _Tiles:
 
 
 def _runs(count: int) -> list[tuple[int, int]]:
-    """Where the runs of a thread's rows or columns begin, of ``count`` a thread, and how long they are: four at most."""
-    return [(start, min(4, count - start)) for start in range(0, count, 4)]
+    """Where the runs of a thread's rows or columns begin, of ``count`` a thread, and how long they are."""
+    return [(start, min(_RUN, count - start)) for start in range(0, count, _RUN)]
