@@ -24,11 +24,13 @@ def carried_loop(
     body: Body,
     name: str = "loop",
     most: int | None = None,
+    index_type: ir.IntType = I64,
 ) -> list[RegisterValue]:
     """Run ``body(index, values)`` for start, start + step, ... below stop; each result is the next iteration's values.
 
     most: where start and stop are not known, how many iterations there are at most, if those may be very many, or are known to
         be few.
+    index_type: that of the index, where start and stop are known and it has both: devices count with 32 bits in fewer steps.
     Returns the last values (the initial ones where the loop does not run). At least one iteration is assumed where start
     and stop are Python ints with start < stop; no code is emitted where they say that there is none.
     """
@@ -36,7 +38,8 @@ def carried_loop(
     if known and start >= stop:
         return list(initial)
     if known and start + step >= stop:
-        return list(body(I64(start), list(initial)))
+        return list(body(index_type(start), list(initial)))
+    begin, end = (index_type(start), index_type(stop)) if known else (i64(start), i64(stop))
     flat = flatten(initial)
     entry = builder.block
     head = builder.append_basic_block(name)
@@ -44,22 +47,22 @@ def carried_loop(
     if known:
         builder.branch(head)
     else:
-        builder.cbranch(builder.icmp_signed("<", i64(start), i64(stop)), head, done)
+        builder.cbranch(builder.icmp_signed("<", begin, end), head, done)
     builder.position_at_end(head)
-    index = builder.phi(I64)
-    index.add_incoming(i64(start), entry)
+    index = builder.phi(index_type)
+    index.add_incoming(begin, entry)
     phis = [builder.phi(value.type) for value in flat]
     for phi, value in zip(phis, flat):
         phi.add_incoming(value, entry)
     loop = OpenLoop(builder, entry)
     results = flatten(body(index, unflatten(phis, initial)))
-    following = builder.add(index, I64(step), flags=["nsw", "nuw"])
+    following = builder.add(index, index_type(step), flags=["nsw", "nuw"])
     loop.close(builder, -(-(stop - start) // step) if known else most or USUAL_TRIPS)
     latch = builder.block
     index.add_incoming(following, latch)
     for phi, value in zip(phis, results):
         phi.add_incoming(value, latch)
-    builder.cbranch(builder.icmp_signed("<", following, i64(stop)), head, done)
+    builder.cbranch(builder.icmp_signed("<", following, end), head, done)
     builder.position_at_end(done)
     if known:
         return unflatten(results, initial)

@@ -26,7 +26,7 @@ from .matrix_divisions import Division
 from .matrix_instructions import MatrixInstruction
 from .matrix_tiles import Reading
 from .matrix_units import BlockSums
-from .product import Axis, Product, offsets_of
+from .product import Axis, Product, columns_at_once, offsets_of
 from .warp_product import WARP_UNITS
 from .wave_product import WAVE_UNITS
 
@@ -136,16 +136,6 @@ class _MatrixProduct:
 
     # --- the results ---
 
-    def _run(self) -> int:
-        """How many neighbouring columns can be stored at once."""
-        product, run = self.form.product, self.form.instruction.places.run
-        columns = product.columns
-        if not columns or columns[-1].steps[2] != 1 or columns[-1].size % run:
-            return 1
-        others = (*product.batch, *product.rows, *columns[:-1])
-        is_aligned = not any(axis.steps[2] % run for axis in others)
-        return run if is_aligned and (self.form.division.parts == 1 or not self._part_size % run) else 1
-
     @property
     def _part_size(self) -> int:
         batches, rows, columns, _ = self.form.product.sizes
@@ -212,7 +202,7 @@ class _MatrixProduct:
             return
         b, product, places = self.builder, self.form.product, self.form.instruction.places
         _, rows, columns, _ = product.sizes
-        run, count = self._run(), len(places.others)
+        run, count = columns_at_once(product, places.run, self.form.division.parts), len(places.others)
         width = self.warp_lines[1] // places.columns
         division = self.form.division
         is_full = not rows % division.rows and not columns % division.columns

@@ -93,6 +93,17 @@ def has_its_rows_side_by_side(product: Product) -> bool:
     return _last_step(product.columns) != 1 and _last_step(product.rows) == 1
 
 
+def columns_at_once(product: Product, count: int, parts: int = 1) -> int:
+    """As many neighbouring columns as may be stored at once, of ``count``, at multiples of as many; one if not all of these."""
+    columns = product.columns
+    if not columns or columns[-1].steps[2] != 1 or columns[-1].size % count:
+        return 1
+    steps = [axis.steps[2] for axis in (*product.batch, *product.rows, *columns[:-1])]
+    if parts > 1:
+        steps.append(prod(product.sizes[:3]))
+    return 1 if any(step % count for step in steps) else count
+
+
 def _last_step(axes: tuple[Axis, ...]) -> int:
     return axes[-1].steps[2] if axes else 0
 

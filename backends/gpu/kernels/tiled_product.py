@@ -5,6 +5,7 @@ The next tiles are fetched into registers while the products of this one are add
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from math import prod
@@ -12,18 +13,31 @@ from math import prod
 from llvmlite import ir
 
 from ....hlo import ElementType, Instruction, Shape
-from ...llvm.arrays import Array
+from ...llvm.arrays import Array, lanes_constant
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
-from ...llvm.types import I8, I32, I64, RegisterValue, register_bytes, register_type, selected, vector_of_values
+from ...llvm.types import (
+    I8,
+    I32,
+    I64,
+    ComplexValue,
+    RegisterValue,
+    broadcast_lanes,
+    flatten,
+    register_bytes,
+    register_type,
+    selected,
+    unflatten,
+)
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from .epilogue import Results, StagedTile
-from .product import Axis, Product, as_factor, multiply_add, offsets_of, sum_type, zero
+from .product import Axis, Product, as_factor, columns_at_once, multiply_add, offsets_of, sum_type, zero
 
 THREADS = 256
 _SIDE = 16  # threads along rows and along columns of a tile
+_RUN = 4  # rows or columns of a thread that are neighbours, at most
 
 
 @dataclass(frozen=True)
@@ -116,7 +130,7 @@ class _Tiles:
     ) -> None:  # fmt: skip
         self.kernel, self.builder, self.instruction = kernel, kernel.builder, instruction
         self.product, self.tile, self.operands, self.inputs = product, tile, bindings[:2], bindings[2:]
-        self.arrays, self.results = arrays, results
+        self.arrays, self.results, self.parts = arrays, results, parts
         self.element_type: ElementType = instruction.shape.element_type
         b = self.builder
         _, self.rows, self.columns, self.terms = product.sizes
@@ -149,14 +163,13 @@ class _Tiles:
         self.pitches = tile.rows + padding, tile.columns + padding
         # With two buffers no thread waits until the others are done with the one before.
         total = size * tile.terms * sum(self.pitches)
-        self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and not self.steps % 2 else 1
-        shapes = [Shape(self.shared_type, (self.buffers * tile.terms * pitch,)) for pitch in self.pitches]
+        self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and self.steps > 1 else 1
+        self.shapes = tuple([Shape(self.shared_type, (tile.terms * pitch,)) for pitch in self.pitches])
+        self.buffer_bytes = total
         size_of_row = size * _SIDE * self.pitches[1]  # of each thread's
         self.staged_rows = next(count for count in (4, 2, 1) if self._may_stage(count, size_of_row, self.buffers * total))
         staged = self.staged_rows * size_of_row if results.epilogue is not None else 0
-        self.memory = kernel.shared(max(staged, sum(shape.byte_size for shape in shapes)))
-        right = b.gep(self.memory, [I64(shapes[0].byte_size)], source_etype=I8)
-        self.shared = tuple([Array(memory, shape) for memory, shape in zip((self.memory, right), shapes)])
+        self.memory = kernel.shared(max(staged, self.buffers * total))
 
     def _may_stage(self, count: int, size_of_row: int, size: int) -> bool:
         """Whether so many rows of each thread are side by side, and fit in so much memory, if not one alone has to."""
@@ -206,62 +219,111 @@ class _Tiles:
     def emit(self) -> None:
         b, tile = self.builder, self.tile
         height, width = tile.rows // _SIDE, tile.columns // _SIDE
-        sums: list[RegisterValue] = [zero(self.element_type)] * (height * width)
+        sums = [self._zeros(length) for length in self._lanes(width)] * height
         if self.terms:
-            fetched = self._fetch(self.first_term)
-            last = b.add(self.first_term, I32((self.steps - 1) * tile.terms))
+            places = self._fetched_places()
+            self._share(self._fetch(self.first_term, places), I32(0))
+            own = self._own_memory(height, width)
 
             def step(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-                kept, totals = carried[: len(fetched)], carried[len(fetched) :]
-                for buffer in range(self.buffers):
-                    self._share(kept, buffer)
-                    self.kernel.barrier()
-                    following = b.mul(b.trunc(b.add(number, I64(buffer + 1)), I32), I32(tile.terms))
-                    following = b.add(self.first_term, following)
-                    if self.is_full[2]:  # the last step's is not used
-                        following = b.select(b.icmp_unsigned("<", following, last), following, last)
-                    kept = self._fetch(following)
-                    totals = self._multiply(totals, height, width, buffer)
+                """Multiply what a buffer has, and fetch for the other one in the meantime, if there is another step."""
+                buffer, here, totals = carried[0], carried[1 : len(places) + 1], carried[len(places) + 1 :]
+                other = b.sub(I32(self.buffer_bytes), buffer) if self.buffers > 1 else buffer
+                self.kernel.barrier()
+                following = b.add(number, I32(1), flags=["nsw", "nuw"])
+                here = self._moved(here)
+                fetched = self._fetch_if(b.icmp_signed("<", following, I32(self.steps)), following, here)
+                totals = self._multiply(totals, height, width, own, buffer)
                 if self.buffers == 1:
                     self.kernel.barrier()
-                return [*kept, *totals]
+                self._share(fetched, other)
+                return [other, *here, *totals]
 
-            sums = carried_loop(b, 0, self.steps, self.buffers, [*fetched, *sums], step, "tiles")[len(fetched) :]
+            carried = carried_loop(b, 0, self.steps, 1, [I32(0), *places, *sums], step, "tiles", index_type=I32)
+            sums = carried[len(places) + 1 :]
         self._store(sums, height, width)
 
-    def _fetch(self, first_term: ir.Value) -> list[RegisterValue]:
-        """This thread's elements of both tiles, zero outside of the operands."""
-        return [value for side in (0, 1) for value in self._fetched(side, first_term)]
+    def _fetched_places(self) -> list[ir.Value]:
+        """Where what a thread fetches first is in both operands, where that moves by the same distance from step to step."""
+        b, terms = self.builder, self.product.terms
+        if not self.is_full[2] or len(terms) != 1:
+            return []
+        places = []
+        for side, loads in enumerate(self.loads):
+            for _, term, base, _, _ in loads.places:
+                offset = b.add(base, offsets_of(b, b.add(self.first_term, term), terms)[side])
+                places.append(self._flat(side).address(b, (Affine(offset),)))
+        return places
 
-    def _fetched(self, side: int, first_term: ir.Value) -> list[RegisterValue]:
-        b, array, loads = self.builder, self.operands[side], self.loads[side]
-        element_type, width = array.shape.element_type, loads.width
-        size = width * element_type.byte_size if width > 1 else 0
-        flat = Array(array.pointer, Shape(element_type, (max(1, array.shape.size),)), vector_alignment=size)
-        nothing = zero(self.element_type) if width == 1 else ir.Constant(register_type(self.element_type, width), None)
+    def _moved(self, places: list[ir.Value]) -> list[ir.Value]:
+        """The places of the next step."""
+        b, following = self.builder, iter(places)
+        if not places:
+            return []
+        steps = [I64(self.tile.terms * step) for step in self.product.terms[0].steps[:2]]
+        return [
+            replace(self._flat(side), pointer=next(following)).address(b, (Affine(steps[side]),))
+            for side in (0, 1)
+            for _ in self.loads[side].places
+        ]
+
+    def _fetch_if(self, condition: ir.Value, step: ir.Value, places: list[ir.Value]) -> list[RegisterValue]:
+        """This thread's elements of both tiles of a step; anything where the condition does not hold."""
+        b, entry = self.builder, self.builder.block
+        with b.if_then(condition):
+            fetched = self._fetch(b.add(self.first_term, b.mul(step, I32(self.tile.terms))), places)
+            inside = b.block
+        kept = []
+        for value in flatten(fetched):
+            phi = b.phi(value.type)
+            phi.add_incoming(value, inside)
+            phi.add_incoming(ir.Constant(value.type, ir.Undefined), entry)
+            kept.append(phi)
+        return unflatten(kept, fetched)
+
+    def _fetch(self, first_term: ir.Value, places: list[ir.Value]) -> list[RegisterValue]:
+        """This thread's elements of both tiles, zero outside of the operands; at the places, where these are known."""
+        known = iter(places)
+        return [value for side in (0, 1) for value in self._fetched(side, first_term, known if places else None)]
+
+    def _flat(self, side: int) -> Array:
+        """An operand as elements side by side, of which a thread fetches as many at once as it does."""
+        array, width = self.operands[side], self.loads[side].width
+        size = width * array.shape.element_type.byte_size if width > 1 else 0
+        return Array(array.pointer, Shape(array.shape.element_type, (max(1, array.shape.size),)), vector_alignment=size)
+
+    def _fetched(self, side: int, first_term: ir.Value, known: Iterator[ir.Value] | None) -> list[RegisterValue]:
+        b, flat, loads = self.builder, self._flat(side), self.loads[side]
+        element_type, width = flat.shape.element_type, loads.width
+        nothing = self._zeros(width)
         values = []
         for _, term, base, is_inside, _ in loads.places:
-            number, conditions = b.add(first_term, term), [] if self.is_full[side] else [is_inside]
-            if not self.is_full[2]:
-                is_term = b.icmp_unsigned("<", number, I32(self.terms))
-                number = b.select(is_term, number, I32(max(self.terms - (width if loads.along_terms else 1), 0)))
-                conditions.append(is_term)
-            offset = b.add(base, offsets_of(b, number, self.product.terms)[side])
-            value = flat.load(b, (Affine(offset, int(width > 1)),), width)
+            conditions = [] if self.is_full[side] else [is_inside]
+            if known is not None:
+                place, offset = replace(flat, pointer=next(known)), I64(0)
+            else:
+                place = flat
+                number = b.add(first_term, term)
+                if not self.is_full[2]:
+                    is_term = b.icmp_unsigned("<", number, I32(self.terms))
+                    number = b.select(is_term, number, I32(max(self.terms - (width if loads.along_terms else 1), 0)))
+                    conditions.append(is_term)
+                offset = b.add(base, offsets_of(b, number, self.product.terms)[side])
+            value = place.load(b, (Affine(offset, int(width > 1)),), width)
             value = as_factor(b, self.instruction, value, element_type, width)
             for condition in conditions:
                 value = selected(b, condition, value, nothing)
             values.append(value)
         return values
 
-    def _share(self, values: list[RegisterValue], buffer: int) -> None:
+    def _share(self, values: list[RegisterValue], buffer: ir.Value) -> None:
         b, following = self.builder, iter(values)
-        for side, pitch in enumerate(self.pitches):
-            shared, loads = self.shared[side], self.loads[side]
-            start, width = I32(buffer * self.tile.terms * pitch), loads.width
+        for (side, pitch), shared in zip(enumerate(self.pitches), self._shared(buffer)):
+            loads = self.loads[side]
+            width = loads.width
             vectors = Array(shared.pointer, shared.shape, vector_alignment=min(16, width * self.shared_type.byte_size))
             for line, term, _, _, is_used in loads.places:
-                value, place = next(following), b.add(b.add(b.mul(term, I32(pitch)), line), start)
+                value, place = next(following), b.add(b.mul(term, I32(pitch)), line)
                 with nullcontext() if is_used is None else b.if_then(is_used):
                     if width == 1:
                         shared.store(b, (Affine(wide(b, place)),), value, 1)
@@ -272,34 +334,54 @@ class _Tiles:
                             at = Affine(wide(b, b.add(place, I32(number * pitch))))
                             shared.store(b, (at,), b.extract_element(value, I32(number)), 1)
 
-    def _multiply(self, totals: list[RegisterValue], height: int, width: int, buffer: int) -> list[RegisterValue]:
-        totals = list(totals)
-        row, column = self._own_row(), self._own_column()
-        for term in range(buffer * self.tile.terms, (buffer + 1) * self.tile.terms):
-            left = self._line(0, term, row, height)
-            right = self._line(1, term, column, width)
-            for i in range(height):
-                for j in range(width):
-                    total = totals[i * width + j]
-                    totals[i * width + j] = multiply_add(self.builder, self.element_type, left[i], right[j], total)
+    def _shared(self, buffer: ir.Value) -> tuple[Array, Array]:
+        """The tiles of both operands in the buffer that begins at this byte of the block's memory."""
+        b = self.builder
+        left = b.gep(self.memory, [wide(b, buffer)], source_etype=I8)
+        right = b.gep(left, [I64(self.shapes[0].byte_size)], source_etype=I8)
+        return Array(left, self.shapes[0]), Array(right, self.shapes[1])
+
+    def _own_memory(self, height: int, width: int) -> list[list[ir.Value]]:
+        """Where in the first buffer, for the first term, this thread's runs of rows begin, and those of columns."""
+        b, firsts = self.builder, []
+        for array, own, count in zip(self._shared(I32(0)), (self._own_row(), self._own_column()), (height, width)):
+            places = [b.add(b.mul(own, I32(length)), I32(run * _SIDE)) for run, length in _runs(count)]
+            firsts.append([array.address(b, (Affine(wide(b, place)),)) for place in places])
+        return firsts
+
+    def _multiply(
+        self, totals: list[RegisterValue], height: int, width: int, own: list[list[ir.Value]], buffer: ir.Value
+    ) -> list[RegisterValue]:
+        b, totals = self.builder, list(totals)
+        here = [[b.gep(place, [wide(b, buffer)], source_etype=I8) for place in places] for places in own]
+        for term in range(self.tile.terms):
+            left, right = (self._line(side, term, here[side], count) for side, count in enumerate((height, width)))
+            rows = [lane for vector, length in zip(left, self._lanes(height)) for lane in self._each_lane(vector, length)]
+            for number, total in enumerate(totals):
+                i, j = divmod(number, len(right))
+                factor = broadcast_lanes(b, rows[i], self._lanes(width)[j])
+                totals[number] = multiply_add(b, self.element_type, factor, right[j], total)
         return totals
 
-    def _line(self, side: int, term: int, first: ir.Value, count: int) -> list[RegisterValue]:
-        """The elements of a term that this thread's rows or columns have: runs of four, as they are loaded at once."""
+    def _line(self, side: int, term: int, firsts: list[ir.Value], count: int) -> list[RegisterValue]:
+        """The elements of a term that this thread's rows or columns have, in vectors of `_lanes`."""
         b, values = self.builder, []
-        for run, length in _runs(count):
-            place = b.add(I32(term * self.pitches[side] + run * _SIDE), b.mul(first, I32(length)))
-            values += self._loaded(side, wide(b, place), length)
+        for first, (_, length) in zip(firsts, _runs(count)):
+            place, lanes = term * self.pitches[side], 1 if self._is_loaded_alone else length
+            array = Array(first, self.shapes[side], vector_alignment=min(16, lanes * self.shared_type.byte_size))
+            for number in range(0, length, lanes):
+                values.append(array.load(b, (Affine(I64(place + number), int(lanes > 1)),), lanes))
         return values
 
-    def _loaded(self, side: int, place: ir.Value, length: int) -> list[RegisterValue]:
-        b, shared = self.builder, self.shared[side]
-        if length == 1 or self._is_loaded_alone:
-            return [shared.load(b, (Affine(b.add(place, I64(number))),), 1) for number in range(length)]
-        align = min(16, length * self.shared_type.byte_size)
-        array = Array(shared.pointer, shared.shape, vector_alignment=align)
-        vector = array.load(b, (Affine(place, 1),), length)
-        return [b.extract_element(vector, I32(number)) for number in range(length)]
+    def _lanes(self, count: int) -> list[int]:
+        """How many of a thread's rows or columns are in each vector, in which they are loaded and added up."""
+        return [1] * count if self._is_loaded_alone else [length for _, length in _runs(count)]
+
+    def _zeros(self, lanes: int) -> RegisterValue:
+        return zero(self.element_type) if lanes == 1 else ir.Constant(register_type(self.element_type, lanes), None)
+
+    def _each_lane(self, vector: RegisterValue, lanes: int) -> list[RegisterValue]:
+        return [vector] if lanes == 1 else [self.builder.extract_element(vector, I32(lane)) for lane in range(lanes)]
 
     # Of 32 threads in step, neighbours have a column in common, those next but one a row, and 16 have 2 rows of 8 columns: so
     # NVIDIA's devices load runs of four elements of these in as few cycles as they can.
@@ -317,50 +399,80 @@ class _Tiles:
         if self.results.epilogue is not None:
             self._store_by_memory(sums, height, width)
             return
-        b = self.builder
+        b, of_type = self.builder, self.results.element_type
         base = b.add(self.batch[2], self.origin)
-        columns = [self._numbered(self.first_column, self._own_column(), width, number) for number in range(width)]
-        of_columns = [offsets_of(b, column, self.product.columns)[2] for column in columns]
+        is_full = self.is_full[:2]
+        places, column = [], 0
+        for vector, lanes in enumerate(self._lanes(width)):
+            at_once = min(lanes, 1 if of_type.is_complex else max(1, 16 // of_type.byte_size))
+            at_once = columns_at_once(self.product, at_once, self.parts)
+            for lane in range(0, lanes, at_once):
+                number = self._numbered(self.first_column, self._own_column(), width, column + lane)
+                places.append((vector, lane, at_once, number, offsets_of(b, number, self.product.columns)[2]))
+            column += lanes
         for i in range(height):
             row = self._numbered(self.first_row, self._own_row(), height, i)
-            with b.if_then(b.icmp_unsigned("<", row, I32(self.rows))):
+            with nullcontext() if is_full[0] else b.if_then(b.icmp_unsigned("<", row, I32(self.rows))):
                 start = b.add(offsets_of(b, row, self.product.rows)[2], base)
-                for j, (column, offset) in enumerate(zip(columns, of_columns)):
-                    with b.if_then(b.icmp_unsigned("<", column, I32(self.columns))):
-                        self.results.store(b, self.inputs, self.arrays, b.add(start, offset), sums[i * width + j])
+                for vector, lane, at_once, number, offset in places:
+                    with nullcontext() if is_full[1] else b.if_then(b.icmp_unsigned("<", number, I32(self.columns))):
+                        value = self._part(sums[i * len(sums) // height + vector], lane, at_once)
+                        self.results.store(b, self.inputs, self.arrays, b.add(start, offset), value, at_once)
+
+    def _part(self, vector: RegisterValue, first: int, count: int) -> RegisterValue:
+        """Some lanes of a vector."""
+        if isinstance(vector, ComplexValue) or not isinstance(vector.type, ir.VectorType) or vector.type.count == count:
+            return vector
+        if count == 1:
+            return self.builder.extract_element(vector, I32(first))
+        lanes = lanes_constant(range(first, first + count))
+        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
 
     def _store_by_memory(self, sums: list[RegisterValue], height: int, width: int) -> None:
-        """As many of each thread's rows at a time as fit into the memory that the tiles of the operands had."""
-        b, kernel, columns = self.builder, self.kernel, self.tile.columns
-        rows = self.staged_rows * _SIDE
-        shape = Shape(self.shared_type, (rows * self.pitches[1],))
-        staged = StagedTile(Array(self.memory, shape), rows, self.tile.rows, columns, self.pitches[1])
-        for first in range(0, height, self.staged_rows):
-            kernel.barrier()
-            for i in range(first, first + self.staged_rows):
-                line = b.add(b.mul(self._own_row(), I32(self.staged_rows)), I32(i - first))
-                for run, length in _runs(width):
-                    place = b.add(b.mul(line, I32(self.pitches[1])), I32(run * _SIDE))
-                    place = b.add(place, b.mul(self._own_column(), I32(length)))
-                    self._stage(staged.array, wide(b, place), sums[i * width + run : i * width + run + length])
-            kernel.barrier()
+        """As many of each thread's rows at a time as fit into the memory that the tiles of the operands had.
 
-            def row_of(line: ir.Value, first: int = first) -> ir.Value:
-                own, number = kernel.divided(line, self.staged_rows)
-                return b.add(self._numbered(self.first_row, own, height, first), number)
+        These bands are the rounds of a loop, so that there is one copy of the epilogue.
+        """
+        b, kernel, count = self.builder, self.kernel, self.staged_rows
+        shape = Shape(self.shared_type, (count * _SIDE * self.pitches[1],))
+        staged = StagedTile(Array(self.memory, shape), count * _SIDE, self.tile.rows, self.tile.columns, self.pitches[1])
+        origin = b.add(self.batch[2], self.origin)
+        bands = height // count
+        of_row = len(sums) // height
 
-            origin = b.add(self.batch[2], self.origin)
+        def store(band: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            kernel.barrier()
+            for number in range(bands):
+                with nullcontext() if bands == 1 else b.if_then(b.icmp_unsigned("==", band, I32(number))):
+                    self._stage(staged.array, sums[number * count * of_row : (number + 1) * count * of_row], width)
+            kernel.barrier()
+            first = b.mul(band, I32(count))
+
+            def row_of(line: ir.Value) -> ir.Value:
+                own, within = kernel.divided(line, count)
+                run, length = b.udiv(first, I32(_RUN)), min(_RUN, height)
+                within = b.add(within, b.sub(first, b.mul(run, I32(_RUN))))
+                start = b.add(self.first_row, b.mul(run, I32(_RUN * _SIDE)))
+                return b.add(b.add(start, b.mul(own, I32(length))), within)
+
             staged.store(kernel, self.results, self.inputs, self.arrays, self.product, origin, row_of, self.first_column)
+            return []
 
-    def _stage(self, array: Array, place: ir.Value, values: list[RegisterValue]) -> None:
-        b, count = self.builder, len(values)
-        if count == 1 or self._is_loaded_alone:
-            for number, value in enumerate(values):
-                array.store(b, (Affine(b.add(place, I64(number))),), value, 1)
-            return
-        align = min(16, count * self.shared_type.byte_size)
-        array = Array(array.pointer, array.shape, vector_alignment=align)
-        array.store(b, (Affine(place, 1),), vector_of_values(b, values), count)
+        carried_loop(b, 0, bands, 1, [], store, "bands", index_type=I32)
+
+    def _stage(self, array: Array, sums: list[RegisterValue], width: int) -> None:
+        """Write some of a thread's rows of sums to the block's memory."""
+        b, values, count = self.builder, iter(sums), self.staged_rows
+        for number in range(count):
+            line = b.add(b.mul(self._own_row(), I32(count)), I32(number))
+            for run, length in _runs(width):
+                place = b.add(b.mul(line, I32(self.pitches[1])), I32(run * _SIDE))
+                place = wide(b, b.add(place, b.mul(self._own_column(), I32(length))))
+                lanes = 1 if self._is_loaded_alone else length
+                vectors = replace(array, vector_alignment=min(16, lanes * self.shared_type.byte_size))
+                for lane in range(0, length, lanes):
+                    at = Affine(b.add(place, I64(lane)), int(lanes > 1))
+                    vectors.store(b, (at,), next(values), lanes)
 
     @property
     def _is_loaded_alone(self) -> bool:
@@ -377,5 +489,5 @@ class _Tiles:
 
 
 def _runs(count: int) -> list[tuple[int, int]]:
-    """Where the runs of a thread's rows or columns begin, of ``count`` a thread, and how long they are: four at most."""
-    return [(start, min(4, count - start)) for start in range(0, count, 4)]
+    """Where the runs of a thread's rows or columns begin, of ``count`` a thread, and how long they are."""
+    return [(start, min(_RUN, count - start)) for start in range(0, count, _RUN)]
