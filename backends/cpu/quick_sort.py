@@ -22,7 +22,7 @@ from ..llvm.branches import chosen, replaced_if
 from ..llvm.builder import Builder
 from ..llvm.interruption import CHECK_INTERRUPTS, interruption_of
 from ..llvm.loops import carried_loop, while_loop
-from ..llvm.memory import copy_memory, element_address, stack_memory
+from ..llvm.memory import copy_apart, element_address, stack_memory
 from ..llvm.module import DeviceModule, SharedFunction, align_stack, declaration, declared
 from ..llvm.types import I1, I8, I32, I64, POINTER, broadcast_lanes, integer_constant, lane_numbers
 from .sorting_networks import Network, Record
@@ -228,7 +228,7 @@ class _QuickSort:
             self._store(b, compressed(b, value, is_upper), other, upper)
         lower, upper = b.add(lower, size(is_lower)), b.add(upper, size(is_upper))
         for array, other in zip(arrays, scratch):
-            copy_memory(b, element_address(b, array, lower, self.key), other, b.mul(upper, I64(self.key.width // 8)))
+            copy_apart(b, element_address(b, array, lower, self.key), other, b.mul(upper, I64(self.key.width // 8)))
         b.ret(lower)
         return function
 
@@ -288,7 +288,7 @@ class _QuickSort:
                 pairs.carry([b.add(first, b.shl(length, I64(1)))])
             loop.carry([b.shl(length, I64(1))])
         for array, own in zip(arrays, memory):
-            copy_memory(b, array, own, b.mul(count, I64(width)))
+            copy_apart(b, array, own, b.mul(count, I64(width)))
         b.ret_void()
         return function
 

@@ -30,6 +30,7 @@ from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .phases import is_phase, is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside
+from .short_plans import is_short
 from .target import Target
 
 if TYPE_CHECKING:
@@ -182,7 +183,8 @@ class Frame:
             constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
         self.kernels.keep({step.kernel for step in inside(self.steps) if isinstance(step, Launch)})
         size = self.assignment.arena_size + self._slots * _SLOT_BYTES
-        return Plan(self.steps, size, bytes(constants), self.pointers)
+        short = not self._custom and is_short(self.target, self.program, self.steps)
+        return Plan(self.steps, size, bytes(constants), self.pointers, short)
 
     def _store_results(self, held: list[Leaf]) -> None:
         """Scalars have no buffers of the assignment's; an array that is an argument as well is one of its results' already."""

@@ -62,6 +62,7 @@ def bytes_of_program(program: GpuProgram, module: Module) -> bytes:
         "steps": steps_data(plan.steps, number_of, places.__getitem__),
         "temporary_bytes": plan.temporary_bytes,
         "moving": plan.moving,
+        "is_short": plan.is_short,
         "kernels": program.kernels,
         "host_instructions": instructions_text(calls) if calls else "",
         "host_lines": [number_of(call.source) for call in calls],
@@ -98,7 +99,7 @@ def program_of_bytes(data: bytes, module: Module, target: Target, texts: Callabl
     return GpuProgram(
         name=header["name"],
         target=target,
-        plan=Plan(steps, header["temporary_bytes"], constants, header["moving"]),
+        plan=Plan(steps, header["temporary_bytes"], constants, header["moving"], header["is_short"]),
         code=code,
         kernels=tuple(header["kernels"]),
         custom_kernels=tuple([_custom_kernel(one, bytes(next(blobs)), source_of) for one in header["custom_kernels"]]),

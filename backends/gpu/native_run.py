@@ -306,11 +306,11 @@ _loaded: dict[str, tuple[LoadedCode, Any]] = {}
 class _Words:
     """What the native function is given for one run at a time, and what it points to."""
 
-    def __init__(self, device: Device, code: PlanCode, table: ctypes.Array[c_int64]) -> None:
+    def __init__(self, device: Device, code: PlanCode) -> None:
         self.slots = (c_int64 * code.slots)()
         self.register = device.host_block(8)
         self.words = (c_int64 * (_ADDRESSES + code.most_places))()
-        addresses = [code.numbers.ctypes.data, ctypes.addressof(self.slots), ctypes.addressof(table), self.register.address]
+        addresses = [code.numbers.ctypes.data, ctypes.addressof(self.slots), 0, self.register.address]
         self.words[: len(addresses)] = addresses
         self.words[_MOST] = code.most_places
         self.address = ctypes.addressof(self.words)
@@ -334,8 +334,11 @@ class NativeRun:
             device.prepare(kernels[launch.kernel], len(launch.arguments), launch.shared_bytes)
         self._launches = [(step.kernel, step.source) for step in self._code.steps if isinstance(step, Launch)]
         calls = device.native_calls()
-        self._table = (c_int64 * len(calls.table))(*calls.table)
-        self._lock = calls.lock
+        self._tables = [(c_int64 * len(table))(*table) for table in (calls.table, calls.by_own_thread) if table is not None]
+        self._table, *by_own_thread = map(ctypes.addressof, self._tables)
+        self._by_own_thread = by_own_thread[0] if by_own_thread and plan.is_short else None
+        self._lock, self._asked = calls.lock, calls.asked
+        self._waits = packed is not None
         self._run = _run_function(calls.functions)
         self._pack = struct.Struct(f"={arguments + results + 3}q").pack_into
         self._unused: list[_Words] = []
@@ -353,13 +356,30 @@ class NativeRun:
         try:
             used = self._unused.pop()
         except IndexError:
-            used = _Words(device, self._code, self._table)
-        words, address, lock = used.words, used.address, self._lock
+            used = _Words(device, self._code)
+        words, lock, asked = used.words, self._lock, self._asked
         self._pack(used.slots, 0, *addresses)
         if self._launches:
             device.launched.programs.append(self._launches)
         words[_POSITION] = 0
-        words[_LIMITED] = kernel_time.seconds is not None
+        is_limited = words[_LIMITED] = kernel_time.seconds is not None
+        if asked is None:
+            words[_DEVICE] = self._table
+            self._run_to_end(used, lock)
+        elif self._by_own_thread is not None and asked.is_done and not is_limited:
+            words[_DEVICE] = self._by_own_thread
+            self._run_to_end(used, lock)
+        else:
+            words[_DEVICE], last = self._table, asked.more()
+            self._run_to_end(used, lock)
+            if self._waits:
+                asked.done_until(last)
+            else:
+                asked.more()
+        self._unused.append(used)
+
+    def _run_to_end(self, used: _Words, lock: Any) -> None:
+        words, address = used.words, used.address
         status = self._run(address) if lock is None else self._run_locked(address)
         while status:
             if status == _TO_PYTHON:
@@ -367,7 +387,6 @@ class NativeRun:
             elif status != _PAUSED:
                 self._fail(status, words[_WHAT])
             status = self._run(address) if lock is None else self._run_locked(address)
-        self._unused.append(used)
 
     def _run_locked(self, address: int) -> int:
         with self._lock:
@@ -376,6 +395,8 @@ class NativeRun:
     def _go_on(self, used: _Words) -> None:
         words = used.words
         what = words[_WHAT]
+        if self._asked is not None:
+            self._asked.more()
         if what < 0:
             self._device.read(used.register.address, words[_ADDRESSES], -what)
         else:

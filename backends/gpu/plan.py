@@ -148,16 +148,19 @@ Step = Launch | Copy | Fill | HostCall | Point | Advance | While | Conditional
 class Plan:
     """What a program asks for. ``temporary_bytes`` of memory are its own; ``constants`` are written once, when it is loaded.
 
-    ``moving`` is the number of pointers that move.
+    ``moving`` is the number of pointers that move. One that ``is_short`` takes a processor no longer than it is worth to let
+    another thread do it.
     """
 
     steps: list[Step]
     temporary_bytes: int
     constants: bytes
     moving: int
+    is_short: bool = False
 
     def as_text(self) -> str:
-        lines = [f"temporary: {self.temporary_bytes} bytes, constant: {len(self.constants)} bytes"]
+        by_own_thread = ", by the thread that asks" if self.is_short else ""
+        lines = [f"temporary: {self.temporary_bytes} bytes, constant: {len(self.constants)} bytes{by_own_thread}"]
         return "\n".join([*lines, *_lines(self.steps, "")]) + "\n"
 
 

@@ -13,10 +13,17 @@ from functools import cache, lru_cache, reduce
 from llvmlite import binding, ir
 
 from .builder import vector_type
-from .module import declaration, lacks
+from .module import declaration, has_avx2, lacks
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
+
+
+# The intrinsics that make an integer of the signs of so many lanes, the integers that these are, and the type that they take.
+_MASK_OF_LANES = {
+    8: ("llvm.x86.avx.movmsk.ps.256", ir.IntType(32), FLOAT),
+    16: ("llvm.x86.sse2.pmovmskb.128", ir.IntType(8), ir.IntType(8)),
+}
 
 
 class SplatConstant(ir.Constant):
@@ -273,6 +280,11 @@ def _lane_words(builder, condition):
     count, byte, word = condition.type.count, ir.IntType(8), ir.IntType(64)
     if not lacks(builder.module, "lane masks"):
         return [builder.bitcast(condition, ir.IntType(count))]
+    if count in _MASK_OF_LANES and has_avx2(builder.module):
+        name, lane, given = _MASK_OF_LANES[count]
+        signs = builder.bitcast(builder.sext(condition, ir.VectorType(lane, count)), ir.VectorType(given, count))
+        gather_signs = declaration(builder.module, name, ir.IntType(32), [signs.type])
+        return [builder.trunc(builder.call(gather_signs, [signs]), ir.IntType(count))]
     lanes = builder.sext(condition, ir.VectorType(byte, count))
     if count <= 8:
         return [builder.bitcast(lanes, ir.IntType(8 * count))]

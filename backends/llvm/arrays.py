@@ -14,7 +14,7 @@ from . import index as indices
 from .index import Affine, Base, Component, Index, Offsets, as_vector, i64, linear_offset
 from .masked_lanes import gather_by_lanes, lanes_in_front, load_by_lanes, scatter_by_lanes, store_by_lanes
 from .memory import element_address, stack_memory
-from .module import declaration, lacks, streamed_bytes, vector_bytes_of
+from .module import DeviceModule, declaration, lacks, streamed_bytes, vector_bytes_of
 from .types import (
     I1,
     I32,
@@ -347,7 +347,15 @@ def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value
             store = builder.store(value, address, align=whole)
             store.set_metadata("nontemporal", builder.module.add_metadata([I32(1)]))
         with otherwise:
-            builder.store(value, address, align=align)
+            if not isinstance(builder.module, DeviceModule):
+                builder.store(value, address, align=align)
+                return
+            # By halves: of two stores that are the same, compilers of drivers make one, which caches keep.
+            half = value.type.count // 2
+            for first in (0, half):
+                part = builder.shuffle_vector(value, value, lanes_constant(range(first, first + half)))
+                place = element_address(builder, address, I64(first), part.type.element) if first else address
+                builder.store(part, place, align=align)
 
 
 def masked_gather(

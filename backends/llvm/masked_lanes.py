@@ -83,9 +83,10 @@ def _masked_parts(b: ir.IRBuilder, vector: ir.VectorType, mask: ir.Value) -> tup
     size = part_size(vector.element)
     lanes = min(vector.count, _MOST_MASKED // size)
     integers = ir.VectorType(ir.IntType(8 * size), lanes)
-    bits = b.sext(mask, ir.VectorType(integers.element, vector.count))
     suffix = {4: "d", 8: "q"}[size] + (".256" if lanes * size == _MOST_MASKED else "")
-    return integers, suffix, [_lanes(b, bits, range(first, first + lanes)) for first in range(0, vector.count, lanes)]
+    # Extended a part at a time: LLVM knows these again, and has better instructions where the processor has them.
+    parts = (_lanes(b, mask, range(first, first + lanes)) for first in range(0, vector.count, lanes))
+    return integers, suffix, [b.sext(part, integers) for part in parts]
 
 
 def _masked_load(b: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, mask: ir.Value) -> ir.Value:

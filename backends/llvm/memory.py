@@ -57,11 +57,20 @@ def exchange(builder: ir.IRBuilder, place: ir.Value, value: ir.Value) -> ir.Valu
 
 def copy_memory(builder: ir.IRBuilder, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
     """Copy this many bytes; source and target may overlap."""
+    _copy(builder, "llvm.memmove.p0.p0.i64", target, source, size)
+
+
+def copy_apart(builder: ir.IRBuilder, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
+    """Copy this many bytes, which do not overlap: in SPIR-V others are copied byte by byte."""
+    _copy(builder, "llvm.memcpy.p0.p0.i64", target, source, size)
+
+
+def _copy(builder: ir.IRBuilder, name: str, target: ir.Value, source: ir.Value, size: int | ir.Value) -> None:
     if isinstance(size, int):
         if not size:
             return
         size = I64(size)
-    function = declaration(builder.module, "llvm.memmove.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
+    function = declaration(builder.module, name, ir.VoidType(), [POINTER, POINTER, I64, I1])
     builder.call(function, [target, source, size, I1(0)])
 
 

@@ -13,9 +13,8 @@ from ....hlo import Instruction
 from ...llvm.arithmetic import count_lanes
 from ...llvm.arrays import Array
 from ...llvm.loops import carried_loop
-from ...llvm.memory import element_address
-from ...llvm.module import declaration
-from ...llvm.types import I1, I8, I64, POINTER, broadcast_lanes, lane_numbers
+from ...llvm.memory import copy_apart, element_address
+from ...llvm.types import I8, I64, broadcast_lanes, lane_numbers
 from ..frame import Frame, Leaf, Values
 from ..nest_samples import running_sum, samples
 from ..nests import Nest, emit_nest
@@ -161,7 +160,6 @@ def _emit_elements(b: ir.IRBuilder, target: Target, mask: Array, values: Array |
 
 def _emit_rows(b: ir.IRBuilder, mask: Array, values: Array, output: Array) -> None:
     row = values.shape.byte_size // values.shape.dimensions[0]
-    copy = declaration(b.module, "llvm.memcpy.p0.p0.i64", ir.VoidType(), [POINTER, POINTER, I64, I1])
 
     def step(position: ir.Value, carried: list) -> list:
         (done,) = carried
@@ -169,7 +167,7 @@ def _emit_rows(b: ir.IRBuilder, mask: Array, values: Array, output: Array) -> No
         with b.if_then(b.icmp_unsigned("!=", flag, I8(0))):
             to = element_address(b, output.pointer, b.mul(done, I64(row)), I8)
             source = element_address(b, values.pointer, b.mul(position, I64(row)), I8)
-            b.call(copy, [to, source, I64(row), I1(0)])
+            copy_apart(b, to, source, row)
         return [b.add(done, b.zext(flag, I64))]
 
     carried_loop(b, 0, mask.shape.dimensions[0], 1, [I64(0)], step, "rows")

@@ -18,7 +18,7 @@ from ...llvm.arrays import Array
 from ...llvm.branches import replaced_if
 from ...llvm.index import Affine, Base, i64, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, while_loop
-from ...llvm.memory import copy_memory
+from ...llvm.memory import copy_apart
 from ...llvm.sort_key import order_bits
 from ...llvm.types import I1, I64, RegisterValue
 from ..nest_samples import combining, samples
@@ -133,7 +133,7 @@ def _sort_by_digits(
     # After an odd number of passes the elements lie in the spare line.
     with b.if_then(b.icmp_unsigned("!=", pointers[0], line[0].pointer)):
         for array, other in zip(line, spare):
-            copy_memory(b, array.pointer, other.pointer, multiply_base(b, count, array.shape.element_type.byte_size))
+            copy_apart(b, array.pointer, other.pointer, multiply_base(b, count, array.shape.element_type.byte_size))
 
 
 def _pass(

@@ -19,7 +19,7 @@ from ....hlo.shape import element_strides
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Component, Index, i64, least, merge_levels
 from ...llvm.loops import carried_loop, counted_loop, while_loop
-from ...llvm.memory import copy_memory
+from ...llvm.memory import copy_apart
 from ...llvm.pieces import independent_loops
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I8, I64, RegisterValue, register_bytes
@@ -205,7 +205,7 @@ def _bring_back(builder: ir.IRBuilder, pointers: Sequence[ir.Value], line: Line,
     b = builder
     with b.if_then(b.icmp_unsigned("!=", pointers[0], line.pointers[0])):
         for array, pointer in zip(line.arrays, pointers):
-            copy_memory(b, array.pointer, pointer, b.mul(count, I64(array.shape.element_type.byte_size)))
+            copy_apart(b, array.pointer, pointer, b.mul(count, I64(array.shape.element_type.byte_size)))
 
 
 def _keep_rest(
@@ -385,4 +385,4 @@ def _merge(
 def _move(builder: ir.IRBuilder, source: Array, first: ir.Value, target: Array, place: ir.Value, count: ir.Value) -> None:
     b = builder
     size = b.mul(count, I64(source.shape.element_type.byte_size))
-    copy_memory(b, target.address(b, (Affine(place),)), source.address(b, (Affine(first),)), size)
+    copy_apart(b, target.address(b, (Affine(place),)), source.address(b, (Affine(first),)), size)

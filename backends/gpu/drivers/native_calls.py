@@ -15,14 +15,21 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
+from .own_thread import Asked
+
 
 @dataclass(frozen=True)
 class NativeCalls:
-    """What native code is given of a device: LLVM functions, the table, and what is held while it runs, if anything."""
+    """What native code is given of a device: LLVM functions, the table, and what is held while it runs, if anything.
+
+    By another table, if there is one, the thread does itself what is ``asked`` for, if all is done that was before.
+    """
 
     functions: str
     table: tuple[int, ...]
     lock: AbstractContextManager[Any] | None
+    by_own_thread: tuple[int, ...] | None = None
+    asked: Asked | None = None
 
 
 def address_of_function(function: Any) -> int:
@@ -134,7 +141,7 @@ define internal i32 @flush(ptr %device) {
 )
 
 # The table: the queue; the function that sets a pointer as an argument, clSetKernelArg, clEnqueueNDRangeKernel, those that copy
-# and fill memory with addresses, clFlush.
+# and fill memory with addresses, clFlush, or 0 where there is nothing to flush.
 OPENCL_FUNCTIONS = (
     _WORD
     + """
@@ -224,8 +231,13 @@ define internal i32 @read(ptr %device, ptr %target, i64 %address, i64 %size) {
 define internal i32 @flush(ptr %device) {
   %queue = call ptr @word(ptr %device, i64 0)
   %function = call ptr @word(ptr %device, i64 6)
+  %is_done = icmp eq ptr %function, null
+  br i1 %is_done, label %done, label %flush
+flush:
   %status = call i32 %function(ptr %queue)
   ret i32 %status
+done:
+  ret i32 0
 }
 """
 )

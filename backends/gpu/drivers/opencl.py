@@ -37,12 +37,15 @@ from .huge_pages import ask_for_huge_pages
 from .launched import Launched
 from .libraries import Signature, address_of, function_at, functions, open_library
 from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
+from .own_thread import Asked
 from .waiting import end_without_libraries, wait_until
 
 _PREFERRED_SUB_GROUP = 32
 _SPIRV = b"\x03\x02\x23\x07"
 # Platforms whose compiler for processors is LLVM, to which a function with the name of an intrinsic is that.
 _MADE_BY_LLVM = frozenset({"Intel(R) OpenCL"})
+# Several threads copy more bytes.
+_MOST_BY_OWN_THREAD = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -125,6 +128,11 @@ class OpenCLDevice:
         self.check(status.value, "creating a context")
         self.queue = self.functions.clCreateCommandQueue(self.context, handle, 0, byref(status))
         self.check(status.value, "creating a queue")
+        self.asked, self.own_thread = Asked(), None
+        if properties.is_processor and platform.has_extension(handle, "cl_intel_exec_by_local_thread"):
+            kind = cl.CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL
+            self.own_thread = self.functions.clCreateCommandQueue(self.context, handle, kind, byref(status))
+            self.check(status.value, "creating a queue of the thread")
         self.pointers = _pointers(platform, self)
         self._create_program = platform.create_program()
 
@@ -163,19 +171,29 @@ class OpenCLDevice:
 
     def _transfer(self, target: int, source: int, size: int, what: str) -> None:
         self.require_usable()
-        if size:
-            self.check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
+        if not size:
+            return
+        if self.own_thread is not None and size <= _MOST_BY_OWN_THREAD and self.asked.is_done:
+            self.check(self.pointers.copy(self.own_thread, 1, target, source, size, 0, None, None), what)
+            return
+        last = self.asked.last
+        self.check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
+        self.asked.done_until(last)
 
     def copy(self, target: int, source: int, size: int) -> None:
         self.require_usable()
         if size:
-            self.check(self.pointers.copy(self.queue, 0, target, source, size, 0, None, None), "copying on the device")
+            status = self.pointers.copy(self.queue, 0, target, source, size, 0, None, None)
+            self.asked.more()
+            self.check(status, "copying on the device")
 
     def fill(self, address: int, byte: int, size: int) -> None:
         self.require_usable()
         if size:
             pattern = ctypes.c_ubyte(byte)
-            self.check(self.pointers.fill(self.queue, address, byref(pattern), 1, size, 0, None, None), "filling memory")
+            status = self.pointers.fill(self.queue, address, byref(pattern), 1, size, 0, None, None)
+            self.asked.more()
+            self.check(status, "filling memory")
 
     # --- code ---
 
@@ -233,7 +251,9 @@ class OpenCLDevice:
         functions = (
             pointers.set_argument, api.clSetKernelArg, api.clEnqueueNDRangeKernel, pointers.copy, pointers.fill, api.clFlush,
         )  # fmt: skip
-        return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *map(address_of_function, functions)), self._lock)
+        addresses = tuple(map(address_of_function, functions))
+        by_own_thread = None if self.own_thread is None else (self.own_thread, *addresses[:-1], 0)  # with nothing to flush
+        return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *addresses), self._lock, by_own_thread, self.asked)
 
     def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
         self.require_usable()
@@ -250,6 +270,7 @@ class OpenCLDevice:
             status = self.functions.clEnqueueNDRangeKernel(
                 self.queue, kernel.handle, 3, None, sizes, (c_size_t * 3)(*block), 0, None, None
             )
+            self.asked.more()
         self.check_launch(status, kernel, grid, block, shared_bytes)
         self.functions.clFlush(self.queue)
 
@@ -262,15 +283,17 @@ class OpenCLDevice:
 
     def synchronize(self) -> None:
         self.require_usable()
-        limit = kernel_time.seconds
+        limit, last = kernel_time.seconds, self.asked.last
         if limit is None:
             self.check(self.functions.clFinish(self.queue), "waiting")
+            self.asked.done_until(last)
             return
         event = c_void_p()
         self.check(self.functions.clEnqueueMarkerWithWaitList(self.queue, 0, None, byref(event)), "waiting")
         self.functions.clFlush(self.queue)
         try:
             wait_until(lambda: self._ended(event), limit, self.properties.name, self.launched)
+            self.asked.done_until(last)
         except KernelTimeoutError as error:
             self._lost = str(error)
             end_without_libraries()
@@ -365,8 +388,10 @@ class _Platform:
         return None
 
     def has_usm(self, handle: int) -> bool:
-        extensions = _info_text(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_EXTENSIONS)
-        return self.kind != "svm" and "cl_intel_unified_shared_memory" in extensions.split()
+        return self.kind != "svm" and self.has_extension(handle, "cl_intel_unified_shared_memory")
+
+    def has_extension(self, handle: int, name: str) -> bool:
+        return name in _info_text(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_EXTENSIONS).split()
 
     def has_svm(self, handle: int) -> bool:
         capabilities = _info_number(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_SVM_CAPABILITIES, ctypes.c_uint64)

@@ -1,6 +1,7 @@
 """OpenCL as ctypes sees it: the functions, numbers and errors that are used, by the names of the specification.
 
-Sources: the OpenCL 3.0 API specification; the extensions cl_khr_il_program and cl_intel_unified_shared_memory.
+Sources: the OpenCL 3.0 API specification; the extensions cl_khr_il_program, cl_intel_unified_shared_memory, and
+cl_intel_exec_by_local_thread.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ CL_DEVICE_SUB_GROUP_SIZES_INTEL = 0x4108
 CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL = 0x4194
 CL_DEVICE_SVM_COARSE_GRAIN_BUFFER = 1
 CL_MEM_READ_WRITE = 1
+CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL = 1 << 31
 CL_PROGRAM_BUILD_LOG = 0x1183
 CL_PROGRAM_BINARY_SIZES, CL_PROGRAM_BINARIES = 0x1165, 0x1166
 CL_PROGRAM_KERNEL_NAMES = 0x1168
