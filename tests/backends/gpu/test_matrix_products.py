@@ -4,11 +4,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 from gpu_backends import target
+from phlox.backends.gpu.backend import pipeline_of
 from phlox.backends.gpu.emitter_table import scratch_bytes
 from phlox.backends.gpu.frame import ALIGNMENT, Frame
 from phlox.backends.gpu.kernels import matrix_divisions, warp_product, wave_product
 from phlox.backends.gpu.kernels.matrix_divisions import Division
-from phlox.backends.gpu.narrow_factors import multiply_narrow_factors
+from phlox.backends.gpu.narrow_factors import MULTIPLY_NARROW_FACTORS
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.pass_manager import run_steps
@@ -271,9 +272,37 @@ ENTRY e {{
   y = f32[8,8] convert(b)
   ROOT c = f32[8,8] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{precision}
 }}""")
-    narrowed = multiply_narrow_factors(module)
+    narrowed = MULTIPLY_NARROW_FACTORS.run(module)
     verify(narrowed)
     assert [operand.opcode for operand in narrowed.entry.root.operands] == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("architecture", "rows", "result", "fast_math", "expected"),
+    [
+        ("gfx942", 64, "f32", False, "convert"),  # there are instructions for f32
+        ("gfx942", 2, "f32", False, "parameter"),  # what is read counts
+        ("gfx942", 64, "s32", False, "parameter"),
+        ("gfx1100", 64, "f32", False, "parameter"),
+        ("sm_90a", 64, "f32", False, "parameter"),
+        ("sm_90a", 64, "f32", True, "convert"),
+    ],
+)
+def test_factors_stay_wide_for_units_that_take_them_so(architecture, rows, result, fast_math, expected):
+    header = ', frontend_attributes={fastmath="true"}' if fast_math else ""
+    module = parse_module(f"""HloModule m{header}
+ENTRY e {{
+  a = {result}[{rows},64] parameter(0)
+  b = s8[64,64] parameter(1)
+  y = {result}[64,64] convert(b)
+  ROOT c = {result}[{rows},64] dot(a, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}""")
+    (narrow_factors,) = [
+        one for one in pipeline_of(target(architecture)) if getattr(one, "name", "") == MULTIPLY_NARROW_FACTORS.name
+    ]
+    narrowed = narrow_factors.run(module)
+    verify(narrowed)
+    assert narrowed.entry.root.operands[1].opcode == expected
 
 
 # --- epilogues and groups ---
