@@ -75,7 +75,7 @@ class WaveProduct:
         return [b.extract_element(one, I32(number)) for one in sums for number in range(vector.count)]
 
     def free_memory(self) -> ir.Value:
-        self.kernel.barrier()
+        self.kernel.shared_barrier()
         return self.builder.addrspacecast(self.memory, POINTER)
 
     @property
