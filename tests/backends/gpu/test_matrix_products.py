@@ -54,7 +54,8 @@ ENTRY e {{
     assert [step.kernel.rpartition("_")[0] for step in plan.steps] == list(kernels)
     generator = np.random.default_rng(0)
     left, right = random_array(left_type, left_sizes, generator), random_array(right_type, right_sizes, generator)
-    (found,) = run_program(plan, module, [left, right], [(sizes, np.dtype(DTYPES[result]))], blocks)
+    results, lanes = [(sizes, np.dtype(DTYPES[result]))], target(architecture).sub_group
+    (found,) = run_program(plan, module, [left, right], results, blocks, lanes)
     is_integer = np.dtype(DTYPES[result]).kind in "iu"
     wide = np.int64 if is_integer else np.float64
     expected = np.einsum(formula, left.astype(wide), right.astype(wide))
@@ -92,7 +93,7 @@ ENTRY e {{
     a, b = random_array(left, (rows, terms), generator), random_array(right, (terms, columns), generator)
     bias, c = random_array("f32", (columns,), generator), random_array("f32", (rows, columns), generator)
     results = [(order, np.dtype(np.float32)), ((rows, columns), np.dtype(DTYPES[result]))][: 1 if transposed else 2]
-    found = run_program(plan, module, [a, b, bias, c], results)
+    found = run_program(plan, module, [a, b, bias, c], results, lanes=target(architecture).sub_group)
     exact = np.int64 if np.dtype(DTYPES[left]).kind in "iu" else np.float64  # sums of small integers wrap
     product = np.einsum("ij,jk->ik", a.astype(exact), b.astype(exact)).astype(DTYPES[result]).astype(np.float64)
     expected = product * 0.5 + bias + c
@@ -180,8 +181,23 @@ def test_batches_several_terms_and_parts():
 AMD_TYPES = [
     (architecture, types)
     for architecture, of_architecture in {
-        "gfx90a": [("bf16", "bf16", "f32"), ("f16", "f16", "f16"), ("s8", "s8", "s32"), ("f32",) * 3, ("f64",) * 3],
-        "gfx942": [("bf16", "bf16", "bf16"), ("f16", "f16", "f32"), ("s8", "s8", "s8"), ("f32",) * 3, ("f64",) * 3],
+        "gfx90a": [
+            ("bf16", "bf16", "f32"),
+            ("f16", "f16", "f16"),
+            ("s8", "s8", "s32"),
+            ("u8", "u8", "s32"),
+            ("f32",) * 3,
+            ("f64",) * 3,
+        ],
+        "gfx942": [
+            ("bf16", "bf16", "bf16"),
+            ("f16", "f16", "f32"),
+            ("s8", "s8", "s8"),
+            ("u8", "s8", "s32"),
+            ("s8", "u8", "s32"),
+            ("f32",) * 3,
+            ("f64",) * 3,
+        ],
         "gfx1100": [("bf16", "bf16", "bf16"), ("f16", "f16", "f32"), ("s8", "u8", "s32"), ("u8", "u8", "s32")],
     }.items()
     for types in of_architecture
