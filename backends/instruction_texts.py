@@ -14,7 +14,8 @@ from ..hlo.shape import AnyShape
 def instructions_text(instructions: Iterable[Instruction]) -> str:
     """HLO text of a module whose root is the tuple of these instructions. Their operands are parameters.
 
-    The operand of a done is its start where the program shows which that is: what the done waits for depends on it.
+    The operand of a done is its start where the program shows which that is: what the done waits for depends on it. Which lines
+    of the user they come from is not in the text.
     """
     parameters: dict[Instruction, Instruction] = {}
     alone: dict[Instruction, Instruction] = {}
@@ -38,7 +39,7 @@ def instructions_text(instructions: Iterable[Instruction]) -> str:
         alone[instruction] = Instruction(instruction.operation, tuple(operands), attributes, shape, *about)
     root = make_instruction("tuple", alone.values())
     entry = Computation("host_calls", (*parameters.values(), *alone.values(), root), root)
-    return Module("host_calls", entry).as_text(metadata=True)
+    return Module("host_calls", entry).as_text()
 
 
 def _with_spelling(shape: AnyShape) -> AnyShape:
@@ -50,11 +51,9 @@ def _with_spelling(shape: AnyShape) -> AnyShape:
     return replace(shape, layout=replace(shape.layout, padded_dimensions=()))
 
 
-def instructions_of(text: str, sources: Sequence[SourceLocation | None] | None = None) -> tuple[Instruction, ...]:
-    """The instructions of such a text, in their order, from the lines that it says, or from these."""
+def instructions_of(text: str, sources: Sequence[SourceLocation | None]) -> tuple[Instruction, ...]:
+    """The instructions of such a text, in their order, from these lines."""
     entry = parse_module(text).entry
-    if sources is None:
-        return entry.root.operands
     lines = dict(zip(entry.root.operands, sources, strict=True))
 
     def at_its_line(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -15,7 +15,7 @@ import llvmlite
 import numpy as np
 from llvmlite import binding
 
-from ..hlo import Module
+from ..hlo import Instruction, Module, SourceLocation
 from ..hlo.shape import AnyShape
 from ..runtime import find_target
 from ..runtime.disk_cache import disk_cache
@@ -39,6 +39,30 @@ def program_key(module: Module, target: Iterable[object]) -> str | None:
     return digest(llvm_version(), compiler_digest(), *map(str, target), repr(named), text)
 
 
+# What is kept names lines of the user by instructions of its module: the lines of the one that is run, which does the same, may
+# be others.
+
+
+def number_of_line(module: Module) -> Callable[[SourceLocation | None], int | None]:
+    """A function of a line: the number of an instruction of the module that comes from it, None where there is none."""
+    numbers: dict[SourceLocation | None, int | None] = {}
+    for number, instruction in enumerate(_instructions(module)):
+        numbers.setdefault(instruction.source, number)
+    numbers[None] = None
+    return numbers.get
+
+
+def line_of_number(module: Module) -> Callable[[int | None], SourceLocation | None]:
+    """A function of such a number: the line that the instruction comes from, in a module of the same text."""
+    instructions = _instructions(module)
+    return lambda number: None if number is None else instructions[number].source
+
+
+def _instructions(module: Module) -> list[Instruction]:
+    """In the order of the program's text."""
+    return [instruction for computation in module.computations() for instruction in computation.instructions]
+
+
 def llvm_version() -> str:
     return f"LLVM {binding.llvm_version_info}"
 
@@ -56,8 +80,7 @@ def compiler_digest() -> str:
 
 def _kinds_of_targets(module: Module) -> list[str]:
     """Which of the functions that a module calls by name are native here: those the code calls directly."""
-    instructions = [one for computation in module.computations() for one in computation.instructions]
-    names = {one.attributes["custom_call_target"] for one in instructions if one.opcode == "custom-call"}
+    names = {one.attributes["custom_call_target"] for one in _instructions(module) if one.opcode == "custom-call"}
     kinds = []
     for name in sorted(names):
         with suppress(NotImplementedError):

@@ -101,13 +101,13 @@ class CpuBackend:
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
             key, budget = self._key_of(module), current_budget()
-            program = kept_program(key) or kept_program(hasty_key(key, budget))
+            program = kept_program(key, module) or kept_program(hasty_key(key, budget), module)
             if program is not None:
                 # It binds to what this process has under the names that it calls, as code that is made here does.
                 return self._executable(module, program, lambda: self._written(module).texts())
             written = self._written(module)
             program = self._program(module, written)
-            keep_program(hasty_key(key, budget) if budget is not None and budget.given_up else key, program)
+            keep_program(hasty_key(key, budget) if budget is not None and budget.given_up else key, program, module)
             texts = written.texts()
             return self._executable(module, program, lambda: texts, written.clock)
 
@@ -169,6 +169,7 @@ class CpuBackend:
             constants=tuple((symbol, _bytes_of(literal)) for symbol, literal in emitted.constants.items()),
             host_calls=tuple(emitted.host_calls.values()),
             host_instructions=instructions_text(emitted.host_calls) if emitted.host_calls else "",
+            host_lines=tuple([one.source for one in emitted.host_calls]),
             native_calls=tuple(emitted.native_calls.items()),
             shared=shared,
             padding=padding,

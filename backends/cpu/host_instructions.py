@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo import Evaluator, Instruction, Shape, array_leaves
+from ...hlo import Evaluator, Instruction, Shape, SourceLocation, array_leaves
 from ...hlo.dynamic_evaluation import is_dynamic
 from ...hlo.evaluation import evaluate_instruction
 from ...hlo.ops.custom_call import stated_operand_shapes
@@ -26,12 +26,12 @@ from .call import made_records, python_calls, records, unsupported_reason
 from .call.call_signature import PYTHON_RESULTS
 
 
-def host_calls(text: str) -> list[HostCall]:
-    """A function for each of the instructions of such a text.
+def host_calls(text: str, lines: Sequence[SourceLocation | None]) -> list[HostCall]:
+    """A function for each of the instructions of such a text, which come from these lines of the user.
 
     Raises NotImplementedError for a custom-call whose target is not registered in this process.
     """
-    return [HostCall(instruction) for instruction in instructions_of(text)]
+    return [HostCall(instruction) for instruction in instructions_of(text, lines)]
 
 
 class HostCall:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import astuple
+from dataclasses import astuple, replace
 
+from ...hlo import Module
 from ...runtime.compile_budget import CompileBudget
 from ...runtime.disk_cache import disk_cache
-from ..kept_programs import digest, llvm_version
+from ..kept_programs import digest, line_of_number, llvm_version, number_of_line
+from ..program_bytes import packed, unpacked
 from .machine_code import compile_object
 from .native_program import NativeProgram, ProgramError
 from .target import Target
@@ -30,21 +32,25 @@ def hasty_key(key: str | None, budget: CompileBudget | None) -> str | None:
     return None if key is None or budget is None else digest(key, repr(budget.seconds))
 
 
-def kept_program(key: str | None) -> NativeProgram | None:
-    """The program that an earlier process has kept under a key."""
+def kept_program(key: str | None, module: Module) -> NativeProgram | None:
+    """The program of a module that an earlier process has kept under a key."""
     kept = disk_cache()
     data = None if kept is None or key is None else kept.get(key)
     if data is None:
         return None
+    header, blobs = unpacked(memoryview(data))
     try:
-        return NativeProgram.from_bytes(data)
+        program = NativeProgram.from_bytes(next(blobs))
     except ProgramError:
         return None
+    return replace(program, host_lines=tuple(map(line_of_number(module), header["host_lines"])))
 
 
-def keep_program(key: str | None, program: NativeProgram) -> None:
-    """Keep the program for later processes."""
+def keep_program(key: str | None, program: NativeProgram, module: Module) -> None:
+    """Keep the program of a module for later processes."""
     kept = disk_cache()
     if kept is not None and key is not None:
         parameters = ", ".join(str(shape.without_layout()) for _, shape in program.parameters)
-        kept.put(key, program.to_bytes(), f"{program.name}({parameters})")
+        header = {"host_lines": list(map(number_of_line(module), program.host_lines))}
+        data = packed(header, [replace(program, host_lines=()).to_bytes()])
+        kept.put(key, data, f"{program.name}({parameters})")

@@ -6,14 +6,14 @@ import hashlib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ...hlo import Shape
+from ...hlo import Shape, SourceLocation
 from ..padding import Padding
 from ..program_bytes import interface_data, packed, padding_data, pairs, parsed_interface, parsed_padding, unpacked
 from .target import FULL, Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
 # bytes. A change of any of these makes it another number.
-VERSION = 4
+VERSION = 5
 
 _MAGIC = b"phlox native program\n"
 
@@ -42,9 +42,9 @@ class NativeProgram:
     LLVM's, by which the code was made, ``given_up`` says what was not done to make it fast.
 
     The code's symbols: ``constants`` are arrays in memory; ``host_calls`` are Python objects that evaluate the instructions of
-    ``host_instructions`` (HLO text, see `host_instructions`), in its order; ``native_calls`` are functions of custom-call
-    targets, by their names; ``shared`` has functions that are loaded once a process, behind those that they call. Others
-    stand in `call.python_calls` and in the C library.
+    ``host_instructions`` (HLO text, see `host_instructions`), in its order, which come from the user's ``host_lines``;
+    ``native_calls`` are functions of custom-call targets, by their names; ``shared`` has functions that are loaded once a
+    process, behind those that they call. Others stand in `call.python_calls` and in the C library.
     """
 
     name: str
@@ -62,6 +62,7 @@ class NativeProgram:
     constants: tuple[tuple[str, memoryview], ...] = ()
     host_calls: tuple[str, ...] = ()
     host_instructions: str = ""
+    host_lines: tuple[SourceLocation | None, ...] = ()
     native_calls: tuple[tuple[str, str], ...] = ()
     shared: tuple[SharedCode, ...] = field(default=(), repr=False)
     padding: Padding | None = None
@@ -85,6 +86,7 @@ class NativeProgram:
             "constants": [name for name, _ in self.constants],
             "host_calls": self.host_calls,
             "host_instructions": self.host_instructions,
+            "host_lines": [(line.file, line.line, line.function) if line else None for line in self.host_lines],
             "native_calls": self.native_calls,
             "shared": [functions.names for functions in self.shared],
             "padding": padding_data(self.padding),
@@ -116,6 +118,7 @@ class NativeProgram:
             constants=tuple((name, next(blobs)) for name in header["constants"]),
             host_calls=tuple(header["host_calls"]),
             host_instructions=header["host_instructions"],
+            host_lines=tuple([line and SourceLocation(*line) for line in header["host_lines"]]),
             native_calls=pairs(header["native_calls"]),
             shared=tuple(SharedCode(tuple(names), bytes(next(blobs))) for names in header["shared"]),
             padding=parsed_padding(header["padding"]),

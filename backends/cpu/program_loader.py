@@ -70,7 +70,7 @@ def _aligned(data: memoryview) -> np.ndarray:
 def _host_calls(program: NativeProgram) -> dict[str, HostCall]:
     if not program.host_calls:
         return {}
-    return dict(zip(program.host_calls, host_calls(program.host_instructions), strict=True))
+    return dict(zip(program.host_calls, host_calls(program.host_instructions, program.host_lines), strict=True))
 
 
 def _native_target(name: str) -> NativeTarget:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from functools import cache
+from functools import cache, partial
 from typing import NamedTuple
 
 from ...compile.buffer_assignment import assign_buffers
@@ -29,7 +29,9 @@ from .executable import GpuExecutable
 from .fewer_launches import in_fewer_launches
 from .frame import ALIGNMENT, Frame, is_deterministic
 from .kept_code import kept_program
+from .kernels.contraction import runs_on_units
 from .memory import GpuMemory
+from .narrow_factors import MULTIPLY_NARROW_FACTORS, narrow_factors_pass
 from .pipeline import PIPELINE, PROCESSOR_PIPELINE
 from .plan import Plan
 from .program import GpuProgram, Texts
@@ -85,7 +87,10 @@ class _Written(NamedTuple):
 
 def pipeline_of(target: Target) -> tuple[Step, ...]:
     """What is done to a program before it becomes kernels for a target."""
-    return PIPELINE if target.processor is None else PROCESSOR_PIPELINE
+    if target.processor is not None:
+        return PROCESSOR_PIPELINE
+    narrow_factors = narrow_factors_pass(partial(runs_on_units, target))
+    return tuple([narrow_factors if step is MULTIPLY_NARROW_FACTORS else step for step in PIPELINE])
 
 
 def program_of(module: Module, target: Target) -> GpuProgram:

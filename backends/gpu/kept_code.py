@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...hlo import Instruction, Module
+from ...hlo import Module
 from ...runtime.disk_cache import disk_cache
 from ...runtime.gpu_kernels import KernelCall
 from ..instruction_texts import instructions_of, instructions_text
-from ..kept_programs import program_key
+from ..kept_programs import line_of_number, number_of_line, program_key
 from ..program_bytes import interface_data, packed, padding_data, parsed_interface, parsed_padding, unpacked
 from .custom_kernels import CustomKernel
 from .frame import is_deterministic
@@ -47,15 +47,9 @@ def kept_program(
 
 def bytes_of_program(program: GpuProgram, module: Module) -> bytes:
     """The program of a module, for `program_of_bytes`."""
-    numbers: dict[Any, int] = {}
-    for number, instruction in enumerate(_instructions(module)):
-        numbers.setdefault(instruction.source, number)
-    plan = program.plan
+    plan, number_of = program.plan, number_of_line(module)
     calls = list(dict.fromkeys(step.instruction for step in inside(plan.steps) if isinstance(step, HostCall)))
     places = {instruction: number for number, instruction in enumerate(calls)}
-
-    def number_of(source: Any) -> int | None:
-        return None if source is None else numbers.get(source)
 
     header = {
         "name": program.name,
@@ -87,11 +81,7 @@ def bytes_of_program(program: GpuProgram, module: Module) -> bytes:
 def program_of_bytes(data: bytes, module: Module, target: Target, texts: Callable[[], Texts]) -> GpuProgram:
     """The program of such a module that `bytes_of_program` gave these bytes for; ``texts`` makes what it was made from."""
     header, blobs = unpacked(memoryview(data))
-    instructions = _instructions(module)
-
-    def source_of(number: int | None) -> Any:
-        return None if number is None else instructions[number].source
-
+    source_of = line_of_number(module)
     code, constants = bytes(next(blobs)), bytes(next(blobs))
     lines = [source_of(number) for number in header["host_lines"]]
     calls = instructions_of(header["host_instructions"], lines) if lines else ()
@@ -107,11 +97,6 @@ def program_of_bytes(data: bytes, module: Module, target: Target, texts: Callabl
         padding=parsed_padding(header["padding"]),
         texts=texts,
     )
-
-
-def _instructions(module: Module) -> list[Instruction]:
-    """In the order of the program's text."""
-    return [instruction for computation in module.computations() for instruction in computation.instructions]
 
 
 def _custom_kernel(data: dict[str, Any], code: bytes, source_of: Callable[[int | None], Any]) -> CustomKernel:

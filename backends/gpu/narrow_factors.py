@@ -9,10 +9,13 @@ After, which reads half as much, and is for matrix units::
 
     r = f32[8,4] dot(x, y)
 
-Factors and products are the same numbers; sums of matrix units may be rounded otherwise. Integers are read so, too.
+Factors and products are the same numbers; sums of matrix units may be rounded otherwise. Integers are read so, too, but for
+products that matrix units multiply only as they are.
 """
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
@@ -26,26 +29,36 @@ _SMALL_INTEGERS = (S8, U8, S16, U16)
 _PRODUCTS = ("dot", "convolution")
 
 
-def multiply_narrow_factors(module: Module) -> Module:
-    """Products read their operands as they were before they were widened."""
-    fast_math = has_fast_math(module)
-    return transform_computations(module, lambda computation: _transformed(computation, fast_math))
+# Whether matrix units multiply the operands of a product, which may lose bits where the program has fast math.
+RunsOnUnits = Callable[[Instruction, bool], bool]
 
 
-MULTIPLY_NARROW_FACTORS = Pass("multiply-narrow-factors", multiply_narrow_factors)
+def narrow_factors_pass(runs_on_units: RunsOnUnits) -> Pass:
+    """The pass for a target, which says what its matrix units multiply."""
+
+    def run(module: Module) -> Module:
+        """Products read their operands as they were before they were widened."""
+        fast_math = has_fast_math(module)
+        return transform_computations(module, lambda one: _transformed(one, lambda product: runs_on_units(product, fast_math)))
+
+    return Pass("multiply-narrow-factors", run)
 
 
-def _transformed(computation: Computation, fast_math: bool) -> Computation:
+# For a target without any.
+MULTIPLY_NARROW_FACTORS = narrow_factors_pass(lambda product, fast_math: False)
+
+
+def _transformed(computation: Computation, runs_on_units: Callable[[Instruction], bool]) -> Computation:
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         if instruction.opcode not in _PRODUCTS or wants_precision(instruction):
             return on_operands(instruction, operands)
         narrow = tuple([_narrow(operand, instruction.shape.element_type) for operand in operands])
         types = {operand.shape.element_type for operand in narrow}
-        is_for_units = len(types) == 1 and not types.isdisjoint(_OF_UNITS)
-        # Others are not, where f32 would be.
-        keeps_units = instruction.shape.element_type is not F32 or not fast_math
-        is_read_so = is_for_units or instruction.opcode == "dot" and keeps_units
-        return on_operands(instruction, narrow if is_read_so else operands)
+        as_it_is, narrowed = on_operands(instruction, operands), on_operands(instruction, narrow)
+        if narrow == operands or len(types) == 1 and not types.isdisjoint(_OF_UNITS):
+            return narrowed
+        loses_units = runs_on_units(as_it_is) and not runs_on_units(narrowed)
+        return narrowed if instruction.opcode == "dot" and not loses_units else as_it_is
 
     return rebuild(computation, transform)
 

@@ -358,7 +358,9 @@ class EmulatedExecutable:
         program = self.program
         emulator = _emulator(program.target)
         emulator.forget()
-        evaluations = dict(zip(program.host_calls, host_calls(program.host_instructions))) if program.host_calls else {}
+        evaluations = {}
+        if program.host_calls:
+            evaluations = dict(zip(program.host_calls, host_calls(program.host_instructions, program.host_lines)))
         natives = {symbol: find_target(name) for symbol, name in program.native_calls}
         symbols = {name: address for name, address in python_call_addresses().items()}
         symbols |= {symbol: emulator.copy_in(data) for symbol, data in program.constants}

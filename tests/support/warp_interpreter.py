@@ -406,6 +406,8 @@ class Block:
             return wave_matrices.multiply(name, arguments)
         if name == "llvm.amdgcn.perm":
             return _permuted(*arguments)
+        if name == "llvm.amdgcn.sdot4":
+            return _sum_of_products(*arguments[:3])
         if name == "llvm.nvvm.shfl.sync.idx.i32":
             return self._of_lane(*arguments[1:3])
         if name == "llvm.amdgcn.ds.bpermute":
@@ -523,6 +525,14 @@ class Block:
         assert places.max() < _SHARED_BYTES
         self.shared[places] = 0xA5
         self.asked.append((places, data))
+
+
+def _sum_of_products(one, other, total):
+    """Of the bytes of two words, which have signs, and a number."""
+    bytes_ = [
+        np.ascontiguousarray(word.astype(np.uint32)).view(np.int8).reshape(-1, 4).astype(np.int64) for word in (one, other)
+    ]
+    return _wrapped((total.astype(np.int64) + (bytes_[0] * bytes_[1]).sum(axis=1)).astype(np.uint64), ir.IntType(32))
 
 
 def _permuted(high, low, selector):

@@ -12,6 +12,7 @@ from ....hlo.window import WindowDimension
 from ..emitter_table import emits
 from ..epilogue_form import EpilogueForm, epilogue_form
 from ..frame import Frame, Leaf, Values
+from ..target import Target
 from .epilogue import Results, epilogue_results
 from .matrix_product import allows_less_precision, launch_matrix_product, matrix_form
 from .product import Product, dense_output, exchanged, has_its_rows_side_by_side, laid_out, product_of
@@ -85,6 +86,17 @@ def launch_product(frame: Frame, owner: Instruction, contraction: Contracted, op
         launch_tiled_product(frame, instruction, written, pair, target, count)
     if parts is not None:
         launch_sum_of_parts(frame, instruction, product, count, parts, results)
+
+
+def runs_on_units(target: Target, instruction: Instruction, fast_math: bool) -> bool:
+    """Whether matrix units multiply the operands of a dot or convolution, which may lose bits by ``fast_math``."""
+    if not instruction.shape.size or not _is_native(instruction):
+        return False
+    contraction = contracted(instruction)
+    product, shapes = contraction.product, contraction.shapes
+    if is_vector_product(product, shapes):
+        return False
+    return matrix_form(target, instruction, fast_math, product, shapes, contraction.parts) is not None
 
 
 def _product_of_dot(instruction: Instruction) -> tuple[Product, int]:

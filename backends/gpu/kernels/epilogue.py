@@ -8,7 +8,7 @@ and writes is read and written in vectors by neighbouring threads, and there is 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -38,7 +38,6 @@ class Epilogue:
 
     computation: Computation
     keeps_product: bool
-    lanes: int
 
     @property
     def cost(self) -> float:
@@ -47,18 +46,17 @@ class Epilogue:
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Where a product's elements, of this type, go: to the outputs; by an epilogue, if there is one, which reads the inputs."""
+    """Where a product's elements, of this type, go: to the outputs; by an epilogue, if there is one, which reads the inputs.
+
+    So many as ``lanes`` that lie side by side may be stored at once, at multiples of as many.
+    """
 
     element_type: ElementType
     outputs: tuple[Stored, ...]
     epilogue: Epilogue | None = None
     inputs: tuple[Leaf, ...] = ()
     key: Any = None
-
-    @property
-    def lanes(self) -> int:
-        """How many elements that lie side by side may be stored at once, at multiples of as many."""
-        return 1 if self.epilogue is None else self.epilogue.lanes
+    lanes: int = 1
 
     def store(
         self, b: ir.IRBuilder, bindings: Sequence[Binding], arrays: Sequence[Array], offset: ir.Value, value: RegisterValue,
@@ -116,8 +114,8 @@ def epilogue_results(frame: Frame, fusion: Instruction, form: EpilogueForm, prod
     lanes = _lanes(frame.target.vector_bytes, walked, product)
     outputs = tuple([output for output in frame.outputs(fusion) if output is not None])
     key = (frame.kernels.number(walked), lanes, form.keeps_product)
-    epilogue = Epilogue(walked, form.keeps_product, lanes)
-    return Results(form.product.shape.element_type, outputs, epilogue, inputs, key)
+    epilogue = Epilogue(walked, form.keeps_product)
+    return Results(form.product.shape.element_type, outputs, epilogue, inputs, key, lanes)
 
 
 def _epilogue_computation(fused: Computation, form: EpilogueForm) -> tuple[Computation, list[int]]:
@@ -146,12 +144,22 @@ def _epilogue_computation(fused: Computation, form: EpilogueForm) -> tuple[Compu
     return Computation("epilogue", (*parameters, *body), root), [one.attributes["number"] for one in given]
 
 
+def in_vectors(results: Results, vector_bytes: int, product: Product) -> Results:
+    """Results without an epilogue, of which neighbouring columns are stored at once."""
+    lanes = _aligned_columns(vector_bytes // results.element_type.byte_size, product)
+    return replace(results, lanes=1 if results.element_type.is_complex else lanes)
+
+
 def _lanes(vector_bytes: int, computation: Computation, product: Product) -> int:
     """How many neighbouring columns are stored at once."""
+    return _aligned_columns(lanes_for(vector_bytes, computation, result_roots(computation)[0].shape.dimensions[-1]), product)
+
+
+def _aligned_columns(lanes: int, product: Product) -> int:
+    """So many, or fewer: how many columns lie side by side, wherever they begin at multiples of as many."""
     columns = product.columns
     if not columns or columns[-1].steps[2] != 1:
         return 1
-    lanes = lanes_for(vector_bytes, computation, result_roots(computation)[0].shape.dimensions[-1])
     numbers = [columns[-1].size, *[axis.steps[2] for axis in (*product.batch, *product.rows, *columns[:-1])]]
     while lanes > 1 and any(number % lanes for number in numbers):
         lanes //= 2

@@ -98,6 +98,8 @@ def known_divisions(target: Target, instruction: MatrixInstruction, is_grouped: 
         blocks = 1 if instruction.operand.bits < 32 or target.sub_group == 32 else 2
         most_bytes, most = target.shared_bytes // blocks, (target.registers + target.sum_registers) // blocks
         fitting = [one for one in known if one.memory_bytes <= most_bytes]
+        if any(instruction.adds_lines):  # LLVM spills some of the largest tile then
+            fitting = fitting[1:]
         return [one for one in fitting if registers(one, instruction) <= most]
     known = (*GROUPED_WARP_DIVISIONS, *WARP_DIVISIONS) if is_grouped else WARP_DIVISIONS
     fitting = [one for one in known if one.memory_bytes <= target.dynamic_bytes]

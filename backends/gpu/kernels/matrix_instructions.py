@@ -49,5 +49,10 @@ class MatrixInstruction:
     places: SumPlaces
 
     @property
+    def adds_lines(self) -> tuple[bool, bool]:
+        """Whether the terms of rows are to be added up besides, and those of columns."""
+        return False, False
+
+    @property
     def sum_type(self) -> ir.Type:
         return {F64: DOUBLE, F32: FLOAT, S32: I32}[self.sums]

@@ -21,7 +21,7 @@ from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from ..precision import wants_precision
 from ..target import Target
-from .epilogue import Results, StagedTile
+from .epilogue import Results, StagedTile, in_vectors
 from .matrix_divisions import Division
 from .matrix_instructions import MatrixInstruction
 from .matrix_tiles import Reading
@@ -130,16 +130,27 @@ class _MatrixProduct:
         b, division, unit, terms = self.builder, self.form.division, self.form.instruction, self.tiles[0].terms
         steps = -(-self.form.product.sizes[3] // terms)
         own_steps = -(-steps // division.parts)  # a part's, of which those behind the end are zeros
-        staged_bytes = 0 if self.results.epilogue is None else self._staged_bytes(self._staged_heights)
+        staged_bytes = self._staged_bytes(self._staged_heights) if self._is_staged else 0
         product = self.units.product(self.kernel, unit, division, self.tiles, max(division.memory_bytes, staged_bytes))
         self._store(product, product.sums(b.mul(self.part, I32(own_steps * terms)), own_steps))
 
     # --- the results ---
 
     @property
+    def _is_staged(self) -> bool:
+        """Whether sums pass through the block's memory: where there is an epilogue, and where a lane's sums are apart."""
+        return self.results.epilogue is not None or self.form.instruction.places.run == 1
+
+    @property
     def _part_size(self) -> int:
         batches, rows, columns, _ = self.form.product.sizes
         return batches * rows * columns
+
+    @property
+    def _origin(self) -> ir.Value:
+        """Where the first element of the batch, or of its part, is in the output."""
+        b = self.builder
+        return b.add(self.batch[2], b.mul(wide(b, self.part), I64(self._part_size)))
 
     @property
     def _pitch(self) -> int:
@@ -163,6 +174,9 @@ class _MatrixProduct:
     def _store_by_memory(self, product: BlockSums, sums: list[ir.Value]) -> None:
         """Bands of the tile of sums take the place of those of the operands, one after the other."""
         b, kernel, division, unit = self.builder, self.kernel, self.form.division, self.form.instruction
+        results = self.results
+        if results.epilogue is None:
+            results = in_vectors(results, kernel.target.vector_bytes, self.form.product)
         places, (count, run) = unit.places, (len(unit.places.others), unit.places.run)
         heights, width = self._staged_heights, self.warp_lines[1] // places.columns
         of_warp = heights * places.rows
@@ -174,7 +188,7 @@ class _MatrixProduct:
         own_column = b.sub(self.column, self.firsts[1])
         for band in range(0, self.warp_lines[0] // places.rows, heights):
             if band:
-                kernel.barrier()
+                kernel.shared_barrier()
             for i in range(heights):
                 for j in range(width):
                     for number in range(0, count, run):
@@ -184,20 +198,18 @@ class _MatrixProduct:
                         first = ((band + i) * width + j) * count + number
                         value = vector_of_values(b, sums[first : first + run])
                         array.store(b, (Affine(wide(b, place), int(run > 1)),), value, run)
-            kernel.barrier()
+            kernel.shared_barrier()
 
             def row_of(line: ir.Value, band: int = band) -> ir.Value:
                 warp, within = kernel.divided(line, of_warp)
                 row = b.add(b.mul(warp, I32(self.warp_lines[0])), b.add(within, I32(band * places.rows)))
                 return b.add(self.firsts[0], row)
 
-            staged.store(
-                kernel, self.results, self.inputs, self.arrays, self.form.product, self.batch[2], row_of, self.firsts[1]
-            )
+            staged.store(kernel, results, self.inputs, self.arrays, self.form.product, self._origin, row_of, self.firsts[1])
 
     def _store(self, product: BlockSums, sums: list[ir.Value]) -> None:
         """The sums of an instruction are after each other, those of a row of such matrices, and then those of the next row."""
-        if self.results.epilogue is not None:
+        if self._is_staged:
             self._store_by_memory(product, sums)
             return
         b, product, places = self.builder, self.form.product, self.form.instruction.places
@@ -206,7 +218,7 @@ class _MatrixProduct:
         width = self.warp_lines[1] // places.columns
         division = self.form.division
         is_full = not rows % division.rows and not columns % division.columns
-        base = b.add(self.batch[2], b.mul(wide(b, self.part), I64(self._part_size)))
+        base = self._origin
         of_columns: dict[int, tuple[ir.Value, ir.Value]] = {}
         for first in range(0, self.warp_lines[1], places.columns):
             for _, behind in places.others:

@@ -11,7 +11,7 @@ Architecture", Wave Matrix Multiply Accumulate; AMD's matrix instruction calcula
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from llvmlite import ir
 
@@ -44,6 +44,9 @@ class WaveInstruction(MatrixInstruction):
     A lane holds ``words`` words of an operand, as a register of the type ``register``; its terms are those of its group, of
     ``groups``. ``signs`` say whether the bytes of the operands have one, where the instruction wants to know. ``is_widened``:
     halves become f32 before they are multiplied, by as many instructions as there are in the words.
+
+    ``is_shifted``: the bytes of these operands have no sign, but those of the instruction do: it multiplies what is left when
+    128 is taken off. 128 times the sum of a row, or column, is added for the other operand's 128, and 128 * 128 for both.
     """
 
     register: ir.Type
@@ -51,11 +54,28 @@ class WaveInstruction(MatrixInstruction):
     groups: int
     signs: tuple[bool, bool] | None = None
     is_widened: bool = False
+    is_shifted: tuple[bool, bool] = (False, False)
+
+    @property
+    def adds_lines(self) -> tuple[bool, bool]:
+        """See `MatrixInstruction`."""
+        return self.is_shifted[1], self.is_shifted[0]
 
     @property
     def step_words(self) -> int:
         """How many words of a line's terms a lane loads at once."""
         return max(4, self.words)
+
+    def factors(self, b: ir.IRBuilder, words: Sequence[ir.Value], side: int) -> Sequence[ir.Value]:
+        """An operand's words as the instruction takes them."""
+        return [b.xor(word, I32(0x80808080)) for word in words] if self.is_shifted[side] else words
+
+    def line_sum(self, b: ir.IRBuilder, words: Sequence[ir.Value], total: ir.Value) -> ir.Value:
+        """The bytes of words that it multiplies, added to a total."""
+        add = declaration(b.module, "llvm.amdgcn.sdot4", I32, [I32, I32, I32, I1])
+        for word in words:
+            total = b.call(add, [word, I32(0x01010101), total, I1(0)])
+        return total
 
     def emit(self, b: ir.IRBuilder, left: Sequence[ir.Value], right: Sequence[ir.Value], sums: ir.Value) -> ir.Value:
         """The new sums, by the words of a step."""
@@ -143,9 +163,8 @@ def wave_instruction(
         if architecture == "gfx1100":
             signs = left is S8, right is S8
             return _wmma("i32.16x16x16.iu8.v8i32.v4i32", S8, S32, ir.VectorType(I32, 4), 4, signs)
-        if (left, right) != (S8, S8):  # MFMA has none without a sign
-            return None
-        return {"gfx90a": _OF_CDNA_2, "gfx942": _OF_CDNA_3}.get(architecture, {}).get(S8)
+        signed = {"gfx90a": _OF_CDNA_2, "gfx942": _OF_CDNA_3}.get(architecture, {}).get(S8)
+        return signed and replace(signed, is_shifted=(left is U8, right is U8))  # MFMA has none without a sign
     if left is not right or result not in ((left, F32) if left in (F16, BF16) else (left,)):
         return None
     if left is F32 and may_lose_bits and architecture == "gfx942":

@@ -56,26 +56,28 @@ class WaveProduct:
         height, width = self._counts
         vector = ir.VectorType(self.instruction.sum_type, len(self.instruction.places.others))
         sums = [ir.Constant(vector, None)] * (height * width)
+        lines = [I32(0)] * sum([count for count, adds in zip(self._counts, self.instruction.adds_lines) if adds])
 
         def step(number: ir.Value, carried: list[ir.Value]) -> list[ir.Value]:
             read, term, *rest = carried
-            words, sums = rest[: len(loaded)], rest[len(loaded) :]
+            words, sums, lines = _split(rest, len(loaded), height * width)
             write = b.sub(I32(self.division.stage_bytes), read)
 
             def following() -> None:
                 self._store(write, words, clamped(b.sub(term, I32(terms))))
                 words[:] = self._load(clamped(term))
 
-            sums = self._multiply(read, sums, following)
+            sums, lines = self._multiply(read, sums, lines, following)
             self.kernel.shared_barrier()
-            return [write, b.add(term, I32(terms)), *words, *sums]
+            return [write, b.add(term, I32(terms)), *words, *sums, *lines]
 
-        carried = [I32(0), b.add(first, I32(2 * terms)), *loaded, *sums]
-        sums = carried_loop(b, 0, steps, 1, carried, step, "tiles")[2 + len(loaded) :]
-        return [b.extract_element(one, I32(number)) for one in sums for number in range(vector.count)]
+        carried = [I32(0), b.add(first, I32(2 * terms)), *loaded, *sums, *lines]
+        _, sums, lines = _split(carried_loop(b, 0, steps, 1, carried, step, "tiles"), 2 + len(loaded), height * width)
+        elements = [b.extract_element(one, I32(number)) for one in sums for number in range(vector.count)]
+        return self._with_lines(elements, lines, steps * terms) if lines else elements
 
     def free_memory(self) -> ir.Value:
-        self.kernel.barrier()
+        self.kernel.shared_barrier()
         return self.builder.addrspacecast(self.memory, POINTER)
 
     @property
@@ -98,22 +100,58 @@ class WaveProduct:
         left.store(self._tile_memory(stage, 0), words[:count], term)
         right.store(self._tile_memory(stage, 1), words[count:], term)
 
-    def _multiply(self, stage: ir.Value, sums: list[ir.Value], following: Callable[[], None]) -> list[ir.Value]:
-        """``following`` is done when the first step is multiplied, so that the next tile's elements have time to come."""
-        b, (left, right) = self.builder, self.tiles
+    def _multiply(
+        self, stage: ir.Value, sums: list[ir.Value], lines: list[ir.Value], following: Callable[[], None]
+    ) -> tuple[list[ir.Value], list[ir.Value]]:
+        """The new sums, and those of lines.
+
+        ``following`` is done when the first step is multiplied, so that the next tile's elements have time to come.
+        """
+        b, (left, right), instruction = self.builder, self.tiles, self.instruction
         height, width = self._counts
-        side = self.instruction.places.rows
+        side = instruction.places.rows
         memory = self._tile_memory(stage, 0), self._tile_memory(stage, 1)
         sums = list(sums)
         for step in range(left.steps):
             rows = [left.fragments(memory[0], step, side * number) for number in range(height)]
             columns = [right.fragments(memory[1], step, side * number) for number in range(width)]
+            added = [words for own, adds in zip((rows, columns), instruction.adds_lines) if adds for words in own]
+            lines = [instruction.line_sum(b, words, total) for words, total in zip(added, lines)]
             for i in range(height):
                 for j in range(width):
-                    sums[i * width + j] = self.instruction.emit(b, rows[i], columns[j], sums[i * width + j])
+                    sums[i * width + j] = instruction.emit(b, rows[i], columns[j], sums[i * width + j])
             if not step:
                 following()
-        return sums
+        return sums, lines
+
+    def _with_lines(self, sums: list[ir.Value], lines: list[ir.Value], terms: int) -> list[ir.Value]:
+        """The sums, with what they lack where 128 was taken off their factors: 128 times those of their rows and columns."""
+        b, instruction, target = self.builder, self.instruction, self.kernel.target
+        places, (height, width) = instruction.places, self._counts
+        lane = b.urem(self.kernel.thread(), I32(self.division.warp))
+        distance = places.rows
+        while distance < self.division.warp:  # groups of lanes have different terms of the same lines
+            lines = [b.add(one, target.shuffle(b, one, b.xor(lane, I32(distance)))) for one in lines]
+            distance *= 2
+        if all(instruction.is_shifted):
+            lines[:height] = [b.add(one, I32(128 * terms)) for one in lines[:height]]
+        count = height if instruction.adds_lines[0] else 0
+        of_rows, of_columns = lines[:count], lines[count:]
+        first, _ = places.first(b, lane)
+        found = []
+        for i in range(height):
+            rows = [target.shuffle(b, of_rows[i], b.add(first, I32(row))) for row, _ in places.others] if of_rows else []
+            for j in range(width):
+                for number in range(len(places.others)):
+                    missing = [*rows[number : number + 1], *of_columns[j : j + 1]]  # a lane's sums are those of its column
+                    total = missing[0] if len(missing) == 1 else b.add(*missing)
+                    found.append(b.add(sums[len(found)], b.shl(total, I32(7))))
+        return found
+
+
+def _split(values: list[ir.Value], first: int, second: int) -> tuple[list[ir.Value], list[ir.Value], list[ir.Value]]:
+    """So many, so many, and the others."""
+    return values[:first], values[first : first + second], values[first + second :]
 
 
 WAVE_UNITS = MatrixUnits(wave_instruction, _plan, WaveTiles, WaveProduct)

@@ -163,7 +163,7 @@ class WaveTiles(OperandTiles):
                 if not self.reading.is_by_terms:
                     within = self._place_by_lines(b.add(place, I32(first * _WORD_BYTES)))
                 pointer = b.gep(memory, [b.add(row, within)], source_etype=I8)
-                stored = own[first : first + unit]
+                stored = self.instruction.factors(b, own[first : first + unit], self.side)
                 b.store(vector_of_values(b, stored), pointer, align=len(stored) * _WORD_BYTES)
 
     def _as_in_tile(self, words: Sequence[ir.Value], first_term: ir.Value) -> list[ir.Value]:

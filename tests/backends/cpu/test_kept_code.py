@@ -12,6 +12,8 @@ from phlox import jit
 from phlox.backends import kept_programs
 from phlox.backends.cpu import kept_code
 from phlox.backends.kept_programs import program_key
+from phlox.backends.registry import get_backend
+from phlox.hlo import SourceLocation, parse_module
 from phlox.runtime.disk_cache import DiskCache
 
 PROGRAM = """
@@ -144,12 +146,42 @@ def test_what_a_program_is_kept_under(monkeypatch, tmp_path):
     assert len(set(keys)) == len(keys) and None not in keys
 
 
-@pytest.mark.filterwarnings("ignore::phlox.BudgetExceededWarning")
-def test_what_a_budget_made_worse_is_kept_for_that_budget(tmp_path, monkeypatch):
-    jit(lambda x: x + 1)(np.ones(3))  # so that what all programs need is there
-    kept = DiskCache(tmp_path, 1 << 24)
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A cache that is used in this process, which has what all programs need."""
+    jit(lambda x: x + 1)(np.ones(3))
+    cache = DiskCache(tmp_path, 1 << 24)
     for module in (kept_code, kept_programs):
-        monkeypatch.setattr(module, "disk_cache", lambda: kept)
+        monkeypatch.setattr(module, "disk_cache", lambda: cache)
+    return cache
+
+
+def test_lines_are_those_of_the_program_that_is_run(kept):
+    """Not of the one that was kept, which does the same elsewhere; no line of the user is in the cache."""
+
+    def told(x):
+        print(x.sum())
+        print(x)
+        return x
+
+    lowered = jit(told).lower(np.ones(3))
+
+    def lines(file, first_line):
+        module = parse_module(lowered.as_text())
+        for number, instruction in enumerate(module.entry.instructions):
+            instruction.source = SourceLocation(file, first_line + number, "f")
+        program = get_backend("cpu").compile(module).program
+        return [(line.file, line.line) for line in program.host_lines]
+
+    made = lines("secret.py", 10)
+    (entry,) = kept.entries()
+    assert b"secret" not in entry.path.read_bytes()
+    assert len(made) == 2 and lines("other.py", 50) == [("other.py", line + 40) for _, line in made]
+    assert len(kept.entries()) == 1
+
+
+@pytest.mark.filterwarnings("ignore::phlox.BudgetExceededWarning")
+def test_what_a_budget_made_worse_is_kept_for_that_budget(kept):
     x = np.arange(50.0)
 
     def given_up(**options):

@@ -89,6 +89,7 @@ PROGRAMS = {
     "sorted lines": (lambda x: np.sort(x, axis=0), random((40, 30), np.float64)),
     "scanned in parts": (np.cumsum, random(5000, np.int64)),
     "product in tiles": (products, random((70, 40))),
+    "product of bytes": (lambda x: np.matmul(x, x.T, dtype=np.int32), random((70, 40), np.int8).view(np.uint8)),
     "product of doubles": (products, random((33, 20), np.float64)),
     "factored": (factor, random((3, 20, 20), np.float64)),
     "transformed": (np.fft.fft, random(97, np.complex128)),

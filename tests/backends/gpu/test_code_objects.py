@@ -112,11 +112,13 @@ MATRIX_INSTRUCTIONS = {
     ("gfx90a", "f64"): "v_mfma_f64_16x16x4f64",
     ("gfx90a", "bf16"): "v_mfma_f32_32x32x2f32",
     ("gfx90a", "s8"): "v_mfma_i32_32x32x8i8",
+    ("gfx90a", "u8"): "v_mfma_i32_32x32x8i8",
     ("gfx942", "f32"): "v_mfma_f32_32x32x2_f32",
     ("gfx942", "f64"): "v_mfma_f64_16x16x4_f64",
     ("gfx942", "bf16"): "v_mfma_f32_32x32x8_bf16",
     ("gfx942", "f16"): "v_mfma_f32_32x32x8_f16",
     ("gfx942", "s8"): "v_mfma_i32_32x32x16_i8",
+    ("gfx942", "u8"): "v_mfma_i32_32x32x16_i8",
     ("gfx1100", "bf16"): "v_wmma_f32_16x16x16_bf16",
     ("gfx1100", "f16"): "v_wmma_f32_16x16x16_f16",
     ("gfx1100", "s8"): "v_wmma_i32_16x16x16_iu8",
@@ -131,7 +133,7 @@ def test_products_are_made_of_matrix_instructions(case, sides):
     """Whose sums are in registers, as is all that a thread loads; from the block's memory 16 bytes at once, if it can."""
     architecture, element_type = case
     shape, (left, right) = f"{element_type}[2048,2048]", sides
-    result = "s32[2048,2048]" if element_type == "s8" else shape
+    result = "s32[2048,2048]" if element_type in ("s8", "u8") else shape
     module = parse_module(f"""HloModule m
 ENTRY e {{
   a = {shape} parameter(0)

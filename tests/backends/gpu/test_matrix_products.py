@@ -4,11 +4,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 from gpu_backends import target
+from phlox.backends.gpu.backend import pipeline_of
 from phlox.backends.gpu.emitter_table import scratch_bytes
 from phlox.backends.gpu.frame import ALIGNMENT, Frame
 from phlox.backends.gpu.kernels import matrix_divisions, warp_product, wave_product
 from phlox.backends.gpu.kernels.matrix_divisions import Division
-from phlox.backends.gpu.narrow_factors import multiply_narrow_factors
+from phlox.backends.gpu.narrow_factors import MULTIPLY_NARROW_FACTORS
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.pass_manager import run_steps
@@ -53,7 +54,8 @@ ENTRY e {{
     assert [step.kernel.rpartition("_")[0] for step in plan.steps] == list(kernels)
     generator = np.random.default_rng(0)
     left, right = random_array(left_type, left_sizes, generator), random_array(right_type, right_sizes, generator)
-    (found,) = run_program(plan, module, [left, right], [(sizes, np.dtype(DTYPES[result]))], blocks)
+    results, lanes = [(sizes, np.dtype(DTYPES[result]))], target(architecture).sub_group
+    (found,) = run_program(plan, module, [left, right], results, blocks, lanes)
     is_integer = np.dtype(DTYPES[result]).kind in "iu"
     wide = np.int64 if is_integer else np.float64
     expected = np.einsum(formula, left.astype(wide), right.astype(wide))
@@ -91,7 +93,7 @@ ENTRY e {{
     a, b = random_array(left, (rows, terms), generator), random_array(right, (terms, columns), generator)
     bias, c = random_array("f32", (columns,), generator), random_array("f32", (rows, columns), generator)
     results = [(order, np.dtype(np.float32)), ((rows, columns), np.dtype(DTYPES[result]))][: 1 if transposed else 2]
-    found = run_program(plan, module, [a, b, bias, c], results)
+    found = run_program(plan, module, [a, b, bias, c], results, lanes=target(architecture).sub_group)
     exact = np.int64 if np.dtype(DTYPES[left]).kind in "iu" else np.float64  # sums of small integers wrap
     product = np.einsum("ij,jk->ik", a.astype(exact), b.astype(exact)).astype(DTYPES[result]).astype(np.float64)
     expected = product * 0.5 + bias + c
@@ -179,8 +181,23 @@ def test_batches_several_terms_and_parts():
 AMD_TYPES = [
     (architecture, types)
     for architecture, of_architecture in {
-        "gfx90a": [("bf16", "bf16", "f32"), ("f16", "f16", "f16"), ("s8", "s8", "s32"), ("f32",) * 3, ("f64",) * 3],
-        "gfx942": [("bf16", "bf16", "bf16"), ("f16", "f16", "f32"), ("s8", "s8", "s8"), ("f32",) * 3, ("f64",) * 3],
+        "gfx90a": [
+            ("bf16", "bf16", "f32"),
+            ("f16", "f16", "f16"),
+            ("s8", "s8", "s32"),
+            ("u8", "u8", "s32"),
+            ("f32",) * 3,
+            ("f64",) * 3,
+        ],
+        "gfx942": [
+            ("bf16", "bf16", "bf16"),
+            ("f16", "f16", "f32"),
+            ("s8", "s8", "s8"),
+            ("u8", "s8", "s32"),
+            ("s8", "u8", "s32"),
+            ("f32",) * 3,
+            ("f64",) * 3,
+        ],
         "gfx1100": [("bf16", "bf16", "bf16"), ("f16", "f16", "f32"), ("s8", "u8", "s32"), ("u8", "u8", "s32")],
     }.items()
     for types in of_architecture
@@ -271,9 +288,37 @@ ENTRY e {{
   y = f32[8,8] convert(b)
   ROOT c = f32[8,8] dot(x, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}{precision}
 }}""")
-    narrowed = multiply_narrow_factors(module)
+    narrowed = MULTIPLY_NARROW_FACTORS.run(module)
     verify(narrowed)
     assert [operand.opcode for operand in narrowed.entry.root.operands] == [expected] * 2
+
+
+@pytest.mark.parametrize(
+    ("architecture", "rows", "result", "fast_math", "expected"),
+    [
+        ("gfx942", 64, "f32", False, "convert"),  # there are instructions for f32
+        ("gfx942", 2, "f32", False, "parameter"),  # what is read counts
+        ("gfx942", 64, "s32", False, "parameter"),
+        ("gfx1100", 64, "f32", False, "parameter"),
+        ("sm_90a", 64, "f32", False, "parameter"),
+        ("sm_90a", 64, "f32", True, "convert"),
+    ],
+)
+def test_factors_stay_wide_for_units_that_take_them_so(architecture, rows, result, fast_math, expected):
+    header = ', frontend_attributes={fastmath="true"}' if fast_math else ""
+    module = parse_module(f"""HloModule m{header}
+ENTRY e {{
+  a = {result}[{rows},64] parameter(0)
+  b = s8[64,64] parameter(1)
+  y = {result}[64,64] convert(b)
+  ROOT c = {result}[{rows},64] dot(a, y), lhs_contracting_dims={{1}}, rhs_contracting_dims={{0}}
+}}""")
+    (narrow_factors,) = [
+        one for one in pipeline_of(target(architecture)) if getattr(one, "name", "") == MULTIPLY_NARROW_FACTORS.name
+    ]
+    narrowed = narrow_factors.run(module)
+    verify(narrowed)
+    assert narrowed.entry.root.operands[1].opcode == expected
 
 
 # --- epilogues and groups ---

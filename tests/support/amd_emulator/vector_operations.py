@@ -370,6 +370,7 @@ def _dot(dtype_a, dtype_b, wide):
 
 
 _define("DOT4_U32_U8", lambda a, b, c: _dot(np.uint8, np.uint8, np.uint64)(a, b, c))
-_define("DOT4_I32_I8", lambda a, b, c: _dot(np.int8, np.int8, np.int64)(a, b, c.view(np.int32)))
+_define("DOT4_I32_I8 DOT4C_I32_I8", lambda a, b, c: _dot(np.int8, np.int8, np.int64)(a, b, c.view(np.int32)))
 _define("DOT4_I32_IU8", lambda a, b, c: _dot(np.uint8, np.uint8, np.int64)(a, b, c.view(np.int32)))
+READS_DESTINATION.add("V_DOT4C_I32_I8")
 _define("DOT2_F32_F16", lambda a, b, c: _dot(np.float16, np.float16, np.float64)(a, b, c.view(np.float32)).astype(np.float32))
