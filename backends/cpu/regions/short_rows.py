@@ -35,7 +35,7 @@ from ...llvm.reductions import (
 from ...llvm.types import I1, RegisterValue, broadcast_lanes, from_memory, to_memory
 from ..nest_samples import combining, samples
 from ..target import Target
-from ..vectors import VectorLoop, lanes_of, tail_mask, whole_lanes
+from ..vectors import VectorLoop, lanes_of, tail_mask
 from .transpose import LARGEST_TILE, columns_of_rows, evens_and_odds, interleaved, turned
 
 # Longer rows fill several vectors by themselves.
@@ -83,7 +83,9 @@ def _lanes_of_rows(target: Target, reduction: Reduction) -> int | None:
         return None
     # Bytes change places within longer vectors in many steps.
     most = LARGEST_TILE if not target.has("avx512vbmi") else target.lanes(1)
-    lanes = min(most, whole_lanes(lanes_of(target, reduction, rows), rows))
+    lanes = min(most, lanes_of(target, reduction, rows))
+    if lanes > rows:
+        return None
     odd = size // (size & -size)
     if size < lanes:
         return lanes if lanes > LARGEST_TILE or odd <= _LARGEST_ODD else None
