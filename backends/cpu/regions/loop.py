@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from math import prod
@@ -11,7 +12,7 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from ....compile.fused_computations import result_roots
-from ....hlo import Computation, Instruction, Shape
+from ....hlo import Computation, Instruction, Shape, make_instruction
 from ...llvm import index as indices
 from ...llvm.arithmetic import any_lane
 from ...llvm.arrays import Array
@@ -20,12 +21,12 @@ from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors, wide_lanes
 from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import carried_loop
-from ...llvm.pieces import independent_loop, independent_loops
+from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I64, register_bytes
 from ..nest_samples import samples
 from ..target import Target
-from ..vectors import VectorLoop
+from ..vectors import VectorLoop, whole_lanes
 from .transpose import emit_transpose, transposed_source
 
 
@@ -54,6 +55,18 @@ from .transpose import emit_transpose, transposed_source
     x = c64[50,1] parameter(0)
     y = c64[50,2] parameter(1)
     ROOT z = c64[50,3] concatenate(x, y), dimensions={1}
+    """,
+    # What is padded by loops of its own, and rows with what stands beside them.
+    """
+    x = f32[30,80] parameter(0)
+    y = f32[] parameter(1)
+    n = f32[30,80] negate(x)
+    ROOT z = f32[32,84] pad(n, y), padding=2_0x1_3
+    """,
+    """
+    x = f64[3,20,70] parameter(0)
+    y = f64[] constant(7)
+    ROOT z = f64[6,21,70] pad(x, y), padding=1_2x0_1x0_0
     """,
 )
 def emit_loop(
@@ -89,6 +102,8 @@ def emit_loop(
     nest = _Nest(builder, target, computation, dict(zip(computation.parameters, arguments)), outputs, in_place, stops, held)
     if roots[0].opcode == "concatenate" and not _interleaves(roots[0]):
         nest.emit_concatenate(roots[0])
+    elif len(roots) == 1 and not stops and nest.is_framed(roots[0]):
+        nest.emit_framed(roots[0])
     elif (across := dimension_read_across(computation.instructions, roots[0].shape.dimensions)) is None:
         nest.emit(roots)
     else:
@@ -140,6 +155,11 @@ _SMALL_VECTOR_BYTES = 32
 _LEAST_MASKED_BYTES = 1 << 20
 # Results of this size leave the caches before anybody reads them.
 _STREAMED_BYTES = 32 << 20
+# Loops of their own for what is padded and for what stands around it are longer code: for rows of so many vectors, and arrays
+# of so many elements.
+_LEAST_FRAMED_VECTORS, _LEAST_FRAMED = 4, 1024
+# What stands around is divided among threads where it is this part of the array, at least.
+_DIVIDED_FRAME = 8
 # As many elements as the vectors that are read across touch of each cache line before they come to the next one.
 _BLOCK = 16
 
@@ -177,6 +197,49 @@ class _Nest:
                 origin = tuple(Affine(start if d == along else 0) for d in range(operand.shape.rank))
                 self.emit((operand,), origin)
             start += operand.shape.dimensions[along]
+
+    def is_framed(self, root: Instruction) -> bool:
+        """Whether this is an array with a frame around it, large enough for loops in which no vector asks where it is."""
+        if root.opcode != "pad" or root.shape.size < _LEAST_FRAMED or not root.operands[0].shape.size:
+            return False
+        *_, last = padding = root.attributes["padding"]
+        width = root.operands[0].shape.dimensions[-1]
+        has_long_rows = last[:2] == (0, 0) or width >= _LEAST_FRAMED_VECTORS * self._vectors(root.operands[:1]).lanes
+        return has_long_rows and all(low >= 0 and high >= 0 and not interior for low, high, interior in padding)
+
+    def emit_framed(self, root: Instruction) -> None:
+        """An array, its rows with what stands beside them, and then what stands in front of them and behind."""
+        (array, filler), padding, full = root.operands, root.attributes["padding"], root.shape.dimensions
+        sizes, lows = array.shape.dimensions, [low for low, *_ in padding]
+        self._emit_framed_rows(root)
+        is_thin = _DIVIDED_FRAME * (root.shape.size - array.shape.size) < root.shape.size
+        with in_one_piece(self.builder) if is_thin else nullcontext():
+            for d, (low, high, _) in enumerate(padding[:-1]):
+                for first, count in (0, low), (low + sizes[d], high):
+                    dimensions = (*sizes[:d], count, *full[d + 1 :])
+                    shape = root.shape.with_dimensions(dimensions)
+                    block = make_instruction("broadcast", (filler,), {"dimensions": ()}, shape)
+                    if shape.size:
+                        self.emit((block,), tuple(map(Affine, (*lows[:d], first, *[0] * (len(full) - d - 1)))))
+
+    def _emit_framed_rows(self, root: Instruction) -> None:
+        b, (array, filler), (output,) = self.builder, root.operands, self.outputs
+        *outer_padding, (low, high, _) = root.attributes["padding"]
+        *outer_sizes, size = array.shape.dimensions
+        loop = self._vectors((array,))
+        with independent_loops(b, outer_sizes) as outer:
+            row = tuple(indices.add(b, component, first) for component, (first, *_) in zip(outer, outer_padding))
+
+            def store(emitted: Instruction, start: int, inner: Affine, lanes: int, mask: ir.Value | None) -> None:
+                index = (*outer, inner) if emitted is array else ()
+                value = ElementalEmitter(b, lanes, self.bindings).emit(emitted, index, mask)
+                output.store(b, (*row, indices.add(b, inner, start)), value, lanes, mask)
+
+            loop.emit(size, partial(store, array, low))
+            for start, count in (0, low), (low + size, high):
+                if count:
+                    with in_one_piece(b):
+                        VectorLoop(b, whole_lanes(loop.lanes, count), False).emit(count, partial(store, filler, start))
 
     def emit_blocks(self, roots: tuple[Instruction, ...], across: int) -> None:
         """A few indices of one dimension are the innermost loop.

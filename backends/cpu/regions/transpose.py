@@ -15,7 +15,7 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import counted_loop
 from ...llvm.pieces import independent_loop, independent_loops
-from ...llvm.types import ComplexValue, RegisterValue, memory_type, part_size
+from ...llvm.types import I1, ComplexValue, RegisterValue, memory_type, part_size
 from ..nest_samples import samples
 from ..target import Target
 
@@ -144,3 +144,42 @@ def interleaved(
     low = [start + lane // 2 + (lane % 2) * count for start in range(0, count, lanes) for lane in range(lanes)]
     of_halves = [[parts * (m + half) + part for m in low for part in range(parts)] for half in (0, lanes // 2)]
     return [builder.shuffle_vector(first, second, lanes_constant(mask)) for mask in of_halves]
+
+
+def columns_of_rows(builder: ir.IRBuilder, vectors: list[ir.Value]) -> list[ir.Value]:
+    """The columns of rows that lie one behind the other, as many rows as a vector has lanes: a vector of their first elements,
+    one of their second ones, and so on. There are as many vectors as columns.
+    """
+    if len(vectors) % 2:
+        return _columns_of_odd_rows(builder, vectors)
+    halves = zip(*(columns_of_rows(builder, half) for half in evens_and_odds(builder, vectors)))
+    return [column for pair in halves for column in pair]
+
+
+def evens_and_odds(builder: ir.IRBuilder, vectors: list[ir.Value]) -> tuple[list[ir.Value], list[ir.Value]]:
+    """Every other element of all vectors, and those between them."""
+    lanes = vectors[0].type.count
+    pairs = list(zip(vectors[::2], vectors[1::2]))
+    evens, odds = (
+        [builder.shuffle_vector(*pair, lanes_constant(range(first, 2 * lanes, 2))) for pair in pairs] for first in (0, 1)
+    )
+    return evens, odds
+
+
+def _columns_of_odd_rows(builder: ir.IRBuilder, vectors: list[ir.Value]) -> list[ir.Value]:
+    """Of an odd number of columns, which has no factor in common with the lanes.
+
+    So the elements of a column lie in different lanes, each in one of the vectors. Where these are rotated among each other, by
+    a number of places that each lane has, each holds the elements of one column; then they are put in order.
+    """
+    count, lanes = len(vectors), vectors[0].type.count
+    if count == 1:
+        return vectors
+    inverse = pow(lanes, -1, count)  # element ``lane`` of vector ``number`` is in column ``number * lanes + lane``
+    places = [lane * inverse % count for lane in range(lanes)]
+    for bit in range((count - 1).bit_length()):
+        is_moved = ir.Constant(ir.VectorType(I1, lanes), [I1(place >> bit & 1) for place in places])
+        vectors = [builder.select(is_moved, vectors[number - (1 << bit)], vectors[number]) for number in range(count)]
+    nothing = ir.Constant(vectors[0].type, ir.Undefined)
+    orders = [lanes_constant((count * row + column) % lanes for row in range(lanes)) for column in range(count)]
+    return [builder.shuffle_vector(vectors[column * inverse % count], nothing, order) for column, order in enumerate(orders)]
