@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from .. import choices
 from ..target import Target
 from .matrix_instructions import MatrixInstruction
 from .product import Product
@@ -80,14 +81,10 @@ WAVES_OF_32 = (
     Division(128, 128, 2, 4, 2, run_bytes=64),
     Division(64, 64, 2, 2, 2, run_bytes=64),
 )
-# So many blocks keep a device busy: about as many as there are processors of blocks (AMD's data sheets of MI210, MI300X and
-# RX 7900 XTX).
-_BUSY_BLOCKS = {"gfx90a": 96, "gfx942": 256, "gfx1100": 96}
-_BUSY_WARPS = 112
 
 
 def busy_blocks(target: Target) -> int:
-    return _BUSY_BLOCKS.get(target.architecture, _BUSY_WARPS)
+    return choices.BUSY_BLOCKS_OF.get(target.architecture, choices.BUSY_BLOCKS)
 
 
 def known_divisions(target: Target, instruction: MatrixInstruction, is_grouped: bool) -> Sequence[Division]:

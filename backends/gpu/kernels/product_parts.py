@@ -15,6 +15,7 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.types import I64, RegisterValue
+from .. import choices
 from ..frame import Frame, Stored
 from ..kernel import Kernel
 from .epilogue import Results
@@ -22,10 +23,7 @@ from .product import Product, add, narrow, offsets_of, sum_type
 from .reduction import reduce_in_teams, teams_for
 from .vector_product import is_vector_product, teams_of_vectors
 
-# So many tiles of this side keep a device busy. A part has so many terms at least, and the parts take so much memory at most.
-_BUSY_TILES, _SIDE = 256, 128
-_LEAST_TERMS = 256
-_MOST_BYTES = 64 << 20
+_SIDE = 128  # of a tile
 
 
 def parts_for(product: Product, operands: tuple[Shape, Shape], result: Shape) -> int:
@@ -37,7 +35,7 @@ def parts_for(product: Product, operands: tuple[Shape, Shape], result: Shape) ->
         return teams_of_vectors(product, operands)[0].parts
     tiles = batches * -(-rows // _SIDE) * -(-columns // _SIDE)
     size = batches * rows * columns * sum_type(result.element_type).byte_size
-    return max(1, min(_BUSY_TILES // tiles, terms // _LEAST_TERMS, _MOST_BYTES // size))
+    return max(1, min(choices.BUSY_TILES // tiles, terms // choices.LEAST_TERMS_OF_PART, choices.MOST_BYTES_OF_PARTS // size))
 
 
 def parts_shape(product: Product, parts: int, result: Shape) -> Shape:

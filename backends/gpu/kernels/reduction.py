@@ -26,6 +26,7 @@ from ...llvm.loops import carried_loop
 from ...llvm.reductions import Reduction
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes
+from .. import choices
 from ..emitter_table import emits
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
@@ -33,11 +34,6 @@ from .vectors import aligned, lanes_for
 
 THREADS = 256
 VECTOR_BYTES = 16
-# So many threads keep a device busy, and each has so many elements at least before another one helps it.
-_BUSY_THREADS = 1 << 17
-_LEAST_ELEMENTS = 8
-# Of several values that are reduced together, which LLVM does not do: so many vectors are loaded before they are combined.
-_AHEAD = 4
 
 
 @dataclass(frozen=True)
@@ -77,14 +73,14 @@ def teams_for(results: int, elements: int, across: bool, lanes: int = 1) -> Team
     """The teams for so many results of so many elements each, of which a thread takes so many at once."""
     results, elements = (results // lanes, elements) if across else (results, elements // lanes)
     most = max(1, elements)
-    wanted = max(1, min(elements // _LEAST_ELEMENTS, _BUSY_THREADS // max(1, results)))
+    wanted = max(1, min(elements // choices.LEAST_ELEMENTS, choices.THREADS_OF_REDUCTION // max(1, results)))
     largest = 8 if across and results >= 32 else THREADS
     size = 1
     while size < largest and 2 * size <= wanted and 2 * size <= most:
         size *= 2
     parts = 1
     if size == largest:
-        parts = max(1, min(wanted // size, elements // (size * _LEAST_ELEMENTS), 1024))
+        parts = max(1, min(wanted // size, elements // (size * choices.LEAST_ELEMENTS), 1024))
     return Teams(results, elements, size, parts, across, lanes)
 
 
@@ -129,10 +125,10 @@ def reduce_in_teams(
             return [b.add(number, I64(count * step)), *totals]
 
         carried = [b.add(first, I64(step)), *element(result, first)]
-        has_many = len(shapes) > 1 and teams.elements >= 2 * _AHEAD * step
-        for count in (_AHEAD, 1) if has_many else (1,):
+        has_many = len(shapes) > 1 and teams.elements >= 2 * choices.VECTORS_OF_REDUCTION * step
+        for count in (choices.VECTORS_OF_REDUCTION, 1) if has_many else (1,):
             stop, steps = teams.elements - (count - 1) * step, count * step
-            most = -(-stop // steps) if count > 1 or not has_many else _AHEAD
+            most = -(-stop // steps) if count > 1 or not has_many else choices.VECTORS_OF_REDUCTION
             carried = carried_loop(b, carried[0], stop, steps, carried, partial(following, count), "reduce", most=most)
         totals = carried[1:]
         if held != teams.lanes:

@@ -17,16 +17,11 @@ from ...llvm.index import Index
 from ...llvm.reductions import splat_identity
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I32, I64, RegisterValue, register_bytes, selected
+from .. import choices
 from ..frame import Frame, Leaf, Values
 from ..kernel import Grid, Kernel, index_of, index_of_vector, wide
 from ..teams import totals_of_teams
 from .vectors import aligned, lanes_for
-
-# Vectors that a thread holds of a row: few where rows are short, so that more threads wait for memory.
-_WANTED_VECTORS, _MOST_VECTORS = 4, 32
-_THREADS, _LARGEST_TEAM = 128, 1024
-# Threads of a processor at once, so that some wait for memory while others compute: those whose rows take no more registers.
-_RESIDENT_THREADS, _FEW_REGISTERS = 1536, 16
 
 
 @dataclass(frozen=True)
@@ -49,7 +44,7 @@ class _Rows:
 
     @property
     def grid(self) -> Grid:
-        teams = max(1, _THREADS // self.team)
+        teams = max(1, choices.THREADS_OF_ROWS // self.team)
         return Grid((-(-self.count // teams), 1, 1), (teams * self.team, 1, 1))
 
 
@@ -58,9 +53,9 @@ def _division(frame: Frame, computation: Computation) -> _Rows:
     dimensions, first = reduce.operands[0].shape.dimensions, len(reduce.shape.dimensions)
     rows, row = dimensions[:first], dimensions[first:]
     lanes = lanes_for(frame.target.vector_bytes, computation, row[-1])
-    in_row, largest = prod(row) // lanes, min(_LARGEST_TEAM, frame.target.threads)
+    in_row, largest = prod(row) // lanes, min(choices.LARGEST_TEAM, frame.target.threads)
     team = 1
-    while team < largest and team * _WANTED_VECTORS < in_row:
+    while team < largest and team * choices.VECTORS_OF_ROW < in_row:
         team *= 2
     return _Rows(rows, row, lanes, team, -(-in_row // team))
 
@@ -72,8 +67,8 @@ def emit_rows(frame: Frame, instruction: Instruction, computation: Computation, 
     inputs = [values[operand][0] for operand in instruction.operands]
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        if _registers(computation, division) <= _FEW_REGISTERS:
-            kernel.target.keep_resident(kernel.function, max(1, _RESIDENT_THREADS // prod(division.grid.threads)))
+        if _registers(computation, division) <= choices.FEW_REGISTERS:
+            kernel.target.keep_resident(kernel.function, max(1, choices.RESIDENT_THREADS // prod(division.grid.threads)))
         _RowKernel(kernel, computation, division, bindings, arrays).emit()
 
     key = (frame.kernels.number(computation), division)

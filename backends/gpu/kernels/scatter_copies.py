@@ -14,38 +14,30 @@ from ...llvm.index import Affine, add_base
 from ...llvm.loops import carried_loop
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I32, I64, RegisterValue, scalar_register_type
+from .. import choices
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
 from .atomics import Combine, changes_elements, combine_atomically, combine_in_block, has_instruction
 from .scatter_form import ScatterForm
 from .sort_order import flat
 
-# Blocks of as many threads as share their copies, and as many of them as large devices run at once.
-_THREADS, _BLOCKS = 1024, 264
-_LEAST_ITEMS = 1 << 14
-# The memory for the copies, and how many there are at most.
-_BYTES, _MOST_COPIES = 16 << 10, 8
-# How many updates an element has in each block at least, as all elements of all copies go to the device's memory; and in all,
-# so that there are many blocks: others meet seldom enough there.
-_LEAST_IN_BLOCK, _LEAST_UPDATES = 4, 512
-
 
 def uses_copies(form: ScatterForm) -> bool:
     """Whether blocks combine in their memory, of a scatter that may be done in any order."""
     shape = leaves(form.scatter.shape)[0]
     is_float = form.operation == "add" and shape.element_type in (F32, F64)
-    many = max(_LEAST_ITEMS, _LEAST_UPDATES * shape.size)
+    many = max(choices.COPY_LEAST_ITEMS, choices.COPY_LEAST_UPDATES * shape.size)
     has_code = is_float or has_instruction(form.operation, shape.element_type)
-    return has_code and form.items * form.elements >= many and shape.byte_size <= _BYTES
+    return has_code and form.items * form.elements >= many and shape.byte_size <= choices.COPY_BYTES
 
 
 def scatter_by_copies(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored]) -> None:
     shape, count = leaves(form.scatter.shape)[0], form.items * form.elements
     copies = 1
-    while copies < _MOST_COPIES and 2 * copies * shape.byte_size <= _BYTES:
+    while copies < choices.MOST_COPIES and 2 * copies * shape.byte_size <= choices.COPY_BYTES:
         copies *= 2
-    threads, element_type = min(_THREADS, frame.target.threads), shape.element_type
-    blocks = min(_BLOCKS, -(-count // threads), max(1, count // (_LEAST_IN_BLOCK * shape.size)))
+    threads, element_type = min(choices.COPY_THREADS, frame.target.threads), shape.element_type
+    blocks = min(choices.COPY_BLOCKS, -(-count // threads), max(1, count // (choices.COPY_LEAST_IN_BLOCK * shape.size)))
     number_type = float if element_type.is_float else int
     identity = scalar_register_type(element_type)(number_type(form.combine.root.operation.identity(element_type)))
     bits = ir.IntType(element_type.bits)

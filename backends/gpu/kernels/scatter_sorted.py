@@ -12,6 +12,7 @@ from ...llvm.loops import carried_loop
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I64, RegisterValue
 from ...llvm.windows import select_all
+from .. import choices
 from ..frame import Frame, Leaf, Stored
 from ..kernel import Grid, Kernel, wide
 from .atomics import combine_atomically
@@ -19,20 +20,18 @@ from .scatter_form import ScatterForm
 from .sort_order import flat, zero_of
 
 _THREADS = 256
-# Items of a thread: those of one sector of the cache, or more where runs are so long and threads many.
-_FEW, _MANY, _LEAST_THREADS = 8, 32, 1 << 15
 _NOWHERE = I64(-1)
 
 
 def combines_runs(form: ScatterForm) -> bool:
     """Whether items lie in the order of their places, of a scatter that may be done in any order."""
-    return form.scatter.attributes["indices_are_sorted"] and not form.may_overlap and form.items > _FEW
+    return form.scatter.attributes["indices_are_sorted"] and not form.may_overlap and form.items > choices.FEW_ITEMS
 
 
 def _chunk(form: ScatterForm) -> int:
-    size = max(1, leaves(form.scatter.shape)[0].size)
-    has_long_runs = form.items * form.elements // size >= _MANY
-    return _MANY if has_long_runs and form.items * form.elements // _MANY >= _LEAST_THREADS else _FEW
+    items, many = form.items * form.elements, choices.MANY_ITEMS
+    has_long_runs = items // max(1, leaves(form.scatter.shape)[0].size) >= many
+    return many if has_long_runs and items // many >= choices.LEAST_THREADS_OF_MANY else choices.FEW_ITEMS
 
 
 def scatter_runs(frame: Frame, form: ScatterForm, key: int, inputs: list[Leaf], outputs: list[Stored]) -> None:

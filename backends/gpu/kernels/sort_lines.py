@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from ....hlo import Instruction
+from .. import choices
 from ..frame import Frame, Leaf, Stored
 from .sort_merge import merge_tiles, merged_bytes
 from .sort_order import Lines, SortedRecords, SortOrder
 from .sort_radix import RadixSort, WriteRecord, radix_sort
 from .sort_tile import tile_size
-
-# By its instructions and bytes, merging runs takes about as long as a digit where a device has little to do, else three times
-# as long: of no more records than these in all, lines of no more tiles than these for each digit are merged.
-_FEW_RECORDS, _TILES_MERGED = 1 << 20, 2
 
 
 def _radix(order: SortOrder, lines: Lines, bits: int | None) -> RadixSort | None:
@@ -19,7 +16,7 @@ def _radix(order: SortOrder, lines: Lines, bits: int | None) -> RadixSort | None
     if bits is None:
         return None
     radix = RadixSort(order, lines, bits)
-    is_merged = radix.total <= _FEW_RECORDS and lines.size <= tile_size(order) * _TILES_MERGED * radix.digits
+    is_merged = radix.total <= choices.MERGED_RECORDS and lines.size <= tile_size(order) * choices.MERGED_TILES * radix.digits
     return None if is_merged else radix
 
 

@@ -9,16 +9,8 @@ from ....hlo.operation import ELEMENTWISE
 from ...llvm.arrays import Array
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import memory_type, part_size, register_bytes
+from .. import choices
 from ..fusion_policy import gathers_rows
-
-# What costs more, in cheap instructions, is computed one element a thread: its code would be as many times as long.
-_MOST_COST = 400.0
-# Bytes that a thread waits for at once, so that all threads of a processor keep its memory busy: of the H200's 4.2 TB/s with a
-# latency of 0.7 us, 22 KB a processor, of 2048 threads 11 bytes each; and where the place of one load is what another one
-# brings, of which threads wait for one at a time, several times as many.
-_BYTES_AHEAD, _BYTES_BEHIND_OTHERS = 16, 64
-_MOST_AHEAD = 4
-_BUSY_THREADS = 1 << 18
 
 
 def lanes_for(vector_bytes: int, computation: Computation, last: int) -> int:
@@ -34,7 +26,7 @@ def lanes_for(vector_bytes: int, computation: Computation, last: int) -> int:
     cost = sum([one.operation.cost or 0.0 for one in arrays])
     lanes = vector_bytes
     while lanes > 1:
-        if last % lanes == 0 and cost * lanes <= _MOST_COST:
+        if last % lanes == 0 and cost * lanes <= choices.MOST_COST_OF_VECTORS:
             vectors = _in_vectors(computation, lanes)
             if vectors and lanes * max([register_bytes(one.shape.element_type) for one in vectors]) <= vector_bytes:
                 return lanes
@@ -50,9 +42,10 @@ def vectors_ahead(computation: Computation, lanes: int, count: int) -> int:
     is_behind = any(one.opcode == "gather" for one in arrays)
     size = lanes * max([one.shape.element_type.byte_size for one in result_roots(computation)])
     cost = sum([one.operation.cost or 0.0 for one in arrays]) * lanes
+    most_bytes = choices.BYTES_BEHIND_OTHERS if is_behind else choices.BYTES_AHEAD
     ahead = 1
-    while ahead < _MOST_AHEAD and 2 * ahead * size <= (_BYTES_BEHIND_OTHERS if is_behind else _BYTES_AHEAD):
-        if 2 * ahead * cost > _MOST_COST or count < 2 * ahead * _BUSY_THREADS:
+    while ahead < choices.MOST_VECTORS_AHEAD and 2 * ahead * size <= most_bytes:
+        if 2 * ahead * cost > choices.MOST_COST_OF_VECTORS or count < 2 * ahead * choices.THREADS_OF_VECTORS:
             break
         ahead *= 2
     return ahead

@@ -16,6 +16,7 @@ from ...llvm.loops import carried_loop
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I32, I64, RegisterValue, broadcast_lanes
 from ...llvm.windows import select_all, visit_window
+from .. import choices
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, wide
@@ -25,8 +26,6 @@ from .sort_order import flat
 from .vectors import aligned
 
 THREADS = 256
-# An element that so many places of the window reach is looked for at all of them.
-_MOST_PLACES = 4
 
 
 @emits("reduce-window")
@@ -76,7 +75,7 @@ def _is_sent_atomically(instruction: Instruction, is_deterministic: bool) -> boo
     if not may_be_atomic(operation, instruction.shape.element_type, is_deterministic):
         return False
     window = instruction.attributes["window"]
-    return prod([-(-dilated_size(one.size, one.window_dilation) // one.stride) for one in window]) > _MOST_PLACES
+    return prod([-(-dilated_size(one.size, one.window_dilation) // one.stride) for one in window]) > choices.MOST_PLACES
 
 
 def _scratch(instruction: Instruction, is_deterministic: bool) -> int:

@@ -50,7 +50,7 @@ def prepare(case: Case) -> dict[str, str]:
     peers = [name for name in found if name != "phlox"]
     for name in peers:
         try:
-            _compare("phlox", found["phlox"], name, found[name], case.tolerance)
+            compare("phlox", found["phlox"], name, found[name], case.tolerance)
         except WrongResult as error:
             if name == peers[0]:
                 raise
@@ -59,7 +59,7 @@ def prepare(case: Case) -> dict[str, str]:
     return errors
 
 
-def _compare(one: str, ours: list[np.ndarray], other: str, theirs: list[np.ndarray], tolerance: float) -> None:
+def compare(one: str, ours: list[np.ndarray], other: str, theirs: list[np.ndarray], tolerance: float) -> None:
     if len(ours) != len(theirs):
         raise WrongResult(f"{one} has {len(ours)} results, {other} {len(theirs)}")
     for mine, expected in zip(ours, theirs):
