@@ -1,4 +1,4 @@
-"""llvmlite's builder of LLVM IR, its integer types and vectors, where they take most time: made and printed in a fraction of it.
+"""llvmlite's builder of LLVM IR, its integer types and vectors, where they take most time: made and printed in less of it.
 
 All that is compiled is written instruction by instruction, and printed once. What is made here is of llvmlite's classes, has
 their operands and attributes, but no metadata, and prints as they do.
