@@ -94,6 +94,10 @@ class _Instruction(ir.Instruction):
     def get_reference(self) -> str:
         return self._reference
 
+    # llvmlite's spells out the operands, and theirs, each time one is used: a failing test would print for hours.
+    def __repr__(self) -> str:
+        return f"<{self.opname} {self._reference}>"
+
 
 def _typed(values: Iterable[ir.Value]) -> str:
     return ", ".join([f"{value.type!s} {value.get_reference()}" for value in values])
