@@ -48,6 +48,10 @@ class KernelFunction(ir.Function):
             buf[start] = f"{head} {self.text_attributes}{metadata}{rest}\n"
 
 
+# Of functions: no pass finds much in them but what the shortest list of these does (`code`).
+IS_PLAIN = '"phlox-plain"'
+
+
 class PieceKernelFunction(Pieces, KernelFunction):
     """A kernel whose blocks, of one thread each, compute the pieces of loops (see `llvm.pieces`)."""
 
@@ -110,6 +114,10 @@ class Kernel:
             b = ir.IRBuilder(self.function.append_basic_block("entry"))
             b.call(self.phase, [*self.function.args, *self.indices(b)])
             b.ret_void()
+
+    def is_plain(self) -> None:
+        """The code is nearly as it is to be: LLVM is to run few passes."""
+        self.function.text_attributes += f" {IS_PLAIN}"
 
     def indices(self, b: ir.IRBuilder) -> list[ir.Value]:
         """Which thread, and which block, the thread is that runs this code: what a phase is told."""

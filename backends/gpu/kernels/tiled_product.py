@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from ....hlo import ElementType, Instruction, Shape
 from ...llvm.arrays import Array, lanes_constant
+from ...llvm.branches import replaced_if
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
@@ -24,11 +25,9 @@ from ...llvm.types import (
     ComplexValue,
     RegisterValue,
     broadcast_lanes,
-    flatten,
     register_bytes,
     register_type,
     selected,
-    unflatten,
 )
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
@@ -102,6 +101,7 @@ def launch_tiled_product(
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         kernel.target.keep_resident(kernel.function, 2)
+        kernel.is_plain()
         _Tiles(kernel, instruction, product, tile, count, bindings, arrays, results).emit()
 
     key = (product, tile, count, instruction.opcode, element_type, results.key)
@@ -193,7 +193,9 @@ class _Tiles:
                 line = b.mul(line, I32(width))
             place = b.add(first, line)
             is_inside = b.icmp_unsigned("<", place, I32(size))
-            within = b.select(is_inside, place, I32(max(size - (1 if along_terms else width), 0)))
+            within = place
+            if size % count:
+                within = b.select(is_inside, place, I32(max(size - (1 if along_terms else width), 0)))
             base = b.add(offsets_of(b, within, axes)[side], self.batch[side])
             is_used = b.icmp_unsigned("<", position, I32(count * terms)) if count * terms % THREADS else None
             places.append((line, term, base, is_inside, is_used))
@@ -269,17 +271,10 @@ class _Tiles:
 
     def _fetch_if(self, condition: ir.Value, step: ir.Value, places: list[ir.Value]) -> list[RegisterValue]:
         """This thread's elements of both tiles of a step; anything where the condition does not hold."""
-        b, entry = self.builder, self.builder.block
-        with b.if_then(condition):
-            fetched = self._fetch(b.add(self.first_term, b.mul(step, I32(self.tile.terms))), places)
-            inside = b.block
-        kept = []
-        for value in flatten(fetched):
-            phi = b.phi(value.type)
-            phi.add_incoming(value, inside)
-            phi.add_incoming(ir.Constant(value.type, ir.Undefined), entry)
-            kept.append(phi)
-        return unflatten(kept, fetched)
+        b = self.builder
+        anything = [self._anything(loads.width) for loads in self.loads for _ in loads.places]
+        first_term = b.add(self.first_term, b.mul(step, I32(self.tile.terms)))
+        return replaced_if(b, condition, anything, lambda: self._fetch(first_term, places))
 
     def _fetch(self, first_term: ir.Value, places: list[ir.Value]) -> list[RegisterValue]:
         """This thread's elements of both tiles, zero outside of the operands; at the places, where these are known."""
@@ -357,10 +352,12 @@ class _Tiles:
         for term in range(self.tile.terms):
             left, right = (self._line(side, term, here[side], count) for side, count in enumerate((height, width)))
             rows = [lane for vector, length in zip(left, self._lanes(height)) for lane in self._each_lane(vector, length)]
-            for number, total in enumerate(totals):
-                i, j = divmod(number, len(right))
-                factor = broadcast_lanes(b, rows[i], self._lanes(width)[j])
-                totals[number] = multiply_add(b, self.element_type, factor, right[j], total)
+            lanes = self._lanes(width)
+            for i, row in enumerate(rows):
+                factors = {length: broadcast_lanes(b, row, length) for length in dict.fromkeys(lanes)}
+                for j, length in enumerate(lanes):
+                    number = i * len(lanes) + j
+                    totals[number] = multiply_add(b, self.element_type, factors[length], right[j], totals[number])
         return totals
 
     def _line(self, side: int, term: int, firsts: list[ir.Value], count: int) -> list[RegisterValue]:
@@ -379,6 +376,10 @@ class _Tiles:
 
     def _zeros(self, lanes: int) -> RegisterValue:
         return zero(self.element_type) if lanes == 1 else ir.Constant(register_type(self.element_type, lanes), None)
+
+    def _anything(self, lanes: int) -> RegisterValue:
+        value = ir.Constant(register_type(self.element_type, lanes), ir.Undefined)
+        return ComplexValue(value, value) if self.element_type.is_complex else value
 
     def _each_lane(self, vector: RegisterValue, lanes: int) -> list[RegisterValue]:
         return [vector] if lanes == 1 else [self.builder.extract_element(vector, I32(lane)) for lane in range(lanes)]
