@@ -61,6 +61,7 @@ class Kernel:
 
     ``arguments`` are its arguments, ``pointers`` generic ones to where they point. Where it is a ``phase``, its code is in a
     function that can be called in other kernels, too, which say which thread and block it is. ``overlap``: arguments may.
+    ``numbers``: how many of those it is given besides, i64, each launch its own.
     With ``pieces`` its blocks compute pieces of independent loops; there are as many blocks in the end as there are pieces.
     """
 
@@ -74,11 +75,12 @@ class Kernel:
         phase: bool = False,
         overlap: bool = False,
         pieces: bool = False,
+        numbers: int = 0,
     ) -> None:
         self.module, self.target, self.name, self.grid = module, target, name, grid
         device = ir.PointerType(addrspace=target.spaces.device)
         kind = PieceKernelFunction if pieces else KernelFunction
-        function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments), name)
+        function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments + [I64] * numbers), name)
         function.calling_convention = target.calling_convention
         target.finish(function, grid.threads)
         self.function = function
@@ -93,7 +95,9 @@ class Kernel:
         inside = function if self.phase is None else self.phase
         self.builder = ir.IRBuilder(inside.append_basic_block("entry"))
         self.arguments = inside.args[:arguments]
-        for argument in (*function.args, *(self.arguments if phase else ())):
+        assert not (phase and numbers)
+        self.numbers = function.args[arguments:]
+        for argument in (*function.args[:arguments], *(self.arguments if phase else ())):
             if not overlap:
                 argument.add_attribute("noalias")
             argument.attributes.align = 16

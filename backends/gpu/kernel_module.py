@@ -42,13 +42,14 @@ class KernelModule:
         phase: bool = False,
         overlap: bool = False,
         pieces: bool = False,
+        numbers: int = 0,
     ) -> str:
         """The name of the kernel with this key, which ``emit`` writes where there is none yet; see `Kernel`."""
-        key = (name, key, arguments, grid, phase)
+        key = (name, key, arguments, grid, phase, numbers)
         if key not in self._names:
             unique = f"{name}.{len(self._names)}".replace("-", "_").replace(".", "_")
             self._names[key] = unique
-            kernel = Kernel(self.llvm, self.target, unique, arguments, grid, phase, overlap, pieces)
+            kernel = Kernel(self.llvm, self.target, unique, arguments, grid, phase, overlap, pieces, numbers)
             emit(kernel)
             kernel.end()
             self.dynamic_bytes[unique], self.grids[unique] = kernel.dynamic_bytes, kernel.grid
