@@ -11,6 +11,7 @@ from .address_spaces import with_address_spaces
 from .code_object import link_code_object
 from .emission_apart import emit_apart
 from .imported_intrinsics import import_intrinsics
+from .kernel import IS_PLAIN
 from .kernel_parts import joined_ptx, kernel_parts
 from .llvm_threads import emit_assembly, in_threads, run_passes
 from .target import Target
@@ -18,6 +19,11 @@ from .target import Target
 # Kernels are written as they are to be: more than this finds nothing in them, for half as much time again.
 _SPEED_LEVEL, _CODE_LEVEL = 1, 2
 _LEVEL_OF_USERS = 3
+# Of kernels that say so of themselves: half of the time, for the same code.
+_PASSES_OF_PLAIN_KERNELS = (
+    "always_inliner", "global_dead_code_eliminate", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "loop_unroll",
+    "instruction_combine", "simplify_cfg", "post_order_function_attributes",
+)  # fmt: skip
 
 
 def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> bytes:
@@ -100,5 +106,18 @@ def _optimized(
         options = binding.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = False
         builder = binding.create_pass_builder(machine, options)
-        run_passes(builder.getModulePassManager(), module, builder)
+        manager = _few_passes() if _is_plain(llvm_ir, target) else builder.getModulePassManager()
+        run_passes(manager, module, builder)
         yield machine, module
+
+
+def _is_plain(llvm_ir: str, target: Target) -> bool:
+    """Whether all kernels of a module are."""
+    return 0 < llvm_ir.count(IS_PLAIN) == llvm_ir.count(f"define {target.calling_convention} ")
+
+
+def _few_passes() -> binding.ModulePassManager:
+    passes = binding.create_new_module_pass_manager()
+    for name in _PASSES_OF_PLAIN_KERNELS:
+        getattr(passes, f"add_{name}_pass")()
+    return passes

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 ALIGNMENT = 256
 _SLOT_BYTES = 16  # of a scalar: as large as any
 _LEAST_NANOSECONDS_IN_LOOPS = 60_000
+_ANY = 1 << 31  # of blocks: a number that a kernel does not know
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,6 +122,7 @@ class _Asked:
     grid: Grid
     emit: EmitWithBindings
     source: Any = None
+    numbers: tuple[int, ...] = ()
 
     @property
     def form(self) -> tuple[Any, ...]:
@@ -304,17 +306,25 @@ class Frame:
         emit: EmitWithBindings,
         source: Any = None,
         pieces: bool = False,
+        numbers: tuple[int, ...] = (),
     ) -> int:
         """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
         but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most. Returns how many blocks
         there are along the first dimension.
+
+        numbers: what the kernel is given besides (see `takes_numbers`). It knows neither these nor how many blocks there are.
         """
         self.flush()
-        asked = _Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source)
+        asked = _Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source, numbers)
         if self._asked is not None:
             self._asked.append(asked)
             return grid.blocks[0]
         return self._launch(asked, self._instruction, pieces)
+
+    @property
+    def takes_numbers(self) -> bool:
+        """Whether launches may give numbers: those that are no part of others, where drivers take them as they do addresses."""
+        return self.target.family != "spirv" and not self.depth and self._asked is None
 
     def launch_together(self, group: Instruction, members: Sequence[tuple[Instruction, int]], values: Values) -> list[Leaf]:
         """Run what members of a group ask for: the first launches of all of them as one, the second ones, ...
@@ -376,10 +386,15 @@ class Frame:
             arrays = [Array(kernel.pointers[numbers[one.place]], one.shape) for one in outputs]
             asked.emit(kernel, [self._binding(kernel, numbers, one) for one in inputs], arrays)
 
-        grid, key = asked.grid, (asked.key, forms)
-        phase = not pieces and is_phase(self.target, grid, self.depth > 0, self.runs_ahead)
-        kernel = self.kernels.kernel(asked.name, key, len(places), grid, write, phase, pieces=pieces)
-        shared, grid = self.kernels.dynamic_bytes[kernel], self.kernels.grids[kernel]
+        key, grid = (asked.key, forms), asked.grid
+        if asked.numbers:
+            grid = Grid((_ANY, 1, 1), grid.threads)
+        phase = not pieces and not asked.numbers and is_phase(self.target, grid, self.depth > 0, self.runs_ahead)
+        kernel = self.kernels.kernel(
+            asked.name, key, len(places), grid, write, phase, pieces=pieces, numbers=len(asked.numbers)
+        )
+        shared, grid = self.kernels.dynamic_bytes[kernel], asked.grid if asked.numbers else self.kernels.grids[kernel]
+        places += [Place("number", number) for number in asked.numbers]
         source = asked.source or self._source
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))
         return grid.blocks[0]

@@ -49,6 +49,10 @@ class KernelFunction(ir.Function):
             buf[start] = f"{head} {self.text_attributes}{metadata}{rest}\n"
 
 
+# Of functions: no pass finds much in them but what the shortest list of these does (`code`).
+IS_PLAIN = '"phlox-plain"'
+
+
 class PieceKernelFunction(Pieces, KernelFunction):
     """A kernel whose blocks, of one thread each, compute the pieces of loops (see `llvm.pieces`)."""
 
@@ -58,6 +62,7 @@ class Kernel:
 
     ``arguments`` are its arguments, ``pointers`` generic ones to where they point. Where it is a ``phase``, its code is in a
     function that can be called in other kernels, too, which say which thread and block it is. ``overlap``: arguments may.
+    ``numbers``: how many of those it is given besides, i64, each launch its own.
     With ``pieces`` its blocks compute pieces of independent loops; there are as many blocks in the end as there are pieces.
     """
 
@@ -71,11 +76,12 @@ class Kernel:
         phase: bool = False,
         overlap: bool = False,
         pieces: bool = False,
+        numbers: int = 0,
     ) -> None:
         self.module, self.target, self.name, self.grid = module, target, name, grid
         device = ir.PointerType(addrspace=target.spaces.device)
         kind = PieceKernelFunction if pieces else KernelFunction
-        function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments), name)
+        function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments + [I64] * numbers), name)
         function.calling_convention = target.calling_convention
         target.finish(function, grid.threads)
         self.function = function
@@ -90,7 +96,9 @@ class Kernel:
         inside = function if self.phase is None else self.phase
         self.builder = Builder(inside.append_basic_block("entry"))
         self.arguments = inside.args[:arguments]
-        for argument in (*function.args, *(self.arguments if phase else ())):
+        assert not (phase and numbers)
+        self.numbers = function.args[arguments:]
+        for argument in (*function.args[:arguments], *(self.arguments if phase else ())):
             if not overlap:
                 argument.add_attribute("noalias")
             argument.attributes.align = 16
@@ -111,6 +119,10 @@ class Kernel:
             b = Builder(self.function.append_basic_block("entry"))
             b.call(self.phase, [*self.function.args, *self.indices(b)])
             b.ret_void()
+
+    def is_plain(self) -> None:
+        """The code is nearly as it is to be: LLVM is to run few passes."""
+        self.function.text_attributes += f" {IS_PLAIN}"
 
     def indices(self, b: ir.IRBuilder) -> list[ir.Value]:
         """Which thread, and which block, the thread is that runs this code: what a phase is told."""

@@ -19,7 +19,8 @@ class KernelModule:
         self.target = target
         streamed = 0 if target.processor is None else target.processor.vector_bytes
         has_avx2 = target.processor is not None and target.processor.has("avx2")
-        self.llvm = DeviceModule(name, DeviceFeatures(target.spaces.device, target.lacks, streamed, has_avx2))
+        features = DeviceFeatures(target.spaces.device, target.lacks, streamed, has_avx2, target.approximations)
+        self.llvm = DeviceModule(name, features)
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()
@@ -41,13 +42,14 @@ class KernelModule:
         phase: bool = False,
         overlap: bool = False,
         pieces: bool = False,
+        numbers: int = 0,
     ) -> str:
         """The name of the kernel with this key, which ``emit`` writes where there is none yet; see `Kernel`."""
-        key = (name, key, arguments, grid, phase)
+        key = (name, key, arguments, grid, phase, numbers)
         if key not in self._names:
             unique = f"{name}.{len(self._names)}".replace("-", "_").replace(".", "_")
             self._names[key] = unique
-            kernel = Kernel(self.llvm, self.target, unique, arguments, grid, phase, overlap, pieces)
+            kernel = Kernel(self.llvm, self.target, unique, arguments, grid, phase, overlap, pieces, numbers)
             emit(kernel)
             kernel.end()
             self.dynamic_bytes[unique], self.grids[unique] = kernel.dynamic_bytes, kernel.grid

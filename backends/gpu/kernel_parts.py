@@ -24,6 +24,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
+from .kernel import IS_PLAIN
+
 # What stands in a module as llvmlite prints it, at the beginnings of lines.
 _ENTITY = re.compile(r'^(?:(?P<kind>define|declare)\b[^@\n]*)?@"(?P<name>[^"]+)"', re.MULTILINE)
 _METADATA = re.compile(r"^!", re.MULTILINE)
@@ -42,11 +44,15 @@ class _Entity:
     is_declared: bool
     is_kernel: bool
 
+    @property
+    def is_plain(self) -> bool:
+        return IS_PLAIN in self.text.partition("\n")[0]
+
 
 def kernel_parts(llvm_ir: str, calling_convention: str, least: int = _PART_LENGTH) -> list[str]:
     """Modules for some of the kernels each, with what these refer to. What several have gets a name of its own in each.
 
-    How kernels are divided depends on them alone, and so does what becomes of them.
+    How kernels are divided depends on them alone, and so does what becomes of them. Plain ones are apart from others.
     """
     entities: dict[str, _Entity] = {}
     found = list(_ENTITY.finditer(llvm_ir))
@@ -56,15 +62,16 @@ def kernel_parts(llvm_ir: str, calling_convention: str, least: int = _PART_LENGT
         text = llvm_ir[one.start() : following]
         is_kernel = one["kind"] == "define" and f" {calling_convention} " in one.group()
         entities[one["name"]] = _Entity(text, frozenset(_REFERENCE.findall(text)), one["kind"] == "declare", is_kernel)
-    groups: list[list[str]] = [[]]
-    length = 0
-    for name, entity in entities.items():
-        if entity.is_kernel:
-            if length >= least:
-                groups.append([])
-                length = 0
-            groups[-1].append(name)
-            length += len(entity.text)
+    groups: list[list[str]] = []
+    for is_plain in (False, True):
+        length = least
+        for name, entity in entities.items():
+            if entity.is_kernel and entity.is_plain is is_plain:
+                if length >= least:
+                    groups.append([])
+                    length = 0
+                groups[-1].append(name)
+                length += len(entity.text)
     if len(groups) < 2:
         return [llvm_ir]
     head, tail = llvm_ir[: found[0].start()], llvm_ir[end:]

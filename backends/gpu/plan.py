@@ -18,7 +18,7 @@ from .target import Dimensions
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where an array begins: an ``argument`` or a ``result`` of this number, a byte of the ``constant`` or ``temporary``
-    memory, or wherever the ``moving`` pointer of this number points.
+    memory, or wherever the ``moving`` pointer of this number points. A kernel is also given a ``number`` that is one, no place.
     """
 
     region: str

@@ -1,7 +1,7 @@
 """A plan as numbers that one native function runs: steps with jumps between them.
 
 Addresses are in *slots*: one for each argument and result, those of the constant and the temporary memory, of memory of the
-host, the moving pointers; other slots are counters of loops. A place is a slot and a number of bytes behind what it holds.
+host, 0, the moving pointers; other slots are counters of loops. A place is a slot and a number of bytes behind what it holds.
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ WRITE = 14  # place, place of the host, size
 READ = 15  # place, place of the host, size
 
 
+# Where a place's number is that of a byte.
+_WITH_OFFSETS = ("constant", "temporary", "number")
 # Even numbers: what is read takes as long as some launches do.
 _ROUNDS_AHEAD = (2, 4, 8)
 
@@ -92,9 +94,10 @@ class _Writer:
             "constant": constant,
             "temporary": constant + 1,
             "host": constant + 2,
-            "moving": constant + 3,
+            "number": constant + 3,  # a slot with 0
+            "moving": constant + 4,
         }
-        self.slots = constant + 3 + plan.moving
+        self.slots = constant + 4 + plan.moving
         self.kernel_handle = kernel_handle
 
     def emit(self, step: int, operation: int, *numbers: int) -> int:
@@ -104,7 +107,7 @@ class _Writer:
 
     def place(self, place: Place) -> tuple[int, int]:
         first = self.first[place.region]
-        return (first, place.number) if place.region in ("constant", "temporary") else (first + place.number, 0)
+        return (first, place.number) if place.region in _WITH_OFFSETS else (first + place.number, 0)
 
     def places(self, places: Sequence[Place]) -> list[int]:
         self.most_places = max(self.most_places, len(places))

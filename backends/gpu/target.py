@@ -65,7 +65,7 @@ class Target:
     ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
     which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
     ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
-    ``module_flags`` are flags of LLVM modules, by name.
+    ``module_flags`` are flags of LLVM modules, by name. ``approximations`` are those of `DeviceFeatures`.
     """
 
     family: str
@@ -97,6 +97,7 @@ class Target:
     add_atomically: Callable[[ir.IRBuilder, ElementType, ir.Value, list[ir.Value]], None] = _no_atomic_add
     processor: ProcessorTarget | None = None
     module_flags: tuple[tuple[str, int], ...] = ()
+    approximations: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def lanes(self) -> int:

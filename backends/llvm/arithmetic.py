@@ -13,7 +13,7 @@ from functools import cache, lru_cache, reduce
 from llvmlite import binding, ir
 
 from .builder import vector_type
-from .module import declaration, has_avx2, lacks
+from .module import approximation, declaration, has_avx2, lacks
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
@@ -110,6 +110,39 @@ def divide(builder, x, y):
     return builder.fdiv(*_promote((x, y)))
 
 
+def moderate_quotient(builder, x, y):
+    """Return x / y, rounded once, where the magnitudes of both and of the quotient are between 2**-60 and 2**60.
+
+    Where a device has no instruction for division, that of any numbers is a call of a function.
+    """
+    x, y = _promote((x, y))
+    reciprocal = _approximated(builder, "reciprocal", y)
+    if reciprocal is None:
+        return divide(builder, x, y)
+    # Markstein, "IA-64 and Elementary Functions", chapter 8: what is left of x, which is exact, corrects the quotient.
+    negated = negate(builder, y)
+    reciprocal = fma(builder, reciprocal, fma(builder, negated, reciprocal, 1.0), reciprocal)
+    quotient = multiply(builder, x, reciprocal)
+    for _ in range(2):
+        quotient = fma(builder, reciprocal, fma(builder, negated, quotient, x), quotient)
+    return quotient
+
+
+def _approximated(builder, what, x):
+    """What of x, a lane at a time, the device approximates; None where it does not."""
+    name = approximation(builder.module, what) if is_single(x) else None
+    if name is None:
+        return None
+    function = declaration(builder.module, name, FLOAT, [FLOAT])
+    if not isinstance(x.type, ir.VectorType):
+        return builder.call(function, [x])
+    result = ir.Constant(x.type, ir.Undefined)
+    for lane in range(x.type.count):
+        number = ir.Constant(ir.IntType(32), lane)
+        result = builder.insert_element(result, builder.call(function, [builder.extract_element(x, number)]), number)
+    return result
+
+
 def negate(builder, x):
     """Return -x, with the sign bit of zeros and NaNs flipped too."""
     return builder.fneg(x)
@@ -172,7 +205,18 @@ def copysign(builder, magnitude, sign):
 
 def square_root(builder, x):
     """Return the correctly rounded square root."""
-    return intrinsic(builder, "sqrt", x)
+    if not is_single(x) or approximation(builder.module, "reciprocal root") is None:
+        return intrinsic(builder, "sqrt", x)
+    # What is left of subnormal numbers would not be exact; the root of a power of four is, and no root is subnormal.
+    is_small = compare(builder, "<", x, 2.0**-64)
+    scaled = multiply(builder, x, select(builder, is_small, constant(x.type, 2.0**64), 1.0))
+    reciprocal = _approximated(builder, "reciprocal root", scaled)
+    root = multiply(builder, scaled, reciprocal)
+    rest = fma(builder, negate(builder, root), root, scaled)
+    root = fma(builder, rest, multiply(builder, reciprocal, 0.5), root)
+    root = multiply(builder, root, select(builder, is_small, constant(x.type, 2.0**-32), 1.0))
+    is_itself = builder.or_(compare(builder, "==", x, 0.0), compare(builder, "==", x, float("inf")))
+    return select(builder, is_itself, x, root)
 
 
 def truncate(builder, x):

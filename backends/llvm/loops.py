@@ -25,26 +25,29 @@ def carried_loop(
     name: str = "loop",
     most: int | None = None,
     index_type: ir.IntType = I64,
+    runs: bool = False,
 ) -> list[RegisterValue]:
     """Run ``body(index, values)`` for start, start + step, ... below stop; each result is the next iteration's values.
 
     most: where start and stop are not known, how many iterations there are at most, if those may be very many, or are known to
         be few.
-    index_type: that of the index, where start and stop are known and it has both: devices count with 32 bits in fewer steps.
+    index_type: that of the index, and of start and stop: devices count with 32 bits in fewer steps.
+    runs: whether there is an iteration in any case.
     Returns the last values (the initial ones where the loop does not run). At least one iteration is assumed where start
     and stop are Python ints with start < stop; no code is emitted where they say that there is none.
     """
     known = isinstance(start, int) and isinstance(stop, int)
+    runs = runs or known
     if known and start >= stop:
         return list(initial)
     if known and start + step >= stop:
         return list(body(index_type(start), list(initial)))
-    begin, end = (index_type(start), index_type(stop)) if known else (i64(start), i64(stop))
+    begin, end = (index_type(one) if isinstance(one, int) else one for one in (start, stop))
     flat = flatten(initial)
     entry = builder.block
     head = builder.append_basic_block(name)
     done = builder.append_basic_block(f"{name}.done")
-    if known:
+    if runs:
         builder.branch(head)
     else:
         builder.cbranch(builder.icmp_signed("<", begin, end), head, done)
@@ -64,7 +67,7 @@ def carried_loop(
         phi.add_incoming(value, latch)
     builder.cbranch(builder.icmp_signed("<", following, end), head, done)
     builder.position_at_end(done)
-    if known:
+    if runs:
         return unflatten(results, initial)
     final = []
     for before, after in zip(flat, results):

@@ -6,7 +6,7 @@ code: a module that a backend compiles (`Module`) collects what is requested. An
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -72,12 +72,15 @@ class DeviceFeatures:
     drivers move out of loops that wait), and ``unoptimized calls`` (what calls functions that are not
     optimized has to be given all that any function may ask for). ``streamed_bytes`` are those of the longest vector that
     may be stored past the caches, 0 where there is no such store. ``has_avx2`` says that intrinsics of this name may be called.
+    ``approximations`` are LLVM's names of functions of ``float``, right to an ulp or so, subnormal numbers being zeros: of the
+    ``reciprocal`` and of the ``reciprocal root``.
     """
 
     constant_space: int
     lacks: frozenset[str] = frozenset()
     streamed_bytes: int = 0
     has_avx2: bool = False
+    approximations: Mapping[str, str] = field(default_factory=dict)
 
 
 class DeviceModule(ir.Module):
@@ -91,6 +94,11 @@ class DeviceModule(ir.Module):
 def lacks(module: ir.Module, what: str) -> bool:
     """Whether a module is for a device without instructions for this: see `DeviceFeatures`."""
     return isinstance(module, DeviceModule) and what in module.features.lacks
+
+
+def approximation(module: ir.Module, what: str) -> str | None:
+    """LLVM's name of what approximates this, where the module's device has it: see `DeviceFeatures`."""
+    return module.features.approximations.get(what) if isinstance(module, DeviceModule) else None
 
 
 def has_avx2(module: ir.Module) -> bool:

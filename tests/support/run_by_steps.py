@@ -19,7 +19,7 @@ class Run:
     ) -> None:  # fmt: skip
         self._device, self._kernels = device, kernels
         self._regions = {"argument": arguments, "result": results}
-        self._bases = {"constant": constants, "temporary": temporaries}
+        self._bases = {"constant": constants, "temporary": temporaries, "number": 0}
         self._moving = [0] * plan.moving
 
     def address(self, place: Place) -> int:

@@ -53,7 +53,7 @@ def run_program(plan, module, arguments, result_shapes, blocks=None, lanes=32):
     temporary = memory.allocate(plan.temporary_bytes)
     constants = memory.allocate(len(plan.constants))
     memory.write(constants, np.frombuffer(plan.constants, np.uint8))
-    lists, bases = {"argument": given, "result": results}, {"temporary": temporary, "constant": constants}
+    lists, bases = {"argument": given, "result": results}, {"temporary": temporary, "constant": constants, "number": 0}
 
     def address_of(place):
         return lists[place.region][place.number] if place.region in lists else bases[place.region] + place.number

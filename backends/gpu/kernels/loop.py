@@ -6,6 +6,7 @@ from math import prod
 
 from ....compile.fused_computations import as_computation, result_roots
 from ....hlo import Computation, ElementType, Instruction
+from ....hlo.operation import ELEMENTWISE
 from ...llvm import start_indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
@@ -61,8 +62,13 @@ def launch_loop(
     ahead = vectors_ahead(walked, lanes, count)
     grid = Grid.of(-(-count // ahead), THREADS)
 
+    # Then a thread's place is all that there is besides the arithmetic.
+    is_plain = origin is None and ahead == 1 and len(dimensions) == 1 and all(map(_is_elementwise, walked.instructions))
+
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, given = kernel.builder, bindings[: len(inputs)]
+        if is_plain:
+            kernel.is_plain()
         bound = {
             parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
             for parameter, binding in zip(walked.parameters, given)
@@ -97,6 +103,15 @@ def launch_loop(
     key = (frame.kernels.number(walked), lanes, ahead, origin is not None)
     name = roots[0].opcode
     frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source)
+
+
+def _is_elementwise(instruction: Instruction) -> bool:
+    """Whether an element is computed from the operands' of the same place, without branches that passes simplify."""
+    opcode = instruction.opcode
+    if opcode in ("power", "remainder") or opcode == "divide" and not instruction.shape.element_type.is_float:
+        return False
+    is_one = opcode == "broadcast" and not instruction.operands[0].shape.rank
+    return is_one or ELEMENTWISE in instruction.operation.traits or opcode in ("parameter", "constant", "tuple")
 
 
 def _launch_tiles(frame: Frame, instruction: Instruction, form: TiledForm, inputs: list[Leaf], outputs: list[Stored]) -> None:

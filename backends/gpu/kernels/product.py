@@ -155,7 +155,7 @@ def offsets_of(b: ir.IRBuilder, number: ir.Value, axes: tuple[Axis, ...]) -> lis
         part = wide(b, part)
         for side, step in enumerate(axis.steps):
             if step:
-                totals[side] = b.add(totals[side], b.mul(part, I64(step)))
+                totals[side] = b.add(totals[side], b.mul(part, step if isinstance(step, ir.Value) else I64(step)))
     return totals
 
 

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from math import prod
 
 from llvmlite import ir
 
 from ....hlo import ElementType, Instruction, Shape
 from ...llvm.arrays import Array, lanes_constant
+from ...llvm.branches import replaced_if
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
@@ -24,16 +24,15 @@ from ...llvm.types import (
     ComplexValue,
     RegisterValue,
     broadcast_lanes,
-    flatten,
     register_bytes,
     register_type,
     selected,
-    unflatten,
 )
 from ..frame import Frame, Stored
 from ..kernel import Grid, Kernel, wide
 from .epilogue import Results, StagedTile
 from .product import Axis, Product, as_factor, columns_at_once, multiply_add, offsets_of, sum_type, zero
+from .product_extent import Amount, Extent, as_given, extent_of, in_kernel, is_general, narrow_amount, wide_amount
 
 THREADS = 256
 _SIDE = 16  # threads along rows and along columns of a tile
@@ -97,15 +96,74 @@ def launch_tiled_product(
     element_type = instruction.shape.element_type
     width = register_bytes(element_type) * (2 if element_type.is_complex else 1)
     tile = tile_for(product, width, count, frame.target.registers)
-    batches, rows, columns, _ = product.sizes
-    grid = Grid((-(-columns // tile.columns) * -(-rows // tile.rows) * batches * count, 1, 1), (THREADS, 1, 1))
+    types = tuple([operand.shape.element_type for operand in operands])
+    form = _form_of(product, tile, count, types, results.element_type)
+    extent, numbers = extent_of(product, tile.rows, tile.columns, tile.terms, count), ()
+    grid = Grid((extent.row_tiles * extent.column_tiles * product.sizes[0] * count, 1, 1), (THREADS, 1, 1))
+    outputs, sizes = results.outputs, product.sizes
+    if frame.takes_numbers and all(form.is_full) and form.has_steps and results.epilogue is None and is_general(product):
+        (extent, numbers), sizes = as_given(extent), ()
+        # Their sizes are not the kernel's.
+        operands, outputs = map(_without_sizes, (operands, outputs))
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         kernel.target.keep_resident(kernel.function, 2)
-        _Tiles(kernel, instruction, product, tile, count, bindings, arrays, results).emit()
+        kernel.is_plain()
+        of_kernel = in_kernel(extent, kernel.numbers) if numbers else extent
+        _Tiles(kernel, instruction, form, of_kernel, product.sizes, bindings, arrays, results).emit()
 
-    key = (product, tile, count, instruction.opcode, element_type, results.key)
-    frame.launch("product", key, [*operands, *results.inputs], results.outputs, grid, write, instruction.source)
+    key = (form, extent, sizes, instruction.opcode, element_type, results.key)
+    frame.launch("product", key, [*operands, *results.inputs], outputs, grid, write, instruction.source, numbers=numbers)
+
+
+def _without_sizes(stored: tuple[Stored, ...]) -> tuple[Stored, ...]:
+    return tuple([replace(one, shape=Shape(one.shape.element_type, (1,))) for one in stored])
+
+
+@dataclass(frozen=True)
+class _Form:
+    """What a kernel's code depends on besides numbers.
+
+    Of each operand: whether pieces that a thread fetches lie side by side by terms, or by lines, and of how many elements they
+    are; ``is_full``: whether there are whole tiles only, of rows, of columns, of terms. ``at_once`` columns are stored.
+    """
+
+    tile: Tile
+    along_terms: tuple[bool, bool]
+    widths: tuple[int, int]
+    is_full: tuple[bool, bool, bool]
+    has_parts: bool
+    has_steps: bool
+    at_once: int
+
+
+def _form_of(product: Product, tile: Tile, parts: int, types: tuple[ElementType, ElementType], result: ElementType) -> _Form:
+    _, rows, columns, terms = product.sizes
+    along_terms, widths = [], []
+    for side, (axes, count) in enumerate(((product.rows, tile.rows), (product.columns, tile.columns))):
+        innermost = product.terms[-1].steps[side] if product.terms else 0
+        along_terms.append(innermost == 1 or not axes or abs(axes[-1].steps[side]) > abs(innermost) > 0)
+        walked, sizes = (product.terms, tile.terms) if along_terms[side] else (axes, count)
+        widths.append(_width(product, tile, side, types[side], count, walked, sizes))
+    is_full = not rows % tile.rows, not columns % tile.columns, not terms % (tile.terms * parts)
+    at_once = 1 if result.is_complex else min(_RUN, tile.columns // _SIDE, max(1, 16 // result.byte_size))
+    at_once = columns_at_once(product, at_once, parts)
+    return _Form(tile, tuple(along_terms), tuple(widths), is_full, parts > 1, terms > tile.terms * parts, at_once)
+
+
+def _width(
+    product: Product, tile: Tile, side: int, element_type: ElementType, count: int, walked: tuple[Axis, ...], size: int
+) -> int:
+    """How many elements a thread fetches at once: those of 16 bytes, where all such pieces are inside of the operand."""
+    if element_type.is_complex or element_type.bits < 8 or not walked or walked[-1].steps[side] != 1:
+        return 1
+    others = [*product.batch, *product.rows, *product.columns, *product.terms]
+    others.remove(walked[-1])
+    numbers = [walked[-1].size, size, *[axis.steps[side] for axis in others]]
+    width = 16 // element_type.byte_size
+    while width > 1 and (count * tile.terms % (THREADS * width) or any(number % width for number in numbers)):
+        width //= 2
+    return width
 
 
 @dataclass(frozen=True)
@@ -125,37 +183,35 @@ class _Tiles:
     """The kernel while it is emitted."""
 
     def __init__(
-        self, kernel: Kernel, instruction: Instruction, product: Product, tile: Tile, parts: int, bindings: list[Binding],
-        arrays: list[Array], results: Results,
+        self, kernel: Kernel, instruction: Instruction, form: _Form, extent: Extent, sizes: tuple[int, int, int, int],
+        bindings: list[Binding], arrays: list[Array], results: Results,
     ) -> None:  # fmt: skip
+        """``sizes`` are the product's, of which only those matter that are no whole tiles."""
         self.kernel, self.builder, self.instruction = kernel, kernel.builder, instruction
-        self.product, self.tile, self.operands, self.inputs = product, tile, bindings[:2], bindings[2:]
-        self.arrays, self.results, self.parts = arrays, results, parts
+        self.form, self.extent, self.product, self.tile = form, extent, extent.product, form.tile
+        self.operands, self.inputs, self.arrays, self.results = bindings[:2], bindings[2:], arrays, results
         self.element_type: ElementType = instruction.shape.element_type
-        b = self.builder
-        _, self.rows, self.columns, self.terms = product.sizes
+        b, tile, product = self.builder, self.tile, self.product
+        _, self.rows, self.columns, self.terms = sizes
         self.thread = kernel.thread()
-        tiles_of_rows, tiles_of_columns = -(-self.rows // tile.rows), -(-product.sizes[2] // tile.columns)
-        number, column_tile = (divide(kernel.block(), I32(tiles_of_columns)) for divide in (b.udiv, b.urem))
-        batch, row_tile = (divide(number, I32(tiles_of_rows)) for divide in (b.udiv, b.urem))
+        number, column_tile = self._divided(kernel.block(), extent.column_tiles)
+        batch, row_tile = self._divided(number, extent.row_tiles)
         self.first_row = b.mul(row_tile, I32(tile.rows))
         self.first_column = b.mul(column_tile, I32(tile.columns))
-        part = I32(0)
-        if parts > 1:
-            batch, part = b.udiv(batch, I32(parts)), b.urem(batch, I32(parts))
+        part, self.origin = I32(0), I64(0)
+        if form.has_parts:
+            batch, part = self._divided(batch, extent.parts)
+            self.origin = b.mul(wide(b, part), wide_amount(extent.part_size))
         self.batch = offsets_of(b, wide(b, batch), product.batch)
         # Each part has so many steps; it takes those behind the terms' end as zeros.
-        self.steps = -(-self.terms // (tile.terms * parts))
-        self.first_term = b.mul(part, I32(self.steps * tile.terms))
-        self.origin = b.mul(wide(b, part), I64(prod(product.sizes[:3]))) if parts > 1 else I64(0)
+        self.steps = narrow_amount(b, extent.steps)
+        self.first_term = b.mul(part, b.mul(self.steps, I32(tile.terms)))
         # Elements of both tiles that a thread fetches: neighbouring threads those that lie side by side.
+        self.is_full = form.is_full
         self.loads = (
             self._places(0, tile.rows, self.first_row, product.rows, self.rows),
             self._places(1, tile.columns, self.first_column, product.columns, self.columns),
         )
-        self.is_full = (
-            not self.rows % tile.rows, not self.columns % tile.columns, not self.terms % (tile.terms * parts)
-        )  # fmt: skip
         self.shared_type = sum_type(self.element_type)
         # Threads that store neighbouring terms do so to different banks.
         size = self.shared_type.byte_size
@@ -163,7 +219,7 @@ class _Tiles:
         self.pitches = tile.rows + padding, tile.columns + padding
         # With two buffers no thread waits until the others are done with the one before.
         total = size * tile.terms * sum(self.pitches)
-        self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and self.steps > 1 else 1
+        self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and form.has_steps else 1
         self.shapes = tuple([Shape(self.shared_type, (tile.terms * pitch,)) for pitch in self.pitches])
         self.buffer_bytes = total
         size_of_row = size * _SIDE * self.pitches[1]  # of each thread's
@@ -179,9 +235,7 @@ class _Tiles:
 
     def _places(self, side: int, count: int, first: ir.Value, axes: tuple[Axis, ...], size: int) -> _Places:
         b, terms = self.builder, self.tile.terms
-        innermost = self.product.terms[-1].steps[side] if self.product.terms else 0
-        along_terms = innermost == 1 or not axes or abs(axes[-1].steps[side]) > abs(innermost) > 0
-        width = self._width(side, count, self.product.terms if along_terms else axes, along_terms)
+        along_terms, width = self.form.along_terms[side], self.form.widths[side]
         places = []
         for number in range(-(-count * terms // (THREADS * width))):
             position = b.add(self.thread, I32(number * THREADS))
@@ -192,27 +246,18 @@ class _Tiles:
                 line, term = b.urem(position, I32(count // width)), b.udiv(position, I32(count // width))
                 line = b.mul(line, I32(width))
             place = b.add(first, line)
-            is_inside = b.icmp_unsigned("<", place, I32(size))
-            within = b.select(is_inside, place, I32(max(size - (1 if along_terms else width), 0)))
+            is_inside, within = None, place
+            if not self.is_full[side]:
+                is_inside = b.icmp_unsigned("<", place, I32(size))
+                within = b.select(is_inside, place, I32(max(size - (1 if along_terms else width), 0)))
             base = b.add(offsets_of(b, within, axes)[side], self.batch[side])
             is_used = b.icmp_unsigned("<", position, I32(count * terms)) if count * terms % THREADS else None
             places.append((line, term, base, is_inside, is_used))
         return _Places(tuple(places), width, along_terms)
 
-    def _width(self, side: int, count: int, walked: tuple[Axis, ...], along_terms: bool) -> int:
-        """How many elements a thread fetches at once: those of 16 bytes, where all such pieces are inside of the operand."""
-        product, tile = self.product, self.tile
-        element_type = self.operands[side].shape.element_type
-        if element_type.is_complex or element_type.bits < 8 or not walked or walked[-1].steps[side] != 1:
-            return 1
-        others = [*product.batch, *product.rows, *product.columns, *product.terms]
-        others.remove(walked[-1])
-        steps = [axis.steps[side] for axis in others]
-        sizes = walked[-1].size, tile.terms if along_terms else count
-        width = 16 // element_type.byte_size
-        while width > 1 and (count * tile.terms % (THREADS * width) or any(one % width for one in (*steps, *sizes))):
-            width //= 2
-        return width
+    def _divided(self, number: ir.Value, count: Amount) -> tuple[ir.Value, ir.Value]:
+        by = narrow_amount(self.builder, count)
+        return self.builder.udiv(number, by), self.builder.urem(number, by)
 
     # --- the steps ---
 
@@ -232,14 +277,14 @@ class _Tiles:
                 self.kernel.barrier()
                 following = b.add(number, I32(1), flags=["nsw", "nuw"])
                 here = self._moved(here)
-                fetched = self._fetch_if(b.icmp_signed("<", following, I32(self.steps)), following, here)
+                fetched = self._fetch_if(b.icmp_signed("<", following, self.steps), following, here)
                 totals = self._multiply(totals, height, width, own, buffer)
                 if self.buffers == 1:
                     self.kernel.barrier()
                 self._share(fetched, other)
                 return [other, *here, *totals]
 
-            carried = carried_loop(b, 0, self.steps, 1, [I32(0), *places, *sums], step, "tiles", index_type=I32)
+            carried = carried_loop(b, 0, self.steps, 1, [I32(0), *places, *sums], step, "tiles", index_type=I32, runs=True)
             sums = carried[len(places) + 1 :]
         self._store(sums, height, width)
 
@@ -260,7 +305,7 @@ class _Tiles:
         b, following = self.builder, iter(places)
         if not places:
             return []
-        steps = [I64(self.tile.terms * step) for step in self.product.terms[0].steps[:2]]
+        steps = [b.mul(I64(self.tile.terms), wide_amount(step)) for step in self.product.terms[0].steps[:2]]
         return [
             replace(self._flat(side), pointer=next(following)).address(b, (Affine(steps[side]),))
             for side in (0, 1)
@@ -269,17 +314,10 @@ class _Tiles:
 
     def _fetch_if(self, condition: ir.Value, step: ir.Value, places: list[ir.Value]) -> list[RegisterValue]:
         """This thread's elements of both tiles of a step; anything where the condition does not hold."""
-        b, entry = self.builder, self.builder.block
-        with b.if_then(condition):
-            fetched = self._fetch(b.add(self.first_term, b.mul(step, I32(self.tile.terms))), places)
-            inside = b.block
-        kept = []
-        for value in flatten(fetched):
-            phi = b.phi(value.type)
-            phi.add_incoming(value, inside)
-            phi.add_incoming(ir.Constant(value.type, ir.Undefined), entry)
-            kept.append(phi)
-        return unflatten(kept, fetched)
+        b = self.builder
+        anything = [self._anything(loads.width) for loads in self.loads for _ in loads.places]
+        first_term = b.add(self.first_term, b.mul(step, I32(self.tile.terms)))
+        return replaced_if(b, condition, anything, lambda: self._fetch(first_term, places))
 
     def _fetch(self, first_term: ir.Value, places: list[ir.Value]) -> list[RegisterValue]:
         """This thread's elements of both tiles, zero outside of the operands; at the places, where these are known."""
@@ -357,10 +395,12 @@ class _Tiles:
         for term in range(self.tile.terms):
             left, right = (self._line(side, term, here[side], count) for side, count in enumerate((height, width)))
             rows = [lane for vector, length in zip(left, self._lanes(height)) for lane in self._each_lane(vector, length)]
-            for number, total in enumerate(totals):
-                i, j = divmod(number, len(right))
-                factor = broadcast_lanes(b, rows[i], self._lanes(width)[j])
-                totals[number] = multiply_add(b, self.element_type, factor, right[j], total)
+            lanes = self._lanes(width)
+            for i, row in enumerate(rows):
+                factors = {length: broadcast_lanes(b, row, length) for length in dict.fromkeys(lanes)}
+                for j, length in enumerate(lanes):
+                    number = i * len(lanes) + j
+                    totals[number] = multiply_add(b, self.element_type, factors[length], right[j], totals[number])
         return totals
 
     def _line(self, side: int, term: int, firsts: list[ir.Value], count: int) -> list[RegisterValue]:
@@ -379,6 +419,10 @@ class _Tiles:
 
     def _zeros(self, lanes: int) -> RegisterValue:
         return zero(self.element_type) if lanes == 1 else ir.Constant(register_type(self.element_type, lanes), None)
+
+    def _anything(self, lanes: int) -> RegisterValue:
+        value = ir.Constant(register_type(self.element_type, lanes), ir.Undefined)
+        return ComplexValue(value, value) if self.element_type.is_complex else value
 
     def _each_lane(self, vector: RegisterValue, lanes: int) -> list[RegisterValue]:
         return [vector] if lanes == 1 else [self.builder.extract_element(vector, I32(lane)) for lane in range(lanes)]
@@ -399,13 +443,12 @@ class _Tiles:
         if self.results.epilogue is not None:
             self._store_by_memory(sums, height, width)
             return
-        b, of_type = self.builder, self.results.element_type
+        b = self.builder
         base = b.add(self.batch[2], self.origin)
         is_full = self.is_full[:2]
         places, column = [], 0
         for vector, lanes in enumerate(self._lanes(width)):
-            at_once = min(lanes, 1 if of_type.is_complex else max(1, 16 // of_type.byte_size))
-            at_once = columns_at_once(self.product, at_once, self.parts)
+            at_once = min(lanes, self.form.at_once)
             for lane in range(0, lanes, at_once):
                 number = self._numbered(self.first_column, self._own_column(), width, column + lane)
                 places.append((vector, lane, at_once, number, offsets_of(b, number, self.product.columns)[2]))

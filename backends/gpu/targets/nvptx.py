@@ -13,6 +13,8 @@ from ...llvm.types import I1, I16, I32, I64
 from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_index
 
 _AXES = "xyz"
+# PTX ISA, "rcp.approx.ftz" and "rsqrt.approx.ftz": relative errors of 2**-23 and 2**-22.9.
+_APPROXIMATIONS = {"reciprocal": "llvm.nvvm.rcp.approx.ftz.f", "reciprocal root": "llvm.nvvm.rsqrt.approx.ftz.f"}
 _FULL_MASK = -1
 # Of shared memory, by architecture ("CUDA C++ Programming Guide", technical specifications); others have less.
 _DYNAMIC_BYTES = {80: 163 << 10, 87: 163 << 10, 90: 227 << 10, 100: 227 << 10, 103: 227 << 10}
@@ -111,4 +113,5 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         block_scope="block",
         atomic_adds=_ATOMIC_ADDS_OF_90 if number >= 90 else _ATOMIC_ADDS,
         add_atomically=_add_atomically,
+        approximations=_APPROXIMATIONS,
     )

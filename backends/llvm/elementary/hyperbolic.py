@@ -15,6 +15,7 @@ from ..arithmetic import (
     fma,
     from_bits,
     is_single,
+    moderate_quotient,
     multiply,
     negate,
     polynomial,
@@ -103,7 +104,7 @@ def tanh(builder, x):
     doubled = clamp_above(builder, add(builder, magnitude, magnitude), 20.0 if single else 40.0)
     _, exponent_bits, p = exponential_parts(builder, doubled, accurate=True)
     e = add_to_exponent(builder, p, exponent_bits)
-    large = subtract(builder, 1.0, divide(builder, 2.0, add(builder, e, 1.0)))
+    large = subtract(builder, 1.0, moderate_quotient(builder, 2.0, add(builder, e, 1.0)))
     # The polynomial also serves NaN, which the exponent arithmetic would not survive.
     result = builder.select(compare(builder, ">=", magnitude, 0.9 if single else 0.6), large, small)
     return set_sign_of(builder, result, x)

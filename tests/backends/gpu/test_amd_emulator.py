@@ -120,6 +120,23 @@ def test_program(emulated, name, architecture):
             np.testing.assert_allclose(one, other, rtol=100 * unit, atol=200 * unit * np.abs(other).max())
 
 
+def test_products_of_other_sizes_run_the_same_kernel(emulated):
+    """Whose launches say how far these go: of the third, rows of the right operand lie side by side by terms."""
+    emulated("gfx1100")
+    pairs = [random((rows, terms)) for rows, terms in ((32, 32), (48, 64), (16, 96))]
+    others = [random((terms, columns)) for terms, columns in ((32, 64), (64, 16), (96, 32))]
+
+    def multiplied(a, b, c, d, e, f):
+        return a @ b, c @ d, e @ f, (a @ b).T @ a
+
+    values = [one for pair in zip(pairs, others) for one in pair]
+    compiled = jit(multiplied, backend="emulated").compile(*values)
+    names = [step.kernel for step in compiled.executable.program.plan.steps]
+    assert len(names) == 4 and len(set(names[:3])) == 1 and names[3] not in names[:3]
+    for found, expected in zip(compiled(*values), multiplied(*values), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
 # --- the processor ---
 
 
