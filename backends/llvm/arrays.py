@@ -132,12 +132,10 @@ class Array:
         if isinstance(offset, Offsets) and scale == 1 and mask is None:
             first, last = min(offset.offsets), max(offset.offsets)
             count = last - first + 1
-            if count <= 2 * lanes and (not lacks(builder.module, "long vectors") or count in _SHORT_VECTORS):
+            if count <= 2 * lanes:
                 start = Affine(indices.add_base(builder, offset.base, first))
-                address, around = self._address(builder, start, scale, part), ir.VectorType(scalar, count)
-                value = builder.load(address, typ=around, align=align)
-                order = lanes_constant([number - first for number in offset.offsets])
-                value = builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), order)
+                address = self._address(builder, start, scale, part)
+                value = _loaded_around(builder, address, scalar, count, [one - first for one in offset.offsets], align)
                 return from_memory(builder, element_type, value)
         numbers = as_vector(builder, offset, lanes)
         if scale == 1 and self._fits_registers(builder, vector):
@@ -284,6 +282,22 @@ def lanes_constant(lanes: Iterable[int]) -> ir.Constant:
 @lru_cache(maxsize=1024)
 def _lanes_constant(lanes: tuple[int, ...]) -> ir.Constant:
     return ir.Constant(vector_of(I32, len(lanes)), [I32(lane) for lane in lanes])
+
+
+def _loaded_around(
+    builder: ir.IRBuilder, address: ir.Value, scalar: ir.Type, count: int, lanes: list[int], align: int
+) -> ir.Value:
+    """Elements of these numbers, one a lane, of so many that lie at the address."""
+    if count == 1:
+        return broadcast_lanes(builder, builder.load(address, typ=scalar, align=align), len(lanes))
+    if not lacks(builder.module, "long vectors") or count in _SHORT_VECTORS:
+        around = ir.VectorType(scalar, count)
+        value = builder.load(address, typ=around, align=align)
+        return builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), lanes_constant(lanes))
+    size = min(1 << (count.bit_length() - 1), max(_SHORT_VECTORS))  # of two vectors, which overlap
+    half, behind = ir.VectorType(scalar, size), count - size
+    parts = [builder.load(element_address(builder, address, I64(n), scalar), typ=half, align=align) for n in (0, behind)]
+    return builder.shuffle_vector(*parts, lanes_constant([n if n < size else size + n - behind for n in lanes]))
 
 
 def _loaded_in_steps(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, step: int, align: int) -> ir.Value:

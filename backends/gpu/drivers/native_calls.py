@@ -141,7 +141,7 @@ define internal i32 @flush(ptr %device) {
 )
 
 # The table: the queue; the function that sets a pointer as an argument, clSetKernelArg, clEnqueueNDRangeKernel, those that copy
-# and fill memory with addresses, clFlush, or 0 where there is nothing to flush.
+# and fill memory with addresses, clFlush; 0 for the last three where the thread itself copies and fills.
 OPENCL_FUNCTIONS = (
     _WORD
     + """
@@ -195,25 +195,45 @@ launch:
   %status = call i32 %enqueue(ptr %queue, ptr %kernel, i32 3, ptr null, ptr %global, ptr %block, i32 0, ptr null, ptr null)
   ret i32 %status
 }
-define internal i32 @copy(ptr %device, i64 %target, i64 %source, i64 %size) {
+define internal i32 @transfer(ptr %device, i32 %waits, i64 %target, i64 %source, i64 %size) {
   %queue = call ptr @word(ptr %device, i64 0)
   %function = call ptr @word(ptr %device, i64 4)
-  %status = call i32 %function(ptr %queue, i32 0, i64 %target, i64 %source, i64 %size, i32 0, ptr null, ptr null)
+  %is_own = icmp eq ptr %function, null
+  br i1 %is_own, label %own, label %ask
+ask:
+  %status = call i32 %function(ptr %queue, i32 %waits, i64 %target, i64 %source, i64 %size, i32 0, ptr null, ptr null)
+  ret i32 %status
+own:
+  %to = inttoptr i64 %target to ptr
+  %from = inttoptr i64 %source to ptr
+  call void @llvm.memmove.p0.p0.i64(ptr %to, ptr %from, i64 %size, i1 false)
+  ret i32 0
+}
+declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define internal i32 @copy(ptr %device, i64 %target, i64 %source, i64 %size) {
+  %status = call i32 @transfer(ptr %device, i32 0, i64 %target, i64 %source, i64 %size)
   ret i32 %status
 }
 define internal i32 @fill(ptr %device, i64 %address, i64 %byte, i64 %size) {
   %pattern = alloca i8
   %narrow = trunc i64 %byte to i8
-  store i8 %narrow, ptr %pattern
   %queue = call ptr @word(ptr %device, i64 0)
   %function = call ptr @word(ptr %device, i64 5)
+  %is_own = icmp eq ptr %function, null
+  br i1 %is_own, label %own, label %ask
+ask:
+  store i8 %narrow, ptr %pattern
   %status = call i32 %function(ptr %queue, i64 %address, ptr %pattern, i64 1, i64 %size, i32 0, ptr null, ptr null)
   ret i32 %status
+own:
+  %to = inttoptr i64 %address to ptr
+  call void @llvm.memset.p0.i64(ptr %to, i8 %narrow, i64 %size, i1 false)
+  ret i32 0
 }
 define internal i32 @write(ptr %device, i64 %address, ptr %source, i64 %size) {
-  %queue = call ptr @word(ptr %device, i64 0)
-  %function = call ptr @word(ptr %device, i64 4)
-  %status = call i32 %function(ptr %queue, i32 0, i64 %address, ptr %source, i64 %size, i32 0, ptr null, ptr null)
+  %from = ptrtoint ptr %source to i64
+  %status = call i32 @transfer(ptr %device, i32 0, i64 %address, i64 %from, i64 %size)
   ret i32 %status
 }
 define internal i32 @enter(ptr %device, ptr %before) {
@@ -223,9 +243,8 @@ define internal i32 @leave(ptr %device, ptr %before) {
   ret i32 0
 }
 define internal i32 @read(ptr %device, ptr %target, i64 %address, i64 %size) {
-  %queue = call ptr @word(ptr %device, i64 0)
-  %function = call ptr @word(ptr %device, i64 4)
-  %status = call i32 %function(ptr %queue, i32 1, ptr %target, i64 %address, i64 %size, i32 0, ptr null, ptr null)
+  %to = ptrtoint ptr %target to i64
+  %status = call i32 @transfer(ptr %device, i32 1, i64 %to, i64 %address, i64 %size)
   ret i32 %status
 }
 define internal i32 @flush(ptr %device) {

@@ -174,7 +174,7 @@ class OpenCLDevice:
         if not size:
             return
         if self.own_thread is not None and size <= _MOST_BY_OWN_THREAD and self.asked.is_done:
-            self.check(self.pointers.copy(self.own_thread, 1, target, source, size, 0, None, None), what)
+            ctypes.memmove(target, source, size)
             return
         last = self.asked.last
         self.check(self.pointers.copy(self.queue, 1, target, source, size, 0, None, None), what)
@@ -252,7 +252,7 @@ class OpenCLDevice:
             pointers.set_argument, api.clSetKernelArg, api.clEnqueueNDRangeKernel, pointers.copy, pointers.fill, api.clFlush,
         )  # fmt: skip
         addresses = tuple(map(address_of_function, functions))
-        by_own_thread = None if self.own_thread is None else (self.own_thread, *addresses[:-1], 0)  # with nothing to flush
+        by_own_thread = None if self.own_thread is None else (self.own_thread, *addresses[:3], 0, 0, 0)
         return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *addresses), self._lock, by_own_thread, self.asked)
 
     def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:

@@ -7,7 +7,7 @@ another for a few rows at a time, as on the CPU backend, in one kernel.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from llvmlite import ir
@@ -32,6 +32,7 @@ from ..kernel import ONE_THREAD, Grid, Kernel
 from ..operations import scalars
 from ..processor_frame import launch_region, placed_array, stored
 from .nests import emit_on_processor, scratch_on_processor
+from .truth_words import as_given, in_words
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ def _loop(builder: ir.IRBuilder | None, regions: RegionKernels, region: _Region)
 
 def _reduction(builder: ir.IRBuilder | None, regions: RegionKernels, region: _Region) -> None:
     """A computation whose root is a reduce."""
+    region = _in_words(regions, region)
     is_divided = builder is None and regions.frame.pieces(nanoseconds(region.computation)) > 1
     if is_divided and _parts(region.computation):
         _reduction_in_parts(regions, region)
@@ -140,6 +142,16 @@ def _reduction(builder: ir.IRBuilder | None, regions: RegionKernels, region: _Re
     key = ("reduce", region.computation)
     work = nanoseconds(region.computation)
     regions.emit(builder, key, [*region.arguments, *region.outputs], emit, 10, Division(work))
+
+
+def _in_words(regions: RegionKernels, region: _Region) -> _Region:
+    """The same of words, where truth values are reduced that may be taken for such."""
+    computation = in_words(region.computation)
+    if computation is region.computation:
+        return region
+    regions.sources[computation] = regions.sources.get(region.computation)
+    arguments = as_given(computation.parameters, region.arguments)
+    return replace(region, computation=computation, arguments=arguments, outputs=as_given([computation.root], region.outputs))
 
 
 def _reduction_of(builder: ir.IRBuilder, computation: Computation, arguments: list[Binding]) -> Reduction:
@@ -199,7 +211,7 @@ def _scratch(instruction: Instruction) -> int:
     computation = _computation(instruction)
     if computation.root.opcode == "scatter":
         return scratch_on_processor(instruction)
-    return _part_offsets(computation)[-1] if computation.root.opcode == "reduce" else 0
+    return _part_offsets(in_words(computation))[-1] if computation.root.opcode == "reduce" else 0
 
 
 def _computation(instruction: Instruction) -> Computation:

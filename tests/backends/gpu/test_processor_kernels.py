@@ -3,6 +3,7 @@
 import ctypes
 import mmap
 import os
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -11,6 +12,7 @@ from gpu_backends import processor_backend
 from phlox import jit
 from phlox.backends.cpu import region_functions
 from phlox.backends.cpu.nest_samples import SAMPLES
+from phlox.backends.cpu.regions import loop
 from phlox.backends.gpu.backend import target_of
 from phlox.backends.gpu.drivers.driver import DeviceProperties
 from phlox.backends.gpu.drivers.huge_pages import ask_for_huge_pages
@@ -98,6 +100,7 @@ MASKED = {
     "complex": lambda x: (x + 1j * x[:, ::-1]) * 2,
     "any": lambda x: ((x > 2).any(axis=1), (x > 2).sum(), (x < 9).all()),
     "first": lambda x: np.argmax(x > 1, axis=1),
+    "each three times": lambda x: (x[:, :, None] * (x[:, None, :3] + 1)).sum(axis=0),
     "truths": lambda x: ((x > 0) < (x > 1), (x > 0) >= (x < 1), (x > 0) * 1.5),
 }
 
@@ -111,6 +114,36 @@ def test_memory_by_masks(backend, name, dtype):
         found = jit(function, backend="opencl")(x)
     for one, other in zip(*[value if isinstance(value, tuple) else (value,) for value in (found, function(x))], strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+@pytest.mark.parametrize("shape, axis", [((500, 36), 0), ((5, 3, 8), (0, 1)), ((5, 9), 0)])
+def test_truths_along_columns(backend, shape, axis):
+    random = np.random.default_rng(3)
+    with in_place_of("opencl", backend):
+        compiled = jit(lambda x: (x.any(axis=axis), x.all(axis=axis)), backend="opencl")
+        for chance in (0.02, 0.98):
+            x = random.random(shape) < chance
+            for one, other in zip(compiled(x), (x.any(axis=axis), x.all(axis=axis)), strict=True):
+                np.testing.assert_array_equal(np.asarray(one).view(np.uint8), other)  # no other bytes are truth values
+        code = compiled.compile(x).as_text("llvm")
+    assert (re.search(r"= or (<\d+ x )?i32", code) is not None) == (shape[-1] % 4 == 0)
+
+
+def test_sorting_copies_more_than_a_byte_at_a_time(backend):
+    """As SPIR-V does what may overlap."""
+    with in_place_of("opencl", backend):
+        code = jit(np.sort, backend="opencl").compile(np.ones(1000, np.int32)).as_text("llvm")
+    assert "memcpy" in code and "memmove" not in code
+
+
+def test_large_results_are_stored_past_the_caches(backend, monkeypatch):
+    """By what the driver makes of the code, which has another way for addresses that are not aligned."""
+    if backend.target.processor.vector_bytes != 64:
+        pytest.skip("reads instructions of AVX-512")
+    monkeypatch.setattr(loop, "_STREAMED_BYTES", 1 << 10)
+    with in_place_of("opencl", backend):
+        code = jit(lambda x: 2 * x, backend="opencl").compile(np.ones(1000, np.float32)).executable.program.code
+    assert re.search(rb"\x62.\x7c\x48\x2b", backend.device.made_of(code), re.DOTALL)  # vmovntps, of 64 bytes
 
 
 def assert_selects(backend, function, shape, dtype):
