@@ -92,7 +92,7 @@ class Bench:
     def contender(self, case: Case) -> Contender:
         """phlox's."""
         if case.module is not None:
-            return of_module(case.module, tuple(leaves(case.arguments)), self.name)
+            return of_module(case.module, case.arguments, self.name)
         assert case.function is not None
         function = phlox.jit(case.function, backend=self.name, **case.options) if case.is_compiled else case.function
         return on_device(function, case.arguments, self.name)
