@@ -23,7 +23,7 @@ from phlox.hlo import parse_module
 from ..limits.contenders import leaves
 from ..limits.measuring import compare
 from .bench import Bench
-from .cases import Case, Row, Sizes, floats, some
+from .cases import Case, Row, Sizes, floats, places, some
 from .chapters import moving, ordering
 from .chapters.products import multiplied
 from .contenders import waiting_for
@@ -165,8 +165,8 @@ ENTRY e {{
   x = f32[{limit}] parameter(0)
   i = s32[{count},1] parameter(1)
   u = f32[{count}] parameter(2)
-  ROOT r = f32[{limit}] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{0}}, scatter_dims_to_operand_dims={{0}},
-    index_vector_dim=1, indices_are_sorted=true, to_apply=add
+  ROOT r = f32[{limit}] scatter(x, i, u), update_window_dims={{}}, inserted_window_dims={{0}},
+    scatter_dims_to_operand_dims={{0}}, index_vector_dim=1, indices_are_sorted=true, to_apply=add
 }}"""
 
 
@@ -274,8 +274,8 @@ def all_choices(sizes: Sizes) -> list[Choice]:
         for axis in range(len(shape))
     )
     counts = tuple(
-        (f"{updates:,} at {places:,}", partial(ordering.sums_at, places, 0, False, updates))
-        for places in ((10, 100) if sizes.is_tiny else (10, 256, 1000, 4000))
+        (f"{updates:,} at {limit:,}", partial(ordering.sums_at, limit, 0, False, updates))
+        for limit in ((10, 100) if sizes.is_tiny else (10, 256, 1000, 4000))
         for updates in sizes.records
     )
     segments = tuple(
