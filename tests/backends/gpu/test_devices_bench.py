@@ -1,6 +1,8 @@
 """The benchmark of devices: rows of each chapter on small arrays, its tables, and that it goes on where it ended."""
 
 import json
+import re
+import subprocess
 import sys
 
 import numpy as np
@@ -15,6 +17,7 @@ from bench.devices.journal import Journal
 from bench.devices.run import LOST, measure_rows, supervised
 from gpu_backends import backend_or_skip
 from kernels_unrun import register_cuda
+from paths import ROOT
 from thinning import left_to_ci
 
 # One of each kind of what rows are made of.
@@ -185,3 +188,10 @@ def test_without_the_device_it_says_why(capsys, tmp_path):
     arguments = ["--targets", "--backend", "rocm", "--resume", str(tmp_path / "records.jsonl"), "--in-process", "--tiny"]
     assert program.main(arguments) == 2
     assert "backend rocm cannot be used" in capsys.readouterr().err
+
+
+@left_to_ci
+def test_tests_that_have_not_begun_in_time_are_skipped():
+    command = [sys.executable, "-m", "pytest", "-q", "tests/backends/gpu/test_memory_pool.py", "--within", "0"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0 and re.search(r"^\d+ skipped in", done.stdout, re.MULTILINE), done.stdout
