@@ -2,6 +2,7 @@
 
 import gc
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,20 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 def pytest_addoption(parser):
+    parser.addoption("--within", type=float, metavar="SECONDS", help="skip the tests that have not begun after so long")
     parser.addoption("--update-goldens", action="store_true", help="write the golden files anew; review the difference by eye")
+
+
+class TimeLimit:
+    """Skips what has not begun in time, in each process."""
+
+    def __init__(self, seconds):
+        self.seconds, self.until = seconds, time.monotonic() + seconds
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item):
+        if time.monotonic() > self.until:
+            pytest.skip(f"not begun within {self.seconds:g} s")
 
 
 class Checkout:
@@ -33,6 +47,8 @@ class Checkout:
 def pytest_configure(config):
     # A conftest's own hooks are not asked about the folders above it.
     config.pluginmanager.register(Checkout(), "checkout")
+    if config.getoption("--within") is not None:
+        config.pluginmanager.register(TimeLimit(config.getoption("--within")), "time-limit")
 
 
 def pytest_collection_finish():

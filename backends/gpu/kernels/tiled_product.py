@@ -49,7 +49,7 @@ class Tile:
 
 
 # From the one that reads least to the one of which there are most.
-_TILES = tuple([
+TILES = tuple([
     Tile(*sizes)
     for sizes in (
         (128, 128, 8), (128, 64, 16), (64, 128, 16), (64, 64, 16), (32, 64, 16), (64, 32, 16), (16, 128, 16), (128, 16, 16),
@@ -68,7 +68,7 @@ def tile_for(product: Product, element_bytes: int, parts: int = 1, registers: in
     Where there are just so many registers, all that may be in them does.
     """
     batches, rows, columns, _ = product.sizes
-    for tile in _TILES:
+    for tile in TILES:
         tiles = parts * batches * -(-rows // tile.rows) * -(-columns // tile.columns)
         is_half_empty = tile.rows >= 2 * max(16, rows) or tile.columns >= 2 * max(16, columns)
         fits = tile.rows * tile.columns * element_bytes <= THREADS * _MOST_SUM_BYTES

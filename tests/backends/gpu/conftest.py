@@ -1,8 +1,30 @@
 """What tests of the GPU backends share."""
 
+import os
+import sys
+
 import pytest
 from gpu_backends import emulated_backend
+from phlox.backends.gpu.errors import DeviceLostError
 from phlox.backends.registry import register_backend
+
+# On a machine that is there for a limited time (`--within`) what is the most of all operations comes first.
+MOST_IMPORTANT_FIRST = ("test_on_devices", "test_operations", "test_programs", "test_atomic_scatters", "test_dynamic_shapes")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--within") is not None:
+        places = {name: place for place, name in enumerate(MOST_IMPORTANT_FIRST)}
+        items.sort(key=lambda item: places.get(item.path.stem, len(places)))
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_makereport(item, call):
+    """A process of pytest-xdist that has lost its device ends, and another one goes on with the next test."""
+    is_lost = call.excinfo is not None and call.excinfo.errisinstance(DeviceLostError)
+    if is_lost and item.get_closest_marker("gpu") is not None and hasattr(item.config, "workerinput"):
+        print(f"{item.nodeid}\n{call.excinfo.getrepr()}", file=sys.__stderr__, flush=True)
+        os._exit(1)
 
 
 @pytest.fixture

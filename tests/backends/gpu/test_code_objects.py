@@ -5,6 +5,8 @@ import struct
 
 import numpy as np
 import pytest
+
+pytest.importorskip("elftools", reason="pyelftools, which reads code objects, is not installed")
 from amd_emulator.notes import kernels_of
 from code_object_reader import bytes_at, dynamic_symbols, kernel_descriptors, read_elf
 from gpu_backends import AMD_ARCHITECTURES, WITH_SAMPLES, native_samples, target

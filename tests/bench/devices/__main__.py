@@ -65,6 +65,8 @@ def measure(options: argparse.Namespace) -> int:
     """In this process, what the file lacks, and the tables of all of it."""
     for name, value in ENVIRONMENT.items():
         os.environ.setdefault(name, value)
+    if options.choices:
+        os.environ.setdefault("PHLOX_OPENCL_KERNELS", "gpu")  # which they are made for
     warnings.simplefilter("ignore")
     from phlox.backends.registry import BackendUnavailableError
 

@@ -32,8 +32,7 @@ class Bench:
 
     @property
     def device(self) -> str:
-        name = phlox.devices(self.name)[0].name
-        return name if self.properties is None else f"{self.properties.name} ({self.properties.driver})"
+        return self.name if self.properties is None else f"{self.properties.name} ({self.properties.driver})"
 
     def facts(self) -> dict[str, Any]:
         """What is said at the head of the results."""
@@ -82,8 +81,7 @@ class Bench:
             return found
         there = next((name for name in names if name in times), None)
         if there is None:
-            reasons = record.get("errors", {}) | self.missing
-            found["unmeasured"] = "; ".join([reasons[name] for name in names if name in reasons])
+            found["unmeasured"] = " nor ".join(names)
         elif seconds:
             ratio = times[there] / seconds
             found |= {"against": there, "reached": ratio, "score": ratio / target.value}
@@ -92,7 +90,7 @@ class Bench:
     def contender(self, case: Case) -> Contender:
         """phlox's."""
         if case.module is not None:
-            return of_module(case.module, tuple(leaves(case.arguments)), self.name)
+            return of_module(case.module, case.arguments, self.name)
         assert case.function is not None
         function = phlox.jit(case.function, backend=self.name, **case.options) if case.is_compiled else case.function
         return on_device(function, case.arguments, self.name)

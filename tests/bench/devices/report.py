@@ -39,8 +39,7 @@ def verdict(record: dict[str, Any]) -> str:
         return record.get("note", "")
     score = record.get("score")
     if score is None:
-        reasons = record.get("unmeasured", "")
-        text = f"not measured: {reasons}" if reasons else "not measured"
+        text = f"not measured: no {record['unmeasured']}" if "unmeasured" in record else "not measured"
     else:
         text = "met" if score >= 1 else f"missed by {1 - score:.0%}"
     return "; ".join([text, *[record["note"] for _ in range(1) if record.get("note")], *record.get("errors", {}).values()])
