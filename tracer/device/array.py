@@ -20,10 +20,11 @@ from ..recording.current_trace import current_trace
 from ..recording.device_arrays import ArrayOnDevice, array_like
 from ..recording.function_tables import SEQUENCES
 from .exchange import capsule_of, cuda_interface_of, dlpack_device_of
-from .views import computed, item, write
+from .views import computed, item, shares_memory, write
 
 # Functions that ask for shapes and dtypes alone; and those that make texts and files of contents.
 _OF_FORMS = frozenset({np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj, np.common_type, np.can_cast})
+_OF_MEMORY = frozenset({np.shares_memory, np.may_share_memory})
 _ON_HOST = frozenset({np.array_repr, np.array_str, np.array2string, np.save, np.savez, np.savez_compressed, np.savetxt})
 
 
@@ -57,9 +58,6 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         for value in (*inputs, *outputs) if outputs else inputs:
             if type(value) not in _NEVER_ANOTHERS and _is_anothers(value):
                 return NotImplemented
-        for output in outputs:
-            if isinstance(output, DeviceArray):  # NumPy reads what overlaps before it writes
-                inputs = tuple([one.as_it_is(output) if isinstance(one, DeviceArray) else one for one in inputs])
         if len(outputs) == 1:
             kwargs["out"] = outputs[0]
         return _eager(ufunc if method == "__call__" else getattr(ufunc, method)).call_in_python(*inputs, **kwargs)
@@ -70,6 +68,8 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
                 return NotImplemented
         if function in _OF_FORMS:
             return function(*map(_form, args), **{name: _form(value) for name, value in kwargs.items()})
+        if function in _OF_MEMORY:
+            return shares_memory(*args[:2])
         if function in _ON_HOST:
             return function(*map(_contents, args), **{name: _contents(value) for name, value in kwargs.items()})
         return _eager(function)(*args, **kwargs)
@@ -98,8 +98,6 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
             return
         if not self.is_writeable:
             raise ValueError("assignment destination is read-only")
-        if isinstance(value, DeviceArray):
-            value = value.as_it_is(self)
         found = item(index, self.shape)
         if found is not None:
             write(self.root, (*self.steps, found), value)
@@ -149,6 +147,14 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
 
     def __index__(self) -> int:
         return operator.index(self.to_host())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.to_host()[()], digits)  # of an ndarray an error, as ndarray's
+
+    def __hash__(self) -> int:
+        if not self.is_scalar:
+            raise TypeError(f"unhashable type: {type(self).__name__!r}")
+        return hash(self.to_host()[()])
 
     def __repr__(self) -> str:
         text = np.array2string(self.to_host(), separator=", ", prefix="DeviceArray(")

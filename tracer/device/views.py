@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..calls.jit import jit
-from ..recording.device_arrays import ArrayOnDevice, Steps
+from ..recording.device_arrays import ArrayOnDevice, Steps, array_like
 
 _POSITION = "position"  # in the place of an integer of an index
 
@@ -96,11 +96,23 @@ def computed(root: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:
 
 def write(root: ArrayOnDevice, steps: Steps, contents: Any) -> None:
     """Let that view have other contents, which are broadcast to it."""
-    if isinstance(contents, ArrayOnDevice):
-        contents = contents.as_it_is(root)
     *first, last = steps or (Item(()),)
     last, numbers = _apart(last)
     _writer(tuple(first), last)(root, numbers, contents)
+
+
+def shares_memory(first: Any, second: Any) -> bool:
+    """Whether two arrays, one of them on a device, have an element in common."""
+    if not (isinstance(first, ArrayOnDevice) and isinstance(second, ArrayOnDevice) and first.root is second.root):
+        return False
+    whole = array_like(first.root.shape, first.root.dtype)
+    parts = []
+    for array in (first, second):
+        part = whole
+        for step in array.steps:
+            part = step(part)
+        parts.append(part)
+    return np.shares_memory(*parts)
 
 
 @lru_cache(maxsize=1024)
