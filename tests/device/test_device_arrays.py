@@ -275,6 +275,23 @@ def test_chains_of_views_are_views(put):
     same(x[1:].T[::2], expected[1:].T[::2])
 
 
+@pytest.mark.parametrize("part", [
+    lambda x: x.real, lambda x: x.imag, np.imag, lambda x: x.T.imag[1:], lambda x: x.view(np.int64), lambda x: x.view("f8")[1],
+    lambda x: x.view(dtype=np.complex128), lambda x: np.einsum("ii->i", x[:, :3]),
+])  # fmt: skip
+def test_parts_of_numbers_are_views(put, part):
+    expected = X * (1 + 2j)
+    x = put(expected)
+    views = part(x), part(expected)
+    x *= 2
+    expected *= 2
+    same(*views)
+    for view in views:
+        view[0] = 5
+    same(x, expected)
+    same(*views)
+
+
 def test_reshape_of_a_transposed_view_is_a_copy(put):
     x, expected = put(X), X.copy()
     for array in (x, expected):

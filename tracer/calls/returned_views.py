@@ -61,7 +61,7 @@ def _steps_between(instruction: hlo.Instruction, whole: hlo.Instruction) -> Step
 def _as_it_lies(steps: Steps, root: TracedArray, view: TracedArray) -> Steps | None:
     """The steps, if they make views of an array that lies as the root does, and one that lies as this one at last."""
     item = root.dtype.itemsize
-    memory = np.empty(1, root.dtype)  # of which no element is read
+    memory = np.empty(1, f"V{item}")  # of which no element is read; NumPy knows no stride of some types' arrays
     found = as_strided(memory, root.shape, [step * item for step in root.element_strides])
     for step in steps:
         made = step(found)
@@ -108,7 +108,7 @@ def _is_diagonal(instruction: hlo.Instruction) -> bool:
 
 
 def _diagonal(array: np.ndarray) -> np.ndarray:
-    return np.diagonal(array, axis1=-2, axis2=-1)
+    return np.einsum("...ii->...i", array)
 
 
 def _shortened(index: Sequence[int | slice], sizes: Sequence[int]) -> int | slice | tuple[int | slice, ...]:

@@ -24,6 +24,18 @@ class Item(NamedTuple):
         return array[tuple([slice(*one) if isinstance(one, tuple) else one for one in self.index])]
 
 
+class ViewAs(NamedTuple):
+    """``array.view(dtype)``."""
+
+    dtype: np.dtype
+
+    def __call__(self, array: Any) -> Any:
+        return array.view(self.dtype)
+
+
+PARTS = {name: operator.attrgetter(name) for name in ("real", "imag")}
+
+
 class ItemAtPositions(NamedTuple):
     """The same for any integers in the place of those of ``index``."""
 
