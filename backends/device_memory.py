@@ -60,7 +60,7 @@ class DeviceMemory(Protocol):
         """
         ...
 
-    # A memory may say more of itself, by attributes that are not required: ``dlpack_device``, ``adopt``, ``stream``,
+    # A memory may say more of itself, by attributes that are not required: ``dlpack_device``, ``adopt``, ``copy``, ``stream``,
     # ``wait_for`` and ``let_wait`` for what `tracer.device.exchange` shares, ``synchronize()``, which waits for all that was
     # asked for, and raises what went wrong, ``statistics()``, a dict of counts of bytes, and ``write_together(pairs)``, which
     # makes buffers of shapes with copies of arrays at once.
@@ -109,6 +109,10 @@ class HostMemory:
         shape = hlo.shape_of(array)
         array = array_of_value("a buffer", array)
         return HostBuffer(shape, np.require(contiguous(array, shape), requirements="A"))
+
+    def copy(self, target: Buffer, source: Buffer) -> None:
+        """Let a buffer have the contents of another one of its shape."""
+        np.copyto(host_array("the buffer", target), host_array("its contents", source))
 
     def adopt(self, shape: hlo.Shape, address: int, owner: Any) -> HostBuffer:
         """A row-major buffer at an address, which is the owner's: that lives as long as the buffer."""

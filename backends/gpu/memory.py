@@ -81,6 +81,11 @@ class GpuMemory:
             self.device.synchronize()  # the owner may go now
         return copied
 
+    def copy(self, target: Buffer, source: Buffer) -> None:
+        """Let a buffer have the contents of another one of its shape and layout."""
+        if target.shape.byte_size:
+            self.device.copy(target.address, source.address, target.shape.byte_size)
+
     def allocate(self, shape: hlo.Shape) -> DeviceBuffer:
         require_storable("a buffer", shape)
         return self.new_buffer(shape, shape.byte_size)

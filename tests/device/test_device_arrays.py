@@ -40,6 +40,7 @@ def transfers(array):
 
 
 X = np.arange(12.0).reshape(3, 4)
+NUMBERS = np.arange(6)
 
 
 @jit
@@ -231,6 +232,25 @@ def test_returned_arguments_are_themselves_and_parts_are_views(put):
     same(part, np.zeros((2, 2)))
 
 
+def test_contents_that_do_not_fit(put):
+    x = put(X)
+    for index in (0, [0], X > 3):
+        with pytest.raises(ValueError, match=r"\(7,7\)|\(7, 7\)"):
+            x[index] = np.ones((7, 7))
+    same(x, X)
+
+
+def test_diagonals_are_views_that_cannot_be_changed(put):
+    x, expected = put(X), X.copy()
+    views = [(np.diagonal(a), a.reshape(1, 3, 4).diagonal(1, 1, 2)) for a in (x, expected)]
+    x += 1
+    expected += 1
+    for found, other in zip(*views):
+        same(found, other)
+        with pytest.raises(ValueError, match="read-only"):
+            found[0] = 1
+
+
 def test_assignment(put):
     x, expected = put(X), X.copy()
     for index, value in [
@@ -255,6 +275,23 @@ def test_chains_of_views_are_views(put):
     same(x[1:].T[::2], expected[1:].T[::2])
 
 
+@pytest.mark.parametrize("part", [
+    lambda x: x.real, lambda x: x.imag, np.imag, lambda x: x.T.imag[1:], lambda x: x.view(np.int64), lambda x: x.view("f8")[1],
+    lambda x: x.view(dtype=np.complex128), lambda x: np.einsum("ii->i", x[:, :3]),
+])  # fmt: skip
+def test_parts_of_numbers_are_views(put, part):
+    expected = X * (1 + 2j)
+    x = put(expected)
+    views = part(x), part(expected)
+    x *= 2
+    expected *= 2
+    same(*views)
+    for view in views:
+        view[0] = 5
+    same(x, expected)
+    same(*views)
+
+
 def test_reshape_of_a_transposed_view_is_a_copy(put):
     x, expected = put(X), X.copy()
     for array in (x, expected):
@@ -270,6 +307,7 @@ def test_scalars_are_values(put):
     assert (float(before), float(total)) == (66.0, 67.0)
     for one in (before[()], before[...], before.reshape(1)[0], before.astype(np.float64), before.T, before.real, +before):
         assert float(one) == 66.0
+    assert (round(before), round(before / 7, 2), {before: 1}[66.0]) == (66, 9.43, 1)
     with pytest.raises(TypeError, match="return arrays must be of ArrayType"):
         np.add(before, 1, out=before)
     with pytest.raises(ValueError, match="read-only"):
@@ -426,6 +464,26 @@ def test_overlapping_operands_of_numpys_functions(put):
     same(x, expected)
 
 
+def test_overlapping_arguments_of_other_functions(put):
+    x, expected = put(X), X.copy()
+    for array in (x, expected):
+        np.clip(array, 2, 9, out=array[...])
+        np.take(array, [1, 2], axis=0, out=array[:2])
+        array.cumsum(axis=1, out=array[:, :])
+        np.copyto(array[1:], array[:-1])
+        np.putmask(array, array > 12, array[0, 0])
+        array[[0, 1]] = array[1:]
+    same(x, expected)
+
+
+def test_whether_arrays_share_memory(put):
+    x = put(X)
+    assert np.may_share_memory(x, x[0]) and np.shares_memory(x, x.T)
+    assert not np.shares_memory(x[:, ::2], x[:, 1::2]) and not np.shares_memory(x, x.copy()) and not np.shares_memory(x, X)
+    permuted = [np.random.default_rng(0).permutation(array) for array in (put(NUMBERS), NUMBERS)]
+    np.testing.assert_array_equal(*permuted)
+
+
 # --- NumPy's functions and Python's ---
 
 
@@ -441,6 +499,7 @@ def test_overlapping_operands_of_numpys_functions(put):
         lambda x: x.reshape(4, -1),
         lambda x: np.multiply.outer(x[0], x[1]), lambda x: np.broadcast_to(x, (2, 3, 4)), lambda x: np.full_like(x, 2),
         lambda x: x.swapaxes(0, 1), lambda x: np.clip(x, 2, 5), lambda x: (x > 3).any(axis=1), lambda x: x.std(),
+        lambda x: np.linspace(x[0], x[1], 3),
         lambda x: np.pad(x, 1), lambda x: x.view(np.int64), lambda x: x**2 // 3 % 4, lambda x: np.unique(x // 4),
     ],
 )  # fmt: skip

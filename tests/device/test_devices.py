@@ -114,6 +114,58 @@ def test_arrays_decide_before_the_device_in_force():
         assert jit(lambda x: 2 * x)(x).device.name == f"{NAME}:0"
 
 
+class Walk:
+    def __init__(self, device):
+        self.place = device_put(np.zeros(2), device) if device else np.zeros(2)
+        self.steps = device_put(np.array(0), device) if device else np.array(0)
+
+    @jit
+    def step(self, by):
+        self.place = self.place + by
+        self.steps += 1
+        return self.place.sum()
+
+
+def test_arrays_from_outside_decide_where_nothing_else_does():
+    memory = get_backend(NAME).memory
+    walks = [Walk(NAME), Walk(None), Walk("cpu")]
+    for _ in range(3):
+        for walk in walks:
+            total = walk.step(1.5)
+            assert type(total) is (np.float64 if walk is walks[1] else phlox.DeviceArray)
+            assert type(walk.place) is (np.ndarray if walk is walks[1] else phlox.DeviceArray)
+    before = memory.transfers
+    walks[0].step(1.5)
+    assert memory.transfers == before  # the number is there from the calls before
+    for walk, name, count in zip(walks, (f"{NAME}:0", None, "cpu:0"), (4, 3, 3)):
+        assert name is None or walk.place.device.name == name
+        np.testing.assert_array_equal(walk.place, [1.5 * count] * 2)
+        assert int(walk.steps) == count
+    assert Walk.step.cache_info().misses == 3
+
+
+def test_arrays_from_outside_that_move():
+    shift = device_put(np.ones(3), NAME)
+    shifted = jit(lambda x: x + shift)
+    assert shifted(np.ones(3)).device.name == f"{NAME}:0"
+    assert shifted.compile(1.0)(1.0).device.name == f"{NAME}:0"
+    for name in (None, "cpu:0", f"{NAME}:0"):
+        shift = device_put(np.ones(3), name) if name else np.ones(3)
+        found = shifted(1.0)
+        assert type(found) is np.ndarray if name is None else found.device.name == name
+        np.testing.assert_array_equal(found, [2.0] * 3)
+
+
+def test_arrays_from_outside_on_another_device_than_is_asked_for():
+    shift, other = device_put(np.ones(3), NAME), device_put(np.ones(3), "cpu")
+    with pytest.raises(phlox.MixedDevicesError, match=f"runs on cpu:0, and closure variable shift is on {NAME}:0"):
+        jit(lambda x: x + shift, backend="cpu")(1.0)
+    with phlox.device("cpu"), pytest.raises(phlox.MixedDevicesError, match="runs on cpu:0"):
+        jit(lambda x: x + shift)(1.0)
+    with pytest.raises(phlox.MixedDevicesError, match=f"other is on cpu:0 and closure variable shift on {NAME}:0"):
+        jit(lambda x: x + shift + other)(1.0)
+
+
 def test_a_device_ends_with_an_exception():
     with pytest.raises(ZeroDivisionError), phlox.device(NAME):
         1 / 0  # noqa: B018

@@ -73,6 +73,31 @@ def test_views_are_exchanged_with_their_contents():
     np.testing.assert_array_equal(np.from_dlpack(x.T[1:]), np.arange(6).reshape(2, 3).T[1:])
 
 
+def test_who_changes_shared_memory_changes_it_for_both():
+    array = np.arange(4.0)
+    x = phlox.from_dlpack(array)
+    part = x[1:]
+    assert part.tolist() == [1, 2, 3]
+    array[1] = 7
+    assert part.tolist() == [7, 2, 3]
+    x += 1
+    part[0] = 0
+    phlox.jit(lambda x: x.__imul__(2))(x)
+    assert array.tolist() == [2, 0, 6, 8] == x.tolist()
+
+    y = phlox.device_put(np.zeros(3), "cpu")
+    found, of_part = np.from_dlpack(y), np.from_dlpack(y[1:])
+    y[1] = 5
+    assert (found.tolist(), of_part.tolist()) == ([0, 5, 0], [0, 0])
+    with pytest.raises(BufferError, match="without a copy"):
+        y[1:].__dlpack__(copy=False)
+
+
+def test_arrays_without_elements():
+    for array in (np.zeros((0, 3)), np.zeros((3, 0)).T):
+        assert phlox.from_dlpack(array).shape == array.shape
+
+
 def test_to_another_device():
     device_with_memory.register()
     x = phlox.from_dlpack(np.arange(3), device=NAME)
@@ -113,6 +138,9 @@ class Mapped(device_with_memory.SeparateMemory):
     def synchronize(self):
         self.ordered.append("synchronize")
 
+    def copy(self, target, source):
+        self.store(target, self.load(source))
+
     def adopt(self, shape, address, owner):
         self.adopted = address, owner
         return self.allocate(shape)
@@ -131,6 +159,14 @@ def test_the_cuda_array_interface(mapped):
         "shape": (2, 3), "typestr": "<f4", "data": (x.buffer.address, False), "version": 3, "strides": None, "stream": None,
     }  # fmt: skip
     assert x.__dlpack_device__() == (2, 0)
+    address = x.buffer.address
+    x += 1  # others keep the array, and know the address
+    assert x.buffer.address == address and x.tolist() == [[2, 2, 2], [2, 2, 2]]
+    row, addresses = x[0], set()
+    for _ in range(3):
+        addresses.add(row.__cuda_array_interface__["data"][0])
+        x += 1
+    assert len(addresses) == 3 and addresses <= set(mapped._contents)
     found = phlox.device_put(x, NAME)
     assert found is x
 

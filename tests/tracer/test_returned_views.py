@@ -2,6 +2,7 @@
 
 from types import SimpleNamespace
 
+import ml_dtypes
 import numpy as np
 import pytest
 from phlox import jit
@@ -16,6 +17,7 @@ VIEWS = {
     "turned rows": lambda x: x.T.reshape(-1),
     "expanded": lambda x: np.expand_dims(x, 1), "one": lambda x: x[1:2, 0:1], "of a copy": lambda x: x.copy()[1:],
     "of a result": lambda x: (x + 1)[1:], "itself": lambda x: x, "several": lambda x: x[1:].T[::2][:, ::-1],
+    "diagonal": lambda x: np.diagonal(x, 1), "of two of one": lambda x: np.einsum("ii->i", x[:4, :4]),
 }  # fmt: skip
 
 
@@ -31,6 +33,7 @@ ARRAYS = {
     "with gaps": lambda: np.arange(96.0).reshape(8, 12)[::2, ::2],
     "backwards": lambda: np.arange(24.0).reshape(4, 6)[::-1],
     "bytes": lambda: np.arange(24, dtype=np.int8).reshape(4, 6),
+    "bytes of floats": lambda: (np.arange(24) % 8).astype(ml_dtypes.float8_e5m2).reshape(4, 6),
     "read-only": read_only,
 }
 

@@ -110,12 +110,6 @@ def number_on(memory: Any, array: np.ndarray, shape: hlo.Shape) -> Any:
     return buffer
 
 
-def on_host(array: ArrayOnDevice) -> Any:
-    """A result as a call of arrays of the process gives it."""
-    found = array.to_host()
-    return found if found.ndim else found[()]
-
-
 def put_on_device(device: Device, array: np.ndarray) -> ArrayOnDevice:
     """A copy of an array of the process, row-major. Raises TypeError for a dtype that XLA has no type for."""
     contiguous = np.ascontiguousarray(array).reshape(array.shape)

@@ -248,6 +248,8 @@ class JittedFunctionBase(HasCode):
             if specialization.changes_containers:
                 require_distinct((*args, *kwargs.values()))
         values = leaves if known.selection is None else selected(leaves, known.selection)
+        if self.is_for_any_form and specialization.may_meet_aliases:
+            values = specialization.read_before(values)
         try:
             same = specialization.same_arrays(values, objects) if specialization.may_meet_aliases else None
             if same is None:
@@ -344,21 +346,37 @@ class JittedFunctionBase(HasCode):
             self._entries[specialization] = replace(entry, native=True)
 
     def _compiled(self, recording: Recording) -> Specialization:
-        backend = self._backend or get_backend(self.backend)
-        return Specialization(recording, compiled_within(self._budget, backend, self.__name__, recording), backend)
+        backend = self._backend_for(recording)
+        executable = compiled_within(self._budget, backend, self.__name__, recording)
+        return Specialization(recording, executable, backend, follows_captures=self._names_no_backend)
+
+    def _backend_for(self, recording: Recording) -> Backend:
+        """That of the function; where it names none, that of the device of the arrays that it finds outside."""
+        return self._backend or self._backend_outside(recording) or get_backend(self.backend)
+
+    def _backend_outside(self, recording: Recording) -> Backend | None:
+        """That of the device of the arrays that the function finds outside; None where these are the process's."""
+        if not self._names_no_backend or not ArrayOnDevice.exist:
+            return None
+        captures = recording.captures
+        device = common_device([one.array for one in captures], lambda: [one.path.text for one in captures])
+        return None if device is None else device.backend
+
+    @property
+    def _names_no_backend(self) -> bool:
+        return self.backend is None and self._backend is None
 
     @property
     def facts(self) -> list[tuple[Any, ...]]:
         """As `identities.facts_of` has them, what holds where code of this function may be called natively."""
-        follows = self.backend is None and self._backend is None
-        return [*self.own_code.facts, *(no_backend_in_force() if follows else ())]
+        return [*self.own_code.facts, *(no_backend_in_force() if self._names_no_backend else ())]
 
     def _of_device(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> JittedFunctionBase:
         """The function that makes this call: where it names no backend, the one of the device of its arrays, or in force.
 
         Likewise where it does not say whether results are to be the same from run to run.
         """
-        if self.backend is None and self._backend is None:
+        if self._names_no_backend:
             leaves: list[Any] = []
             for value in (*args, *kwargs.values()) if ArrayOnDevice.exist else ():
                 if not _is_of_host(value):
@@ -524,7 +542,8 @@ class JittedFunctionBase(HasCode):
         except BaseException as error:
             keep_frames_of_users(error)
             raise
-        return Traced(self.__name__, form, recording, self._reader, self._backend or self.backend, self._budget)
+        backend = self._backend or self._backend_outside(recording) or self.backend
+        return Traced(self.__name__, form, recording, self._reader, backend, self._budget)
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The module for these arguments, which may be arrays or descriptions (`ShapeDtype`)."""

@@ -49,6 +49,10 @@ def _steps_between(instruction: hlo.Instruction, whole: hlo.Instruction) -> Step
             steps.append(itemgetter(index))
             instruction = instruction.operands[0].operands[0]
             continue
+        if _is_diagonal(instruction):
+            steps.append(_diagonal)
+            instruction = instruction.operands[0].operands[0]
+            continue
         steps.append(_STEPS[instruction.opcode](instruction))
         instruction = instruction.operands[0]
     return tuple(steps[::-1]) or (methodcaller("view"),)
@@ -57,7 +61,7 @@ def _steps_between(instruction: hlo.Instruction, whole: hlo.Instruction) -> Step
 def _as_it_lies(steps: Steps, root: TracedArray, view: TracedArray) -> Steps | None:
     """The steps, if they make views of an array that lies as the root does, and one that lies as this one at last."""
     item = root.dtype.itemsize
-    memory = np.empty(1, root.dtype)  # of which no element is read
+    memory = np.empty(1, f"V{item}")  # of which no element is read; NumPy knows no stride of some types' arrays
     found = as_strided(memory, root.shape, [step * item for step in root.element_strides])
     for step in steps:
         made = step(found)
@@ -91,6 +95,20 @@ def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> int | sli
         else:
             return None
     return None if left else _shortened(index, part.operands[0].shape.dimensions)
+
+
+def _is_diagonal(instruction: hlo.Instruction) -> bool:
+    """Whether this is the diagonal of the last two dimensions, square ones: each so many elements of both as one."""
+    (one,) = instruction.operands[:1]
+    if instruction.opcode != "slice" or one.opcode != "reshape" or one.operands[0].shape.rank < 2:
+        return False
+    *lead, rows, columns = one.operands[0].shape.dimensions
+    bounds = [(0, size, 1) for size in lead] + [(0, rows * rows, rows + 1)]
+    return rows == columns > 1 and one.shape.dimensions == (*lead, rows * rows) and [*instruction.attributes["slice"]] == bounds
+
+
+def _diagonal(array: np.ndarray) -> np.ndarray:
+    return np.einsum("...ii->...i", array)
 
 
 def _shortened(index: Sequence[int | slice], sizes: Sequence[int]) -> int | slice | tuple[int | slice, ...]:

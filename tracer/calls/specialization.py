@@ -11,6 +11,7 @@ import numpy as np
 from ...backends.registry import Backend, Executable
 from ...compile.traversal import has_dynamic_shapes, has_effects
 from ...hlo.tracebacks import raised_at
+from ...runtime.determinism import determinism
 from ..outside.effects import take_effect
 from ..outside.paths import NO_OBJECTS, Argument, Objects, Path
 from ..recording import pytree
@@ -32,7 +33,6 @@ from .array_memory import (
     is_writeable,
     may_share_memory,
     memory_place,
-    on_host,
     put_contents,
     put_on_device,
     run_on_device,
@@ -53,7 +53,8 @@ class Specialization:
     ``variants`` holds those for calls that pass one array as several arguments, one of which the function changes.
     """
 
-    def __init__(self, recording: Recording, executable: Executable, backend: Backend) -> None:
+    def __init__(self, recording: Recording, executable: Executable, backend: Backend, follows_captures: bool = False) -> None:
+        """follows_captures: whether the code is for the device of what the function finds outside, wherever that lies."""
         self.recording, self.executable, self._backend = recording, executable, backend
         self.variants: dict[Sharing, Specialization] = {}
         self._calls_by_python = 0
@@ -63,6 +64,9 @@ class Specialization:
         self._captures = [(capture.path, capture.convert) for capture in captures]
         shapes = [capture.parameter.shape for capture in captures]
         self._captured_forms = [(shape.dtype, shape.dimensions) for shape in shapes]
+        self._follows_captures = follows_captures and bool(captures)
+        self._is_for_device = any(isinstance(capture.array, ArrayOnDevice) for capture in captures)
+        self._is_deterministic = bool(determinism)
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.changes_anything = self.changes_arrays or bool(recording.effects)
@@ -108,12 +112,25 @@ class Specialization:
         for guard in self.recording.guards:
             if guard.difference(objects) is not None:
                 return False
-        return True
+        return self._other_device(objects) is None
+
+    def _other_device(self, objects: Objects) -> str | None:
+        """In words, why the code does not run where what the function finds outside lies; None where it does."""
+        if not self._follows_captures or not ArrayOnDevice.exist:
+            return None
+        arrays = [array for array in self.captured_arrays(objects) if isinstance(array, ArrayOnDevice)]
+        if bool(arrays) != self._is_for_device or any([array.device.memory is not self._backend.memory for array in arrays]):
+            return "arrays from outside lie elsewhere"
+        if arrays and self._is_deterministic != bool(determinism) and not getattr(self._backend, "is_deterministic", True):
+            return "results are to be the same from run to run" if determinism else "results may differ from run to run"
+        return None
 
     def differences(self, objects: Objects) -> list[str]:
         """In words, what of that has changed."""
-        found = (guard.difference(objects) for guard in self.recording.guards)
-        return [difference for difference in found if difference is not None]
+        found = [difference for guard in self.recording.guards if (difference := guard.difference(objects)) is not None]
+        if not found and (difference := self._other_device(objects)) is not None:
+            found.append(difference)
+        return found
 
     def named(self, same: Sharing) -> list[tuple[Any, str]]:
         """What is the same array as an argument before it: the name of an argument or a path, and the name of that argument."""
@@ -183,9 +200,6 @@ class Specialization:
             if not self.changes_anything:
                 raise
             raise RaisedBehindChanges(lambda error=error: error, beginning=beginning) from None
-        if device is not None and not any([isinstance(value, ArrayOnDevice) for value in values]):
-            results = (*map(on_host, results[: recording.result_count]), *results[recording.result_count :])
-            device = None
         if self.is_single:
             return results[0]
         if self.is_tuple:
@@ -290,6 +304,16 @@ class Specialization:
     def captured_arrays(self, objects: Objects) -> list[Any]:
         """The arrays and numbers from outside, as they are now."""
         return [path.read(objects) for path, _ in self._captures]
+
+    def read_before(self, values: Sequence[Any]) -> list[Any]:
+        """The arguments as a function of NumPy's takes them: what shares memory with one that is changed is read before."""
+        given = list(values)
+        changed = [values[index] for index in self.recording.mutated if isinstance(values[index], ArrayOnDevice)]
+        for index, value in enumerate(values):
+            if index not in self.recording.mutated and isinstance(value, ArrayOnDevice):
+                for other in changed:
+                    given[index] = given[index].as_it_is(other)
+        return given
 
     def same_arrays(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Sharing | None:
         """For each leaf, and then each captured array, the first one that is the same memory; None if all differ.

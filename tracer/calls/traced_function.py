@@ -303,6 +303,8 @@ def _record(
             with _handling_as_before(trace):
                 result = surroundings.functions.entered(function)(*args, **kwargs)
         except Exception as error:
+            if getattr(function, "is_for_any_form", False):
+                raise  # which NumPy does before it changes anything
             if not is_raised_by_user(error) or not is_open(error):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
                     raise RaisedBehindChanges(lambda error=error: error, is_sure=True) from None

@@ -20,10 +20,12 @@ from ..recording.current_trace import current_trace
 from ..recording.device_arrays import ArrayOnDevice, array_like
 from ..recording.function_tables import SEQUENCES
 from .exchange import capsule_of, cuda_interface_of, dlpack_device_of
-from .views import computed, item, write
+from .views import PARTS, ViewAs, computed, item, shares_memory, write
 
 # Functions that ask for shapes and dtypes alone; and those that make texts and files of contents.
 _OF_FORMS = frozenset({np.shape, np.ndim, np.size, np.result_type, np.iscomplexobj, np.isrealobj, np.common_type, np.can_cast})
+_PARTS = frozenset({np.real, np.imag})
+_OF_MEMORY = frozenset({np.shares_memory, np.may_share_memory})
 _ON_HOST = frozenset({np.array_repr, np.array_str, np.array2string, np.save, np.savez, np.savez_compressed, np.savetxt})
 
 
@@ -57,9 +59,6 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         for value in (*inputs, *outputs) if outputs else inputs:
             if type(value) not in _NEVER_ANOTHERS and _is_anothers(value):
                 return NotImplemented
-        for output in outputs:
-            if isinstance(output, DeviceArray):  # NumPy reads what overlaps before it writes
-                inputs = tuple([one.as_it_is(output) if isinstance(one, DeviceArray) else one for one in inputs])
         if len(outputs) == 1:
             kwargs["out"] = outputs[0]
         return _eager(ufunc if method == "__call__" else getattr(ufunc, method)).call_in_python(*inputs, **kwargs)
@@ -70,6 +69,10 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
                 return NotImplemented
         if function in _OF_FORMS:
             return function(*map(_form, args), **{name: _form(value) for name, value in kwargs.items()})
+        if function in _PARTS:
+            return getattr(args[0], function.__name__)
+        if function in _OF_MEMORY:
+            return shares_memory(*args[:2])
         if function in _ON_HOST:
             return function(*map(_contents, args), **{name: _contents(value) for name, value in kwargs.items()})
         return _eager(function)(*args, **kwargs)
@@ -98,8 +101,6 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
             return
         if not self.is_writeable:
             raise ValueError("assignment destination is read-only")
-        if isinstance(value, DeviceArray):
-            value = value.as_it_is(self)
         found = item(index, self.shape)
         if found is not None:
             write(self.root, (*self.steps, found), value)
@@ -122,6 +123,19 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
     @property
     def flat(self) -> Any:
         return iter(self.reshape(-1))
+
+    def view(self, *args: Any, **kwargs: Any) -> Any:
+        """As `numpy.ndarray.view`."""
+        given = (*args, *kwargs.values())
+        if (
+            current_trace() is not None
+            or self.is_scalar
+            or len(given) != 1
+            or kwargs.keys() - {"dtype"}
+            or not _is_dtype(*given)
+        ):
+            return _eager_method("view").call_in_python(self, *args, **kwargs)
+        return self.view_of(self, (ViewAs(np.dtype(*given)),))
 
     # --- to the host ---
 
@@ -149,6 +163,14 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
 
     def __index__(self) -> int:
         return operator.index(self.to_host())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return round(self.to_host()[()], digits)  # of an ndarray an error, as ndarray's
+
+    def __hash__(self) -> int:
+        if not self.is_scalar:
+            raise TypeError(f"unhashable type: {type(self).__name__!r}")
+        return hash(self.to_host()[()])
 
     def __repr__(self) -> str:
         text = np.array2string(self.to_host(), separator=", ", prefix="DeviceArray(")
@@ -217,6 +239,10 @@ def _form(value: Any) -> Any:
     return array_like(value.shape, value.dtype) if isinstance(value, DeviceArray) else value
 
 
+def _is_dtype(given: Any) -> bool:
+    return given is not None and not (isinstance(given, type) and issubclass(given, np.ndarray))
+
+
 def _contents(value: Any) -> Any:
     return value.to_host() if isinstance(value, DeviceArray) else value
 
@@ -252,7 +278,7 @@ _METHODS = (
     "all", "any", "argmax", "argmin", "argpartition", "argsort", "astype", "byteswap", "choose", "clip", "compress", "conj",
     "conjugate", "copy", "cumprod", "cumsum", "diagonal", "dot", "fill", "flatten", "max", "mean", "min", "nonzero",
     "partition", "prod", "put", "ravel", "repeat", "reshape", "round", "searchsorted", "sort", "squeeze", "std", "sum",
-    "swapaxes", "take", "trace", "transpose", "var", "view",
+    "swapaxes", "take", "trace", "transpose", "var",
 )  # fmt: skip
 _ATTRIBUTES = ("T", "mT", "real", "imag")
 
@@ -276,8 +302,17 @@ def _eager_method(name: str) -> Callable:
 
 def _attribute(name: str) -> property:
     get = _for_any_form(lambda array: getattr(_in_trace(array), name), name)
+    doc = f"As `numpy.ndarray.{name}`."
+    if name not in PARTS:
+        return property(get, doc=doc)
     set_ = _for_any_form(lambda array, value: setattr(_in_trace(array), name, _in_trace(value)), name)
-    return property(get, set_ if name in ("real", "imag") else None, doc=f"As `numpy.ndarray.{name}`.")
+
+    def part(array: DeviceArray) -> Any:
+        if current_trace() is not None or array.is_scalar or array.dtype.kind != "c":
+            return get(array)
+        return array.view_of(array, (PARTS[name],))
+
+    return property(part, set_, doc=doc)
 
 
 # The ufuncs of operators, by the names of these without underscores; the first ones have reflected ones, too.

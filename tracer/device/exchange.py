@@ -1,8 +1,9 @@
 """Arrays of other libraries, and for them, without a copy: DLPack and the CUDA array interface.
 
 A memory says by ``dlpack_device``, a type and a number (``DLDeviceType``), where DLPack knows it; by ``adopt(shape, address,
-owner)``, which makes a buffer of memory that is another's, that it takes such; by ``stream`` which stream its work is in, which
-``wait_for(stream)`` and ``let_wait(stream)`` bring in order with another one. One without the first shares nothing.
+owner)``, which makes a buffer of memory that is another's, that it takes such; ``copy(target, source)`` changes what is shared;
+by ``stream`` it says which stream its work is in, which ``wait_for(stream)`` and ``let_wait(stream)`` bring in order with
+another one. One without the first shares nothing.
 
 Sources: https://dmlc.github.io/dlpack/latest/c_api.html ("C API") and
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html ("CUDA Array Interface (Version 3)").
@@ -102,7 +103,10 @@ def capsule_of(
         raise BufferError(f"DLPack has no type for {dtype}")
     if stream == 0 and device_type == CUDA:
         raise BufferError("0 says not which stream of CUDA is meant: 1 is the default one of all threads, 2 that of a thread")
-    buffer = array.copy().buffer if copy else array.buffer
+    is_copied = copy or array.base is not None  # a view's buffer is one already
+    if copy is False and is_copied:
+        raise BufferError("a view of an array on a device cannot be had without a copy; let copy be None")
+    buffer = array.copy().buffer if is_copied else array.lend()
     let_wait = getattr(array.device.memory, "let_wait", None)
     if stream is None or let_wait is None:
         array.device.synchronize()
@@ -189,10 +193,14 @@ def _adopted(device: Device, capsule: Any) -> ArrayOnDevice:
 
 def _from_memory(device: Device, dimensions: tuple[int, ...], dtype: np.dtype, address: int, owner: Any) -> ArrayOnDevice:
     shape = hlo.Shape(hlo.element_type_of(dtype), dimensions)
-    return ArrayOnDevice.made(device, device.memory.adopt(shape, address, owner))
+    array = ArrayOnDevice.made(device, device.memory.adopt(shape, address, owner))
+    array.lend()
+    return array
 
 
 def _require_row_major(dimensions: tuple[int, ...], strides: tuple[int, ...]) -> None:
+    if 0 in dimensions:
+        return  # there is nothing to lie anywhere
     step = 1
     for size, stride in zip(dimensions[::-1], strides[::-1]):
         if size > 1 and stride != step:
@@ -209,7 +217,7 @@ def cuda_interface_of(array: ArrayOnDevice) -> dict[str, Any]:
         raise AttributeError(f"an array on {array.device.name} has no __cuda_array_interface__; 'cuda' has")
     array.block_until_ready()
     return {
-        "shape": array.shape, "typestr": array.dtype.str, "data": (array.buffer.address, False), "version": 3,
+        "shape": array.shape, "typestr": array.dtype.str, "data": (array.lend().address, False), "version": 3,
         "strides": None, "stream": None,
     }  # fmt: skip
 

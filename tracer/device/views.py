@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..calls.jit import jit
-from ..recording.device_arrays import ArrayOnDevice, Steps
+from ..recording.device_arrays import ArrayOnDevice, Steps, array_like
 
 _POSITION = "position"  # in the place of an integer of an index
 
@@ -22,6 +22,18 @@ class Item(NamedTuple):
 
     def __call__(self, array: Any) -> Any:
         return array[tuple([slice(*one) if isinstance(one, tuple) else one for one in self.index])]
+
+
+class ViewAs(NamedTuple):
+    """``array.view(dtype)``."""
+
+    dtype: np.dtype
+
+    def __call__(self, array: Any) -> Any:
+        return array.view(self.dtype)
+
+
+PARTS = {name: operator.attrgetter(name) for name in ("real", "imag")}
 
 
 class ItemAtPositions(NamedTuple):
@@ -96,11 +108,23 @@ def computed(root: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:
 
 def write(root: ArrayOnDevice, steps: Steps, contents: Any) -> None:
     """Let that view have other contents, which are broadcast to it."""
-    if isinstance(contents, ArrayOnDevice):
-        contents = contents.as_it_is(root)
     *first, last = steps or (Item(()),)
     last, numbers = _apart(last)
     _writer(tuple(first), last)(root, numbers, contents)
+
+
+def shares_memory(first: Any, second: Any) -> bool:
+    """Whether two arrays, one of them on a device, have an element in common."""
+    if not (isinstance(first, ArrayOnDevice) and isinstance(second, ArrayOnDevice) and first.root is second.root):
+        return False
+    whole = array_like(first.root.shape, first.root.dtype)
+    parts = []
+    for array in (first, second):
+        part = whole
+        for step in array.steps:
+            part = step(part)
+        parts.append(part)
+    return np.shares_memory(*parts)
 
 
 @lru_cache(maxsize=1024)

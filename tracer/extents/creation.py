@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import Sizes, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import as_traced, class_of, prepare
@@ -96,7 +96,8 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     trace = require_trace(num)
     start, stop = as_traced(start), as_traced(stop)
     if start.ndim or stop.ndim or axis not in (0, -1):
-        raise NotImplementedError("np.linspace between arrays with a number of samples that is known at run time only")
+        num = as_index(num, "as the number of samples between arrays")
+        return np.linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device)
     require_known_at_run_time(trace, num, "as a number of samples")
     fail_if(trace, (num < 0).instruction(trace), "Number of samples must be non-negative.")
     kind = result_dtype([start.dtype_class, stop.dtype_class, float])

@@ -424,7 +424,8 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
         ranges = [(0, size, 1) for size in lead] + [(0, count * count, count + 1)]
         return hlo.emit("slice", flat, slice=tuple(ranges)) if count > 1 else flat
 
-    return TracedArray.view_of(a, (*lead, count), read, None)
+    *steps, row, column = a.element_strides
+    return TracedArray.view_of(a, (*lead, count), read, None, (*steps, row + column))
 
 
 @implements(np.linalg.diagonal)

@@ -60,11 +60,11 @@ class ArrayOnDevice:
 
     ``base`` is the array that it is a view of, None where its memory is its own; applied to that, ``steps`` make it. The
     contents of an array are one of the device's buffers, which is never written to but replaced, so that what was asked for
-    before still reads what it is to read. A view computes its own buffer when it is read, once for each state of its base.
-    ``form`` is the array's shape and dtype.
+    before still reads what it is to read; but for one that other libraries have, too (`lend`). A view computes its own buffer
+    when it is read, once for each state of its base. ``form`` is the array's shape and dtype.
     """
 
-    __slots__ = ("__weakref__", "_buffer", "form", "_kept", "changes", "device", "is_writeable", "base", "steps")
+    __slots__ = ("__weakref__", "_buffer", "form", "_kept", "_lent", "changes", "device", "is_writeable", "base", "steps")
     made: ClassVar[type[ArrayOnDevice]]  # the class of what calls return
     exist: ClassVar[bool] = False  # whether there has been any in this process
 
@@ -74,7 +74,7 @@ class ArrayOnDevice:
         self.base, self.steps = root, steps
         self.form = (buffer.shape.dimensions, np.dtype(buffer.shape.dtype)) if root is None else (buffer.shape, buffer.dtype)
         self.is_writeable = root is None or root.is_writeable and buffer.flags.writeable
-        self.changes, self._kept = 0, None
+        self.changes, self._kept, self._lent = 0, None, None
         ArrayOnDevice.exist = True
 
     @classmethod
@@ -82,7 +82,7 @@ class ArrayOnDevice:
         """As an array with the contents of the buffer, whose form is known."""
         array = cls.__new__(cls)
         array.device, array._buffer, array.form, array.is_writeable = device, buffer, form, is_writeable
-        array.base, array.steps, array.changes, array._kept = None, (), 0, None
+        array.base, array.steps, array.changes, array._kept, array._lent = None, (), 0, None, None
         return array
 
     @classmethod
@@ -105,7 +105,7 @@ class ArrayOnDevice:
         root, kept = self.base, self._kept
         if root is None:
             return self._buffer
-        if kept is None or kept[0] != root.changes:
+        if kept is None or kept[0] != root.changes or root._lent is not None:
             changes = root.changes  # before it is read: what changes meanwhile is read again
             kept = self._kept = changes, self.computed_view()._buffer
         return kept[1]
@@ -119,8 +119,18 @@ class ArrayOnDevice:
         if self.root is not self:
             self.root.replace_part(self.steps, type(self)(self.device, buffer))
             return
-        self._buffer = buffer
+        if self._lent is None:
+            self._buffer = buffer
+        else:
+            self.device.memory.copy(self._buffer, buffer)
         self.changes += 1
+
+    def lend(self) -> Any:
+        """The buffer, which another library has from now on as long as the array lives: it may change the contents, and sees it
+        when phlox changes them. That of a view is a copy of its contents as they are."""
+        buffer = self.buffer
+        self._lent = [*(self._lent or () if self.base is not None else ()), buffer]
+        return buffer
 
     def replace_part(self, steps: Steps, contents: ArrayOnDevice) -> None:
         """Let the view that these steps make have other contents."""
