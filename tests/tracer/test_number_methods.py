@@ -1,6 +1,8 @@
 """Methods, types and texts of traced numbers and of elements of arrays are what they are without jit."""
 
+import json
 import math
+import textwrap
 
 import numpy as np
 import pytest
@@ -154,3 +156,35 @@ def test_powers_with_a_modulus_of_elements():
 
     x = np.arange(40)
     assert jit(program)(x) == program(x)
+
+
+def memory(x):
+    small, whole = x.astype(np.uint8).tobytes(), bytes(x)
+    kinds = type(small), isinstance(small, bytes), isinstance(small, str)
+    total = 0
+    for byte in small:
+        total = total * 3 + byte
+    parts = total, sum(small), max(small), [byte ^ 1 for byte in small], small[-1] + 1, 3 in small, len(whole), small[1:3]
+    texts = (x + 97).astype(np.uint8).tobytes().decode("ascii").upper(), whole.hex(), bytes(x.reshape(2, 2).T), bytes(x[::2])
+    return kinds, parts, texts, small + b"ab", b"ab" + small, bytes([v for v in x.tolist() if v > 2])
+
+
+def written(x):
+    values = {"mean": float(x.mean()), "all": x.tolist(), "large": [int(v) for v in x if v > 2], "none": None}
+    return json.dumps(values), json.dumps(values, indent=1, sort_keys=True), textwrap.indent(f"{x[0]}\n{x[1]}", "> ")
+
+
+@pytest.mark.parametrize("function", [memory, written])
+def test_bytes_and_texts_of_libraries(function):
+    decorated = jit(function)
+    for x in (np.array([3, 1, 4, 1]), np.array([5, 9, 2, 6])):
+        assert decorated(x) == function(x)
+
+
+def test_what_json_does_not_take():
+    def program(x):
+        return json.dumps({"sum": x.sum()})
+
+    for function in (program, jit(program)):
+        with pytest.raises(TypeError, match="Object of type int64 is not JSON serializable"):
+            function(np.arange(3))

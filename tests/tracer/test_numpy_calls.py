@@ -203,6 +203,12 @@ OF_FIXED_SHAPES = {
         L.tensorinv(s.reshape(3, 3, 1), 1),
         L.tensorsolve(s.reshape(3, 1, 3), x[:3].reshape(3, 1)),
     ),
+    "strides of views": lambda x, y, i, m, s, p, n: (
+        as_strided(x.ravel()[1:], (2, 3), (8, 8)),
+        as_strided(x[::-1], (2, 2), (-8, -8)),
+        as_strided(m.T, (2, 2)),
+        m.T.strides,
+    ),
     "strides": lambda x, y, i, m, s, p, n: (as_strided(x, (3, 4), (8, 16)), as_strided(x, (2, 5), (0, 8)).sum()),
     "bits": lambda x, y, i, m, s, p, n: (
         np.packbits(x > 0.5),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,16 +21,12 @@ from .places import note_made
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked, is_text
 
+_HOLDERS = (Choice, tuple, list, dict, slice)
+
 
 def holds_choice(value: Any) -> bool:
     """Whether a value, or a part of it, is one of several."""
-    if type(value) is Choice:
-        return True
-    if type(value) in (tuple, list):
-        return any(map(holds_choice, value))
-    if type(value) is dict:
-        return any(map(holds_choice, value.values()))
-    return type(value) is slice and any(map(holds_choice, (value.start, value.stop, value.step)))
+    return type(value) in _HOLDERS and next(_choices_in(value), None) is not None
 
 
 def each(function: Callable[[Any], Any], value: Any) -> Any:
@@ -57,10 +54,27 @@ def _one(function: Callable[[Any], Any], value: Any) -> Any:
         raise
 
 
+_MOST_WAYS = 256  # in which values that are each one of several come together
+
+
+def _choices_in(value: Any) -> Iterator[Choice]:
+    if type(value) is Choice:
+        yield value
+    elif type(value) is slice:
+        yield from _choices_in((value.start, value.stop, value.step))
+    elif type(value) in (tuple, list, dict):
+        for part in value.values() if type(value) is dict else value:
+            yield from _choices_in(part)
+
+
 def each_within(function: Callable[[Any], Any], value: Any) -> Any:
     """``function(value)``, where the value may be one of several, or a tuple, list, dict or slice that holds such."""
     if type(value) is Choice or not holds_choice(value):
         return each(function, value)
+    choices = list(_choices_in(value))
+    if math.prod([len(one.values) for one in choices]) > _MOST_WAYS:
+        reason = f"to choose among the ways in which {len(choices)} values come together that are each one of several"
+        raise ConcretizationError(choices[0].number, reason)
     if type(value) is slice:
         return each_within(lambda bounds: function(slice(*bounds)), (value.start, value.stop, value.step))
     parts = list(value.values() if type(value) is dict else value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from operator import methodcaller
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,12 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import ATTRIBUTES, filling, implements_dynamic, implements_method
 from ..recording.intervals import note_interval
 from .calls.dispatch import call
+from .calls.meanings import implements
 from .conversions import number_of
 from .lists.mapping import mapped
 from .loops.iteration import rows_of
 from .loops.stacked_rows import row_of
-from .texts.deferred import Deferred
+from .texts.deferred import Deferred, bytes_of, is_open
 
 attribute = filling(ATTRIBUTES)
 
@@ -135,4 +135,14 @@ def _numbers(array: TracedArray) -> list[TracedArray]:
 def tobytes(array: TracedArray, order: str = "C") -> Any:
     if order == "C":
         return Deferred(np.generic.tobytes if array.is_scalar else np.ndarray.tobytes, array)
-    return Deferred(methodcaller("tobytes", order), array)
+    return Deferred(bytes_of, array, order)
+
+
+@implements(bytes)
+def bytes_(*args: Any, **kwargs: Any) -> Any:
+    """Of an array the memory, of other values what Python makes of them."""
+    if len(args) == 1 and isinstance(args[0], TracedArray) and not args[0].is_scalar and not kwargs:
+        return Deferred(bytes_of, args[0])
+    if len(args) == 1 and type(args[0]) in (list, tuple) and is_open(args[0]):
+        return Deferred(bytes, args[0])
+    return bytes(*args, **kwargs)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import builtins
 import io
+import json
 import logging
 import re
 import string
 import sys
+import textwrap
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -161,7 +163,8 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
 
 for _builtin in (
     builtins.str, builtins.repr, builtins.format, builtins.ascii, np.array2string, np.array_str, np.array_repr,
-    np.format_float_positional, np.format_float_scientific,
+    np.format_float_positional, np.format_float_scientific, json.dumps, textwrap.fill, textwrap.indent, textwrap.dedent,
+    textwrap.shorten,
 ):  # fmt: skip
     implements(_builtin)(_text_function(_builtin))
 

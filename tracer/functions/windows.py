@@ -97,7 +97,7 @@ def as_strided(
     x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, *,
     check_bounds: bool | None = None,
 ) -> TracedArray:  # fmt: skip
-    """Of an array that is row-major, and elements inside of it, checked or not; the result cannot be written to."""
+    """Of elements inside of the array whose memory it is, checked or not; the result cannot be written to."""
     x = as_traced(x)
     if isinstance(x, DynamicArray):
         raise NotImplementedError("as_strided of an array whose size is known at run time only is not implemented")
@@ -109,28 +109,49 @@ def as_strided(
         raise ValueError("shape and strides must have the same length")
     if any(step % width for step in steps):
         raise NotImplementedError("as_strided with strides that are no multiples of the size of an element is not implemented")
-    if x.unusual_strides is not None:
-        raise NotImplementedError("as_strided of a traced array that is not row-major is not implemented")
-    steps = tuple([step // width for step in steps])
+    steps, whole = tuple([step // width for step in steps]), x.root
+    begin = _place_in_memory(x, whole) if 0 not in sizes else 0
     if 0 not in sizes:
         ends = [step * (size - 1) for size, step in zip(sizes, steps)]
-        first, last = sum(end for end in ends if end < 0), sum(end for end in ends if end > 0)
-        if first < 0 or last >= x.size:
+        first, last = begin + sum(end for end in ends if end < 0), begin + sum(end for end in ends if end > 0)
+        if first < 0 or last >= whole.size:
             raise ValueError(
-                f"as_strided: elements from {first} to {last} are asked for, of an array that has {x.size}; NumPy would read "
-                "memory that belongs to others"
+                f"as_strided: elements from {first} to {last} are asked for, of an array that has {whole.size}; NumPy would "
+                "read memory that belongs to others"
             )
 
     def read(trace: Trace, base: Instruction) -> Instruction:
-        return _strided(hlo.reshape(base, (x.size,)), sizes, steps)
+        return _strided(hlo.reshape(base, (whole.size,)), begin, sizes, steps)
 
-    return TracedArray.view_of(x, sizes, read, None, steps)
+    return TracedArray.view_of(whole, sizes, read, None, steps)
 
 
-def _strided(line: Instruction, sizes: Sequence[int], steps: Sequence[int]) -> Instruction:
+def _place_in_memory(x: TracedArray, whole: TracedArray) -> int:
+    """The position of the first element of a view among those of the array that it is a view of."""
+    if x is whole and x.unusual_strides is None:
+        return 0
+    views = [x]
+    while views[-1].base is not None:
+        views.append(views[-1].base)
+    is_plain = whole.unusual_strides is None and not whole.is_dynamic
+    if not is_plain or len({view.element_type for view in views}) > 1 or not x.size:
+        raise NotImplementedError(
+            "as_strided of a column-major array, of a view as another dtype, or of no elements is not implemented"
+        )
+    trace = require_trace(x)
+    places = hlo.reshape(hlo.iota(hlo.Shape(hlo.S64, (whole.size,)), 0), whole.shape)
+    for view in reversed(views[:-1]):
+        places = view.view_reader(trace, places)
+    found = TracedArray.from_instruction(trace, places).known_value
+    if found is None:
+        raise NotImplementedError("as_strided of a view at a place that the program decides is not implemented")
+    return int(np.ravel(found)[0])
+
+
+def _strided(line: Instruction, begin: int, sizes: Sequence[int], steps: Sequence[int]) -> Instruction:
     if not math.prod(sizes):
         return hlo.full(hlo.Shape(line.shape.element_type, tuple(sizes)), 0)
-    places = hlo.full(hlo.Shape(hlo.S64, tuple(sizes)), 0)
+    places = hlo.full(hlo.Shape(hlo.S64, tuple(sizes)), begin)
     for d, step in enumerate(steps):
         places = hlo.add(places, hlo.multiply(hlo.iota(places.shape, d), step))
     return hlo.gather(

@@ -48,7 +48,7 @@ class Assignments:
         """An assignment whose value is written anew already: items and attributes are set by helpers, from left to right."""
         made = self._noted_globals(statement)
         statement.value = unpacked(statement.targets, statement.value)
-        if all(_binds_names_only(target) for target in statement.targets):
+        if all(map(_binds_names_alone, statement.targets)):
             return [*made, statement]
         value = statement.value
         if len(statement.targets) > 1:
@@ -78,7 +78,8 @@ class Assignments:
             made = [located(ast.Assign([type(target)(parts, ast.Store())], value), place)]
             for name, element in zip(names, target.elts):
                 element = element.value if isinstance(element, ast.Starred) else element
-                made += self._store(element, located(ast.Name(name, ast.Load()), place), place)
+                part = located(ast.Name(name, ast.Load()), place)
+                made += self._store(element, located(unpacked([element], part), place), place)
             return made
         return [located(ast.Assign([target], value), place)]
 
@@ -159,7 +160,7 @@ class Assignments:
         return made, True
 
 
-def _binds_names_only(target: ast.expr) -> bool:
-    if isinstance(target, _SEQUENCES):
-        return all(map(_binds_names_only, target.elts))
-    return isinstance(target.value if isinstance(target, ast.Starred) else target, ast.Name)
+def _binds_names_alone(target: ast.expr) -> bool:
+    """Whether a target is a name, or several side by side; those that are unpacked in turn go by way of helpers."""
+    elements = target.elts if isinstance(target, _SEQUENCES) else [target]
+    return all(isinstance(one.value if isinstance(one, ast.Starred) else one, ast.Name) for one in elements)

@@ -54,6 +54,12 @@ def rows_of_positions(x):
 
 
 @program
+def arrays_within_a_tuple(x):
+    (place,), (value, *others) = np.where(x > 2), x[1:]
+    return place, value, others
+
+
+@program
 def to_the_end(x):
     place, total = int(x[2]), 0.0
     while place + 1 < len(x):

@@ -38,7 +38,7 @@ from ..lists.growing import note_list
 from ..lists.mapping import mapped
 from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
-from ..lists.text_ranks import in_groups
+from ..lists.text_ranks import in_groups, in_one_run
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
 from ..loops.iteration import (
@@ -66,7 +66,7 @@ from ..outside.surroundings import current_surroundings
 from ..special_methods import is_compared_by_program, special_method
 from ..structured_arrays import StructuredArray
 from ..structured_arrays import type_of as structured_type
-from ..texts.deferred import Deferred, asked, is_made_text
+from ..texts.deferred import Deferred, asked, is_bytes, is_made_text
 from .dispatch import call
 from .meanings import implements
 
@@ -250,7 +250,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
                 return _of_array(args[0], reduction)
         if len(args) == 1 and isinstance(args[0], np.ndarray):
             return builtin(*args, key=key, **default)
-        items = _elements(args, any_order=key is None)
+        items = in_one_run(_elements(args, any_order=key is None))
         items = in_groups(items) if _are_texts(items) else items
         if is_open_list(items) or any(type(item) is Maybe for item in items):
             return extreme(builtin.__name__, items, key, default)
@@ -381,7 +381,7 @@ def _folded_truths(items: Sequence[Any], operate: np.ufunc, found: Any) -> Any:
 
 @implements(builtins.sorted)
 def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = False) -> Any:
-    found = _in_order(_elements((iterable,), any_order=key is None), key, reverse)
+    found = _in_order(in_one_run(_elements((iterable,), any_order=key is None)), key, reverse)
     note_list(found)
     return found
 
@@ -497,7 +497,7 @@ def type_(*args: Any) -> Any:
     if not others and type(value) is Maybe:
         raise ConcretizationError(value.is_there, "to decide between None and a value, by its type", "Use `is None`.")
     if not others and isinstance(value, Deferred):
-        return str
+        return bytes if is_bytes(value) else str
     if not others and type(value) is Choice:
         return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import enum
 import functools
 import itertools
@@ -9,7 +10,7 @@ import operator
 import random
 import sys
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -34,6 +35,7 @@ from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
 from ..lists.references import kept
 from ..lists.runs import is_open_list
+from ..lists.text_ranks import in_one_run
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.libraries import meet
 from ..outside.surroundings import current_surroundings
@@ -71,6 +73,12 @@ _CHANGING = {
     "discard",
 }  # fmt: skip
 _STORING = {"append", "extend", "insert"}
+# What goes over the elements of its arguments, and for which it does not matter what these lie in.
+_GO_OVER = {sorted, max, min, set, frozenset, collections.Counter}
+_GO_OVER_ARGUMENTS = {
+    "join", "fromkeys", "update", "union", "intersection", "difference", "symmetric_difference", "issubset", "issuperset",
+    "isdisjoint", "intersection_update", "difference_update", "symmetric_difference_update",
+}  # fmt: skip
 _KEEPING = {"append", "insert", "setdefault", "add"}  # an iterator as it is
 # What changes a deque, a Counter or another container.
 _CHANGING_OTHERS = {*_CHANGING, "appendleft", "extendleft", "popleft", "rotate", "subtract", "move_to_end"}
@@ -165,6 +173,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
         holder = function.__self__
+        if function.__name__ in _GO_OVER_ARGUMENTS and isinstance(holder, (str, set, frozenset, type)):
+            args = _with_texts_together(args)
         if holds_choice(args) and not (isinstance(holder, list) and function.__name__ in _STORING):
             return each_within(lambda given: call(function, *given, **kwargs), args)
         if isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING:
@@ -201,6 +211,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if function not in TAKE_MAYBES:
             computes = of_numpy(function) or function in _COMPUTE and not kwargs.get("key")
             args = without_maybes(args) if computes else tuple(map(_or_value, args))
+            args = _with_texts_together(args) if function in _GO_OVER else args
             if holds_choice(args) and not (function in _HAND_ON and all(type(one) is not Choice for one in args)):
                 return each_within(lambda given: call(function, *given, **kwargs), args)
         if function not in _LEAVE_ITERATORS:
@@ -242,6 +253,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
     return each_within(lambda given: places.done_by(function, given, kwargs), args)
+
+
+def _with_texts_together(args: Sequence[Any]) -> Sequence[Any]:
+    """Arguments, of which those that hold several chosen texts are runs of these."""
+    return tuple(map(in_one_run, args)) if any(type(one) in (list, tuple) for one in args) and holds_choice(args) else args
 
 
 def _or_value(argument: Any) -> Any:

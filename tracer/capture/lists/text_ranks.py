@@ -16,6 +16,7 @@ from ...control_flow.bodies import ValueType
 from ...control_flow.loops import while_loop
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ..choices import Choice
 from ..texts.characters import below, text_at
 from ..texts.deferred import Deferred, FString, WrittenText, is_text
 from ..texts.reading import is_integer, is_less, needs_no_host, next_one, plain
@@ -56,6 +57,28 @@ def written_natively(items: Sequence[Any]) -> list[Any]:
 
 def _need_no_host(run: Run, is_plain: bool) -> bool:
     return all(needs_no_host(text, is_plain) for text in _texts_in(run))
+
+
+def in_one_run(items: Any) -> Any:
+    """Elements of which some are each one of several known texts, or tuples with such, as one run: what is done with all of
+    them is a loop of the program, not a branch for each way in which they may come together."""
+    if type(items) not in (list, tuple) or sum(map(_is_chosen, items)) < _FEW:
+        return items
+    are_texts = all(_is_chosen(item) or _is_value(item) for item in items)
+    is_one_kind = len({len(item) if type(item) is tuple else None for item in items}) == 1
+    return type(items)([settled(list(items))]) if are_texts and is_one_kind else items
+
+
+def _is_chosen(item: Any) -> bool:
+    if type(item) is tuple:
+        return any(map(_is_chosen, item)) and all(_is_chosen(part) or _is_value(part) for part in item)
+    return type(item) is Choice and all(isinstance(value, str) for value in item.values)
+
+
+def _is_value(item: Any) -> bool:
+    if type(item) is tuple:
+        return all(map(_is_value, item))
+    return isinstance(item, str | int | float | np.generic) or isinstance(item, TracedArray) and item.is_scalar
 
 
 def in_groups(items: Sequence[Any]) -> list[Any]:

@@ -17,9 +17,9 @@ from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..lists.access import fail_where, is_unknown
 from ..lists.runs import instruction_of, number_of
-from ..loops.iteration import ROWS_OF_TEXTS, Rows
+from ..loops.iteration import ROWS_OF_TEXTS, ListRows, Rows
 from .characters import below, memory
-from .deferred import ANSWERS, Deferred, FString, WrittenText, for_host, is_text, part_of_text
+from .deferred import ANSWERS, Deferred, FString, WrittenText, for_host, is_bytes, is_text, numbers_in, part_of_text
 from .methods import TextMethod
 from .reading import alike, flag, is_integer, is_less, native, next_one, places_of, plain, stands_at
 from .writing import WRITERS, Piece, text_at, written
@@ -96,7 +96,11 @@ class CharacterRows(Rows):
         return text_at(hlo.add(instruction_of(self.text.start), instruction_of(position)), hlo.constant(np.int64(1)))
 
 
-ROWS_OF_TEXTS[Deferred] = ROWS_OF_TEXTS[WrittenText] = lambda text: CharacterRows(plain(text))
+def _rows(text: Deferred) -> Rows:
+    return ListRows(numbers_in(text)) if is_bytes(text) else CharacterRows(plain(text))
+
+
+ROWS_OF_TEXTS[Deferred] = ROWS_OF_TEXTS[WrittenText] = _rows
 
 
 # --- comparisons ---

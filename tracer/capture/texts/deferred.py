@@ -35,10 +35,10 @@ class Deferred:
         self.function, self.values = _with_options(function), tuple(values)
 
     def __add__(self, other: Any) -> Any:
-        return Deferred(operator.add, self, other) if isinstance(other, (str, Deferred, Choice)) else NotImplemented
+        return Deferred(operator.add, self, other) if isinstance(other, (str, bytes, Deferred, Choice)) else NotImplemented
 
     def __radd__(self, other: Any) -> Any:
-        return Deferred(operator.add, other, self) if isinstance(other, str) else NotImplemented
+        return Deferred(operator.add, other, self) if isinstance(other, (str, bytes)) else NotImplemented
 
     def __mul__(self, count: Any) -> Any:
         return Deferred(operator.mul, self, count)
@@ -54,6 +54,8 @@ class Deferred:
 
     def __getitem__(self, index: Any) -> Any:
         if not isinstance(index, slice):
+            if is_bytes(self):
+                return numbers_in(self)[index]
             found = answered(operator.getitem, self, index)
             return Deferred(operator.getitem, self, index) if found is None else found
         bounds = index.start, index.stop, index.step
@@ -69,7 +71,10 @@ class Deferred:
                     raise ConcretizationError(value, "for a text that Python needs to know")
         raise TracerError("a text that depends on traced values is known when the program runs, and not where Python needs it")
 
-    __str__ = __format__ = __len__ = __iter__ = __contains__ = __bool__ = __hash__ = _refuse
+    def __iter__(self) -> Any:
+        return iter(numbers_in(self)) if is_bytes(self) else self._refuse()
+
+    __str__ = __format__ = __len__ = __contains__ = __bool__ = __hash__ = _refuse
 
 
 def _order(compare: Callable[[Any, Any], bool]) -> Callable[[Deferred, Any], Any]:
@@ -367,6 +372,11 @@ def text_with_number(number: int, *texts: str) -> str:
     return texts[number]
 
 
+def bytes_of(array: Any, *order: Any) -> bytes:
+    """``bytes(array)`` and ``array.tobytes(order)``"""
+    return array.tobytes(*order)
+
+
 def is_text(value: Any) -> bool:
     if type(value) is Choice:
         return all(map(is_text, value.values))
@@ -376,6 +386,26 @@ def is_text(value: Any) -> bool:
 def is_made_text(value: Any) -> bool:
     """Whether this is a text that the program makes."""
     return type(value) in (Deferred, WrittenText)
+
+
+_MAKE_BYTES = {np.ndarray.tobytes, np.generic.tobytes, bytes_of, bytes}
+_OF_BYTES = {operator.add, operator.mul, part_of_text}
+
+
+def is_bytes(value: Any) -> bool:
+    """Whether this is no text, but bytes that are made likewise."""
+    if type(value) is not Deferred:
+        return isinstance(value, bytes)
+    return value.function in _MAKE_BYTES or value.function in _OF_BYTES and any(map(is_bytes, value.values))
+
+
+def numbers_in(value: Deferred) -> list[Any]:
+    """The integers that bytes are."""
+    if value.function is bytes:
+        return list(*value.values)
+    if value.function not in _MAKE_BYTES or len(value.values) > 1 or value.values[0].is_dynamic:
+        raise TracerError("bytes that are put together of traced values are gone over, or indexed. Fix: use an array of uint8")
+    return value.values[0].ravel().view(np.uint8).tolist()
 
 
 def is_longer_text(before: Any, after: Any) -> bool:
@@ -392,6 +422,8 @@ def concrete(value: Any) -> Any:
         return known.item() if value.weak_type and value.is_scalar else known[()] if value.is_scalar else known
     if type(value) in (list, tuple):
         return type(value)(map(concrete, value))
+    if type(value) is dict:
+        return {key: concrete(one) for key, one in value.items()}
     surroundings = current_surroundings()
     if surroundings is not None and surroundings.is_object(value):  # its methods say what its text is, where nobody sees it
         surroundings.guard_state(value)

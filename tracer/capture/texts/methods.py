@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...recording.errors import TracerError
-from .deferred import Deferred, DeferredObject, DeferredParts, asked
+from .deferred import Deferred, DeferredObject, DeferredParts, asked, is_bytes
 from .formatting import padded
 
 
@@ -30,11 +30,18 @@ class TextMethod:
 _ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfind": 0, "rindex": 0, "count": 0, "__len__": 0}
 _ANSWERS |= {name: False for name in dir(str) if name.startswith("is")}
 _ANSWERS_OF_LISTS = {"index": 0, "count": 0, "__len__": 0}
+_OF_BYTES = {"decode", "hex"}  # which make texts
 _LEFT_OUT = {"encode", "translate", "maketrans"}
 
 
 def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     """``value.name`` for a method of str."""
+    if is_bytes(value):
+        if name not in _OF_BYTES | {"__len__"}:
+            raise TracerError(f"bytes.{name} of bytes that depend on traced values is not followed. Fix: use an array of uint8")
+        if name == "__len__":
+            return lambda: asked(TextMethod(name), 0, value, (), {})
+        return lambda *args, **kwargs: Deferred(TextMethod(name), value, args, kwargs)
     answers = _ANSWERS_OF_LISTS if type(value) is DeferredParts else _ANSWERS
     if name in answers:
         return lambda *args, **kwargs: asked(TextMethod(name), answers[name], value, args, kwargs)
