@@ -66,7 +66,7 @@ class GpuBackend:
             program = kept_program(module, self.target, program_of, _texts_of)
             executable = GpuExecutable(module, program, self.device, self.memory)
         padding = executable.program.padding
-        return executable if padding is None else PaddedExecutable(executable, padding)
+        return executable if padding is None else PaddedExecutable(executable, padding, self.compile)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)

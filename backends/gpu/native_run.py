@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import re
 import struct
+import time
 from collections.abc import Sequence
 from ctypes import c_int32, c_int64, c_void_p
 from typing import Any
@@ -27,8 +28,9 @@ from .plan_code import Packed, PlanCode, encode
 
 # What the function returns, besides 0 and the statuses of drivers.
 _PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
-# A round may take long where devices, or their queues, are full: an interrupt waits for no more rounds than these.
-_JUMPS_BETWEEN_PAUSES = 32
+# A round may take long where devices, or their queues, are full, or where what it computes is read: an interrupt waits for no
+# more rounds than these, and for one if so many nanoseconds have passed.
+_JUMPS_BETWEEN_PAUSES, _PAUSED_AFTER = 32, 50_000_000
 # What the function is given, as words: the addresses of the code, the slots, the device's table, and the number that is read;
 # whether Python reads, the most places of an operation; then the state: where it is; what is to be done in Python, the number
 # of a call or minus the bytes to be read, or the step that failed; and the addresses of that.
@@ -65,6 +67,7 @@ entry:
   %pointers = alloca ptr, i64 %most
   %jumps = alloca i64
   store i64 0, ptr %jumps
+  %began = call i64 @now()
   br label %point_at_values
 point_at_values:
   %p = phi i64 [ 0, %entry ], [ %p_next, %point_at_values ]
@@ -225,7 +228,11 @@ back:
   %jumped_more = add i64 %jumped, 1
   store i64 %jumped_more, ptr %jumps
   %phase = urem i64 %jumped_more, JUMPS
-  %pauses = icmp eq i64 %phase, 0
+  %counted_all = icmp eq i64 %phase, 0
+  %now = call i64 @now()
+  %passed = sub i64 %now, %began
+  %is_late = icmp uge i64 %passed, NANOSECONDS
+  %pauses = or i1 %counted_all, %is_late
   br i1 %pauses, label %pause, label %next
 pause:
   ret i32 PAUSED
@@ -274,6 +281,18 @@ failed:
   ret i32 %failure
 leave:
   ret i32 TO_PYTHON
+}
+
+declare i32 @clock_gettime(i32, ptr)
+
+define internal i64 @now() noinline {
+  %moment = alloca [2 x i64]
+  %read = call i32 @clock_gettime(i32 CLOCK, ptr %moment)
+  %seconds = call i64 @element(ptr %moment, i64 0)
+  %rest = call i64 @element(ptr %moment, i64 1)
+  %of_seconds = mul i64 %seconds, 1000000000
+  %nanoseconds = add i64 %of_seconds, %rest
+  ret i64 %nanoseconds
 }
 
 ; The addresses of places.
@@ -381,11 +400,16 @@ class NativeRun:
     def _run_to_end(self, used: _Words, lock: Any) -> None:
         words, address = used.words, used.address
         status = self._run(address) if lock is None else self._run_locked(address)
+        waited = time.monotonic_ns() if status else 0
         while status:
             if status == _TO_PYTHON:
                 self._go_on(used)
             elif status != _PAUSED:
                 self._fail(status, words[_WHAT])
+            elif device.properties.is_processor and time.monotonic_ns() - waited > _PAUSED_AFTER:
+                # Its queue takes any number of launches, and who waits for all of them cannot be interrupted.
+                device.synchronize()
+                waited = time.monotonic_ns()
             status = self._run(address) if lock is None else self._run_locked(address)
 
     def _run_locked(self, address: int) -> int:
@@ -419,6 +443,7 @@ def _run_function(functions: str) -> Any:
         if functions not in _loaded:
             names = {name: str(value) for name, value in vars(plan_code).items() if name.isupper()}
             names |= {"PAUSED": str(_PAUSED), "TO_PYTHON": str(_TO_PYTHON), "JUMPS": str(_JUMPS_BETWEEN_PAUSES)}
+            names |= {"NANOSECONDS": str(_PAUSED_AFTER), "CLOCK": str(time.CLOCK_MONOTONIC)}
             text = re.sub(r"\b[A-Z][A-Z_0-9]+\b", lambda found: names[found.group()], functions + _ASSEMBLY)
             code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})
             _loaded[functions] = code, _RUN(code.address("run"))

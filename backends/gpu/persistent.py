@@ -22,9 +22,8 @@ from .phases import MOST_THREADS, MOST_TURNS
 from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside
 
 MOST_POINTERS = 128
-# Phases that a kernel runs through: some tenths of a second. The host repeats what may take longer, and can be interrupted.
+# Phases of a loop whose number is known: they take some tenths of a second on a GPU, and cannot be interrupted.
 _MOST_PHASES = 1 << 17
-_PHASES_BEFORE_RETURN = 1 << 14
 
 
 def in_one_kernel(frame: Frame, before: list[Step], loop: While, after: list[Step], source: object) -> list[Step] | None:
@@ -251,7 +250,7 @@ class PhaseWriter:
                 self.repeat(loop.trips, lambda _: self.write(loop.body), moving)
             return
         b = self.b
-        rounds = max(1, _PHASES_BEFORE_RETURN // max(1, _phases(loop.body)))
+        rounds = max(1, self.frame.target.phases // max(1, _phases(loop.body)))
         with while_loop(b, [I32(0), *self.at(moving)], most=rounds) as repeated:
             number, *values = repeated.values
             self.pointers |= zip(moving, values)

@@ -64,6 +64,7 @@ class Target:
     waits for the block's memory alone, where there is one.
     ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
     which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
+    ``phases`` of a loop in one kernel are run through before the host is asked, which can be interrupted (`persistent`).
     ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
     ``module_flags`` are flags of LLVM modules, by name. ``approximations`` are those of `DeviceFeatures`.
     """
@@ -95,6 +96,7 @@ class Target:
     shared_barrier: Callable[[ir.IRBuilder], None] | None = None
     atomic_adds: Mapping[str, AtomicAdd] = field(default_factory=dict)
     add_atomically: Callable[[ir.IRBuilder, ElementType, ir.Value, list[ir.Value]], None] = _no_atomic_add
+    phases: int = 1 << 14
     processor: ProcessorTarget | None = None
     module_flags: tuple[tuple[str, int], ...] = ()
     approximations: Mapping[str, str] = field(default_factory=dict)

@@ -7,6 +7,7 @@ from dynamic_programs import CASES, check, load, numbers, sizes_of
 from gpu_backends import DEVICES, backend_or_skip
 from phlox import jit
 from phlox.backends.device_memory import to_device
+from phlox.backends.gpu import dynamic_shapes
 from phlox.hlo import parse_module
 from thinning import one_in
 
@@ -71,3 +72,38 @@ ENTRY e {
         executable.execute([to_device(memory, numbers(5, 3))])
     with pytest.raises(TypeError, match="takes 1 array"):
         executable.execute([])
+
+
+CUT = ["f32[<=40,<=50]", "s8[5,<=60,<=7]", "f64[<=6,3,<=9,2]", "c64[<=30,<=3]", "pred[20,<=30]"]
+
+
+@pytest.mark.parametrize("shape", one_in(3, CUT))
+def test_results_are_cut_and_arguments_padded_on_the_device(name, shape, monkeypatch):
+    """What is copied to the host is sizes, and what is there of the results."""
+    monkeypatch.setattr(dynamic_shapes, "_MOST_AT_ONCE", 0)
+    backend = backend_or_skip(name)
+    executable = backend.compile(parse_module(f"HloModule m\nENTRY e {{ x = {shape} parameter(0)  ROOT y = {shape} copy(x) }}"))
+    random, bounds = np.random.default_rng(0), executable.padding.results[0]
+    executable(np.zeros(bounds.dimensions, bounds.dtype))
+    for part in (0.3, 0.6, 1, 0):
+        sizes = [int(part * n) if dynamic else n for n, dynamic in zip(bounds.dimensions, bounds.dynamic_dimensions)]
+        x = random.integers(0, 2, sizes).astype(bounds.dtype)
+        buffer = to_device(backend.memory, x)
+        read, written = [], []
+        with monkeypatch.context() as patch:
+            patch.setattr(backend.device, "read", noting(backend.device.read, read))
+            patch.setattr(backend.device, "write", noting(backend.device.write, written))
+            (result,) = executable.execute([buffer])
+        assert max(read) <= 4 and max(written, default=0) <= 4
+        np.testing.assert_array_equal(backend.memory.read(result), x, strict=True)
+        np.testing.assert_array_equal(executable(x)[0], x, strict=True)
+
+
+def noting(function, sizes):
+    """A driver's copy, which notes how many bytes there are."""
+
+    def copy(target, source, size):
+        sizes.append(size)
+        return function(target, source, size)
+
+    return copy

@@ -1,5 +1,7 @@
 """Loops on a device: what the host counts, and those that are one kernel, beside the reference."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from opencl_device import opencl_driver
@@ -181,7 +183,8 @@ ENTRY e {
 @pytest.mark.parametrize("phases", [1, 20, 1 << 14])
 def test_loops_that_end_when_the_device_says_so(monkeypatch, phases):
     """Also where the host runs the kernel several times: the arrays that move are then where they were at the beginning."""
-    monkeypatch.setattr(persistent, "_PHASES_BEFORE_RETURN", phases)
+    backend = get_backend("opencl")
+    monkeypatch.setattr(backend, "target", replace(backend.target, phases=phases))
     generator = np.random.default_rng(1)
     x, a = generator.uniform(-1, 1, (2, 40)).astype(np.float32)
     plan = plan_of(UNTIL, x, a)

@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from opencl_device import REVERSE, opencl_driver, spirv
 from phlox.backends.device_memory import HOST_MEMORY, to_device
+from phlox.backends.gpu import native_run
 from phlox.backends.gpu.drivers.cuda import CUDA, CudaDriver
 from phlox.backends.gpu.errors import DeviceCodeError, DeviceLostError, DeviceOutOfMemoryError, ForkedDeviceError
 from phlox.backends.gpu.native_run import NativeRun
@@ -210,6 +211,17 @@ def test_an_interrupt_waits_for_few_rounds(opencl):
     run._run = lambda address: entries.append(address) or enter(address)
     run(*places)
     assert len(entries) > 100 / 40
+
+
+def test_an_interrupt_waits_for_one_round_that_takes_long(opencl, monkeypatch):
+    monkeypatch.setattr(native_run, "_PAUSED_AFTER", 0)  # all take longer
+    monkeypatch.setattr(native_run, "_loaded", {})
+    device, kernels, places = opencl
+    run = NativeRun(device, Plan([While([Fill(Place("result", 0), 1, 4)], trips=10)], 0, b"", 0), kernels, 1, 1)
+    entries, enter = [], run._run
+    run._run = lambda address: entries.append(address) or enter(address)
+    run(*places)
+    assert len(entries) == 10
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
