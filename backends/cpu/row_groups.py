@@ -31,6 +31,8 @@ from .work_estimate import nanoseconds
 # Arrays smaller than this stay in the second-level cache by themselves; a block of rows is to stay in a part of it.
 _SMALLEST_ARRAY_BYTES = 512 << 10
 _BLOCK_BYTES = 64 << 10
+# Of many short rows, blocks stay in the first-level cache: with so many rows in one, what is done once for each does not count.
+_SMALL_BLOCK_BYTES, _MANY_ROWS = 16 << 10, 64
 
 
 @dataclass(frozen=True)
@@ -273,7 +275,8 @@ def _no_conflict(written: tuple[Buffer, int], touched: tuple[Buffer, int]) -> bo
 def _rows_in_a_block(members: list[_Member], rows: int) -> int:
     """The largest divisor of the rows whose blocks stay in the cache, at least 1."""
     row_bytes = sum(row for member in members for _, row in _touched(member, writing=False))
-    wanted = max(1, min(rows, _BLOCK_BYTES // max(1, row_bytes)))
+    few, most = (max(1, size // max(1, row_bytes)) for size in (_SMALL_BLOCK_BYTES, _BLOCK_BYTES))
+    wanted = min(rows, few if few >= _MANY_ROWS else most)
     return next(count for count in range(wanted, 0, -1) if rows % count == 0)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 
 from llvmlite import ir
 
@@ -101,8 +102,17 @@ def vector_strips(
     body: Callable[[Component, int, ir.Value | None], None],
     stop: ir.Value | None = None,
     independent: bool = False,
+    overlaps: bool = False,
 ) -> None:
-    """Cover a dimension by blocks of several vectors, then by single ones; ``stop`` and ``independent`` as of `VectorLoop`."""
+    """Cover a dimension by blocks of several vectors, then by single ones; ``stop`` and ``independent`` as of `VectorLoop`.
+
+    With ``overlaps``, what remains may be done by a last block that overlaps the one before.
+    """
+    if overlaps and stop is None and lanes > 1 and 1 < unroll <= size // lanes:
+        vectors, single = min(range(unroll, 0, -1), key=partial(_steps, size, lanes)), size // lanes // unroll * unroll
+        if _steps(size, lanes, vectors) < single + single // unroll + 2 * -(-(size - single * lanes) // lanes):
+            _overlapping_strips(builder, size, lanes, vectors, body, independent)
+            return
     block = unroll * lanes
     blocks = size // block if unroll > 1 else 0
     if blocks:
@@ -116,6 +126,27 @@ def vector_strips(
             lambda component, _, mask: body(indices.add(builder, component, done), 1, mask),
             elements_behind(builder, stop, done),
         )
+
+
+def _steps(size: int, lanes: int, vectors: int) -> int:
+    """What blocks of so many vectors take that overlap at the end: one for each vector, and for each block."""
+    return -(-size // (vectors * lanes)) * (vectors + 1)
+
+
+def _overlapping_strips(
+    builder: ir.IRBuilder,
+    size: int,
+    lanes: int,
+    vectors: int,
+    body: Callable[[Component, int, ir.Value | None], None],
+    independent: bool,
+) -> None:
+    block = vectors * lanes
+    loop = independent_loop if independent else counted_loop
+    with loop(builder, -(-size // block)) as number:
+        start = indices.multiply_base(builder, number, block)
+        start = start if size % block == 0 else indices.least(builder, start, size - block)
+        body(Affine(start, 1), vectors, None)
 
 
 def blocks_up_to(builder: ir.IRBuilder, stop: ir.Value | None, block: int, count: int) -> ir.Value | None:

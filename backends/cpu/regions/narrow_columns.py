@@ -97,7 +97,7 @@ def emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduct
                 store((*outer, component), totals, lanes, mask)
 
         stop = reduction.stops.get(len(dimensions) - 1)
-        vector_strips(builder, size, lanes, unroll, column, stop, independent=not reduction.divided)
+        vector_strips(builder, size, lanes, unroll, column, stop, not reduction.divided, overlaps=True)
 
 
 def reads_rows(reduction: Reduction) -> bool:

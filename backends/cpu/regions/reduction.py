@@ -7,12 +7,14 @@ from dataclasses import replace
 from llvmlite import ir
 
 from ....compile.fused_computations import result_roots
+from ....hlo import PRED, U8, Computation, make_instruction, scalar_computation
+from ....hlo.ops.elementwise import AND, OR
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.index import Index
 from ...llvm.loops import loop_nest
 from ...llvm.reductions import Reduction
-from ...llvm.types import RegisterValue
+from ...llvm.types import RegisterValue, to_memory
 from ..nest_samples import combining, samples
 from ..target import Target
 from .column_reduction import emit_columns
@@ -51,7 +53,7 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
     dimensions = reduction.dimensions
     if any(dimensions[d] == 0 for d in reduction.kept):
         return []
-    reduction, outputs = _collapse(builder, reduction, outputs)
+    reduction, outputs = _collapse(builder, *_as_bytes(builder, reduction, outputs))
     dimensions = reduction.dimensions
     results: list[RegisterValue] = []
 
@@ -70,6 +72,28 @@ def emit_reduction(builder: ir.IRBuilder, target: Target, reduction: Reduction, 
     else:
         emit_rows(builder, target, reduction, store)
     return results
+
+
+def _as_bytes(builder: ir.IRBuilder, reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, list[Array]]:
+    """Columns of truth values in memory as the bytes that they are: these need no masks, of which there are few registers."""
+    operand, operation = reduction.operands[0], reduction.to_apply.combining_operation
+    is_column = bool(outputs) and len(reduction.dimensions) - 1 in reduction.kept and reduction.count == 1
+    if not is_column or operand.opcode != "parameter" or operand.shape.element_type is not PRED or operation not in (AND, OR):
+        return reduction, outputs
+    array = reduction.bindings[operand]
+    if type(array) is not Array:
+        return reduction, outputs
+    parameter = make_instruction("parameter", (), {"number": 0}, operand.shape.with_element_type(U8), name="bytes")
+    return (
+        replace(
+            reduction,
+            producers=Computation("bytes", (parameter,), parameter),
+            arguments=[Array(array.pointer, parameter.shape)],
+            init_values=[to_memory(builder, PRED, value) for value in reduction.init_values],
+            to_apply=scalar_computation("and" if operation is AND else "or", U8),
+        ),
+        [Array(output.pointer, output.shape.with_element_type(U8)) for output in outputs],
+    )
 
 
 def _collapse(builder: ir.IRBuilder, reduction: Reduction, outputs: list[Array]) -> tuple[Reduction, list[Array]]:

@@ -33,6 +33,7 @@ from ...llvm.types import RegisterValue, broadcast_lanes, selected
 from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import VectorLoop, combined_lanes, lanes_of, tail_mask, whole_lanes
+from .row_extrema import RowExtremum
 from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
 from .short_rows import emit_short_rows, has_short_rows
 from .transpose import LARGEST_TILE, turned
@@ -173,6 +174,8 @@ def row_lanes(target: Target, reduction: Reduction) -> int:
 
 def _result_lanes(target: Target, reduction: Reduction) -> int:
     """The lanes of partial results: of truth values that are counted there is one count."""
+    if RowExtremum.of(target, reduction) is not None:
+        return 1
     counted = CountedLanes.of(target, reduction, reduction.dimensions[-1])
     return row_lanes(target, reduction) if counted is None else 1
 
@@ -225,6 +228,9 @@ def _row_of_elements(
     builder: ir.IRBuilder, target: Target, reduction: Reduction, index: dict[int, Component]
 ) -> list[RegisterValue]:
     """As _vector_rows of one, where no identity is known: the partial results begin as elements."""
+    extremum = RowExtremum.of(target, reduction)
+    if extremum is not None:
+        return extremum.find(builder, reduction, index)
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
     size, lanes = dimensions[last], row_lanes(target, reduction)
     vectors = min(PARTIAL_VECTORS, size // lanes)

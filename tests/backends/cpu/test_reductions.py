@@ -169,3 +169,23 @@ def test_parts_of_computed_truth_values():
         assert f(x, y) == (place is None, place or 0, True)
         y[place or 0] = np.inf
         assert f(y, x) == (False, place or 0, False)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.uint8, np.int64])
+def test_first_places_of_extrema_in_rows_of_several_blocks(dtype):
+    """Of equal elements, zeros and NaN, too, the first counts; what is last is in a block that overlaps another."""
+    size = 1003
+    f = jit(lambda x: (x.argmax(1), x.argmin(1), x[0].argmax(), x[0].argmin()))
+    rng = np.random.default_rng(0)
+    tables = [np.full((3, size), value, dtype) for value in (0, 1, np.iinfo(np.int64).min if dtype is np.int64 else 7)]
+    tables += [rng.integers(0, 100, (3, size)).astype(dtype), np.arange(3 * size).reshape(3, size).astype(dtype)]
+    tables.append(tables[-1][:, ::-1].copy())
+    if np.dtype(dtype).kind == "f":
+        tables += [np.full((3, size), value, dtype) for value in (-np.inf, np.inf, np.nan)]
+        tables.append(np.where(rng.random((3, size)) < 0.5, dtype(0), dtype(-0.0)))
+        tables += [tables[3].copy() for _ in range(3)]
+        for table, places in zip(tables[-3:], ([0], [size - 1], [500, 700])):
+            table[1, places] = np.nan
+    for x in tables:
+        for found, expected in zip(f(x), (x.argmax(1), x.argmin(1), x[0].argmax(), x[0].argmin())):
+            np.testing.assert_array_equal(found, expected)
