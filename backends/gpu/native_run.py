@@ -406,9 +406,9 @@ class NativeRun:
                 self._go_on(used)
             elif status != _PAUSED:
                 self._fail(status, words[_WHAT])
-            elif device.properties.is_processor and time.monotonic_ns() - waited > _PAUSED_AFTER:
+            elif self._device.properties.is_processor and time.monotonic_ns() - waited > _PAUSED_AFTER:
                 # Its queue takes any number of launches, and who waits for all of them cannot be interrupted.
-                device.synchronize()
+                self._device.synchronize()
                 waited = time.monotonic_ns()
             status = self._run(address) if lock is None else self._run_locked(address)
 
