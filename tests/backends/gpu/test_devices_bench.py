@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from bench.devices import __main__ as program
 from bench.devices import bench as bench_module
-from bench.devices import choices, report
+from bench.devices import choices, report, run
 from bench.devices.bench import Bench, of_calls
 from bench.devices.cases import AT_MOST, COPY, TINY, Case, Row, Target
 from bench.devices.chapters import CHAPTERS, rows_of
@@ -151,7 +151,7 @@ def test_no_row_is_begun_after_the_time(tmp_path, capsys):
 
 
 CHILD = """
-import os, signal, sys
+import os, signal, sys, time
 sys.path[:0] = {paths}
 from bench.devices.cases import Row
 from bench.devices.journal import Journal
@@ -160,22 +160,47 @@ from bench.devices.run import measure_rows
 def measured(row):
     if row.name == "crashes":
         os.kill(os.getpid(), signal.SIGSEGV)
+    if row.name == "sleeps":
+        time.sleep(60)
     return {{"row": row.name}}
 
 journal = Journal(sys.argv[sys.argv.index("--resume") + 1])
-rows = [("chapter", Row(name, None, None)) for name in ("one", "crashes", "lost", "two")]
-sys.exit(measure_rows(rows, measured, str, journal, 60.0, lambda: list(journal.records)[-1][1] == "lost"))
+rows = [("chapter", Row(name, None, None)) for name in {names}]
+seconds = float(sys.argv[sys.argv.index("--seconds") + 1])
+sys.exit(measure_rows(rows, measured, str, journal, seconds, lambda: list(journal.records)[-1][1] == "lost"))
 """
 
 
-def test_a_process_that_ends_is_followed_by_another(tmp_path, monkeypatch):
-    (tmp_path / "child.py").write_text(CHILD.format(paths=[one for one in sys.path if one]), encoding="utf-8")
+@pytest.fixture
+def run_of(tmp_path, monkeypatch):
+    """The exit status and the records of rows with these names, measured by processes of their own."""
     monkeypatch.chdir(tmp_path)
-    path = tmp_path / "records.jsonl"
-    assert supervised("child", [], str(path), 60.0) == 0
-    records = Journal(path).records
-    assert [name for _, name in records] == ["one", "crashes", "lost", "two"]
+
+    def run(names, seconds):
+        (tmp_path / "child.py").write_text(CHILD.format(paths=[one for one in sys.path if one], names=names), encoding="utf-8")
+        path = tmp_path / "records.jsonl"
+        return supervised("child", [], str(path), seconds), Journal(path).records
+
+    return run
+
+
+def test_a_process_that_ends_is_followed_by_another(run_of):
+    status, records = run_of(["one", "crashes", "lost", "two"], 60.0)
+    assert status == 0 and [name for _, name in records] == ["one", "crashes", "lost", "two"]
     assert records["chapter", "crashes"]["error"] == "the process ended: SIGSEGV"
+
+
+@left_to_ci
+def test_a_row_that_the_time_ends_is_left_to_the_next_run(run_of, monkeypatch):
+    monkeypatch.setattr(run, "GRACE", 0.5)
+    assert run_of(["sleeps"], 3.0) == (0, {})
+
+
+@left_to_ci
+def test_a_row_that_takes_too_long_is_an_error(run_of, monkeypatch):
+    monkeypatch.setattr(run, "ROW_SECONDS", 2.0)
+    status, records = run_of(["sleeps", "two"], 60.0)
+    assert status == 0 and records["chapter", "sleeps"]["error"] == "it took too long" and ("chapter", "two") in records
 
 
 def test_a_last_line_that_is_not_whole_is_left_out(tmp_path):

@@ -16,8 +16,9 @@ from typing import Any
 from .journal import Journal
 
 LOST = 75  # the exit status where nothing more can be measured in a process
-ROW_SECONDS = 150.0
-GRACE = 15.0
+ROW_SECONDS = 150.0  # more than any row takes
+GRACE = 15.0  # seconds in which the last row may end
+TABLE_SECONDS = 60.0
 
 
 def measure_rows(
@@ -59,15 +60,16 @@ def supervised(module: str, arguments: Sequence[str], path: str, seconds: float)
         left = max(0.0, until - time.monotonic())
         own = ["--resume", path, "--seconds", f"{left:.0f}", "--in-process"]
         child = subprocess.Popen([sys.executable, "-m", module, *arguments, *own])
-        status = _status(child, journal, until + GRACE)
+        status = _status(child, journal, until + GRACE if left else time.monotonic() + TABLE_SECONDS)
         if status >= 0 and status != LOST:
             return status
-        after = Journal(path)
-        if status != LOST and after.begun is not None:
+        after, is_over = Journal(path), time.monotonic() >= until
+        if status != LOST and after.begun is not None and not is_over:  # else it is left to who resumes
             chapter, row = after.begun
             why = "it took too long" if -status == signal.SIGKILL else f"the process ended: {signal.Signals(-status).name}"
             after.add(chapter, {"row": row, "error": why})
-        if len(after.records) == len(journal.records) or time.monotonic() >= until:
+        # Where the time is over, a last process makes the tables.
+        if left == 0 or (not is_over and len(after.records) == len(journal.records)):
             return 1
 
 
