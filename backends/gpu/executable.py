@@ -17,6 +17,7 @@ from .custom_kernels import load_kernel
 from .driver_code import load_code
 from .drivers.driver import Device
 from .errors import DeviceOutOfMemoryError
+from .given_up import results_in_place, with_arguments_given_up
 from .memory import DeviceBuffer, GpuMemory
 from .native_run import NativeRun
 from .program import GpuProgram
@@ -40,6 +41,8 @@ class GpuExecutable:
         self._allocate = memory.pool.allocate
         self._temporary_bytes = program.plan.temporary_bytes
         self._results = [(shape, shape.byte_size) for shape in program.results]
+        self._in_place = results_in_place(program.plan, [shape for _, shape in program.parameters], program.results)
+        self._runs_in_place: dict[frozenset[int], tuple[NativeRun, dict[int, int]]] = {}
         # The shapes that buffers had which were passed last: those of the next ones are often the same objects.
         self._accepted: list[Shape | None] = [None] * len(program.parameters)
         self._small = SmallCalls.of(program, device, memory, self._kernels, self._constants)
@@ -51,8 +54,10 @@ class GpuExecutable:
             return self._small(arguments)
         return call_on_device(self.memory, self.execute, program.name, program.parameters, arguments)
 
-    def execute(self, arguments: Iterable[Buffer]) -> tuple[Buffer, ...]:
+    def execute(self, arguments: Iterable[Buffer], given_up: Iterable[int] = ()) -> tuple[Buffer, ...]:
         """The results, as buffers, for one buffer for each leaf of the parameters.
+
+        given_up: the numbers of arguments that nobody needs any more, whose memory results may take.
 
         Raises TypeError and ValueError for buffers that are of another memory, or have other element types or dimensions.
         """
@@ -67,8 +72,16 @@ class GpuExecutable:
             given = self._in_layout(given)  # which is referred to until it was asked for
             addresses = [buffer.address for buffer in given]
         allocate, results = self._allocate, []
+        run, taken = self._run, None
+        if given_up and self._in_place:
+            run, taken = self._run_over(given_up)
         try:
-            for shape, size in self._results:
+            for number, (shape, size) in enumerate(self._results):
+                if taken is not None and number in taken:
+                    argument = given[taken[number]]
+                    results.append(DeviceBuffer(shape, argument.address, argument.owner, device))
+                    addresses.append(argument.address)
+                    continue
                 block = allocate(size)
                 results.append(DeviceBuffer(shape, block.address, block, device))
                 addresses.append(block.address)
@@ -77,8 +90,24 @@ class GpuExecutable:
         except DeviceOutOfMemoryError as error:
             raise self._out_of_memory(error) from None
         addresses += (self._constants.address, 0 if temporaries is None else temporaries.address, 0)
-        self._run.at(addresses)
+        run.at(addresses)
         return tuple(results)
+
+    def _run_over(self, given_up: Iterable[int]) -> tuple[NativeRun, dict[int, int]]:
+        """What runs the plan where these arguments are given up, and by results the arguments whose memory they take."""
+        key = frozenset(given_up) & frozenset(self._in_place.values())
+        found = self._runs_in_place.get(key)
+        if found is None:
+            program = self.program
+            plan, taken = with_arguments_given_up(program.plan, self._in_place, key)
+            run = NativeRun(self.device, plan, self._kernels, len(program.parameters), len(program.results))
+            found = self._runs_in_place[key] = run, taken
+        return found
+
+    @property
+    def takes_over_arguments(self) -> bool:
+        """Whether results take the memory of arguments that are given up."""
+        return bool(self._in_place)
 
     def _out_of_memory(self, error: DeviceOutOfMemoryError) -> DeviceOutOfMemoryError:
         shapes = ", ".join([f"{shape} ({size:,} bytes)" for shape, size in self._results]) or "nothing"

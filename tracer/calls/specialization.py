@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -79,6 +80,9 @@ class Specialization:
         self.changes_containers = any(isinstance(root, Argument) and root.name in recording.containers for root in roots)
         self.may_meet_aliases = (self.changes_arrays or recording.compares_arrays) and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
+        # Whether arrays on a device that are changed, and nothing else refers to, are changed where they lie: nothing can fail.
+        is_sure = self.changes_arrays and not recording.error_messages and not recording.host_functions
+        self._gives_up = is_sure and getattr(executable, "takes_over_arguments", False)
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
         # Whether a call does no more than run the program on its arguments and on what is captured.
         self.can_be_prepared = self._is_plain and not (
@@ -180,10 +184,12 @@ class Specialization:
         device = self._device_of(values, captured)
         run: Callable[..., Sequence[Any]] = self.executable
         if device is not None:
-            shapes = recording.module.entry.parameter_shapes
+            shapes, execute = recording.module.entry.parameter_shapes, self.executable.execute
+            if self._gives_up and (given_up := self._given_up(values, captured)):
+                execute = partial(execute, given_up=given_up)
 
             def run(*arguments: Any) -> Sequence[Any]:
-                return run_on_device(self.executable.execute, device, shapes, arguments)
+                return run_on_device(execute, device, shapes, arguments)
 
         beginning = None
         try:
@@ -290,6 +296,13 @@ class Specialization:
                 f"with phlox.device({device.name!r})"
             )
         return device
+
+    def _given_up(self, values: Sequence[Any], captured: Sequence[Any]) -> list[int]:
+        """The numbers of the parameters whose arrays get other contents, while nothing else needs those that they have."""
+        count = len(values)
+        changed = [(number, values[number]) for number in self.recording.mutated]
+        changed += [(count + number, captured[number]) for number in self.recording.mutated_captures]
+        return [number for number, array in changed if isinstance(array, ArrayOnDevice) and array.has_buffer_alone]
 
     def _names(self) -> list[str]:
         return [f"argument {leaf.path}" for leaf in self.leaves] + [path.text for path, _ in self._captures]

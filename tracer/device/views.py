@@ -51,8 +51,12 @@ class ItemAtPositions(NamedTuple):
         return found
 
     def write(self, array: Any, positions: Sequence[Any], contents: Any) -> None:
-        remaining = iter(positions)
-        index = [next(remaining) if one is _POSITION else slice(*one) if isinstance(one, tuple) else one for one in self.index]
+        remaining, sizes = iter(positions), iter(array.shape)
+        index = []
+        for one in self.index:
+            size = None if one is None else next(sizes)
+            # It is within the array, which the program need not find out.
+            index.append(next(remaining) % size if one is _POSITION else slice(*one) if isinstance(one, tuple) else one)
         array[tuple(index)] = contents
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
@@ -109,6 +110,11 @@ class ArrayOnDevice:
             changes = root.changes  # before it is read: what changes meanwhile is read again
             kept = self._kept = changes, self.computed_view()._buffer
         return kept[1]
+
+    @property
+    def has_buffer_alone(self) -> bool:
+        """Whether nothing but this array refers to its buffer."""
+        return self.base is None and self._lent is None and sys.getrefcount(self._buffer) == 2  # the slot's and the call's
 
     def computed_view(self) -> ArrayOnDevice:
         """A copy of the view, of its root's contents."""
