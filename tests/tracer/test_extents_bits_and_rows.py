@@ -36,12 +36,21 @@ def unpacked_in_a_known_number(x):
     return np.unpackbits(y, count=5), np.unpackbits(y, count=100), np.unpackbits(y[:, None], axis=1, count=5)
 
 
+def read_as_others(x):
+    y = x[x > 0]
+    y.view(np.uint8)[:1] = 9
+    small = y.astype(np.int16)
+    pairs = np.stack([small, small + 1], axis=1)
+    pairs.view(np.uint32)[...] += 1
+    return y, y.view(np.uint16), small.view(np.float16), pairs, pairs.view(np.uint8).shape
+
+
 def there_and_back(x):
     bits = x[x > 0] > 2
     return np.unpackbits(np.packbits(bits))[: len(bits)].astype(bool)
 
 
-@pytest.mark.parametrize("function", [packed, unpacked, unpacked_in_a_known_number, there_and_back])
+@pytest.mark.parametrize("function", [packed, unpacked, unpacked_in_a_known_number, read_as_others, there_and_back])
 def test_bits_of_a_line(function):
     contents = [RANDOM.integers(-9, 16, 20) for _ in range(3)]
     check(function, contents[0], again=[(one,) for one in (*contents[1:], np.zeros(20, int), np.arange(1, 21))])
@@ -58,6 +67,8 @@ def test_bits_that_are_refused():
         jit(lambda x: np.unpackbits(x[x > 1].astype(np.uint8), count=-1))(x)
     with pytest.raises(TypeError, match="integer or boolean"):
         jit(lambda x: np.packbits(x[x > 1] * 1.0))(x)
+    with pytest.raises(NotImplementedError, match="as wider elements"):
+        jit(lambda x: x[x > 1].astype(np.int8).view(np.int16))(x)
 
 
 def rows(x):

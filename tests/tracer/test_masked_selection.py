@@ -63,6 +63,20 @@ def test_a_selection_is_a_copy():
     check(change, X)
 
 
+def test_what_is_changed_through_a_view():
+    def change(x):
+        y, z = x[x > 0], x[x < 0]
+        part = y[1:]
+        part += 100
+        y.real[0] = 50
+        z[::2] *= 3
+        for k in range(2):
+            z[1:][k] += 7
+        return y + 1, y.sum(), part, z.astype(np.float32), z.max()
+
+    check(change, X)
+
+
 def test_reductions():
     def reduce(x):
         m = x > 1

@@ -442,3 +442,18 @@ def test_seeding_again_behind_a_legacy_generator_of_another_kind():
         return np.random.rand(2)
 
     assert_same(jit(seeded)(3), seeded(3))
+
+
+def test_spawn_is_refused():
+    def children(seed):
+        return [np.random.default_rng(one).random() for one in np.random.SeedSequence(seed).spawn(2)]
+
+    def said(seed):
+        sequences = [np.random.SeedSequence(seed, spawn_key=(k,)) for k in range(2)]
+        return [np.random.default_rng(one).random() for one in sequences]
+
+    assert jit(said)(3) == children(3)
+    with pytest.raises(NotImplementedError, match=r"spawn_key=\(0,\)"):
+        jit(children)(3)
+    with pytest.raises(NotImplementedError, match="Generator.spawn"):
+        jit(lambda seed: np.random.default_rng(seed).spawn(2)[0].random())(3)

@@ -45,6 +45,11 @@ class RandomGenerator:
         return EXAMPLES[self.kind]
 
     def __getattr__(self, name: str) -> Any:
+        if name == "spawn":
+            raise NotImplementedError(
+                "Generator.spawn is not implemented. Fix: np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(0,))), "
+                "(1,) and so on, or phlox.random.Generator(seed).split(n)"
+            )
         if not callable(getattr(self.example, name)):
             raise TracerError(
                 f"{name} of a generator of random numbers is not known while a function is traced: wrap what is done with it "

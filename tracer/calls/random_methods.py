@@ -155,6 +155,13 @@ class _Seeded(NamedTuple):
     args: tuple
     kwargs: dict
 
+    def spawn(self, n_children: int) -> list[Any]:
+        """NumPy counts the children, which the program does not."""
+        raise NotImplementedError(
+            "SeedSequence.spawn of a seed that depends on traced values is not implemented. Fix: the children are "
+            "np.random.SeedSequence(seed, spawn_key=(0,)), (1,) and so on"
+        )
+
 
 pytree.register_pytree(_Seeded, lambda made: (made[1:], made.kind), lambda kind, parts: _Seeded(kind, *parts))
 

@@ -18,6 +18,7 @@ from ..outside.paths import MISSING, Derived, Path
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.device_arrays import ArrayOnDevice
+from ..recording.dynamic_array import DynamicArray
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced
 from .loops.iteration import ArrayRows, Lazy, Rows
@@ -292,6 +293,8 @@ def _as_bools(part: TracedArray) -> TracedArray:
     def write(trace: Any, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
         return hlo.convert(value, hlo.U8)
 
+    if isinstance(part, DynamicArray):
+        return DynamicArray.view_on(part, part.bounds.with_element_type(hlo.PRED), read, write)
     return TracedArray.view_of(part, part.shape, read, write, element_type=hlo.PRED)
 
 

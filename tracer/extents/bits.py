@@ -1,14 +1,15 @@
-"""Bits packed into bytes, and bytes into bits, of arrays whose sizes are known at run time only."""
+"""Bits packed into bytes, bytes into bits, and elements read as others, of arrays whose sizes are known at run time only."""
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, padded_instruction, size_of
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axis
 from ..recording.trace import Trace
@@ -52,3 +53,37 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
         )
     bits = FUNCTIONS[np.unpackbits](packed, axis, count, bitorder)
     return dynamic(trace, bits, {d: size for d, size in sizes.items() if d != axis})
+
+
+@implements_dynamic(np.ndarray.view)
+def view(a, dtype=None, type=None):
+    """As wider elements where the size of the last dimension is known."""
+    last, of_array = a.ndim - 1, isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray)
+    parts = 1 if dtype is None or of_array else a.itemsize // hlo.as_dtype(dtype).itemsize
+    if a.bounds.is_dynamic(last) and not parts:
+        raise NotImplementedError(
+            "a view as wider elements of an array whose last size is known at run time only is not implemented"
+        )
+    like = a.padded(require_trace(a)).view(dtype, type)
+    reads, writes = like.view_reader, like.view_writer
+
+    def read(trace: Trace, base: hlo.Instruction) -> hlo.Instruction:
+        sizes = _sizes_of(base)
+        sizes |= {d: hlo.multiply(size, parts) for d, size in sizes.items() if d == last}
+        return _with_sizes(reads(trace, padded_instruction(base)), sizes)
+
+    def write(trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
+        return _with_sizes(writes(trace, padded_instruction(base), padded_instruction(value)), _sizes_of(base))
+
+    bounds = hlo.Shape(like.element_type, like.shape, dynamic_dimensions=a.bounds.dynamic_dimensions)
+    return DynamicArray.view_on(a, bounds, read, write)
+
+
+def _sizes_of(value: hlo.Instruction) -> Sizes:
+    return {d: size_of(value, d) for d in range(value.shape.rank) if value.shape.is_dynamic(d)}
+
+
+def _with_sizes(value: hlo.Instruction, sizes: Sizes) -> hlo.Instruction:
+    for d, size in sizes.items():
+        value = hlo.set_dimension_size(value, size, dimensions=(d,))
+    return value

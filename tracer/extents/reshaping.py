@@ -60,11 +60,22 @@ def reshape(a, *sizes, shape=None, order="C", copy=None):
         while getattr(a.view_reader, "reshapes", False):
             a = a.base
         return a[:] if a.ndim == len(bounds) == 1 else _view(a, bounds, sizes)
+    if not copy and _divides_last_dimension(a, bounds, sizes):
+        return _view(a, bounds, sizes)
     if copy is False:
         raise NotImplementedError(
             "np.reshape with copy=False of a view whose size is known at run time only is not implemented"
         )
     return _reshaped(trace, a, bounds, sizes)
+
+
+def _divides_last_dimension(a: TracedArray, bounds: tuple[int, ...], sizes: Sizes) -> bool:
+    """Whether that is all that a reshape does, so that it is a view of what lies in any way."""
+    last = a.ndim - 1
+    if not isinstance(a, DynamicArray) or a.bounds.is_dynamic(last) or len(sizes) != 1 or max(sizes) >= last:
+        return False
+    before = a.bounds.dimensions
+    return bounds[:last] == before[:last] and a.bounds.is_dynamic(max(sizes)) and prod(bounds[last:]) == before[last]
 
 
 def _view(a: TracedArray, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray:

@@ -51,6 +51,11 @@ def copy(self, order="C"):
 @implements_method(np.ndarray.astype)
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     """The array in another dtype; a copy unless ``copy`` is false and nothing changes. Raises TypeError as NumPy does."""
+    if hlo.as_dtype(dtype).kind in "mM":
+        raise NotImplementedError(
+            f"traced numbers as {hlo.as_dtype(dtype)} are not implemented. Fix: compute with numbers of days or seconds, and "
+            "make dates of them outside of the function, or take them from an array of dates (days[numbers])"
+        )
     target = promotion.native(dtype)
     promotion.require_cast(self.dtype, target, casting)
     if not copy and target == self.dtype:

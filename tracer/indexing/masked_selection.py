@@ -21,7 +21,7 @@ from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray, same_value
 from ..recording.function_tables import ufunc_kernel
 from ..recording.operands import as_traced, class_of, has_traced, normalize_axes, shape_of
-from ..recording.trace import Storage
+from ..recording.trace import Storage, Trace
 from .compression import compressed
 
 # Of more elements than this the selected ones are moved together before functions are applied that cost more than a move.
@@ -78,10 +78,10 @@ class MaskedSelection(DynamicArray):
     def storage(self, storage: Storage | None) -> None:
         self._stored = storage
 
-    def set_value(self, instruction: hlo.Instruction) -> None:
-        if self._stored is None and current_trace() is not self._trace:
+    def store(self, trace: Trace, value: hlo.Instruction) -> None:
+        if self._stored is None and trace is not self._trace:
             raise NotImplementedError("changing elements of x[mask] in a loop or branch is not implemented: copy it before")
-        super().set_value(instruction)
+        super().store(trace, value)
         self.whole = None
 
     def is_that_of(self, mask: TracedArray) -> bool:

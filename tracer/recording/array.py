@@ -144,6 +144,11 @@ class TracedArray(ArrayMethods, Operators):
         return None if self._view is None else self._view.read
 
     @property
+    def view_writer(self) -> Callable | None:
+        """How what a view is set to becomes a part of its base's value; None where it is no view, or cannot be set."""
+        return None if self._view is None else self._view.write
+
+    @property
     def base_shape(self) -> tuple[int, ...] | None:
         """The shape that a view's base had when it was made; None where there is none, or it is known at run time only."""
         return None if self._view is None else self._view.base_shape
@@ -198,7 +203,11 @@ class TracedArray(ArrayMethods, Operators):
             view.seen = value  # reading back what was just written needs no instruction
             if not view.base.is_dynamic and view.base.shape != view.base_shape:
                 value = hlo.reshape(value, view.base.shape)
-        trace.write(array.storage, value)
+        array.store(trace, value)
+
+    def store(self, trace: Trace, value: Instruction) -> None:
+        """Let an array that is no view have another value, which it, or a view of it, has been set to."""
+        trace.write(self.storage, value)
 
     @property
     def is_writeable(self) -> bool:

@@ -126,5 +126,7 @@ def test_texts_and_dates(function, capsys):
 
 
 def test_what_is_not_implemented_says_so():
+    with pytest.raises(NotImplementedError, match="traced numbers as timedelta64"):
+        jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3))
     with pytest.raises(NotImplementedError, match="np.partition of an array of texts"):
         jit(lambda x: np.partition(np.where(x > 0, "a", "b"), 1))(np.ones(3))

@@ -200,7 +200,16 @@ def of_empty(a):
     return a["x"].sum(), a, a.copy(), len(a)
 
 
+def fields_under_a_mask(a):
+    some = a[a["ok"] | (a["x"] > 1.5)]
+    some["m"][:, 0] = 5
+    some["ok"][1:] = False
+    some["x"] *= 2
+    return some, some["x"].mean(), some["ok"], some["c"].real, some["m"].sum(axis=(1, 2)), len(some), some[0]["id"], a["x"]
+
+
 CASES = {
+    fields_under_a_mask: lambda: (mixed(),),
     field: lambda: (bodies(),), write: lambda: (bodies(),), write_and_return_nothing: lambda: (bodies(),),
     element: lambda: (bodies(), 2), write_element: lambda: (bodies(), 2), several_fields: lambda: (bodies(),),
     under_a_mask: lambda: (bodies(),), write_under_a_mask: lambda: (bodies(), bodies((10, 1, 0, 4))),
