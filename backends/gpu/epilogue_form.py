@@ -1,4 +1,7 @@
-"""What a fusion of kind ``kOutput`` is: a product, and its *epilogue*, which is computed of each of its elements alone."""
+"""What a product, or a reduction, and its *epilogue* are, which is computed of each of its elements alone.
+
+A product is a fusion of kind ``kOutput`` with it, a reduction one of kind ``kInput``.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +17,7 @@ from ..llvm.scalar_control_flow import has_control_flow
 
 EPILOGUE = "kOutput"
 PRODUCTS = frozenset({"dot", "convolution"})
+_HEROES = PRODUCTS | {"reduce"}
 
 # For each dimension of an instruction, that of the results which runs along it; None for those of size 1.
 _Walk = tuple[int | None, ...]
@@ -23,14 +27,15 @@ _Walk = tuple[int | None, ...]
 class EpilogueForm:
     """The parts of a fused computation.
 
-    ``seen`` is the product, or a reshape of it, as the epilogue reads it, ``results`` what the epilogue computes, arrays of the
-    same dimensions. Where ``keeps_product``, the product is the last result besides. ``walk`` is that of ``seen``.
+    ``hero`` is the product or reduction, ``seen`` that or a reshape of it, as the epilogue reads it, ``results`` what the
+    epilogue computes, arrays of the same dimensions. Where ``keeps_hero``, that is the last result besides. ``walk`` is that
+    of ``seen``.
     """
 
-    product: Instruction
+    hero: Instruction
     seen: Instruction
     results: tuple[Instruction, ...]
-    keeps_product: bool
+    keeps_hero: bool
     walk: _Walk
 
     @property
@@ -49,27 +54,27 @@ class EpilogueForm:
 
 
 def epilogue_form(computation: Computation) -> EpilogueForm | None:
-    """The parts of a computation with one product; None where a result does not have its elements, each at one place."""
-    (product,) = [one for one in computation.instructions if one.opcode in PRODUCTS]
-    readers = [one for one in computation.instructions if product in one.operands and one is not computation.root]
-    seen = readers[0] if len(readers) == 1 and _is_cast_of_places(readers[0]) else product
+    """The parts of a computation with one hero; None where a result does not have its elements, each at one place."""
+    (hero,) = [one for one in computation.instructions if one.opcode in _HEROES]
+    readers = [one for one in computation.instructions if hero in one.operands and one is not computation.root]
+    seen = readers[0] if len(readers) == 1 and _is_cast_of_places(readers[0]) else hero
     roots = result_roots(computation)
-    results = tuple([root for root in roots if root is not product])
-    keeps_product = product in roots
-    if not results or keeps_product and roots[-1] is not product or has_control_flow([computation]):
+    results = tuple([root for root in roots if root is not hero])
+    keeps_hero = hero in roots
+    if not results or keeps_hero and roots[-1] is not hero or has_control_flow([computation]):
         return None
     sizes = results[0].shape.dimensions
     if any(root.shape.dimensions != sizes or root.operation.updated_operand is not None for root in results):
         return None
-    if not prod(sizes) or prod(sizes) != product.shape.size:
+    if not prod(sizes) or prod(sizes) != hero.shape.size:
         return None
     walk = _walk(computation, seen, results)
     if walk is None:
         return None
     along = [d for d in walk if d is not None]
-    if keeps_product and along != sorted(along):
+    if (keeps_hero or hero.opcode == "reduce") and along != sorted(along):
         return None
-    return EpilogueForm(product, seen, results, keeps_product, walk)
+    return EpilogueForm(hero, seen, results, keeps_hero, walk)
 
 
 def _is_cast_of_places(instruction: Instruction) -> bool:

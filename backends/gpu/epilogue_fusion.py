@@ -1,4 +1,5 @@
-"""Products with what is computed of each of their elements as one: the product's kernel computes it before it stores anything.
+"""Products, and reductions, with what is computed of each of their elements as one: their kernels compute it before they store
+anything.
 
 Before::
 
@@ -9,31 +10,81 @@ After, h being neither written nor read::
 
     r = f32[8,16] fusion(x, w, bias), kind=kOutput    # maximum(add(dot(x, w), broadcast(bias)), 0)
 
-What is needed of the product itself besides is one more result. The results may have its dimensions in another order.
+What is needed of the product itself besides is one more result. The results may have its dimensions in another order. Of
+reductions those that are not computed row by row (`row_fusion`) are left for this, as means of all elements or of columns.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
-from ...compile.fused_computations import FusedOperands, result_roots
+from ...compile.fused_computations import FusedOperands, as_computation, result_roots
 from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
 from ...hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ...hlo.instruction import tuple_of
+from ...hlo.operation import ELEMENTWISE
 from ...hlo.shape import AnyShape
 from .epilogue_form import EPILOGUE, PRODUCTS, EpilogueForm, epilogue_form
 from .kernels.contraction import takes_epilogue
 
 _MOST_OPERANDS_AND_RESULTS = 32
+_MOST_IN_TURN = 8
 
 
 def fuse_epilogues(module: Module) -> Module:
     """Moves loops over the elements of a product into its kernel."""
-    return transform_computations(module, lambda computation: _Rewrite(computation).run())
+    return transform_computations(module, lambda computation: _Rewrite(computation, _is_product, _is_loop, EPILOGUE).run())
+
+
+def fuse_epilogues_of_reductions(module: Module) -> Module:
+    """Moves loops over the results of a reduction into its kernel."""
+
+    def rewritten(computation: Computation) -> Computation:
+        """Until nothing joins any more: what is computed of scalars, one instruction after the other, is in no loop."""
+        for _ in range(_MOST_IN_TURN):
+            before, computation = computation, _Rewrite(computation, _is_reduction, _is_loop_or_alone, "kInput").run()
+            if computation is before:
+                break
+        return computation
+
+    return transform_computations(module, rewritten)
 
 
 FUSE_EPILOGUES = Pass("fuse-epilogues", fuse_epilogues)
+FUSE_EPILOGUES_OF_REDUCTIONS = Pass("fuse-epilogues-of-reductions", fuse_epilogues_of_reductions)
+
+
+def _is_product(instruction: Instruction) -> bool:
+    return instruction.opcode in PRODUCTS
+
+
+def _is_reduction(instruction: Instruction) -> bool:
+    """Whether an instruction is a reduction of one array, or a fusion with it."""
+    is_fusion = instruction.opcode == "fusion" and instruction.attributes["kind"] == "kInput"
+    return (is_fusion or instruction.opcode == "reduce") and not instruction.shape.is_tuple
+
+
+def _may_write(instruction: Instruction) -> bool:
+    """Whether an instruction may take the memory of an operand."""
+    if instruction.opcode in ("while", "conditional", "call", "custom-call"):
+        return True
+    roots = result_roots(instruction.attributes["calls"]) if instruction.opcode == "fusion" else (instruction,)
+    return any(root.operation.updated_operand is not None for root in roots)
+
+
+def _is_hero_alone(product: Instruction) -> bool:
+    """Whether nothing has joined a product or reduction yet."""
+    return product.opcode != "fusion" or product.attributes["calls"].root.opcode == "reduce"
+
+
+def _is_loop(instruction: Instruction) -> bool:
+    return instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop"
+
+
+def _is_loop_or_alone(instruction: Instruction) -> bool:
+    return _is_loop(instruction) or ELEMENTWISE in instruction.operation.traits and bool(instruction.operands)
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,21 +101,27 @@ class _Found:
 class _Rewrite:
     """One computation, while loops find their products."""
 
-    def __init__(self, computation: Computation) -> None:
-        self.computation = computation
+    def __init__(
+        self,
+        computation: Computation,
+        is_hero: Callable[[Instruction], bool],
+        is_loop: Callable[[Instruction], bool],
+        kind: str,
+    ) -> None:
+        self.computation, self.is_hero, self.is_loop, self.kind = computation, is_hero, is_loop, kind
         self.position = {instruction: number for number, instruction in enumerate(computation.instructions)}
         self.users: dict[Instruction, list[Instruction]] = {}
         self.found: dict[Instruction, _Found] = {}  # by loop
         self.loop_of: dict[Instruction, Instruction] = {}  # by product
 
     def run(self) -> Computation:
-        if not any(instruction.opcode in PRODUCTS for instruction in self.computation.instructions):
+        if not any(map(self.is_hero, self.computation.instructions)):
             return self.computation
         for instruction in self.computation.instructions:
             for operand in dict.fromkeys(instruction.operands):
                 self.users.setdefault(operand, []).append(instruction)
         for instruction in self.computation.instructions:
-            if instruction.opcode == "fusion" and instruction.attributes["kind"] == "kLoop":
+            if self.is_loop(instruction):
                 self._find(instruction)
         return self._rewritten() if self.found else self.computation
 
@@ -76,7 +133,7 @@ class _Rewrite:
         for operand in dict.fromkeys(loop.operands):
             view = operand if operand.opcode == "reshape" else None
             product = operand.operands[0] if view is not None else operand
-            if product.opcode in PRODUCTS and product not in self.loop_of:
+            if self.is_hero(product) and product not in self.loop_of:
                 read.append((self.position[product], product, view))
         for _, product, view in sorted(read, key=lambda one: one[0], reverse=True):
             found = self._joined(loop, product, view)
@@ -91,8 +148,12 @@ class _Rewrite:
         # All that needs the product comes later, so nothing that the loop needs comes of it.
         if any(self.position[user] < self.position[loop] for user in others):
             return None
+        begin, end = self.position[product], self.position[loop]
+        between = [user for operand in product.operands for user in self.users[operand] if begin < self.position[user] < end]
+        if any(map(_may_write, between)):  # what the product reads, which is computed later now
+            return None
         keeps_product = bool(others) or self.computation.root in (product, view)
-        if keeps_product and not self._may_have_another_result(loop):
+        if keeps_product and not (_is_hero_alone(product) and self._may_have_another_result(loop)):
             return None
         if view is not None and view in loop.operands and product in loop.operands:
             return None
@@ -100,7 +161,8 @@ class _Rewrite:
         if len(operands) + len(result_roots(computation)) > _MOST_OPERANDS_AND_RESULTS:
             return None
         form = epilogue_form(computation)
-        return _Found(product, view, computation, operands, form) if form is not None and takes_epilogue(form) else None
+        is_taken = form is not None and (self.kind != EPILOGUE or takes_epilogue(form))
+        return _Found(product, view, computation, operands, form) if is_taken else None
 
     def _may_have_another_result(self, loop: Instruction) -> bool:
         """Whether nothing needs its results as one tuple."""
@@ -130,11 +192,11 @@ class _Rewrite:
                 move(instruction)
                 continue
             operands, root = tuple([values[operand] for operand in found.operands]), found.computation.root
-            attributes = {"kind": EPILOGUE, "calls": found.computation}
-            name = f"{found.product.opcode}_fusion"
+            attributes = {"kind": self.kind, "calls": found.computation}
+            name = f"{found.form.hero.opcode}_fusion"
             fusion = Instruction(OPERATIONS["fusion"], operands, attributes, _shape_of(root), name, instruction.source)
             made.append(fusion)
-            if not found.form.keeps_product:
+            if not found.form.keeps_hero:
                 values[instruction] = fusion
                 continue
             count = len(root.operands) - 1
@@ -157,10 +219,20 @@ def _computation(
     loop: Instruction, product: Instruction, view: Instruction | None, keeps_product: bool
 ) -> tuple[Computation, tuple[Instruction, ...]]:
     """The product, and of it what the loop computes; and the operands of both."""
-    loops: Computation = loop.attributes["calls"]
+    loops: Computation = loop.attributes["calls"] if loop.opcode == "fusion" else as_computation(loop)
     read = FusedOperands()
-    inner = product.with_operands([read.parameter_for(operand) for operand in product.operands])
-    body = [inner]
+    body: list[Instruction] = []
+    if product.opcode == "fusion":
+        fused: Computation = product.attributes["calls"]
+        inside = {one: read.parameter_for(operand) for one, operand in zip(fused.parameters, product.operands)}
+        for instruction in fused.instructions:
+            if instruction not in inside:
+                inside[instruction] = instruction.with_operands([inside[operand] for operand in instruction.operands])
+                body.append(inside[instruction])
+        inner = inside[fused.root]
+    else:
+        inner = product.with_operands([read.parameter_for(operand) for operand in product.operands])
+        body.append(inner)
     known = {product: inner}
     if view is not None:
         known[view] = view.with_operands((inner,))
@@ -179,4 +251,4 @@ def _computation(
             body.remove(root)
         root = make_instruction("tuple", (*(root.operands if root.opcode == "tuple" else (root,)), inner))
         body.append(root)
-    return Computation(f"fused_{product.opcode}", (*read.parameters, *body), root), tuple(read.operands)
+    return Computation(f"fused_{inner.opcode}", (*read.parameters, *body), root), tuple(read.operands)

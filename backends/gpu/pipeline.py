@@ -11,7 +11,7 @@ from ...compile.pass_manager import COMPACT_SELECTIONS, SEPARATE_SELECTIONS, Ste
 from ...compile.variances import variances_pass
 from ...hlo import Instruction
 from .alike_fusion import GROUP_ALIKE
-from .epilogue_fusion import FUSE_EPILOGUES
+from .epilogue_fusion import FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
 from .narrow_factors import MULTIPLY_NARROW_FACTORS
 from .parallel_branches import CHOOSE_PARALLEL_BRANCHES
@@ -40,6 +40,7 @@ PIPELINE: tuple[Step, ...] = (
     fusion_pass(FUSION_POLICY),
     FUSE_EPILOGUES,
     FUSE_ROWS,
+    FUSE_EPILOGUES_OF_REDUCTIONS,
     GROUP_ALIKE,
     "insert-copies",
 )

@@ -143,20 +143,20 @@ def product(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf
 
 def takes_epilogue(form: EpilogueForm) -> bool:
     """Whether a product's kernel can compute an epilogue."""
-    return _is_native(form.product) and contracted(form.product, form) is not None
+    return _is_native(form.hero) and contracted(form.hero, form) is not None
 
 
 def scratch_of_fusion(fusion: Instruction) -> int:
     """The memory that a fusion of kind ``kOutput`` needs meanwhile."""
     form = epilogue_form(fusion.attributes["calls"])
-    return contracted(form.product, form).scratch_bytes
+    return contracted(form.hero, form).scratch_bytes
 
 
 def emit_product_with_epilogue(frame: Frame, fusion: Instruction, values: Values) -> list[Leaf]:
     """Compute a fusion of kind ``kOutput``: see `epilogue_fusion`."""
     form = epilogue_form(fusion.attributes["calls"])
-    contraction = contracted(form.product, form)
-    operands = [values[fusion.operands[one.attributes["number"]]][0] for one in form.product.operands]
+    contraction = contracted(form.hero, form)
+    operands = [values[fusion.operands[one.attributes["number"]]][0] for one in form.hero.operands]
     results = epilogue_results(frame, fusion, form, contraction.product, values)
     launch_product(frame, fusion, contraction, operands, results)
     return list(results.outputs)

@@ -34,10 +34,10 @@ _AT_ONCE, _CHEAP = 4, 24.0
 
 @dataclass(frozen=True, eq=False)
 class Epilogue:
-    """What is computed of an element: ``computation``, whose last parameter is the product's."""
+    """What is computed of an element, the last parameter of ``computation``: a result itself where ``keeps_hero``."""
 
     computation: Computation
-    keeps_product: bool
+    keeps_hero: bool
 
     @property
     def cost(self) -> float:
@@ -85,7 +85,7 @@ class Results:
             number = b.udiv(number, number.type(lanes))
         emitter = ElementalEmitter(b, lanes, bound)
         index = index_of_vector(b, number, dimensions, lanes)
-        return [emitter.emit(root, index) for root in roots] + [value] * self.epilogue.keeps_product
+        return [emitter.emit(root, index) for root in roots] + [value] * self.epilogue.keeps_hero
 
     def write(
         self, b: ir.IRBuilder, arrays: Sequence[Array], offset: ir.Value, values: Sequence[RegisterValue], lanes: int
@@ -105,17 +105,17 @@ def _as_element(b: ir.IRBuilder, element_type: ElementType, value: RegisterValue
     return round_to_type(b, element_type, value)
 
 
-def epilogue_results(frame: Frame, fusion: Instruction, form: EpilogueForm, product: Product, values: Values) -> Results:
-    """The results of a fusion of kind ``kOutput``; the product's output is as theirs."""
+def epilogue_results(frame: Frame, fusion: Instruction, form: EpilogueForm, product: Product | None, values: Values) -> Results:
+    """The results of a fusion with an epilogue; the output of the product, or of the reduction, is as theirs."""
     computation, read = _epilogue_computation(fusion.attributes["calls"], form)
     inputs = tuple([values[fusion.operands[number]][0] for number in read])
     collapsed = collapse_dimensions(computation)
     walked = computation if collapsed is None else collapsed.computation
     lanes = _lanes(frame.target.vector_bytes, walked, product)
     outputs = tuple([output for output in frame.outputs(fusion) if output is not None])
-    key = (frame.kernels.number(walked), lanes, form.keeps_product)
-    epilogue = Epilogue(walked, form.keeps_product)
-    return Results(form.product.shape.element_type, outputs, epilogue, inputs, key, lanes)
+    key = (frame.kernels.number(walked), lanes, form.keeps_hero)
+    epilogue = Epilogue(walked, form.keeps_hero)
+    return Results(form.hero.shape.element_type, outputs, epilogue, inputs, key, lanes)
 
 
 def _epilogue_computation(fused: Computation, form: EpilogueForm) -> tuple[Computation, list[int]]:
@@ -150,9 +150,11 @@ def in_vectors(results: Results, vector_bytes: int, product: Product) -> Results
     return replace(results, lanes=1 if results.element_type.is_complex else lanes)
 
 
-def _lanes(vector_bytes: int, computation: Computation, product: Product) -> int:
-    """How many neighbouring columns are stored at once."""
-    return _aligned_columns(lanes_for(vector_bytes, computation, result_roots(computation)[0].shape.dimensions[-1]), product)
+def _lanes(vector_bytes: int, computation: Computation, product: Product | None) -> int:
+    """How many neighbouring columns are stored at once, or elements of a reduction."""
+    *_, last = 1, *result_roots(computation)[0].shape.dimensions
+    lanes = lanes_for(vector_bytes, computation, last)
+    return lanes if product is None else _aligned_columns(lanes, product)
 
 
 def _aligned_columns(lanes: int, product: Product) -> int:

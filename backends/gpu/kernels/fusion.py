@@ -37,7 +37,7 @@ def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
     if kind == ROWS:
         return emit_rows(frame, instruction, computation, values)
     roots = result_roots(computation)
-    if any(root.opcode == "reduce" for root in roots):
+    if kind == "kInput":
         return emit_reduction(frame, instruction, computation, values)
     if roots[0].shape.rank == 0:
         return scalars(frame, instruction, computation, values)

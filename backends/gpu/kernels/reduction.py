@@ -28,8 +28,10 @@ from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes
 from .. import choices
 from ..emitter_table import emits
+from ..epilogue_form import epilogue_form
 from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
+from .epilogue import epilogue_results
 from .vectors import aligned, lanes_for
 
 THREADS = 256
@@ -202,8 +204,13 @@ def _form(computation: Computation, reduce: Instruction) -> _Form:
 
 def _reduce_of(instruction: Instruction) -> tuple[Computation, Instruction] | None:
     computation = instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
-    root = computation.root
-    return (computation, root) if root.opcode == "reduce" else None
+    reduce = _reduce_in(computation)
+    return None if reduce is None else (computation, reduce)
+
+
+def _reduce_in(computation: Computation) -> Instruction | None:
+    """The root, or what its epilogue is computed of."""
+    return next((one for one in computation.instructions if one.opcode == "reduce"), None)
 
 
 def scratch_of_reduction(instruction: Instruction) -> int:
@@ -223,11 +230,16 @@ def _part_bytes(shape: Shape, teams: Teams) -> int:
 
 
 def emit_reduction(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
-    """A computation whose root is a reduce."""
-    reduce = result_roots(computation)[0]
+    """A computation with a reduce, which is its root or has an epilogue."""
+    reduce = _reduce_in(computation)
+    assert reduce is not None
     count = len(reduce.operands) // 2
     outputs = [output for output in frame.outputs(instruction) if output is not None]
     inputs = [values[operand][0] for operand in instruction.operands]
+    epilogue = None
+    if computation.root is not reduce:
+        epilogue = epilogue_results(frame, instruction, epilogue_form(computation), None, values)
+    last_inputs = [*inputs, *(epilogue.inputs if epilogue is not None else ())]
     form = _form(computation, reduce)
     teams = form.teams()
     if not teams.results:
@@ -236,13 +248,36 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
     flat = [Stored(output.place, output.shape.with_dimensions((teams.all_results,))) for output in outputs]
     key = (frame.kernels.number(computation), "reduce")
 
+    def store(
+        b: ir.IRBuilder, bindings: list[Binding], arrays: list[Array], result: ir.Value, totals: list[RegisterValue], held: int
+    ) -> None:
+        """The results of this number, of so many each, or what comes of them."""
+        if epilogue is None:
+            for array, value in zip(arrays, totals):
+                aligned(array, array.shape, held).store(b, (_vector(b, result, held),), value, held)
+            return
+        (total,), first = totals, _vector(b, result, held)
+        if held > 1 and epilogue.lanes % held == 0:
+            epilogue.store(b, bindings[len(inputs) :], arrays, first.base, total, held)
+            return
+        for lane in range(held):
+            place = b.add(first.base, I64(lane))
+            value = b.extract_element(total, I32(lane)) if held > 1 else total
+            epilogue.store(b, bindings[len(inputs) :], arrays, place, value)
+
     def initial(kernel: Kernel, bindings: list[Binding]) -> list[RegisterValue]:
         emitter = ElementalEmitter(kernel.builder, 1, dict(zip(computation.parameters, bindings)))
         return [emitter.emit(init, ()) for init in reduce.operands[count:]]
 
     if not teams.elements:
+
+        def write_initial(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+            b, number = kernel.builder, kernel.number()
+            with b.if_then(b.icmp_unsigned("<", number, number.type(teams.all_results))):
+                store(b, bindings, arrays, wide(b, number), initial(kernel, bindings), 1)
+
         grid = Grid.of(teams.all_results, THREADS)
-        frame.launch("reduce_nothing", key, inputs, flat, grid, partial(_write_initial, initial, teams), instruction.source)
+        frame.launch("reduce_nothing", key, last_inputs, flat, grid, write_initial, instruction.source)
         return list(outputs)
 
     def reduction(bindings: list[Binding]) -> Reduction:
@@ -259,20 +294,19 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
             return inner.elements(b, _index(b, form, teams, result, number), teams.lanes)
 
         def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
-            if teams.parts > 1:
-                result = b.add(b.mul(part, I64(teams.results)), result)
-            else:
+            if teams.parts == 1:
                 first = [broadcast_lanes(b, value, teams.held) for value in initial(kernel, bindings)]
-                totals = inner.combine(b, first, totals, teams.held)
+                store(b, bindings, arrays, result, inner.combine(b, first, totals, teams.held), teams.held)
+                return
+            place = _vector(b, b.add(b.mul(part, I64(teams.results)), result), teams.held)
             for array, value in zip(arrays, totals):
-                target = aligned(array, array.shape, teams.held)
-                target.store(b, (_vector(b, result, teams.held),), value, teams.held)
+                aligned(array, array.shape, teams.held).store(b, (place,), value, teams.held)
 
         reduce_in_teams(kernel, teams, scalars, element, partial(inner.combine, b), finish)
 
     name = "reduce_columns" if teams.across else "reduce_rows"
     if teams.parts == 1:
-        frame.launch(name, key, inputs, flat, teams.grid, write, instruction.source)
+        frame.launch(name, key, last_inputs, flat, teams.grid, write, instruction.source)
         return list(outputs)
     parts, offset = [], 0
     for shape in scalars:
@@ -290,20 +324,13 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
             return [array.load(b, (place,), 1) for array in held]
 
         def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
-            for array, value in zip(arrays, inner.combine(b, initial(kernel, bindings[len(parts) :]), totals, 1)):
-                array.store(b, (Affine(result),), value, 1)
+            own = bindings[len(parts) :]
+            store(b, own, arrays, result, inner.combine(b, initial(kernel, own), totals, 1), 1)
 
         reduce_in_teams(kernel, last, scalars, element, partial(inner.combine, b), finish)
 
-    frame.launch("reduce_parts", (*key, teams.parts), [*parts, *inputs], flat, last.grid, write_last, instruction.source)
+    frame.launch("reduce_parts", (*key, teams.parts), [*parts, *last_inputs], flat, last.grid, write_last, instruction.source)
     return list(outputs)
-
-
-def _write_initial(initial, teams: Teams, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-    b, number = kernel.builder, kernel.number()
-    with b.if_then(b.icmp_unsigned("<", number, number.type(teams.all_results))):
-        for array, value in zip(arrays, initial(kernel, bindings)):
-            array.store(b, (Affine(wide(b, number)),), value, 1)
 
 
 def _index(b: ir.IRBuilder, form: _Form, teams: Teams, result: ir.Value, number: ir.Value) -> Index:

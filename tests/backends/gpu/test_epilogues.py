@@ -1,4 +1,4 @@
-"""Products whose kernels compute what follows: the same as in loops of their own, bit by bit, and what NumPy gives.
+"""Products and reductions whose kernels compute what follows: as in loops of their own, bit by bit, and what NumPy gives.
 
 To compile a program for SPIR-V takes long, so that each has several cases.
 """
@@ -10,13 +10,14 @@ from phlox import jit
 from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.alike_fusion import GROUP_ALIKE
 from phlox.backends.gpu.epilogue_form import epilogue_form
-from phlox.backends.gpu.epilogue_fusion import FUSE_EPILOGUES
+from phlox.backends.gpu.epilogue_fusion import FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.backends.gpu.plan import Launch, inside
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.hlo import parse_module
 
-WITHOUT = tuple([step for step in PIPELINE if step not in (FUSE_EPILOGUES, GROUP_ALIKE)])
+JOINING = (FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS, GROUP_ALIKE)
+WITHOUT = tuple([step for step in PIPELINE if step not in JOINING])
 BF16 = ml_dtypes.bfloat16
 TOLERANCES = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-13}
 
@@ -49,7 +50,7 @@ def run(module, arguments, kernels, monkeypatch):
         plain = place.compile(module)
     assert len(kernels_of(plain.program.plan)) > len(kernels)
     for one, other in zip(found, plain(*arguments), strict=True):
-        np.testing.assert_array_equal(one.view(np.uint8), other.view(np.uint8))
+        np.testing.assert_array_equal(np.atleast_1d(one).view(np.uint8), np.atleast_1d(other).view(np.uint8))
     return found
 
 
@@ -261,5 +262,64 @@ def test_a_computation_with_an_epilogue():
       ROOT r = f32[2,4,4] fusion(x, y), kind=kOutput, calls=f
     }"""
     form = epilogue_form(parse_module(text).entry.root.attributes["calls"])
-    assert (form.product.opcode, form.seen.opcode, form.walk) == ("dot", "reshape", (1, 0, 2))
+    assert (form.hero.opcode, form.seen.opcode, form.walk) == ("dot", "reshape", (1, 0, 2))
     assert form.steps == [(4, 1, 1), (2, 4, 16), (4, 8, 4)]
+
+
+# --- reductions ---
+
+
+def test_reductions(monkeypatch):
+    """Of all elements and of columns, in parts and not, in vectors and not, of types that are rounded, or wrap."""
+    in_parts = [
+        (lambda x: np.sqrt(x.mean()), (abs(numbers(90_000)),)),
+        (lambda x: -np.log(np.exp(x).sum(axis=0)), (numbers(4000, 33, dtype=np.float64),)),
+    ]
+    at_once = [
+        (lambda x, y: y + 0.5 * x.sum(axis=0), (numbers(30, 68), numbers(68))),
+        (lambda x, y: y[:, None] * x.max(axis=(0, 2), keepdims=True)[0], (numbers(5, 9, 12), numbers(9))),
+        (lambda x: x.mean(axis=0), (numbers(21, 40, dtype=np.float16),)),
+        (lambda x: (x.sum(axis=0) * 3 + 1).astype(np.int8), (numbers(12, 33, dtype=np.int32),)),
+        (lambda x: (x > 1).any(axis=0) ^ True, (numbers(12, 35),)),
+        (lambda x: x.sum(axis=1) / 7, (numbers(33, 5),)),
+    ]
+    check(in_parts, ["reduce_rows", "reduce_parts", "reduce_columns", "reduce_parts"], monkeypatch)
+    check(at_once, ["reduce_columns"] * 4 + ["reduce_rows"] * 2, monkeypatch)
+
+
+def test_reductions_that_are_needed_themselves(monkeypatch):
+    def as_it_is(x):
+        total = x.sum(axis=0)
+        return total, np.exp(total)
+
+    def elsewhere(x):
+        total = x.sum(axis=0)
+        return total / 3, np.outer(total, total)
+
+    cases = [(as_it_is, (numbers(12, 36),)), (elsewhere, (numbers(13, 37),))]
+    check(cases, ["reduce_columns", "reduce_columns", "multiply"], monkeypatch)
+
+
+def test_nothing_is_read_after_it_has_changed():
+    """A sum that would be computed behind an update of what it reads stays where it is, or the array would be copied."""
+
+    def changed(x, i):
+        x = x * 2
+        total = x.sum(axis=0)
+        x[i] = 1
+        return x, total * x[0, 0]
+
+    kernels = kernels_of(plan_of(changed, np.ones((40, 30), np.float32), np.int32(3)))
+    assert kernels.index("reduce_columns") < kernels.index("copy") and kernels[-1] == "multiply"
+
+
+def test_how_many_kernels():
+    x = np.empty((3000, 2000), np.float32)
+    programs = {
+        (lambda x: x.mean()): ["reduce_rows", "reduce_parts"],
+        (lambda x: x.std(axis=0)): ["reduce_columns"] * 4,
+        (lambda x: x / np.sqrt((x * x).sum())): ["reduce_rows", "reduce_parts", "divide"],
+        (lambda x: x - x.mean(axis=0)): ["reduce_columns", "reduce_parts", "subtract"],
+    }
+    for function, kernels in programs.items():
+        assert kernels_of(plan_of(function, x)) == kernels
