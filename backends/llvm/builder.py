@@ -1,7 +1,7 @@
 """llvmlite's builder of LLVM IR, its integer types and vectors, where they take most time: made and printed in less of it.
 
 All that is compiled is written instruction by instruction, and printed once. What is made here is of llvmlite's classes, has
-their operands and attributes, but no metadata, and prints as they do.
+their operands and attributes, but no metadata, which stores alone take, and prints as they do.
 
 >>> from llvmlite import ir
 >>> function = ir.Function(ir.Module(), ir.FunctionType(ir.FloatType(), [ir.FloatType()]), "twice")
@@ -164,7 +164,11 @@ class _Store(_Instruction, ir.instructions.StoreInstr):
 
     def __str__(self) -> str:
         align = "" if self.align is None else f", align {self.align}"
-        return f"store {_typed(self.operands)}{align}"
+        metadata = self._stringify_metadata(leading_comma=True) if self.metadata else ""
+        return f"store {_typed(self.operands)}{align}{metadata}"
+
+    def set_metadata(self, name: str, node: Any) -> None:
+        self.metadata = {**self.metadata, name: node}
 
 
 class _Address(_Instruction, ir.instructions.GEPInstr):
