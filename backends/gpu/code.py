@@ -112,8 +112,8 @@ def _optimized(
 
 
 def _is_plain(llvm_ir: str, target: Target) -> bool:
-    """Whether all kernels of a module are."""
-    return 0 < llvm_ir.count(IS_PLAIN) == llvm_ir.count(f"define {target.calling_convention} ")
+    """Whether all kernels of a module are, for a family whose assembler goes over the code once more."""
+    return target.family == "nvptx" and 0 < llvm_ir.count(IS_PLAIN) == llvm_ir.count(f"define {target.calling_convention} ")
 
 
 def _few_passes() -> binding.ModulePassManager:

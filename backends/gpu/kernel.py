@@ -120,7 +120,7 @@ class Kernel:
             b.call(self.phase, [*self.function.args, *self.indices(b)])
             b.ret_void()
 
-    def is_plain(self) -> None:
+    def mark_plain(self) -> None:
         """The code is nearly as it is to be: LLVM is to run few passes."""
         self.function.text_attributes += f" {IS_PLAIN}"
 

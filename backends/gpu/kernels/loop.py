@@ -62,13 +62,13 @@ def launch_loop(
     ahead = vectors_ahead(walked, lanes, count)
     grid = Grid.of(-(-count // ahead), THREADS)
 
-    # Then a thread's place is all that there is besides the arithmetic.
+    # Where there is nothing besides the arithmetic but a thread's place.
     is_plain = origin is None and ahead == 1 and len(dimensions) == 1 and all(map(_is_elementwise, walked.instructions))
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, given = kernel.builder, bindings[: len(inputs)]
         if is_plain:
-            kernel.is_plain()
+            kernel.mark_plain()
         bound = {
             parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
             for parameter, binding in zip(walked.parameters, given)

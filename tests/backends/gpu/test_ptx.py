@@ -8,6 +8,7 @@ from operation_checks import module_of
 from phlox import jit
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.code import assembly
+from phlox.backends.gpu.kernel import IS_PLAIN
 from phlox.backends.gpu.kernel_parts import joined_ptx, kernel_parts
 from ptx_assembler import assemble, find_ptxas
 from thinning import one_in_all
@@ -39,6 +40,13 @@ def test_kernels_that_were_compiled_apart_are_one_text():
     assert len(parts) == len(program.kernels) >= 3
     text = joined_ptx([assembly(part, SM_90) for part in parts])
     assert set(assemble(text.encode(), "sm_90a")) == set(program.kernels)
+
+
+def test_plain_kernels_are_apart_from_others():
+    """LLVM runs fewer passes over modules of these alone."""
+    program = program_of(jit(lambda x: (np.exp(x), np.sort(x))).lower(np.ones(9)).module, SM_90)
+    parts = kernel_parts(program.llvm_ir, SM_90.calling_convention)
+    assert sorted([(IS_PLAIN in part, "exponential" in part) for part in parts]) == [(False, False), (True, True)]
 
 
 # What does not fit yet: ptxas gives a thread 128 registers for sm_80, and spills 8 bytes.
