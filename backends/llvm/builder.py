@@ -1,7 +1,7 @@
-"""llvmlite's builder of LLVM IR, its integer types and vectors, where they take most time: made and printed in less of it.
+"""llvmlite's builder of LLVM IR, its integers and types of vectors: as they are, but made and printed in fewer steps.
 
 All that is compiled is written instruction by instruction, and printed once. What is made here is of llvmlite's classes, has
-their operands and attributes, but no metadata, which stores alone take, and prints as they do.
+their operands and attributes, but metadata for loads and stores only, and prints as they do.
 
 >>> from llvmlite import ir
 >>> function = ir.Function(ir.Module(), ir.FunctionType(ir.FloatType(), [ir.FloatType()]), "twice")
@@ -73,7 +73,7 @@ def _number(scope: Any) -> str:
 
 
 class _Instruction(ir.Instruction):
-    """An instruction without metadata."""
+    """An instruction; where nothing else is said, one that cannot have metadata."""
 
     metadata = _NONE
 
@@ -106,7 +106,8 @@ def _typed(values: Iterable[ir.Value]) -> str:
 class _Arithmetic(_Instruction):
     def __str__(self) -> str:
         flags = f" {' '.join(self.flags)}" if self.flags else ""
-        values = ", ".join([value.get_reference() for value in self.operands])
+        left, *others = self.operands
+        values = f"{left.get_reference()}, {others[0].get_reference()}" if others else left.get_reference()
         return f"{self._reference} = {self.opname}{flags} {self.type!s} {values}"
 
 
@@ -151,24 +152,27 @@ class _ShuffleVector(_OfElements, ir.instructions.ShuffleVector):
     pass
 
 
-class _Load(_Instruction, ir.instructions.LoadInstr):
+class _Access(_Instruction):
+    """A load or store, which may have metadata."""
+
     align: int | None
-
-    def __str__(self) -> str:
-        align = "" if self.align is None else f", align {self.align}"
-        return f"{self._reference} = load {self.type!s}, {_typed(self.operands)}{align}"
-
-
-class _Store(_Instruction, ir.instructions.StoreInstr):
-    align: int | None
-
-    def __str__(self) -> str:
-        align = "" if self.align is None else f", align {self.align}"
-        metadata = self._stringify_metadata(leading_comma=True) if self.metadata else ""
-        return f"store {_typed(self.operands)}{align}{metadata}"
 
     def set_metadata(self, name: str, node: Any) -> None:
         self.metadata = {**self.metadata, name: node}
+
+    def details(self) -> str:
+        align = "" if self.align is None else f", align {self.align}"
+        return align + "".join([f", !{name} {node.get_reference()}" for name, node in self.metadata.items()])
+
+
+class _Load(_Access, ir.instructions.LoadInstr):
+    def __str__(self) -> str:
+        return f"{self._reference} = load {self.type!s}, {_typed(self.operands)}{self.details()}"
+
+
+class _Store(_Access, ir.instructions.StoreInstr):
+    def __str__(self) -> str:
+        return f"store {_typed(self.operands)}{self.details()}"
 
 
 class _Address(_Instruction, ir.instructions.GEPInstr):
@@ -194,15 +198,16 @@ class _Call(_Instruction, ir.CallInstr):
     """One that says nothing but what it calls."""
 
     cconv: str | None
+    called_type: ir.FunctionType
     tail = ""
     fastmath = attributes = frozenset()
     arg_attributes = _NONE
 
     def __str__(self) -> str:
         function, *arguments = self.operands
-        kind = function.function_type
-        result, convention = kind if kind.var_arg else kind.return_type, f"{self.cconv} " if self.cconv else ""
-        text = f"call {convention}{result} {function.get_reference()}({_typed(arguments)})"
+        kind, convention = self.called_type, f"{self.cconv} " if self.cconv else ""
+        result = kind if kind.var_arg else self.type
+        text = f"call {convention}{result!s} {function.get_reference()}({_typed(arguments)})"
         return text if isinstance(self.type, ir.VoidType) else f"{self._reference} = {text}"
 
 
@@ -323,5 +328,6 @@ class Builder(ir.IRBuilder):
         if others or tuple([value.type for value in args]) != kind.args:
             return super().call(fn, args, name, cconv, **others)
         made = _Call(self._block, kind.return_type, "call", [fn, *args], name)
+        made.called_type = kind
         made.cconv = fn.calling_convention if cconv is None and isinstance(fn, ir.Function) else cconv
         return self.put(made)

@@ -117,22 +117,24 @@ def _in_lanes(builder: ir.IRBuilder, base: Base, lanes: int) -> ir.Value:
 def linear_offset(builder: ir.IRBuilder, index: Index, strides: tuple[int, ...], lanes: int) -> Component:
     """The sum of the components times the strides: the element's position in memory."""
     base: Base = 0
-    offsets = [0] * lanes
-    vectors = []
+    stride, vectors = 0, []
+    offsets: list[int] | None = None  # which few have
     for component, step in zip(index, strides):
-        if isinstance(component, Affine | Offsets):
+        if isinstance(component, Affine):
             base = add_base(builder, base, multiply_base(builder, component.base, step))
-            offsets = [offset + _offset(component, lane) * step for lane, offset in enumerate(offsets)]
+            stride += component.stride * step
+        elif isinstance(component, Offsets):
+            base = add_base(builder, base, multiply_base(builder, component.base, step))
+            offsets = [offset + other * step for offset, other in zip(offsets or [0] * lanes, component.offsets)]
         else:
             vectors.append(scale(builder, component, step))
-    total = _with_offsets(builder, base, offsets)
+    if offsets is None:
+        total: Component = Affine(base, stride if lanes > 1 else 0)
+    else:
+        total = _with_offsets(builder, base, [offset + stride * lane for lane, offset in enumerate(offsets)])
     for vector in vectors:
         total = builder.add(vector, as_vector(builder, total, lanes))
     return total
-
-
-def _offset(component: Affine | Offsets, lane: int) -> int:
-    return component.offsets[lane] if isinstance(component, Offsets) else component.stride * lane
 
 
 def _with_offsets(builder: ir.IRBuilder, base: Base, offsets: list[int]) -> Component:

@@ -215,7 +215,12 @@ def broadcast_lanes(builder: ir.IRBuilder, value: RegisterValue, lanes: int) -> 
         return splat(vector_type(value.type, lanes), value.constant)
     vector = vector_type(value.type, lanes)
     first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), ir.Constant(vector_type(I32, lanes), [0] * lanes))
+    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), _first_lane(lanes))
+
+
+@cache
+def _first_lane(lanes: int) -> ir.Constant:
+    return ir.Constant(vector_type(I32, lanes), [0] * lanes)
 
 
 def lane_numbers(integer: ir.Type, lanes: int, stride: int = 1) -> ir.Constant:

@@ -48,7 +48,8 @@ def memory(b, condition, number, x, vector, pointer, device):
     place = b.alloca(F32)
     b.store(x, place)
     b.load(place)
-    b.store(b.load(device, typ=VECTOR), pointer, align=8)
+    b.store(b.load(device, typ=VECTOR), pointer, align=8).set_metadata("nontemporal", b.module.add_metadata([I32(1)]))
+    b.load(device, typ=VECTOR).set_metadata("range", b.module.add_metadata([I32(1), I32(2)]))
     b.load(pointer, name="read", align=4, typ=F32)
     here = b.gep(pointer, [number, I32(0)], source_etype=ir.ArrayType(F32, 4))
     b.gep(here, [I32(1)], inbounds=True, name='a "name" \\', source_etype=F32)
@@ -118,6 +119,7 @@ def test_texts_are_llvmlites(write):
 
 
 WRONG = [
+    lambda b, condition, number, *_: b.add(number, number).set_metadata("range", b.module.add_metadata([I32(1)])),
     lambda b, condition, number, x, *_: b.add(number, x),
     lambda b, condition, number, x, *_: b.select(condition, number, x),
     lambda b, condition, number, x, *_: b.icmp_signed("<>", number, number),
@@ -131,6 +133,6 @@ WRONG = [
 
 
 @pytest.mark.parametrize("write", WRONG)
-def test_operands_of_wrong_types_are_refused(write):
+def test_what_would_be_wrong_is_refused(write):
     with pytest.raises((TypeError, ValueError)):
         text_by(Builder, write)
