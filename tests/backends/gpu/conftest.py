@@ -9,7 +9,10 @@ from phlox.backends.gpu.errors import DeviceLostError
 from phlox.backends.registry import register_backend
 
 # On a machine that is there for a limited time (`--within`) what is the most of all operations comes first.
-MOST_IMPORTANT_FIRST = ("test_on_devices", "test_operations", "test_programs", "test_atomic_scatters", "test_dynamic_shapes")
+MOST_IMPORTANT_FIRST = (
+    "test_on_devices", "test_operations", "test_programs", "test_order_kernels", "test_look_back", "test_atomic_scatters",
+    "test_transposes", "test_linear_kernels", "test_dynamic_shapes",
+)  # fmt: skip
 
 
 def pytest_collection_modifyitems(config, items):

@@ -6,7 +6,7 @@ Kernels whose threads tell each other what they have by shuffles and ballots are
 import numpy as np
 import phlox
 import pytest
-from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, target
+from gpu_backends import AMD_ARCHITECTURES, DEVICES, PTX_ARCHITECTURES, backend_or_skip, target
 from opencl_device import opencl_driver
 from phlox.backends.gpu.backend import GpuBackend, program_of
 from phlox.backends.gpu.emitter_table import scratch_bytes
@@ -51,9 +51,11 @@ def kernels_of(plan):
     return {step.kernel.rpartition("_")[0] for step in plan.steps if isinstance(step, Launch)}
 
 
-@pytest.fixture(scope="module")
-def device():
-    """A device of work-items without sub-groups, whatever it is."""
+@pytest.fixture(scope="module", params=DEVICES)
+def device(request):
+    """OpenCL's as one of work-items without sub-groups, whatever it is."""
+    if request.param != "opencl":
+        return backend_or_skip(request.param)
     return GpuBackend("opencl", opencl_driver().open(0), target(""))
 
 

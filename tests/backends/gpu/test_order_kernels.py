@@ -3,9 +3,8 @@
 import numpy as np
 import phlox
 import pytest
-from opencl_device import opencl_driver
+from gpu_backends import DEVICES, backend_or_skip
 from operation_checks import module_of
-from phlox.backends.gpu.backend import backend_of_driver
 from phlox.hlo import F32, PRED, S32, Builder, Shape, element_type_of, scalar_computation
 from phlox.hlo.determinism import set_determinism
 from phlox.hlo.operation import Sample
@@ -16,10 +15,9 @@ def random():
     return np.random.default_rng(7)
 
 
-@pytest.fixture(scope="module")
-def backend():
-    opencl_driver()
-    return backend_of_driver("opencl")
+@pytest.fixture(scope="module", params=DEVICES)
+def backend(request):
+    return backend_or_skip(request.param)
 
 
 def kernels_of(executable):
@@ -216,5 +214,5 @@ def test_a_scan_in_logic(run, random):
 def test_positions_that_are_sorted_along(backend, random, dtype):
     x = random.integers(0, 9, (300, 3)).astype(dtype)
     x[7] = 0 if x.dtype.kind != "f" else np.nan
-    argsort = phlox.jit(lambda x: np.argsort(x, axis=0, kind="stable"), backend="opencl")
+    argsort = phlox.jit(lambda x: np.argsort(x, axis=0, kind="stable"), backend=backend.name)
     np.testing.assert_array_equal(argsort(x), np.argsort(x, axis=0, kind="stable"))

@@ -3,16 +3,13 @@
 import numpy as np
 import phlox
 import pytest
-from phlox.backends.registry import BackendUnavailableError, get_backend
+from gpu_backends import DEVICES, backend_or_skip
 from phlox.hlo import parse_module
 
 
-@pytest.fixture
-def device():
-    try:
-        return get_backend("opencl")
-    except BackendUnavailableError as error:
-        pytest.skip(str(error))
+@pytest.fixture(params=DEVICES)
+def device(request):
+    return backend_or_skip(request.param)
 
 
 TYPES = {"f32": "f4", "f64": "f8", "s8": "i1", "c128": "c16", "f16": "f2", "pred": "?"}
