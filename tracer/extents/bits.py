@@ -58,6 +58,8 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
 @implements_dynamic(np.ndarray.view)
 def view(a, dtype=None, type=None):
     """As wider elements where the size of the last dimension is known."""
+    if a.has_other_order:
+        raise NotImplementedError(f"a view of an array in the other byte order, {a!r}, is not implemented")
     last, of_array = a.ndim - 1, isinstance(dtype, builtins.type) and issubclass(dtype, np.ndarray)
     parts = 1 if dtype is None or of_array else a.itemsize // hlo.as_dtype(dtype).itemsize
     if a.bounds.is_dynamic(last) and not parts:
