@@ -21,6 +21,8 @@ from .program import GpuProgram
 
 # Results of so many bytes are copied to the host with their padding, at once.
 _MOST_AT_ONCE = 64 << 10
+# Kernels that move elements count them in 32 bits: larger arrays go by way of the host.
+_MOST_ELEMENTS = (1 << 31) - 1
 
 
 class PaddedExecutable:
@@ -85,6 +87,8 @@ class PaddedExecutable:
         if given == bounds:
             return buffer
         static = Shape(shape.element_type, bounds)
+        if given[1:] != bounds[1:] and static.size > _MOST_ELEMENTS:
+            return to_device(self.memory, padded_array(self.memory.read(buffer), shape))
         buffer, padded = in_layout(self.memory, buffer, static), self.memory.allocate(static)
         self.device.fill(padded.address, 0, static.byte_size)
         if buffer.shape.byte_size:
@@ -99,6 +103,8 @@ class PaddedExecutable:
         """A copy of a result at its sizes; ``sizes`` has those of the dynamic dimensions on the device."""
         if shape.dimensions == wanted:
             return buffer
+        if shape.dimensions[1:] != wanted[1:] and prod(shape.dimensions) > _MOST_ELEMENTS:
+            return to_device(self.memory, self.memory.read(buffer)[tuple(map(slice, wanted))])
         result = self.memory.allocate(Shape(shape.element_type, wanted))
         if result.shape.byte_size:
             if shape.dimensions[1:] != wanted[1:]:

@@ -67,8 +67,8 @@ def _is_reduction(instruction: Instruction) -> bool:
 
 
 def _may_write(instruction: Instruction) -> bool:
-    """Whether an instruction may take the memory of an operand."""
-    if instruction.opcode in ("while", "conditional", "call", "custom-call"):
+    """Whether an instruction, or one that sees the same elements through it, may take the memory of an operand."""
+    if instruction.opcode in ("while", "conditional", "call", "custom-call", "tuple", "reshape", "bitcast"):
         return True
     roots = result_roots(instruction.attributes["calls"]) if instruction.opcode == "fusion" else (instruction,)
     return any(root.operation.updated_operand is not None for root in roots)
