@@ -109,8 +109,9 @@ def vector_strips(
     With ``overlaps``, what remains may be done by a last block that overlaps the one before.
     """
     if overlaps and stop is None and lanes > 1 and 1 < unroll <= size // lanes:
-        vectors, single = min(range(unroll, 0, -1), key=partial(_steps, size, lanes)), size // lanes // unroll * unroll
-        if _steps(size, lanes, vectors) < single + single // unroll + 2 * -(-(size - single * lanes) // lanes):
+        vectors = min(range(unroll, 0, -1), key=partial(_steps, size, lanes))
+        rest = size % (unroll * lanes)
+        if _steps(size, lanes, vectors) < _steps(size - rest, lanes, unroll) + _steps(rest, lanes, 1):
             _overlapping_strips(builder, size, lanes, vectors, body, independent)
             return
     block = unroll * lanes
@@ -129,7 +130,7 @@ def vector_strips(
 
 
 def _steps(size: int, lanes: int, vectors: int) -> int:
-    """What blocks of so many vectors take that overlap at the end: one for each vector, and for each block."""
+    """What it takes to cover a dimension by blocks of so many vectors: a step for each vector, and one for each block."""
     return -(-size // (vectors * lanes)) * (vectors + 1)
 
 
@@ -141,6 +142,7 @@ def _overlapping_strips(
     body: Callable[[Component, int, ir.Value | None], None],
     independent: bool,
 ) -> None:
+    """Blocks of so many vectors, the last of which may overlap the one before."""
     block = vectors * lanes
     loop = independent_loop if independent else counted_loop
     with loop(builder, -(-size // block)) as number:

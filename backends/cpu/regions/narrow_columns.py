@@ -77,7 +77,18 @@ Elements = Callable[[dict[int, Component]], list[list[RegisterValue]]]
     init = s32[] parameter(1)
     ROOT sum = s32[50] reduce(x, init), dimensions={0}, to_apply=add_s32
     """,
-    calls=combining("add", "f32[]") + combining("maximum", "s16[]") + combining("add", "s32[]"),
+    # Blocks of vectors that overlap at the end; truth values as bytes.
+    """
+    x = s32[40,200] parameter(0)
+    init = s32[] parameter(1)
+    ROOT sum = s32[200] reduce(x, init), dimensions={0}, to_apply=add_s32
+    """,
+    """
+    x = pred[20,1000] parameter(0)
+    init = pred[] parameter(1)
+    ROOT all = pred[1000] reduce(x, init), dimensions={0}, to_apply=and_pred
+    """,
+    calls=combining("add", "f32[]") + combining("maximum", "s16[]") + combining("add", "s32[]") + combining("and", "pred[]"),
 )
 def emit_narrow_columns(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
     at_once = _rows_at_once(builder, target, reduction)

@@ -35,7 +35,7 @@ _BLOCK_VECTORS, _PARTIAL_VECTORS = 8, 4
 _MASK_BITS = 64
 # What is computed again in a block that is searched costs so much for an element, in cheap instructions.
 _MOST_COST = 4.0
-# Vectors of fewer bytes have no masks that are quickly made bits.
+# Vectors of fewer bytes have no masks that are quickly made bits, and portable code none at all.
 _LEAST_VECTOR_BYTES = 32
 
 
@@ -53,7 +53,7 @@ class RowExtremum(NamedTuple):
         element, place = reduction.operands
         if place.opcode != "iota" or place.attributes["iota_dimension"] != last or not _is_computed_again(reduction.producers):
             return None
-        if reduction.dimensions[last] < _LEAST_ELEMENTS or target.vector_bytes < _LEAST_VECTOR_BYTES:
+        if reduction.dimensions[last] < _LEAST_ELEMENTS or target.vector_bytes < _LEAST_VECTOR_BYTES or target.is_portable:
             return None
         element_type, is_largest = element.shape.element_type, finds_largest(reduction.to_apply)
         if is_largest is None or not (element_type in (F32, F64) or element_type.is_integer and element_type.bits >= 8):
