@@ -420,7 +420,7 @@ class NativeRun:
         words = used.words
         what = words[_WHAT]
         if self._asked is not None:
-            self._asked.more()
+            self._asked.more()  # also what has just been put there is to be waited for
         if what < 0:
             self._device.read(used.register.address, words[_ADDRESSES], -what)
         else:

@@ -12,7 +12,7 @@ from ....hlo import Computation, Instruction
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding, ElementalEmitter, clamped_starts
 from ...llvm.index import Affine, add_base, i64
-from ...llvm.memory import copy_apart
+from ...llvm.memory import copy_memory
 from ...llvm.pieces import independent_loops
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
@@ -144,4 +144,4 @@ def _copy_block(b: ir.IRBuilder, output: Array, bases: list, update: Array) -> N
         inner = (Affine(0),) * (len(sizes) - run)
         source = update.address(b, (*index, *inner))
         target = tuple(Affine(add_base(b, base, i.base)) for base, i in zip(bases, (*index, *inner)))
-        copy_apart(b, output.address(b, target), source, run_bytes)
+        copy_memory(b, output.address(b, target), source, run_bytes)
