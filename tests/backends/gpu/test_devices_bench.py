@@ -151,7 +151,7 @@ def test_no_row_is_begun_after_the_time(tmp_path, capsys):
 
 
 CHILD = """
-import os, signal, sys, time
+import json, os, signal, sys, time
 sys.path[:0] = {paths}
 from bench.devices.cases import Row
 from bench.devices.journal import Journal
@@ -164,10 +164,10 @@ def measured(row):
         time.sleep(60)
     return {{"row": row.name}}
 
-journal = Journal(sys.argv[sys.argv.index("--resume") + 1])
+told = json.loads(os.environ["PHLOX_BENCH_CHILD"])
+journal = Journal(told["resume"])
 rows = [("chapter", Row(name, None, None)) for name in {names}]
-seconds = float(sys.argv[sys.argv.index("--seconds") + 1])
-sys.exit(measure_rows(rows, measured, str, journal, seconds, lambda: list(journal.records)[-1][1] == "lost"))
+sys.exit(measure_rows(rows, measured, str, journal, told["seconds"], lambda: list(journal.records)[-1][1] == "lost"))
 """
 
 

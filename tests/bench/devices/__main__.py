@@ -11,6 +11,7 @@ yet; nothing is begun after ``--seconds``. With ``--seconds 0`` only the tables 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import tempfile
@@ -49,9 +50,13 @@ def parse_options(arguments: list[str] | None = None) -> argparse.Namespace:
 def main(arguments: list[str] | None = None) -> int:
     given = sys.argv[1:] if arguments is None else arguments
     options = parse_options(given)
+    from .run import CHILD, supervised
+
+    if CHILD in os.environ:
+        vars(options).update(json.loads(os.environ[CHILD]))
+        options.in_process = True
     if options.in_process:
         return measure(options)
-    from .run import supervised
 
     path = options.resume or options.json or tempfile.mkstemp(".jsonl", "phlox-devices-")[1]
     if options.resume is None and os.path.exists(path):

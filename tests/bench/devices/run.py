@@ -6,6 +6,8 @@ than any should.
 
 from __future__ import annotations
 
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,6 +17,8 @@ from typing import Any
 
 from .journal import Journal
 
+# What a process that measures is told, whatever its arguments are: it never starts others.
+CHILD = "PHLOX_BENCH_CHILD"
 LOST = 75  # the exit status where nothing more can be measured in a process
 ROW_SECONDS = 150.0  # more than any row takes
 GRACE = 15.0  # seconds in which the last row may end
@@ -58,8 +62,8 @@ def supervised(module: str, arguments: Sequence[str], path: str, seconds: float)
     while True:
         journal = Journal(path)
         left = max(0.0, until - time.monotonic())
-        own = ["--resume", path, "--seconds", f"{left:.0f}", "--in-process"]
-        child = subprocess.Popen([sys.executable, "-m", module, *arguments, *own])
+        own = {CHILD: json.dumps({"resume": path, "seconds": left})}
+        child = subprocess.Popen([sys.executable, "-m", module, *arguments], env={**os.environ, **own})
         status = _status(child, journal, until + GRACE if left else time.monotonic() + TABLE_SECONDS)
         if status >= 0 and status != LOST:
             return status

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 from phlox.hlo import parse_module
 from phlox.hlo.fast_math import allow_fast_math
 
+from ...limits.contenders import with_jax_numpy
 from ...limits.rows import networks
 from ..bench import Bench, of_calls
-from ..cases import AS_FAST_AS_JAX, Case, Row, Sizes, floats
+from ..cases import AS_FAST_AS_JAX, Case, Row, Sizes, floats, some
 from .products import precision
 
 TITLE = "Networks, beside JAX"
@@ -110,6 +112,29 @@ def training(number: int, is_tf32: bool, bench: Bench) -> Case:
     )
 
 
+def layer(x, w, bias, before):
+    """A dense layer with a residual: what comes behind the product belongs into its kernel."""
+    y = x @ w + bias
+    return before + np.float32(0.5) * y * (1 + np.tanh(np.float32(0.7978845608) * (y + np.float32(0.044715) * y * y * y)))
+
+
+def dense(dtype: Any, bench: Bench) -> Case:
+    size = bench.sizes.products[0]
+    x, w = (floats(size, size, dtype=dtype, seed=seed) / dtype(size**0.25) for seed in range(2))
+    bias, before = floats(size, seed=2), floats(size, size, seed=3)
+    seen = some(size)
+    return Case(
+        layer,
+        (x, w, bias, before),
+        peers={"JAX": lambda jax, *given: with_jax_numpy(layer)(*given)},
+        reference=lambda: layer(x[seen].astype(np.float64), w.astype(np.float64), bias, before[seen]),
+        sample=lambda result: result[seen],
+        tolerance=1e-4 if dtype is np.float32 else 2e-2,
+        flops=2.0 * size**3,
+        settings=partial(precision, False),
+    )
+
+
 def attended(bench: Bench) -> Case:
     heads, length = (2, 16) if bench.sizes.is_tiny else (8, 1024)
     operands = tuple(floats(heads, length, 64, seed=number) for number in range(3))
@@ -135,4 +160,6 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     for number, size in ((3, "4096 of 1024, 4096 hidden"), (2, "512 of 784, 1024 hidden")):
         for is_tf32, precise in ((False, "f32"), (True, "tf32")):
             yield row(f"training step of two layers, {size}, {precise}", training, number, is_tf32)
+    yield row("dense layer of 4096 with gelu and residual, f32", dense, np.float32)
+    yield row("dense layer of 4096 with gelu and residual, bf16", dense, ml_dtypes.bfloat16)
     yield row("attention, 8 heads of 1024 x 64, f32", attended)
