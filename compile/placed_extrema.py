@@ -10,10 +10,9 @@ from itertools import product
 
 import numpy as np
 
-from ..hlo import Computation, Evaluator, Instruction
+from ..hlo import PRED, Computation, Evaluator, Instruction
+from ..hlo.operation import ELEMENTWISE
 from .memo import Memo
-
-_LOGIC = frozenset(["select", "and", "or", "not", "tuple"])
 
 _known: Memo[Computation, tuple[bool | None]] = Memo()
 
@@ -54,7 +53,9 @@ def _depends_on_order(instruction: Instruction) -> bool:
     if instruction.opcode == "compare":
         numbers = [one.attributes["number"] if one.opcode == "parameter" else -1 for one in instruction.operands]
         return min(numbers) >= 0 and numbers[0] % 2 == numbers[1] % 2 and instruction.attributes["type"] != "TOTALORDER"
-    return instruction.opcode == "parameter" or instruction.opcode in _LOGIC
+    if ELEMENTWISE in instruction.operation.traits and instruction.opcode != "select":
+        return all(one.shape.element_type is PRED for one in (instruction, *instruction.operands))
+    return instruction.opcode in ("parameter", "select") or instruction.opcode == "tuple"
 
 
 def _is_first(x: float, i: int, y: float, j: int, is_largest: bool) -> bool:

@@ -15,7 +15,7 @@ from itertools import chain
 from llvmlite import ir
 
 from ....hlo import PRED, U8, Instruction
-from ....hlo.operation import ELEMENTWISE
+from ....hlo.operation import ELEMENTWISE, GIVEN, TUPLING
 from ....hlo.ops.elementwise import AND, OR
 from ...llvm import index as indices
 from ...llvm.arrays import LARGEST_STEP, Array, lanes_constant
@@ -104,8 +104,8 @@ def _lies_in_rows(reduction: Reduction) -> bool:
             bound = bindings[instruction]
             if isinstance(bound, Array) and (type(bound) is not Array or bound.shape.element_type.byte_size < widest):
                 return False
-        elif instruction.opcode not in ("constant", "broadcast", "iota", "tuple"):
-            if ELEMENTWISE not in instruction.operation.traits:
+        elif instruction.opcode not in ("broadcast", "iota"):
+            if instruction.operation.traits.isdisjoint((ELEMENTWISE, GIVEN, TUPLING)):
                 return False
     return True
 

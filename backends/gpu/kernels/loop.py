@@ -6,7 +6,7 @@ from math import prod
 
 from ....compile.fused_computations import as_computation, result_roots
 from ....hlo import Computation, ElementType, Instruction
-from ....hlo.operation import ELEMENTWISE
+from ....hlo.operation import ELEMENTWISE, GIVEN, TUPLING
 from ...llvm import start_indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
@@ -111,7 +111,7 @@ def _is_elementwise(instruction: Instruction) -> bool:
     if opcode in ("power", "remainder") or opcode == "divide" and not instruction.shape.element_type.is_float:
         return False
     is_one = opcode == "broadcast" and not instruction.operands[0].shape.rank
-    return is_one or ELEMENTWISE in instruction.operation.traits or opcode in ("parameter", "constant", "tuple")
+    return is_one or not instruction.operation.traits.isdisjoint((ELEMENTWISE, GIVEN, TUPLING))
 
 
 def _launch_tiles(frame: Frame, instruction: Instruction, form: TiledForm, inputs: list[Leaf], outputs: list[Stored]) -> None:
