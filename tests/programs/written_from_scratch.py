@@ -266,7 +266,7 @@ def structured_people(ages, weights):
         of_group = people[people["group"] == g]
         means[int(g)] = (len(of_group), round(float(of_group["weight"].mean()), 3))
     oldest = by_age[-1]
-    print("oldest", oldest["age"], "weighs", oldest["weight"])
+    print(f"oldest {oldest['age']} weighs {oldest['weight']:.4f}")
     return by_age["weight"], means, by_age["age"].tolist()
 
 
@@ -358,5 +358,5 @@ def kaplan_meier(times, events, arms):
         below = np.flatnonzero(s <= 0.5)
         median = float(t[below[0]]) if below.size else math.inf
         out[f"arm {arm}"] = {"median": median, "last": (s[-1], var[-1]) if n else None}
-    print(out["arm 0"]["median"])
+    print(f"{out['arm 0']['median']:.6f}")
     return out
