@@ -1,5 +1,6 @@
 """Calls with arrays on a device that are like earlier ones take a short way, which notices all that has changed."""
 
+import operator
 import threading
 import types
 
@@ -351,6 +352,14 @@ def test_operators_of_numpy_scalars_and_of_others(put):
         same(True * x, X)
     with pytest.raises(TypeError):
         x + "text"
+
+
+@pytest.mark.parametrize("other", [None, "text", b"bytes"])
+def test_no_number_equals(put, other):
+    for compare in (operator.eq, operator.ne):
+        same(compare(put(X), other), compare(X, other))
+        found, expected = compare(put(X).sum(), other), compare(X.sum(), other)
+        assert found == expected and type(found) is type(expected)
 
 
 def test_within_a_trace(put):

@@ -322,8 +322,9 @@ _BINARY = {
     "and": np.bitwise_and, "xor": np.bitwise_xor, "or": np.bitwise_or,
 }  # fmt: skip
 _COMPARISONS = {
-    "lt": np.less, "le": np.less_equal, "eq": np.equal, "ne": np.not_equal, "gt": np.greater, "ge": np.greater_equal,
+    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
 }  # fmt: skip
+_EQUALITIES = {"eq": np.equal, "ne": np.not_equal}
 
 
 def _operator(name: str, ufunc: np.ufunc, is_reflected: bool = False) -> Callable:
@@ -337,6 +338,21 @@ def _operator(name: str, ufunc: np.ufunc, is_reflected: bool = False) -> Callabl
         if call is None:
             call = _eager(ufunc).call_in_python
         return call(other, self) if is_reflected else call(self, other)
+
+    operate.__name__ = name
+    return operate
+
+
+def _equality(name: str, ufunc: np.ufunc) -> Callable:
+    """``==`` or ``!=``: no number equals None, or a text."""
+    compare, of_numbers = _operator(name, ufunc), getattr(operator, name)
+
+    def operate(self: DeviceArray, other: Any) -> Any:
+        if other is not None and not isinstance(other, (str, bytes)) or current_trace() is not None:
+            return compare(self, other)
+        if self.is_scalar:
+            return of_numbers(np.float64(), other)
+        return put_on_device(self.device, np.full(self.shape, name == "__ne__"))
 
     operate.__name__ = name
     return operate
@@ -359,6 +375,8 @@ _IN_PLACE = (
 )  # fmt: skip
 for _name, _ufunc in (_BINARY | _COMPARISONS).items():
     setattr(DeviceArray, f"__{_name}__", _operator(f"__{_name}__", _ufunc))
+for _name, _ufunc in _EQUALITIES.items():
+    setattr(DeviceArray, f"__{_name}__", _equality(f"__{_name}__", _ufunc))
 for _name, _ufunc in _BINARY.items():
     setattr(DeviceArray, f"__r{_name}__", _operator(f"__r{_name}__", _ufunc, is_reflected=True))
 for _name in _IN_PLACE:
