@@ -24,14 +24,14 @@ from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations
 from ...hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ...hlo.instruction import tuple_of
-from ...hlo.operation import CONTROL_FLOW, EFFECTFUL, ELEMENTWISE, FUNCTION_CALL, RENAMES, TUPLING
+from ...hlo.operation import CONTROL_FLOW, EFFECTFUL, ELEMENTWISE, FUNCTION_CALL, RENAMES
 from ...hlo.shape import AnyShape
 from .epilogue_form import EPILOGUE, PRODUCTS, EpilogueForm, epilogue_form
 from .kernels.contraction import takes_epilogue
 
 _MOST_OPERANDS_AND_RESULTS = 32
 _MOST_IN_TURN = 8
-_MAY_WRITE = frozenset([CONTROL_FLOW, FUNCTION_CALL, EFFECTFUL, TUPLING, RENAMES])
+_MAY_WRITE = frozenset([CONTROL_FLOW, FUNCTION_CALL, EFFECTFUL, RENAMES])
 
 
 def fuse_epilogues(module: Module) -> Module:
@@ -69,9 +69,10 @@ def _is_reduction(instruction: Instruction) -> bool:
 
 def _may_write(instruction: Instruction) -> bool:
     """Whether an instruction, or one that sees the same elements through it, may take the memory of an operand."""
-    if instruction.opcode == "reshape" or not _MAY_WRITE.isdisjoint(instruction.operation.traits):
+    is_fusion = instruction.opcode == "fusion"
+    if instruction.opcode in ("reshape", "tuple") or not is_fusion and not _MAY_WRITE.isdisjoint(instruction.operation.traits):
         return True
-    roots = result_roots(instruction.attributes["calls"]) if instruction.opcode == "fusion" else (instruction,)
+    roots = result_roots(instruction.attributes["calls"]) if is_fusion else (instruction,)
     return any(root.operation.updated_operand is not None for root in roots)
 
 
