@@ -16,14 +16,14 @@ NAME = device_with_memory.NAME
 
 
 @pytest.fixture(params=[NAME, "cpu", "reference"])
-def put(request):
+def put(request, registered):
     """What puts an array on a device; one that the host does not reach among them."""
     device_with_memory.register()
     return lambda x: device_put(x, request.param)
 
 
 @pytest.fixture
-def far():
+def far(registered):
     device_with_memory.register()
     return lambda x: device_put(x, NAME)
 
@@ -75,7 +75,7 @@ def test_host_arrays_and_numbers_beside_are_transferred(put):
     same(scaled(X, put(np.float64(3.0)), 1.5), X * 3 + 1.5)
 
 
-def test_host_arrays_alone_give_host_arrays():
+def test_host_arrays_alone_give_host_arrays(registered):
     device_with_memory.register()
     double = jit(lambda x: (2 * x, x.sum(), len(x)), backend=NAME)
     array, total, length = double(X)

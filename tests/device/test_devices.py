@@ -9,7 +9,6 @@ import numpy as np
 import phlox
 import pytest
 from phlox import device_put, jit
-from phlox.backends import registry
 from phlox.backends.reference.backend import ReferenceBackend
 from phlox.backends.registry import (
     BackendUnavailableError,
@@ -24,7 +23,7 @@ NAME = device_with_memory.NAME
 
 
 @pytest.fixture(autouse=True)
-def registered():
+def registered(registered):
     device_with_memory.register()
 
 
@@ -38,8 +37,6 @@ def several():
         return device_with_memory.BackendWithMemory()
 
     register_backend("several", load, device_count=lambda: 3)
-    yield
-    registry._loaders.pop("several")
 
 
 def runs_on(function, x):
@@ -288,14 +285,13 @@ def test_reasons_of_backends_with_several_devices(several):
     assert available_backends()["several"] is None
 
 
-def test_info_names_devices_and_says_why_others_are_not_there(monkeypatch):
+def test_info_names_devices_and_says_why_others_are_not_there():
     backend = get_backend(NAME)
     backend.properties = type("Properties", (), {"name": "An accelerator"})()
 
     def broken():
         raise BackendUnavailableError("no driver is installed")
 
-    monkeypatch.setattr(registry, "_loaders", dict(registry._loaders))
     register_backend("broken", broken)
     rows = info.backends()
     assert rows[NAME] == f"available; {NAME}:0 is An accelerator"

@@ -98,13 +98,13 @@ def test_arrays_without_elements():
         assert phlox.from_dlpack(array).shape == array.shape
 
 
-def test_to_another_device():
+def test_to_another_device(registered):
     device_with_memory.register()
     x = phlox.from_dlpack(np.arange(3), device=NAME)
     assert (x.device.name, x.tolist()) == (f"{NAME}:0", [0, 1, 2])
 
 
-def test_what_cannot_be_exchanged():
+def test_what_cannot_be_exchanged(registered):
     device_with_memory.register()
     far = phlox.device_put(np.ones(3), NAME)
     with pytest.raises(BufferError, match=f"memory of {NAME}:0"):
@@ -147,7 +147,7 @@ class Mapped(device_with_memory.SeparateMemory):
 
 
 @pytest.fixture
-def mapped():
+def mapped(registered):
     device_with_memory.register()
     memory = phlox.devices(NAME)[0].backend.memory = Mapped()
     return memory

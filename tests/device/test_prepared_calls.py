@@ -19,13 +19,13 @@ TABLE = np.arange(4.0)
 
 
 @pytest.fixture(params=[NAME, "cpu"])
-def put(request):
+def put(request, registered):
     device_with_memory.register()
     return lambda x: device_put(x, request.param)
 
 
 @pytest.fixture
-def far():
+def far(registered):
     device_with_memory.register()
     return lambda x: device_put(x, NAME)
 
@@ -280,7 +280,7 @@ def test_what_is_done_with_errors_in_threads(put):
 # --- where it runs ---
 
 
-def test_devices_are_told_apart():
+def test_devices_are_told_apart(registered):
     device_with_memory.register()
     f = jit(lambda x, y: x + y)
     near, far = device_put(X, "reference"), device_put(X, NAME)

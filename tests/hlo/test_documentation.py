@@ -7,7 +7,6 @@ import pytest
 from cpu_passes import optimize
 from paths import ROOT
 from phlox.__main__ import main
-from phlox.backends import registry
 from phlox.backends.registry import get_backend, operation_support, register_backend
 from phlox.command_line.operation_pages import operation_pages
 from phlox.hlo import ELEMENT_TYPES, OPERATIONS, Computation, Module, Shape, TupleShape, make_instruction, shape_of
@@ -21,10 +20,7 @@ GAPS = FOLDER.parent / "gaps.md"
 
 @pytest.fixture(scope="module")
 def pages():
-    """As they are without the backends that other tests register."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "_loaders", {k: v for k, v in registry._loaders.items() if "device_with" not in k})
-        return operation_pages()
+    return operation_pages()
 
 
 def test_the_pages_are_up_to_date(pages, golden):

@@ -24,7 +24,7 @@ class HeldBackend(CpuBackend):
 
 
 @pytest.fixture
-def held():
+def held(registered):
     backend = HeldBackend()
     register_backend("held", lambda: backend)
     yield backend

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from operation_checks import check_samples, operations_without_native_code
 from phlox import jit
-from phlox.backends import registry
 from phlox.backends.cpu import backend as cpu_backend
 from phlox.backends.cpu.backend import CpuBackend
 from phlox.backends.cpu.machine_code import assembly as assembly_of
@@ -74,10 +73,8 @@ def backend_of(level):
 
 
 @pytest.fixture
-def level(request, monkeypatch):
+def level(request, registered):
     name = "level_" + request.param.replace("-", "_")
-    for known in ("_loaders", "_loaded"):  # others are not to find it
-        monkeypatch.setattr(registry, known, dict(getattr(registry, known)))
     register_backend(name, lambda: backend_of(request.param))
     return name
 
