@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 import phlox
+from hot_programs import chain, softmax
 from phlox.hlo import parse_module
 
 from ...limits.contenders import with_jax_numpy
@@ -20,7 +21,6 @@ from ...limits.rows import networks
 from ..bench import Bench
 from ..cases import HALF_OF_JAX, Row, Sizes, floats
 from ..peers import mapped
-from .moving import chain, softmax
 from .networks import SIZES, jax_loss, jax_mlp_step, mlp_arguments, mlp_step, transformer_arguments
 
 TITLE = "Compilation, beside JAX"

@@ -8,6 +8,16 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from hot_programs import (
+    argmax_of_rows,
+    bias_and_activation,
+    chain,
+    gather_of_rows,
+    layer_norm,
+    softmax,
+    sums_of_columns,
+    sums_of_rows,
+)
 
 from ..bench import Bench, of_calls
 from ..cases import OF_COPY, Case, Row, Sizes, floats, places, some
@@ -49,31 +59,8 @@ def axpy(x, y):
     return np.float32(2) * x + y
 
 
-def chain(x):
-    return np.log1p(np.exp(-np.abs(x))) * np.tanh(x) + np.sqrt(x * x + 1)
-
-
-def softmax(x):
-    weights = np.exp(x - x.max(axis=1, keepdims=True))
-    return weights / weights.sum(axis=1, keepdims=True)
-
-
-def layer_norm(x, gain, bias):
-    centred = x - x.mean(axis=1, keepdims=True)
-    variance = (centred * centred).mean(axis=1, keepdims=True)
-    return centred / np.sqrt(variance + np.float32(1e-5)) * gain + bias
-
-
-def bias_and_relu(x, bias):
-    return np.maximum(x + bias, 0)
-
-
 def transposed(x):
     return np.ascontiguousarray(x.swapaxes(-1, -2))
-
-
-def gathered(x, i):
-    return x[i]
 
 
 def of_elements(function: Callable[..., Any], arrays: int, *peers: Any, **facts: Any) -> Callable[[Bench], Case]:
@@ -161,7 +148,7 @@ def gathers(width: int, bench: Bench) -> Case:
     peers = {"PyTorch": lambda torch, x, i: x[i]}
     seen = some(rows, 1000)
     return Case(
-        gathered, (x, i), peers=peers, reference=lambda: x[i[seen]], sample=lambda y: y[seen], tolerance=0,
+        gather_of_rows, (x, i), peers=peers, reference=lambda: x[i[seen]], sample=lambda y: y[seen], tolerance=0,
         bytes=rows * (8.0 * width + 8),
     )  # fmt: skip
 
@@ -185,22 +172,10 @@ def rows(sizes: Sizes) -> Iterator[Row]:
     yield row("rows by number, 64 wide", partial(gathers, 64))
     yield row("rows by number, 1024 wide", partial(gathers, 1024))
     yield row("softmax of rows of 1024", of_rows(softmax, 1024, peers={"PyTorch": lambda torch, x: torch.softmax(x, 1)}))
-    yield row("bias and relu", of_rows(bias_and_relu, vectors=1))
+    yield row("bias and relu", of_rows(bias_and_activation, vectors=1))
     yield row("variance", of_line(np.var, peers={"PyTorch": lambda torch, x: x.var(correction=0)}, tolerance=1e-4))
     yield row("64 transposes", partial(transposes, 64, np.float32))
     yield row("transpose, 16 bits", partial(transposes, 1, np.float16))
-
-
-def sums_of_rows(x):
-    return x.sum(axis=1)
-
-
-def sums_of_columns(x):
-    return x.sum(axis=0)
-
-
-def argmax_of_rows(x):
-    return x.argmax(axis=1)
 
 
 def argmax_of_columns(x):

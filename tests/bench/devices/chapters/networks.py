@@ -8,6 +8,7 @@ from typing import Any
 
 import ml_dtypes
 import numpy as np
+from hot_programs import layer_with_residual
 from phlox.hlo import parse_module
 from phlox.hlo.fast_math import allow_fast_math
 
@@ -112,22 +113,16 @@ def training(number: int, is_tf32: bool, bench: Bench) -> Case:
     )
 
 
-def layer(x, w, bias, before):
-    """A dense layer with a residual: what comes behind the product belongs into its kernel."""
-    y = x @ w + bias
-    return before + np.float32(0.5) * y * (1 + np.tanh(np.float32(0.7978845608) * (y + np.float32(0.044715) * y * y * y)))
-
-
 def dense(dtype: Any, bench: Bench) -> Case:
     size = bench.sizes.products[0]
     x, w = (floats(size, size, dtype=dtype, seed=seed) / dtype(size**0.25) for seed in range(2))
     bias, before = floats(size, seed=2), floats(size, size, seed=3)
     seen = some(size)
     return Case(
-        layer,
+        layer_with_residual,
         (x, w, bias, before),
-        peers={"JAX": lambda jax, *given: with_jax_numpy(layer)(*given)},
-        reference=lambda: layer(x[seen].astype(np.float64), w.astype(np.float64), bias, before[seen]),
+        peers={"JAX": lambda jax, *given: with_jax_numpy(layer_with_residual)(*given)},
+        reference=lambda: layer_with_residual(x[seen].astype(np.float64), w.astype(np.float64), bias, before[seen]),
         sample=lambda result: result[seen],
         tolerance=1e-4 if dtype is np.float32 else 2e-2,
         flops=2.0 * size**3,
