@@ -25,7 +25,7 @@ from ...llvm.types import I32, RegisterValue, register_type, round_to_type
 from ..epilogue_form import EpilogueForm
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Kernel, index_of_vector, wide
-from .product import Axis, Product, narrow, offsets_of
+from .product import Axis, Product, columns_at_once, narrow, offsets_of
 from .vectors import aligned, lanes_for
 
 # So many vectors of a tile a thread computes at once, of an epilogue that costs no more for each element.
@@ -159,11 +159,7 @@ def _lanes(vector_bytes: int, computation: Computation, product: Product | None)
 
 def _aligned_columns(lanes: int, product: Product) -> int:
     """So many, or fewer: how many columns lie side by side, wherever they begin at multiples of as many."""
-    columns = product.columns
-    if not columns or columns[-1].steps[2] != 1:
-        return 1
-    numbers = [columns[-1].size, *[axis.steps[2] for axis in (*product.batch, *product.rows, *columns[:-1])]]
-    while lanes > 1 and any(number % lanes for number in numbers):
+    while columns_at_once(product, lanes) < lanes:
         lanes //= 2
     return lanes
 
