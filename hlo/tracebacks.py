@@ -56,7 +56,7 @@ def keep_frames_of_users(error: BaseException) -> None:
             continue
         seen.add(id(one))
         entries = _entries(one.__traceback__)
-        one.__traceback__ = _chained((entry.tb_frame, entry.tb_lasti, entry.tb_lineno) for entry in entries)
+        one.__traceback__ = _chained(map(_parts, entries))
         if one.__context__ is not None and one.__context__ is not one.__cause__ and _is_internal(one.__context__):
             one.__context__ = None
         pending += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
@@ -98,6 +98,11 @@ def _is_block_of(inner: CodeType, outer: CodeType) -> bool:
         is_block = any(inner is one or isinstance(one, CodeType) and _is_block_of(inner, one) for one in outer.co_consts)
         found = _blocks[id(inner), id(outer)] = inner, outer, is_block
     return found[2]
+
+
+def _parts(entry: TracebackType) -> tuple[FrameType, int, int]:
+    """What an entry is made of. A signal may come at an instruction that stands on no line, whose number is -1."""
+    return entry.tb_frame, entry.tb_lasti, -1 if entry.tb_lineno is None else entry.tb_lineno
 
 
 def _chained(entries: Iterable[tuple[FrameType, int, int]], made: TracebackType | None = None) -> TracebackType | None:
@@ -190,5 +195,5 @@ def _made_entry(place: Place | SourceLocation) -> tuple[FrameType, int, int]:
         exec(made, {"stop": _Stop})
     except _Stop as stop:
         entry = stop.__traceback__.tb_next
-        return entry.tb_frame, entry.tb_lasti, entry.tb_lineno
+        return _parts(entry)
     raise AssertionError("unreachable")

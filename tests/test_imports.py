@@ -63,7 +63,7 @@ ALLOWED = {
         "compile",
         "hlo",
     },
-    "tracer.outside": {"tracer.outside"},
+    "tracer.outside": {"tracer.outside", "hlo.interrupts"},
     "tracer.calls": {
         "tracer.calls",
         "tracer.capture",

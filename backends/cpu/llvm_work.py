@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import _thread
+import atexit
 import mmap
 import os
 import threading
@@ -9,6 +11,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
+
+from ...hlo.interrupts import is_of_a_signal
 
 Result = TypeVar("Result")
 
@@ -22,26 +26,29 @@ _STACK_BYTES = 16 << 20
 
 def require_memory(llvm_ir: str) -> None:
     """Raise MemoryError where there is not enough for LLVM to compile this assembly."""
-    needed = _BASE_BYTES + _BYTES_PER_BYTE * len(llvm_ir)
+    needed = _BASE_BYTES + _STACK_BYTES + _BYTES_PER_BYTE * len(llvm_ir)
     try:
         mmap.mmap(-1, needed).close()
     except OSError as error:
+        if is_of_a_signal(error):  # TimeoutError is an OSError
+            raise
         raise MemoryError(f"compiling {len(llvm_ir)} bytes of LLVM assembly takes up to {needed >> 20} MiB: {error}") from None
 
 
 def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
     """What ``work()``, which compiles this assembly, returns or raises.
 
-    In the main thread, which handles signals, another thread does what may take long. Where a handler raises an exception, that
-    one is left alone: it drops its result when it has ended, and later compilations and the end of the process wait for it. A
-    thread other than the main one may have little stack, and so lets one with enough work, too.
+    For the main thread, which handles signals, another one does it: what a handler raises in a finalizer of llvmlite's objects
+    would be lost, and what takes long would not be ended. Where a handler raises an exception, the other thread is left
+    alone: it drops its result when it has ended, and later compilations and the end of the process wait for it. A thread other
+    than the main one may have little stack, and so lets one with enough do long work.
     """
     is_main = threading.current_thread() is threading.main_thread()
-    if is_main and len(llvm_ir) < _LONG_ASSEMBLY:
+    if not is_main and len(llvm_ir) < _LONG_ASSEMBLY:
         return work()
     outcomes: list[tuple[Result | None, BaseException | None]] = []
-    # Not an Event, which a handler's exception can leave locked: the thread would wait for it, and the end of the process, too.
-    running = threading.Lock()
+    # Neither an Event nor a Thread, which has one: a handler's exception can leave it locked, and the thread would wait for it.
+    running = _thread.allocate_lock()
     running.acquire()
 
     def run() -> None:
@@ -49,10 +56,11 @@ def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
             outcomes.append((work(), None))
         except BaseException as error:  # noqa: BLE001, it is raised in the thread that waits
             outcomes.append((None, error))
+        _at_work.discard(running)
         running.release()
 
     process = os.getpid()
-    if not _start(threading.Thread(target=run, name="phlox compilation")):
+    if not _start(run, running):
         return work()
     while not running.acquire(timeout=1.0):
         if os.getpid() != process:  # a handler has forked, and the child has this thread only
@@ -63,15 +71,29 @@ def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
     return result  # type: ignore[return-value]
 
 
-def _start(thread: threading.Thread) -> bool:
-    before = threading.stack_size(_STACK_BYTES)
+_at_work: set[_thread.LockType] = set()
+os.register_at_fork(after_in_child=_at_work.clear)
+
+
+def _start(run: Callable[[], None], running: _thread.LockType) -> bool:
+    before = _thread.stack_size(_STACK_BYTES)
+    _at_work.add(running)
     try:
-        thread.start()
+        _thread.start_new_thread(run, ())
     except RuntimeError:  # there can be no further thread
+        _at_work.discard(running)
         return False
     finally:
-        threading.stack_size(before)
+        _thread.stack_size(before)
     return True
+
+
+@atexit.register
+def wait_for_all() -> None:
+    """Wait for what is at work, as the end of the process does: LLVM cannot be left in the middle."""
+    for running in list(_at_work):
+        with running:
+            pass
 
 
 class _SingleStep:

@@ -25,7 +25,7 @@ def assembly(llvm_ir: str, target: Target, level: int = FULL) -> str:
 
 def _compiled(llvm_ir: str, target: Target, level: int) -> bytes:
     # In a context of its own, since one keeps all types and constants that it has ever seen.
-    # Both are closed here, because an interrupt that comes while a finalizer closes one would be lost.
+    # All are closed here, because an interrupt that comes while a finalizer closes one would be lost.
     with binding.create_context() as context, binding.parse_assembly(llvm_ir, context) as module:
         module.verify()  # on wrong code the code generator would end the process; it takes 1/300 of its time
         machine = compiling_machine(target, level)
@@ -36,9 +36,12 @@ def _compiled(llvm_ir: str, target: Target, level: int) -> bytes:
 
 def _inline(module: binding.ModuleRef, machine: binding.TargetMachine) -> None:
     """Puts functions that say so to where they are called, which the code generator does not do."""
-    passes = binding.create_new_module_pass_manager()
-    passes.add_always_inliner_pass()
-    with binding.create_pass_builder(machine, binding.create_pipeline_tuning_options(speed_level=0)) as builder:
+    with (
+        binding.create_new_module_pass_manager() as passes,
+        binding.create_pipeline_tuning_options(speed_level=0) as options,
+        binding.create_pass_builder(machine, options) as builder,
+    ):
+        passes.add_always_inliner_pass()
         passes.run(module, builder)
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import signal
+import traceback
 
 import pytest
 
@@ -17,11 +18,12 @@ def interrupt(after, function, *arguments, error=Interrupt, handled=None):
     of its callbacks (Hypothesis has one) is dropped by the interpreter. The signal comes again later, so that an exception that
     is lost fails the test and does not hang it.
     """
-    handled = [] if handled is None else handled
+    handled, raised = [] if handled is None else handled, []
 
     def handler(number, frame):
         handled.append(number)
-        raise error
+        raised.append(error())
+        raise raised[-1]
 
     before, collects = signal.signal(signal.SIGALRM, handler), gc.isenabled()
     gc.disable()
@@ -35,4 +37,4 @@ def interrupt(after, function, *arguments, error=Interrupt, handled=None):
         signal.signal(signal.SIGALRM, before)
         if collects:
             gc.enable()
-    assert len(handled) == 1, "an exception was lost"
+    assert len(handled) == 1, "an exception was lost behind\n" + "".join(traceback.format_tb(raised[0].__traceback__))

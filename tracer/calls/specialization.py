@@ -11,6 +11,7 @@ import numpy as np
 
 from ...backends.registry import Backend, Executable
 from ...compile.traversal import has_dynamic_shapes, has_effects
+from ...hlo.interrupts import is_of_a_signal
 from ...hlo.tracebacks import raised_at
 from ...runtime.determinism import determinism
 from ..outside.effects import take_effect
@@ -203,7 +204,7 @@ class Specialization:
             stale.beginning = beginning
             raise
         except Exception as error:
-            if not self.changes_anything:
+            if not self.changes_anything or is_of_a_signal(error):
                 raise
             raise RaisedBehindChanges(lambda error=error: error, beginning=beginning) from None
         if self.is_single:

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
+from ...hlo.interrupts import is_of_a_signal
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.choices import Maybe
@@ -218,6 +219,8 @@ def record(
                 continue
             raise
         except Exception as error:
+            if is_of_a_signal(error):
+                raise
             if give_up_rows(guessed_bounds):
                 continue
             opened = trace.program.surroundings.opened - policy.known
@@ -303,8 +306,8 @@ def _record(
             with _handling_as_before(trace):
                 result = surroundings.functions.entered(function)(*args, **kwargs)
         except Exception as error:
-            if getattr(function, "is_for_any_form", False):
-                raise  # which NumPy does before it changes anything
+            if getattr(function, "is_for_any_form", False) or is_of_a_signal(error):
+                raise  # NumPy does it before it changes anything
             if not is_raised_by_user(error) or not is_open(error):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
                     raise RaisedBehindChanges(lambda error=error: error, is_sure=True) from None

@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import hlo
 from ...hlo import HloError
+from ...hlo.interrupts import is_of_a_signal
 from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ...hlo.tracebacks import Place, places_of_users
 from ..recording import error_codes
@@ -90,7 +91,7 @@ def is_raised_by_user(error: BaseException) -> bool:
     code = traceback.tb_frame.f_code
     if belongs_to_a_library(code.co_filename) and not is_rewritten(code):
         return False
-    return code.co_code[traceback.tb_lasti] == _RAISE
+    return code.co_code[traceback.tb_lasti] == _RAISE and not is_of_a_signal(error)
 
 
 def is_raised_when_run(error: BaseException) -> bool:
@@ -102,7 +103,7 @@ def is_raised_when_run(error: BaseException) -> bool:
         return True
     if not isinstance(error, Exception) or isinstance(error, _OF_TRACING) or "TracedArray" in str(error):
         return False
-    if _is_a_mistake(error):
+    if _is_a_mistake(error) or is_of_a_signal(error):
         return False
     if current_trace().program.replaced_concretization(error) is not None:
         return False

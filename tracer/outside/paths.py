@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
+from ...hlo.interrupts import is_of_a_signal
+
 # The objects among the arguments of a call, by the names of their arguments.
 Objects = Mapping[str, Any]
 NO_OBJECTS: Objects = {}
@@ -238,5 +240,7 @@ class Called(Path):
     def read(self, objects: Objects) -> Any:
         try:
             return self.function(*self.args, **self.keywords)
-        except Exception:
+        except Exception as error:
+            if is_of_a_signal(error):
+                raise
             return MISSING

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import weakref
 from functools import partial
 
@@ -78,11 +79,37 @@ def test_what_takes_long_is_left_alone_by_an_interrupt():
     interrupt(0.1, llvm_work.run_interruptibly, LONG, compile_slowly)
     go_on.set()
     assert ended.wait(30)
-    for thread in threading.enumerate():
-        if thread.name == "phlox compilation":
-            thread.join(30)
-    gc.collect()
+    llvm_work.wait_for_all()
+    for _ in range(300):  # the thread ends
+        gc.collect()
+        if held[0]() is None:
+            break
+        time.sleep(0.1)
     assert held[0]() is None
+
+
+AT_THE_END = """
+import signal, time
+from phlox.backends.cpu import llvm_work
+
+def handler(number, frame):
+    raise TimeoutError
+
+def work():
+    time.sleep(0.5)
+    print("done", flush=True)
+
+signal.signal(signal.SIGALRM, handler)
+signal.setitimer(signal.ITIMER_REAL, 0.1)
+try:
+    llvm_work.run_interruptibly("", work)
+except TimeoutError:
+    print("interrupted", flush=True)
+"""
+
+
+def test_the_end_of_the_process_waits_for_what_was_left_alone():
+    assert run_script(AT_THE_END).split() == ["interrupted", "done"]
 
 
 def test_what_the_other_thread_raises_and_returns():

@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NoReturn
 
+from ....hlo.interrupts import is_of_a_signal
 from ...control_flow.bodies import function_place
 from ...control_flow.loops import Loop
 from ...recording import pytree
@@ -317,7 +318,7 @@ class CapturedLoop:
                 if self.may_be_empty and is_raised_when_run(error):
                     record_raise(current_trace(), error)
                     outcome = BREAK
-                elif isinstance(error, Exception):
+                elif isinstance(error, Exception) and not is_of_a_signal(error):
                     failed = error
                 else:
                     raise
@@ -343,8 +344,11 @@ class CapturedLoop:
         }
         if failed is not None:
             if not getattr(failed, "is_of_recursion", False):
-                with suppress(Exception):  # it may have failed for want of state, as where it reads the list that it appends to
+                try:  # it may have failed for want of state, as where it reads the list that it appends to
                     self._look_for_more(slots, ends, changed, None)
+                except Exception as error:
+                    if is_of_a_signal(error):
+                        raise
             raise failed
         slots_and_growing = (*[slot.place for slot in self.slots.values()], *self.growing.places())
         require_one_name(self.places, self.before, ends, slots_and_growing, self._place())
