@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
 from ...backends.registry import require_name
+from ...hlo.tracebacks import for_users
 from ...runtime.compile_budget import seconds_of
 from ...runtime.determinism import require_truth
 from ..recording.callables import callable_name, is_ordinary
@@ -35,6 +36,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 
 
+@for_users
 def jit(
     function: Callable[..., Any] | None = None,
     /,

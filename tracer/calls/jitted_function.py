@@ -18,7 +18,7 @@ from ...backends.registry import (
     no_backend_in_force,
     remove_native_entries,
 )
-from ...hlo.tracebacks import keep_frames_of_users
+from ...hlo.tracebacks import for_users, keep_frames_of_users
 from ...runtime.determinism import determinism
 from ..capture.calls.dispatch import reason_not_captured
 from ..recording import pytree
@@ -260,6 +260,7 @@ class JittedFunctionBase(HasCode):
 
     # --- stages ---
 
+    @for_users
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Trace the function for these arguments, which may be arrays or descriptions (`ShapeDtype`), and run nothing."""
         self._follow_function()
@@ -272,19 +273,16 @@ class JittedFunctionBase(HasCode):
                 self.__name__, call, call.object_values(), descriptions=True, known_too=True
             )
         except RaisedBehindChanges as raised:
-            error = raised.make_error()
-            keep_frames_of_users(error)
-            raise error from None
-        except BaseException as error:
-            keep_frames_of_users(error)
-            raise
+            raise raised.make_error() from None
         backend = self._forms.backend or self._forms.backend_outside(recording) or self.backend
         return Traced(self.__name__, form, recording, self._forms.reader, backend, self.options["budget"])
 
+    @for_users
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The module for these arguments, which may be arrays or descriptions (`ShapeDtype`)."""
         return self.trace(*args, **kwargs).lower()
 
+    @for_users
     def compile(self, *args: Any, **kwargs: Any) -> Compiled:
         """Compiled code for these arguments, which may be arrays or descriptions (`ShapeDtype`); the cache is not used."""
         return self.lower(*args, **kwargs).compile()
@@ -344,6 +342,7 @@ if TYPE_CHECKING:
 
 else:
     JittedFunction = make_callable_type(JittedFunctionBase)
+    JittedFunction.__name__ = JittedFunction.__qualname__ = "JittedFunction"
 
 
 def _may_differ(backend: Backend) -> bool:
