@@ -217,11 +217,11 @@ def _load(asked: str, from_environment: bool = False) -> Backend:
             raise ValueError(f"no device is named {asked!r}{origin}; names are {forms}")
         try:
             loader, device_count = _loaders[family]
-            if colon:
-                count = 1 if device_count is None else device_count()
-                if len(number) > _MOST_DIGITS or int(number) >= count:
-                    raise ValueError(f"no device is named {asked!r}{origin}; {family} has {count}, the first one is {family}:0")
-            backend = loader() if device_count is None else loader(int(number or 0))
+            count = 1 if device_count is None else device_count() if number else 0
+            if count and number and (len(number) > _MOST_DIGITS or int(number) >= count):
+                raise ValueError(f"no device is named {asked!r}{origin}; {family} has {count}, the first one is {family}:0")
+            # Where there is no device the loader says why.
+            backend = loader() if device_count is None else loader(int(number) if count else 0)
         except (ImportError, BackendUnavailableError) as error:
             raise BackendUnavailableError(f"backend {name} cannot be used: {error}") from error
         _loaded[name] = backend

@@ -75,6 +75,16 @@ def test_several_devices_of_one_backend(several):
             device_put(x, name)
 
 
+@pytest.mark.parametrize("name", ["absent", "absent:0", "absent:1", "absent:" + 5000 * "9"])
+def test_devices_of_a_backend_that_has_none(registered, name):
+    def load(number):
+        raise BackendUnavailableError(f"there is no driver for {number}")
+
+    register_backend("absent", load, lambda: 0)
+    with pytest.raises(BackendUnavailableError, match="cannot be used: there is no driver for 0"):
+        get_backend(name)
+
+
 @pytest.mark.parametrize("number", ["", "one", "-1", "+0", " 0", "0 ", "00", "01", "1_0", "٠", "0:0", ":0"])
 def test_names_of_devices_have_one_form(number):
     name, function = f"cpu:{number}", jit(lambda x: x + 1, backend=f"cpu:{number}")
