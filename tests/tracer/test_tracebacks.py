@@ -257,6 +257,24 @@ def double_by_hlo():
     return phlox.load_hlo("ENTRY main { x = f32[3] parameter(0) ROOT y = f32[3] add(x, x) }")
 
 
+def text_assigned(x):
+    x[0] = "a"
+
+
+def text_assigned_to_several(x):
+    x[np.array([0, 1])] = "a"
+
+
+def object_assigned(x):
+    x[:] = object()
+
+
+@pytest.mark.parametrize("function", [text_assigned, text_assigned_to_several, object_assigned])
+def test_values_that_are_no_numbers(function):
+    error, expected = caught(jit(function), np.ones(3)), caught(function, np.ones(3))
+    assert (type(error), str(error), shown(error)) == (type(expected), str(expected), shown(expected))
+
+
 def test_stages_that_call_each_other():
     for stage in (jit(in_a_helper).lower, jit(in_a_helper).compile):
         assert [name for name, _ in shown(caught(stage, np.ones(3)))] == ["in_a_helper", "helper"]
