@@ -58,7 +58,6 @@ def add_note(error: Exception) -> None:
     """
     if isinstance(error, TypeError) and str(error).startswith("unsupported operand type(s) for "):
         error.args = (_OWN_CLASSES.sub(lambda found: found[1].lower() if found[1] else "numpy.ndarray", str(error)),)
-        return
     name, traceback = "", error.__traceback__
     while traceback is not None:
         frame = traceback.tb_frame
