@@ -17,6 +17,7 @@ import numpy as np
 from .. import hlo
 from ..hlo.shape import array_of_value
 from ..hlo.text.parser import parse_module
+from ..hlo.tracebacks import for_users
 from ..runtime import run_on_devices
 from .arguments import check_sizes, contiguous, named_leaves, pack
 from .module_signature import native_call
@@ -25,6 +26,7 @@ from .registry import get_backend, make_callable_type
 LARGEST_DEVICE_COUNT = 1024  # each is a thread
 
 
+@for_users
 def load_hlo(text_or_path: str | os.PathLike[str], backend: str | None = "cpu") -> LoadedModule:
     """The module that this HLO text, or the file at this path, holds, as a function of arrays.
 
@@ -118,6 +120,7 @@ class LoadedModuleBase:
             signature, steps = native
             install(self, signature, steps=steps)
 
+    @for_users
     def call_in_python(self, *arguments: Any, **named: Any) -> Any:
         """A call by way of Python: one that the native call does not take."""
         if named:
@@ -127,6 +130,7 @@ class LoadedModuleBase:
             return self._run_on_devices([leaves] * self.device_count)
         return self._packed(leaves)
 
+    @for_users
     def run_replicas(self, arguments: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         """The results of all devices, given the arguments of each.
 

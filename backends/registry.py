@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -96,6 +97,9 @@ class _Registered(NamedTuple):
 _loaders: dict[str, _Registered] = {}
 _loaded: dict[str, Backend] = {}  # by name; devices but the first one with their number: "cuda:1"
 _lock = new_lock()
+# Of a device, behind the colon: each has one name.
+_NUMBER = re.compile("0|[1-9][0-9]*")
+_MOST_DIGITS = 9  # of a number that some machine may have
 
 
 class InForce:
@@ -144,15 +148,21 @@ def get_backend(name: str | None = None) -> Backend:
 
     None means the one in force (`in_force`), else the environment variable PHLOX_BACKEND, or "cpu" where that is not set.
 
-    Raises ValueError for an unknown name and BackendUnavailableError where the backend cannot be loaded.
+    Raises ValueError for an unknown name, BackendUnavailableError where the backend cannot be loaded, TypeError for no text.
 
     >>> get_backend("reference").name
     'reference'
     """
+    require_name(name)
     asked = name if name is not None else backend_in_force() or os.environ.get("PHLOX_BACKEND") or DEFAULT_BACKEND
-    asked = asked.removesuffix(":0")
-    backend = _loaded.get(asked)
+    backend = _loaded.get(asked.removesuffix(":0"))
     return backend if backend is not None else _load(asked, from_environment=name is None)
+
+
+def require_name(name: Any, what: str = "a device") -> None:
+    """Raise TypeError, which begins with ``what``, for what is neither a text nor None."""
+    if name is not None and not isinstance(name, str):
+        raise TypeError(f"{what} is named by a text, such as 'cpu' or 'cuda:0'; {type(name).__name__} given")
 
 
 def backend_in_force() -> str | None:
@@ -185,27 +195,33 @@ def backend_name(backend: Backend) -> str:
 
 
 def devices_of(name: str) -> list[str]:
-    """The names of a backend's devices. Raises as `get_backend` where it cannot be used."""
+    """The names of a backend's devices. Raises as `get_backend` where it cannot be used, and for the name of a device."""
     get_backend(name)
+    if name not in _loaders:
+        raise ValueError(f"{name!r} names a device; its backend is {name.partition(':')[0]!r}")
     device_count = _loaders[name].device_count
     return [f"{name}:{number}" for number in range(1 if device_count is None else device_count())]
 
 
-def _load(name: str, from_environment: bool = False) -> Backend:
+def _load(asked: str, from_environment: bool = False) -> Backend:
+    name = asked.removesuffix(":0")
     with _lock:
         if name in _loaded:
             return _loaded[name]
-        family, _, number = name.partition(":")
+        family, colon, number = asked.partition(":")
+        origin = " (from the environment variable PHLOX_BACKEND)" if from_environment and name != DEFAULT_BACKEND else ""
         if family not in _loaders:
-            origin = " (from the environment variable PHLOX_BACKEND)" if from_environment and name != DEFAULT_BACKEND else ""
-            raise ValueError(f"no backend is named {name!r}{origin}; known are {', '.join(_loaders)}")
+            raise ValueError(f"no backend is named {family!r}{origin}; known are {', '.join(_loaders)}")
+        if colon and not _NUMBER.fullmatch(number):
+            forms = f"{family!r}, the first device of {family}, or '{family}:0', '{family}:1' and so on"
+            raise ValueError(f"no device is named {asked!r}{origin}; names are {forms}")
         try:
             loader, device_count = _loaders[family]
-            if number:
-                count = 1 if device_count is None else device_count()
-                if not number.isdecimal() or int(number) >= count:
-                    raise ValueError(f"no device is named {name!r}; {family} has {count}, the first one is {family}:0")
-            backend = loader() if device_count is None else loader(int(number or 0))
+            count = 1 if device_count is None else device_count() if number else 0
+            if count and number and (len(number) > _MOST_DIGITS or int(number) >= count):
+                raise ValueError(f"no device is named {asked!r}{origin}; {family} has {count}, the first one is {family}:0")
+            # Where there is no device the loader says why.
+            backend = loader() if device_count is None else loader(int(number) if count else 0)
         except (ImportError, BackendUnavailableError) as error:
             raise BackendUnavailableError(f"backend {name} cannot be used: {error}") from error
         _loaded[name] = backend

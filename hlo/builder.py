@@ -88,7 +88,11 @@ class Builder:
         with np.errstate(all="ignore"):
             if isinstance(value, (np.ndarray, np.generic)):
                 return self.emit("constant", literal=np.asarray(value).astype(element_type.dtype))
-            return self.emit("constant", literal=np.asarray(value, element_type.dtype))
+            try:
+                literal = np.asarray(value, element_type.dtype)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise error.with_traceback(None) from None  # the value is to blame: the compiler raises it
+            return self.emit("constant", literal=literal)
 
     def build(self, root: Instruction | None = None) -> Computation:
         """The computation that returns root (by default the last instruction that is not a trace)."""

@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
 import linecache
 import os
 import sys
 from collections.abc import Callable, Iterable
 from itertools import islice
 from types import CodeType, FrameType, TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 from .instruction import SourceLocation
 from .source_lines import belongs_to_a_library
 
+_F = TypeVar("_F", bound=Callable[..., Any])
 # A line of a function that was being executed: the code, and the offset of the instruction in it.
 Place = tuple[CodeType, int]
 
@@ -62,6 +64,20 @@ def keep_frames_of_users(error: BaseException) -> None:
         pending += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
 
 
+def for_users(function: _F) -> _F:
+    """Decorator: tracebacks of errors in this function, which users call, are their own lines."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
+
+    return called  # type: ignore[return-value]
+
+
 def _is_a_mistake_of_the_compiler(traceback: TracebackType | None) -> bool:
     """Whether the error arose in the compiler, but not from a ``raise`` of its own."""
     while traceback is not None and traceback.tb_next is not None:
@@ -69,6 +85,8 @@ def _is_a_mistake_of_the_compiler(traceback: TracebackType | None) -> bool:
     if traceback is None:
         return False
     code = traceback.tb_frame.f_code
+    if code.co_filename == __file__:  # `for_users` has not come to call the function: its arguments are others
+        return False
     return code.co_filename.startswith(_COMPILER) and code.co_code[traceback.tb_lasti] != _RAISE
 
 

@@ -9,7 +9,12 @@ from .kernel_time import kernel_time, seconds_above_zero
 from .thread_count import set_num_threads, thread_limit
 
 
-class config:  # noqa: N801
+class _Called(type):
+    def __setattr__(cls, name: str, value: object) -> None:
+        raise AttributeError(f"phlox.config is no object with settings; to set one, call it: phlox.config({name}={value!r})")
+
+
+class config(metaclass=_Called):  # noqa: N801
     """Settings of the process, until they are set again, or to the end of a ``with`` statement.
 
     num_threads: how many threads compiled code may use, the calling one included; at first what the environment variables

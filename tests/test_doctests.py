@@ -1,8 +1,11 @@
-"""The examples in the docstrings of every module, imported by its installed name, and those of the README and of docs/."""
+"""The examples in the docstrings of every module, and those of the README and of docs/; and the files that these name."""
 
 import doctest
+import functools
 import importlib
+import os
 import pkgutil
+import re
 
 import numpy as np
 import phlox
@@ -45,3 +48,24 @@ def test_text(path, monkeypatch):
     failed, attempted = doctest.testfile(str(ROOT / path), module_relative=False, optionflags=FLAGS)
     assert failed == 0
     assert attempted > 0
+
+
+TEXTS = ["README.md", "CONTRIBUTING.md", *sorted(f"docs/{path.name}" for path in ROOT.glob("docs/*.md"))]
+TEXTS.remove("docs/numpy_suite.md")  # which names files of NumPy's
+
+
+@functools.cache
+def endings():
+    """The files of the project, by each of the ends that their paths have."""
+    found = set()
+    for folder, names, files in os.walk(ROOT):
+        names[:] = [name for name in names if not name.startswith(".") and not (ROOT / folder / name / "pyvenv.cfg").exists()]
+        parts = (*os.path.relpath(folder, ROOT).split(os.sep),)
+        found.update("/".join((*parts[begin:], file)) for file in files for begin in range(len(parts) + 1))
+    return found
+
+
+@pytest.mark.parametrize("path", TEXTS)
+def test_files_that_texts_name_are_there(path):
+    named = set(re.findall(r"`([\w./-]+\.(?:py|md|ipynb))`", (ROOT / path).read_text(encoding="utf-8")))
+    assert not named - endings()

@@ -25,6 +25,7 @@ array([[1., 1.],
 from __future__ import annotations
 
 import functools
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -121,7 +122,7 @@ def __getattr__(name: str) -> Any:
     """NumPy's submodules: ``random``, ``polynomial``, ``testing``."""
     if name in np.__all__:
         return getattr(np, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}", name=name)
+    raise AttributeError(f"module 'phlox.numpy' has no attribute {name!r}", name=name, obj=sys.modules[__name__])
 
 
 _own = dict(globals())

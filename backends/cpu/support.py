@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from ...compile.expansion import EXPANSIONS
-from ...hlo import OPERATIONS, Instruction
-from ...hlo.operation import HOST_CALL
+from ...compile.expansion import support_of
+from ...hlo import Instruction
 from . import control_flow, operations, regions  # noqa: F401  (importing them fills the table of emitters)
 from .emitter_table import has_code, has_emitter
-
-# The pass "normalize-layouts" writes bitcasts as others, "pad-dynamic-dimensions" sizes.
-_EXPANDED_BY_OTHER_PASSES = {"bitcast", "set-dimension-size"}
 
 
 def is_native(instruction: Instruction) -> bool:
@@ -23,15 +19,7 @@ def is_native(instruction: Instruction) -> bool:
 def support(opcode: str) -> str | None:
     """ "native", "expanded", "host call", or None for an operation that compiling refuses.
 
-    An operation of which only some forms are written as others is native.
-
     >>> support("dot"), support("topk"), support("batch-norm-grad")
     ('native', 'native', 'expanded')
     """
-    if HOST_CALL in OPERATIONS[opcode].traits:
-        return "host call"
-    if opcode in _EXPANDED_BY_OTHER_PASSES:
-        return "expanded"
-    if has_emitter(opcode):
-        return "native"
-    return "expanded" if opcode in EXPANSIONS else None
+    return support_of(opcode, has_emitter)

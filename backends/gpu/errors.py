@@ -41,3 +41,7 @@ class DriverUnavailableError(DeviceError):
 
 class ForkedDeviceError(DeviceError):
     """A process that was forked off uses a device that its parent had used before."""
+
+
+for _error in (one for one in tuple(globals().values()) if isinstance(one, type)):
+    _error.__module__ = "phlox.gpu"  # where users find them

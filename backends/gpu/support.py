@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from ...compile.expansion import EXPANSIONS
-from ...hlo import OPERATIONS, Instruction
-from ...hlo.operation import HOST_CALL
+from ...compile.expansion import support_of
+from ...hlo import Instruction
 from ..cpu import emitter_table as processors
 from . import control_flow, custom_kernels, kernels, operations  # noqa: F401  (importing them fills the table of emitters)
 from .emitter_table import has_code, has_emitter
-
-# The pass "normalize-layouts" writes bitcasts as others, "pad-dynamic-dimensions" sizes, and calls are inlined.
-_EXPANDED_BY_OTHER_PASSES = {"bitcast", "set-dimension-size"}
 
 
 def is_native(instruction: Instruction) -> bool:
@@ -28,10 +24,4 @@ def is_native_on_processors(instruction: Instruction) -> bool:
 
 def support(opcode: str) -> str | None:
     """ "native", "expanded", "host call", or None for an operation that compiling refuses."""
-    if HOST_CALL in OPERATIONS[opcode].traits:
-        return "host call"
-    if opcode in _EXPANDED_BY_OTHER_PASSES or opcode == "call":
-        return "expanded"
-    if has_emitter(opcode):
-        return "native"
-    return "expanded" if opcode in EXPANSIONS else None
+    return "expanded" if opcode == "call" else support_of(opcode, has_emitter)  # calls are inlined

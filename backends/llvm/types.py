@@ -132,6 +132,15 @@ def vector_of_values(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Va
     return vector
 
 
+def lane_values(builder: ir.IRBuilder, value: RegisterValue) -> list[RegisterValue]:
+    """The values in the lanes of a vector; of what is none, itself."""
+    if isinstance(value, ComplexValue):
+        return [ComplexValue(*parts) for parts in zip(*[lane_values(builder, part) for part in value])]
+    if not isinstance(value.type, ir.VectorType):
+        return [value]
+    return [builder.extract_element(value, I32(lane)) for lane in range(value.type.count)]
+
+
 def type_suffix(type_: ir.Type) -> str:
     """How the names of LLVM's intrinsics spell a type, as in ``llvm.ctpop.v8i32``."""
     scalar = type_.element if isinstance(type_, ir.VectorType) else type_

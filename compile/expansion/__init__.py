@@ -22,6 +22,6 @@ from . import (  # noqa: F401  (importing a family fills the table)
     sorting,
     structural,
 )
-from .table import EXPANSIONS, expanded, expansion_pass
+from .table import EXPANSIONS, expanded, expansion_pass, support_of
 
-__all__ = ["EXPANSIONS", "expanded", "expansion_pass"]
+__all__ = ["EXPANSIONS", "expanded", "expansion_pass", "support_of"]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo import Computation, Instruction, Module, UnattachedBuilder, rebuild
+from ...hlo import OPERATIONS, Computation, Instruction, Module, UnattachedBuilder, rebuild
 from ...hlo.instruction import post_order
+from ...hlo.operation import HOST_CALL
 from ...hlo.shape import AnyShape
 from ..pass_manager import Pass
 from ..traversal import control_flow_computations, is_control_flow, on_operands, transformed_callees, with_entry
@@ -20,6 +21,9 @@ Expansion = Callable[[Instruction, tuple[Instruction, ...]], Instruction]
 IsNative = Callable[[Instruction], bool]
 
 EXPANSIONS: dict[str, Expansion] = {}
+
+# The pass "normalize-layouts" writes bitcasts as others, "pad-dynamic-dimensions" sizes.
+_EXPANDED_BY_OTHER_PASSES = frozenset({"bitcast", "set-dimension-size"})
 
 
 def expansion(opcode: str) -> Callable[[Expansion], Expansion]:
@@ -39,6 +43,20 @@ def expansion(opcode: str) -> Callable[[Expansion], Expansion]:
 _LONGEST_CHAIN = 200
 # A walk leaves something to the next one only where a rule had to see what another one has made.
 _MOST_WALKS = 8
+
+
+def support_of(opcode: str, has_emitter: Callable[[str], bool]) -> str | None:
+    """ "native", "expanded", "host call", or None for an operation that a backend with these emitters refuses.
+
+    An operation of which only some forms are written as others is native.
+    """
+    if HOST_CALL in OPERATIONS[opcode].traits:
+        return "host call"
+    if opcode in _EXPANDED_BY_OTHER_PASSES:
+        return "expanded"
+    if has_emitter(opcode):
+        return "native"
+    return "expanded" if opcode in EXPANSIONS else None
 
 
 def expansion_pass(is_native: IsNative) -> Pass:

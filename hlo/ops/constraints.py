@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from ..element_type import PRED, ElementType
@@ -21,6 +21,22 @@ KINDS_IN_WORDS = {
 def require_array(opcode: str, name: str, shape: AnyShape) -> None:
     if shape.is_tuple or shape.element_type.dtype is None:
         require(False, f"{opcode}: {name} must be an array, got {'the tuple ' * shape.is_tuple}", shape)
+
+
+def require_reduced(opcode: str, operands: Sequence[AnyShape]) -> tuple[Sequence[Shape], tuple[Shape, ...]]:
+    """N arrays of the same dimensions are followed by N scalars of their types; returns the arrays, and such scalars."""
+    require(
+        len(operands) >= 2 and len(operands) % 2 == 0,
+        f"{opcode}: N operands followed by N init values are required, got {len(operands)} in all",
+    )
+    count = len(operands) // 2
+    arrays = operands[:count]
+    for number, (array, init_value) in enumerate(zip(arrays, operands[count:])):
+        require_array(opcode, f"operand {number}", array)
+        require_scalar(opcode, f"init value {number}", init_value, array.element_type)
+        same = array.dimensions == arrays[0].dimensions
+        require(same, f"{opcode}: all operands must have the same dimensions, got {arrays[0]} and {array}")
+    return arrays, scalars_of(arrays)
 
 
 def require_stated_array(opcode: str, stated: AnyShape | None) -> None:

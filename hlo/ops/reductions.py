@@ -12,10 +12,9 @@ import numpy as np
 from ..attributes import CalledComputation, IntegerList
 from ..builder import Builder, scalar_computation
 from ..element_type import F32, F64, PRED, S32, U8
-from ..errors import require
 from ..operation import ACTUAL_SIZES, APPLIES, FOLDABLE, InvalidSample, Sample, operation
 from ..shape import Shape, merged_dynamic_dimensions
-from .constraints import one_or_tuple, require_array, require_dimensions, require_scalar, require_signature, scalars_of
+from .constraints import one_or_tuple, require_dimensions, require_reduced, require_signature
 
 
 @operation(
@@ -31,19 +30,8 @@ def reduce(*operands, dimensions, to_apply):
     are distinct. The results have the remaining dimensions, in order; there is a tuple of them where N is more than 1. Where
     there is nothing to combine, they are the init values.
     """
-    require(
-        len(operands) >= 2 and len(operands) % 2 == 0,
-        f"reduce: N operands followed by N init values are required, got {len(operands)} in all",
-    )
-    count = len(operands) // 2
-    arrays, init_values = operands[:count], operands[count:]
-    for number, (array, init_value) in enumerate(zip(arrays, init_values)):
-        require_array("reduce", f"operand {number}", array)
-        require_scalar("reduce", f"init value {number}", init_value, array.element_type)
-        same = array.dimensions == arrays[0].dimensions
-        require(same, f"reduce: all operands must have the same dimensions, got {arrays[0]} and {array}")
+    arrays, scalars = require_reduced("reduce", operands)
     require_dimensions("reduce", "dimensions", dimensions, arrays[0].rank)
-    scalars = scalars_of(arrays)
     require_signature("reduce", "to_apply", to_apply, scalars * 2, one_or_tuple(list(scalars)))
     kept = [dimension for dimension in range(arrays[0].rank) if dimension not in dimensions]
     dynamic = merged_dynamic_dimensions(arrays)

@@ -19,7 +19,15 @@ from ..errors import require
 from ..operation import ACTUAL_SIZES, APPLIES, FOLDABLE, InvalidSample, Sample, operation
 from ..shape import Shape, leaves, merged_dynamic_dimensions
 from ..window import Window, WindowDimension, make_window, output_sizes, require_window, with_padding
-from .constraints import PRED_SCALAR, one_or_tuple, require_array, require_scalar, require_signature, scalars_of
+from .constraints import (
+    PRED_SCALAR,
+    one_or_tuple,
+    require_array,
+    require_reduced,
+    require_scalar,
+    require_signature,
+    scalars_of,
+)
 
 
 @operation(
@@ -37,19 +45,8 @@ def reduce_window(*operands, window, to_apply):
     also negative), and a dilation of the base and of itself for each dimension. The builder's ReduceWindow takes "SAME" for the
     padding that makes the result of stride 1 as large as the operand, and "VALID" for none.
     """
-    require(
-        len(operands) >= 2 and len(operands) % 2 == 0,
-        f"reduce-window: N operands followed by N init values are required, got {len(operands)} in all",
-    )
-    count = len(operands) // 2
-    arrays, init_values = operands[:count], operands[count:]
-    for number, (array, init_value) in enumerate(zip(arrays, init_values)):
-        require_array("reduce-window", f"operand {number}", array)
-        require_scalar("reduce-window", f"init value {number}", init_value, array.element_type)
-        same = array.dimensions == arrays[0].dimensions
-        require(same, f"reduce-window: all operands must have the same dimensions, got {arrays[0]} and {array}")
+    arrays, scalars = require_reduced("reduce-window", operands)
     require_window("reduce-window", window, arrays[0].rank)
-    scalars = scalars_of(arrays)
     require_signature("reduce-window", "to_apply", to_apply, scalars * 2, one_or_tuple(list(scalars)))
     sizes = output_sizes(window, arrays[0].dimensions)
     dynamic = merged_dynamic_dimensions(arrays)

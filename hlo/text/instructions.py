@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache, partial
 from typing import Any
 
@@ -254,7 +255,9 @@ class InstructionParser:
             cursor.fail("sparse arrays are not supported; XLA has none any more", place)
         if cursor.token != "(":
             cursor.fail(f"'shape opcode(operands)' expected, found {opcode!r}", place)
-        self.cursor.not_implemented(f"operation {opcode} is not implemented", place)
+        near = get_close_matches(opcode, OPERATIONS, 1)
+        meant = f"; did you mean {near[0]}?" if near else ""
+        self.cursor.not_implemented(f"operation {opcode} is not implemented{meant}", place)
 
     def _check_sizes(self, record: Operation, operands: list[Instruction], shape: AnyShape | None, place: int) -> None:
         """Arrays of unknown size, and buffers, are handed on, and nothing is computed of them."""

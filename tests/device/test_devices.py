@@ -1,6 +1,7 @@
 """Devices by name, where functions run, and that code of one device is never called for another."""
 
 import asyncio
+import re
 import threading
 from contextvars import copy_context
 
@@ -69,9 +70,48 @@ def test_several_devices_of_one_backend(several):
     np.testing.assert_array_equal(device_put(y, "several") + x, 2 * np.ones(3))
     with pytest.raises(BackendUnavailableError, match="several:2 cannot be used: it is broken"):
         device_put(x, "several:2")
-    for name in ("several:3", "several:one", "several:-1", "cpu:1"):
-        with pytest.raises(ValueError, match="no device is named"):
+    for name in ("several:3", "cpu:1", "several:" + 5000 * "9"):
+        with pytest.raises(ValueError, match=r"no device is named '.*'; \w+ has \d, the first one is \w+:0"):
             device_put(x, name)
+
+
+@pytest.mark.parametrize("name", ["absent", "absent:0", "absent:1", "absent:" + 5000 * "9"])
+def test_devices_of_a_backend_that_has_none(registered, name):
+    def load(number):
+        raise BackendUnavailableError(f"there is no driver for {number}")
+
+    register_backend("absent", load, lambda: 0)
+    with pytest.raises(BackendUnavailableError, match="cannot be used: there is no driver for 0"):
+        get_backend(name)
+
+
+@pytest.mark.parametrize("number", ["", "one", "-1", "+0", " 0", "0 ", "00", "01", "1_0", "٠", "0:0", ":0"])
+def test_names_of_devices_have_one_form(number):
+    name, function = f"cpu:{number}", jit(lambda x: x + 1, backend=f"cpu:{number}")
+    for use in (lambda: device_put(np.ones(1), name), lambda: function(np.ones(1)), lambda: phlox.devices(name)):
+        with pytest.raises(ValueError, match=f"no device is named '{re.escape(name)}'; names are 'cpu', .* or 'cpu:0'"):
+            use()
+
+
+@pytest.mark.parametrize("name", ["", " cpu", "cpu ", "CPU", "cpu\n", ":0", "cpu :0"])
+def test_names_of_backends_are_as_they_are_spelled(name):
+    with pytest.raises(ValueError, match="no backend is named .*; known are cpu, reference"):
+        device_put(np.ones(1), name)
+
+
+@pytest.mark.parametrize("name", [0, True, b"cpu", 1.5, ["cpu"], phlox.devices("cpu")[0].backend])
+def test_names_of_devices_are_texts(name):
+    said = f"is named by a text, such as 'cpu' or 'cuda:0'; {type(name).__name__} given"
+    for use in (lambda: device_put(np.ones(1), name), lambda: phlox.devices(name), lambda: get_backend(name)):
+        with pytest.raises(TypeError, match=f"a device {said}"):
+            use()
+    with pytest.raises(TypeError, match=f"jit: the backend {said}"):
+        jit(lambda x: x, backend=name)
+
+
+def test_devices_of_a_device():
+    with pytest.raises(ValueError, match="'cpu:0' names a device; its backend is 'cpu'"):
+        phlox.devices("cpu:0")
 
 
 def test_names_of_backends_are_identifiers():

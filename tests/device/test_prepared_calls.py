@@ -8,7 +8,8 @@ import device_with_memory
 import numpy as np
 import phlox
 import pytest
-from phlox import DeviceArray, MixedDevicesError, debug, device_put, jit
+from device_with_memory import same
+from phlox import MixedDevicesError, debug, device_put, jit
 from phlox.tracer.calls.diversion import diverted
 from phlox.tracer.calls.jitted_function import JittedFunctionBase
 
@@ -16,18 +17,6 @@ NAME = device_with_memory.NAME
 X = np.arange(12.0).reshape(3, 4)
 SCALE = 2.0
 TABLE = np.arange(4.0)
-
-
-@pytest.fixture(params=[NAME, "cpu"])
-def put(request, registered):
-    device_with_memory.register()
-    return lambda x: device_put(x, request.param)
-
-
-@pytest.fixture
-def far(registered):
-    device_with_memory.register()
-    return lambda x: device_put(x, NAME)
 
 
 @pytest.fixture
@@ -41,13 +30,6 @@ def long_way(monkeypatch):
 
     monkeypatch.setattr(JittedFunctionBase, "run_compiled", run_compiled)
     return taken
-
-
-def same(found, expected):
-    assert isinstance(found, DeviceArray)
-    expected = np.asarray(expected)
-    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_array_equal(np.asarray(found), expected)
 
 
 def with_scale(x):

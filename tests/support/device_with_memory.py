@@ -7,6 +7,7 @@ import weakref
 from itertools import count
 
 import numpy as np
+from phlox import DeviceArray
 from phlox.backends.arguments import parameter_leaves
 from phlox.backends.device_memory import call_on_device, require_array_of, require_storable, to_device
 from phlox.backends.reference.backend import ReferenceBackend
@@ -124,3 +125,11 @@ class BackendWithMemory:
 def register():
     """Make the backend known, with a memory of which nothing is in use."""
     register_backend(NAME, BackendWithMemory)
+
+
+def same(found, expected):
+    """An array is on a device, and has the type, the shape and the elements of another one."""
+    assert isinstance(found, DeviceArray)
+    expected = np.asarray(expected)
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_array_equal(np.asarray(found), expected)

@@ -9,11 +9,12 @@ from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.drivers.available import find_driver
 from phlox.backends.gpu.drivers.hip import HipDriver
 from phlox.backends.gpu.memory_pool import MemoryPool
+from phlox.backends.gpu.plan import Launch
 from phlox.backends.gpu.targets.amdgpu import amdgpu_target
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.backends.gpu.targets.spirv import spirv_target
 from phlox.backends.registry import BackendUnavailableError, get_backend
-from phlox.hlo import OPERATIONS
+from phlox.hlo import OPERATIONS, parse_module
 
 # Where tests run programs: OpenCL, also on processors; and the devices that `pytest -m gpu` is for.
 DEVICES = ["opencl", pytest.param("cuda", marks=pytest.mark.gpu)]
@@ -37,6 +38,16 @@ def backend_or_skip(name):
         return get_backend(name)
     except BackendUnavailableError as error:
         pytest.skip(str(error))
+
+
+def compiled(backend, instructions):
+    """The executable of a program whose entry has these instructions."""
+    return backend.compile(parse_module(f"HloModule m\nENTRY e {{\n{instructions}\n}}"))
+
+
+def launched(executable):
+    """The names of the kernels that a plan without loops launches, in order."""
+    return [step.kernel for step in executable.program.plan.steps if isinstance(step, Launch)]
 
 
 @functools.cache

@@ -1,18 +1,17 @@
 """Runs kernels for NVIDIA's and AMD's devices on the host, instruction by instruction, for all threads of a block at once.
 
-What NVIDIA's instructions for matrices do is in `warp_matrices`, what AMD's do in `wave_matrices`. Copies that are asked for
-arrive as late as they may; until then their target holds other bytes. That no thread reads what another one may not have
-written yet, nor writes over what it may still have to read, is checked of pointers to the block's memory. Floats are computed
-in f64.
+What PTX for matrices and copies does is in `warp_assembly`, what AMD's instructions for matrices do in `wave_matrices`. Copies
+that are asked for arrive as late as they may; until then their target holds other bytes. That no thread reads what another one
+may not have written yet, nor writes over what it may still have to read, is checked of pointers to the block's memory. Floats
+are computed in f64.
 """
 
-import re
-
 import numpy as np
-import warp_matrices
+import warp_assembly
 import wave_matrices
 from llvmlite import ir
 from phlox.backends.gpu.plan import Fill
+from warp_values import bits_of, dtype_of, permuted, scalar_of, signed, sum_of_products, wrapped
 
 _GENERIC_SHARED = 1 << 40  # where generic pointers to the block's memory begin
 _SHARED_BYTES = 1 << 18
@@ -73,33 +72,6 @@ def run_program(plan, module, arguments, result_shapes, blocks=None, lanes=32):
                         blocks.append(block)
     read = [memory.read(address, int(np.prod(shape)), dtype) for address, (shape, dtype) in zip(results, result_shapes)]
     return [array.reshape(shape) for array, (shape, _) in zip(read, result_shapes)]
-
-
-def _bits(type_):
-    return 64 if isinstance(type_, ir.PointerType) else type_.width
-
-
-def _scalar(type_):
-    return type_.element if isinstance(type_, ir.VectorType) else type_
-
-
-def _wrapped(value, type_):
-    bits = _bits(type_)
-    value = np.asarray(value, np.uint64)
-    return value if bits == 64 else value & np.uint64((1 << bits) - 1)
-
-
-def _signed(value, bits):
-    sign = np.uint64(1 << (bits - 1))
-    return ((value ^ sign) - sign).astype(np.int64) if bits == 64 else (value ^ sign).astype(np.int64) - (1 << (bits - 1))
-
-
-def _dtype(type_):
-    if isinstance(type_, ir.IntType):
-        return np.dtype(f"u{max(1, type_.width // 8)}")
-    if isinstance(type_, ir.PointerType):
-        return np.dtype(np.uint64)
-    return {"half": np.dtype(np.float16), "float": np.dtype(np.float32), "double": np.dtype(np.float64)}[str(type_)]
 
 
 class Block:
@@ -202,7 +174,7 @@ class Block:
 
     @staticmethod
     def _register(type_):
-        return np.uint64 if isinstance(type_, (ir.IntType, ir.PointerType)) else _dtype(type_)
+        return np.uint64 if isinstance(type_, (ir.IntType, ir.PointerType)) else dtype_of(type_)
 
     # --- instructions ---
 
@@ -211,7 +183,7 @@ class Block:
         if name == "call":
             return self._call(instruction)
         operands = [self._get(operand) for operand in instruction.operands]
-        scalar = type_.element if isinstance(type_, ir.VectorType) else type_
+        scalar = scalar_of(type_)
         with np.errstate(all="ignore"):
             match name:
                 case "add" | "sub" | "mul" | "and" | "or" | "xor":
@@ -219,24 +191,23 @@ class Block:
                         "add": np.add, "sub": np.subtract, "mul": np.multiply,
                         "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
                     }[name]  # fmt: skip
-                    return _wrapped(function(*operands), scalar)
+                    return wrapped(function(*operands), scalar)
                 case "udiv" | "urem":
                     divisor = np.maximum(operands[1], np.uint64(1))
                     return operands[0] // divisor if name == "udiv" else operands[0] % divisor
                 case "ashr":
-                    bits = _bits(scalar)
-                    return _wrapped((_signed(operands[0], bits) >> operands[1].astype(np.int64)).astype(np.uint64), scalar)
+                    bits = bits_of(scalar)
+                    return wrapped((signed(operands[0], bits) >> operands[1].astype(np.int64)).astype(np.uint64), scalar)
                 case "shl" | "lshr":
                     shift = np.left_shift if name == "shl" else np.right_shift
-                    return _wrapped(shift(*operands), scalar)
+                    return wrapped(shift(*operands), scalar)
                 case "zext" | "trunc" | "ptrtoint" | "inttoptr":
-                    return _wrapped(operands[0], scalar)
+                    return wrapped(operands[0], scalar)
                 case "fence":
                     return None
                 case "sext":
-                    source = instruction.operands[0].type
-                    source = source.element if isinstance(source, ir.VectorType) else source
-                    return _wrapped(_signed(operands[0], source.width).astype(np.uint64), scalar)
+                    source = scalar_of(instruction.operands[0].type)
+                    return wrapped(signed(operands[0], source.width).astype(np.uint64), scalar)
                 case "addrspacecast":
                     source = instruction.operands[0].type.addrspace
                     moved = (source == 3) - (type_.addrspace == 3)
@@ -252,9 +223,9 @@ class Block:
                     function = {"fadd": np.add, "fmul": np.multiply, "fsub": np.subtract}[name]
                     return function(operands[0].astype(np.float64), operands[1]).astype(operands[0].dtype)
                 case "sitofp":
-                    return _signed(operands[0], _bits(_scalar(instruction.operands[0].type))).astype(_dtype(scalar))
+                    return signed(operands[0], bits_of(scalar_of(instruction.operands[0].type))).astype(dtype_of(scalar))
                 case "fptrunc" | "fpext":
-                    return operands[0].astype(_dtype(scalar))
+                    return operands[0].astype(dtype_of(scalar))
                 case "extractvalue":
                     (index,) = instruction.indices
                     return operands[0][index]
@@ -268,10 +239,10 @@ class Block:
                 case "extractelement":
                     return operands[0][np.arange(self.threads), operands[1].astype(int)]
                 case "getelementptr":
-                    size = _dtype(instruction.source_etype).itemsize
+                    size = dtype_of(instruction.source_etype).itemsize
                     (offset,) = operands[1:]
                     bits = instruction.operands[1].type.width
-                    return operands[0] + (_signed(offset, bits) * size).astype(np.uint64)
+                    return operands[0] + (signed(offset, bits) * size).astype(np.uint64)
                 case "load" | "load atomic":
                     return self._load(operands[0], type_, instruction.operands[0].type.addrspace == 3)
                 case "atomicrmw":
@@ -283,21 +254,17 @@ class Block:
         raise NotImplementedError(str(instruction))
 
     def _bitcast(self, value, source, target):
-        def one(type_):
-            return type_.element if isinstance(type_, ir.VectorType) else type_
-
-        memory = np.ascontiguousarray(value.astype(_dtype(one(source))).reshape(self.threads, -1))
-        made = memory.view(_dtype(one(target))).astype(self._register(one(target)))
+        memory = np.ascontiguousarray(value.astype(dtype_of(scalar_of(source))).reshape(self.threads, -1))
+        made = memory.view(dtype_of(scalar_of(target))).astype(self._register(scalar_of(target)))
         return made if isinstance(target, ir.VectorType) else made[:, 0]
 
     def _compare(self, instruction, one, other):
-        kind = instruction.operands[0].type
-        kind = kind.element if isinstance(kind, ir.VectorType) else kind
+        kind = scalar_of(instruction.operands[0].type)
         op = instruction.op
         if op == "uno":
             return (np.isnan(one) | np.isnan(other)).astype(np.uint64)
         if op[0] == "s":
-            one, other = _signed(one, _bits(kind)), _signed(other, _bits(kind))
+            one, other = signed(one, bits_of(kind)), signed(other, bits_of(kind))
         tests = {
             "eq": one == other,
             "ne": one != other,
@@ -322,7 +289,7 @@ class Block:
 
     def _load(self, addresses, type_, is_shared):
         scalar, count = (type_.element, type_.count) if isinstance(type_, ir.VectorType) else (type_, 1)
-        dtype = _dtype(scalar)
+        dtype = dtype_of(scalar)
         memory, places = self._places(addresses, dtype.itemsize * count, is_shared)
         if is_shared:
             self._count_conflicts(places)
@@ -336,7 +303,7 @@ class Block:
 
     def _store(self, addresses, value, type_, is_shared):
         scalar, count = (type_.element, type_.count) if isinstance(type_, ir.VectorType) else (type_, 1)
-        raw = np.ascontiguousarray(value.astype(_dtype(scalar)).reshape(self.threads, count)).view(np.uint8)
+        raw = np.ascontiguousarray(value.astype(dtype_of(scalar)).reshape(self.threads, count)).view(np.uint8)
         memory, places = self._places(addresses, raw.shape[1], is_shared)
         if is_shared:
             self._count_conflicts(places)
@@ -360,7 +327,7 @@ class Block:
     def _add_atomically(self, instruction, addresses, added):
         """One thread after the other, the last ones first."""
         assert instruction.operation == "add"
-        dtype = _dtype(instruction.type)
+        dtype = dtype_of(instruction.type)
         memory, places = self._places(addresses, dtype.itemsize, instruction.operands[0].type.addrspace == 3)
         old = np.zeros(self.threads, np.uint64)
         for thread in np.flatnonzero(self.active)[::-1]:
@@ -391,7 +358,7 @@ class Block:
         arguments = [self._get(one) for one in instruction.args]
         if isinstance(instruction.callee, ir.InlineAsm):
             assert self.active.all(), "not all threads are here"
-            return self._assembly(instruction.callee, arguments)
+            return warp_assembly.run(self, instruction.callee.asm, arguments)
         name = instruction.callee.name
         if ".sreg.tid." in name or ".workitem.id." in name:
             return np.arange(self.threads, dtype=np.uint64)
@@ -405,9 +372,9 @@ class Block:
             assert self.active.all(), "not all threads are here"
             return wave_matrices.multiply(name, arguments)
         if name == "llvm.amdgcn.perm":
-            return _permuted(*arguments)
+            return permuted(*arguments)
         if name == "llvm.amdgcn.sdot4":
-            return _sum_of_products(*arguments[:3])
+            return sum_of_products(*arguments[:3])
         if name == "llvm.nvvm.shfl.sync.idx.i32":
             return self._of_lane(*arguments[1:3])
         if name == "llvm.amdgcn.ds.bpermute":
@@ -426,124 +393,6 @@ class Block:
             one, other, third = (argument.astype(np.float64) for argument in arguments)
             return (one * other + third).astype(arguments[0].dtype)
         raise NotImplementedError(name)
-
-    def _assembly(self, assembly, arguments):
-        text = assembly.asm
-        if "wgmma.mma_async" in text:
-            return self._multiply_together(text, arguments)
-        if text.startswith("wgmma.wait_group"):
-            keep = int(re.search(r" (\d+);", text)[1])
-            while len(self.products) > keep:
-                for places, data in self.products.pop(0):
-                    assert (self.shared[places] == data).all(), "written over while it is read"
-            return arguments
-        if text.startswith("fence.proxy.async"):
-            return None
-        if text.startswith("cp.async.c") and "commit" not in text:
-            size = int(re.search(r"\[\$1\], (\d+)", text)[1])
-            self._copy(arguments, size)
-            return None
-        if "commit_group" in text:
-            self.groups.append(self.asked)
-            self.asked = []
-            return None
-        if "wait_group" in text:
-            keep = int(re.search(r"wait_group (\d+)", text)[1])
-            while len(self.groups) > keep:
-                for places, data in self.groups.pop(0):
-                    self.shared[places] = data
-            return None
-        if text.startswith("ldmatrix"):
-            offset = int(re.search(r"\+(\d+)\]", text)[1])
-            return warp_matrices.load_matrices(self.shared, arguments[0].astype(np.int64) + offset, ".trans" in text)
-        if text.startswith("ld.shared"):
-            offset, size = int(re.search(r"\+(\d+)\]", text)[1]), int(re.search(r"\.b(\d+)", text)[1]) // 8
-            places = arguments[0].astype(np.int64)[:, None] + offset + np.arange(size)
-            raw = self.shared[places]
-            return raw.view(np.float64)[:, 0] if size == 8 else raw.view(np.uint32)[:, 0].astype(np.uint64)
-        if text.startswith("st.shared.v4"):
-            raw = np.stack(arguments[1:], axis=1).astype(np.uint32).view(np.uint8)
-            self.shared[arguments[0].astype(np.int64)[:, None] + np.arange(16)] = raw
-            return None
-        if text.startswith("cvt.rna.tf32"):
-            return (arguments[0] + np.uint64(0x1000)) & np.uint64(0xFFFFE000)
-        if text.startswith("mma.sync.aligned."):
-            return warp_matrices.multiply(text.split()[0].removeprefix("mma.sync.aligned."), arguments)
-        raise NotImplementedError(text)
-
-    def _multiply_together(self, text, arguments):
-        *sums, left, right = arguments
-        count = len(sums)
-        pattern = r"wgmma.mma_async.sync.aligned.m64n(\d+)k(\d+).(\w+).(\w+).(\w+) {[^}]*}, left, right, added([^;]*);"
-        steps = re.findall(pattern, text)
-        offsets = [
-            [int(one) for one in re.findall(rf"add.s64 {side}, \${2 * count + k}, (\d+);", text)]
-            for k, side in enumerate(("left", "right"))
-        ]
-        read, groups = [], []
-        for group in range(self.threads // 128):
-            thread = 128 * group
-            n = int(steps[0][0])
-            total = np.zeros((64, n))
-            lane, warp = np.arange(32), np.arange(4)[:, None]
-            rows, columns = 16 * warp + lane // 4, 2 * (lane % 4)
-            own = [one[thread : thread + 128] for one in sums]
-            for number, value in enumerate(own):
-                value = _signed(value, 32) if steps[0][2] == "s32" else value
-                total[rows + 8 * (number // 2 % 2), columns + 8 * (number // 4) + number % 2] = value.reshape(4, 32)
-            for number, (_, k, _, *kinds, rest) in enumerate(steps):
-                flags = [int(one) for one in rest.split(",")[3:]] or [0, 0]
-                factors = []
-                for side, (kind, descriptor, lines) in enumerate(zip(kinds, (left, right), (64, n))):
-                    place = int(descriptor[thread]) + offsets[side][number]
-                    places = warp_matrices.places_of_tile(
-                        place, lines, int(k), np.dtype(warp_matrices.PARTS[kind][0]).itemsize, flags[side]
-                    )
-                    read.append((places, self.shared[places]))
-                    raw = np.ascontiguousarray(self.shared[places]).view(warp_matrices.PARTS[kind][0])
-                    factors.append(warp_matrices.PARTS[kind][1](raw)[..., 0].astype(np.float64))
-                total += factors[0] @ factors[1].T
-            values = [total[rows + 8 * (one // 2 % 2), columns + 8 * (one // 4) + one % 2].reshape(-1) for one in range(count)]
-            groups.append(values)
-        self.products.append(read)
-        results = [np.concatenate([values[one] for values in groups]) for one in range(count)]
-        if steps[0][2] == "s32":
-            return [_wrapped(one.astype(np.int64).astype(np.uint64), ir.IntType(32)) for one in results]
-        return [one.astype(np.float32) for one in results]
-
-    def _copy(self, arguments, size):
-        target, source, read = (one.astype(np.int64) for one in arguments)
-        assert not (target % size).any() and (read <= size).all() and (read >= 0).all()
-        assert not (source[read > 0] % size).any(), "not aligned"
-        data = np.zeros((self.threads, size), np.uint8)
-        columns = np.arange(size)
-        inside = columns < read[:, None]
-        places = np.where(inside, source[:, None] + columns, 4096)
-        assert places.min() >= 4096 and places.max() < self.memory.bytes.size, "outside of the memory"
-        data[inside] = self.memory.bytes[places][inside]
-        places = target[:, None] + columns
-        assert places.max() < _SHARED_BYTES
-        self.shared[places] = 0xA5
-        self.asked.append((places, data))
-
-
-def _sum_of_products(one, other, total):
-    """Of the bytes of two words, which have signs, and a number."""
-    bytes_ = [
-        np.ascontiguousarray(word.astype(np.uint32)).view(np.int8).reshape(-1, 4).astype(np.int64) for word in (one, other)
-    ]
-    return _wrapped((total.astype(np.int64) + (bytes_[0] * bytes_[1]).sum(axis=1)).astype(np.uint64), ir.IntType(32))
-
-
-def _permuted(high, low, selector):
-    """Bytes of two words: numbers 0 to 3 are those of the second one."""
-    assert not (selector & np.uint64(0xF8F8F8F8)).any()
-    both = high << np.uint64(32) | low
-    value = np.zeros_like(low)
-    for byte in range(4):
-        place = selector >> np.uint64(8 * byte) & np.uint64(7)
-        value |= (both >> (np.uint64(8) * place) & np.uint64(255)) << np.uint64(8 * byte)
-    return value
 
 
 def _reverse_postorder(function):

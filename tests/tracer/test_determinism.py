@@ -60,3 +60,9 @@ def test_an_environment_variable_that_says_neither(monkeypatch):
     monkeypatch.setenv("PHLOX_DETERMINISTIC", "yes")
     with pytest.raises(ValueError, match="PHLOX_DETERMINISTIC must be 0 or 1, 'yes' given"):
         asked()
+
+
+def test_settings_are_made_by_calls():
+    with pytest.raises(AttributeError, match=r"to set one, call it: phlox.config\(deterministic=True\)$"):
+        phlox.config.deterministic = True
+    assert phlox.config().deterministic is False

@@ -5,9 +5,11 @@ import decimal
 import heapq
 import re
 import statistics
+import sys
 from types import SimpleNamespace
 
 import numpy as np
+import phlox
 import pytest
 from jitted_calls import compiled as compiled_with
 from phlox import jit
@@ -281,3 +283,12 @@ def test_recordings_that_find_out_something_without_end():
     with pytest.raises(TracerError, match="f has been recorded 200 times") as caught:
         jit(f)(np.ones(2))
     assert caught.traceback[-1].name == "f"
+
+
+def test_errors_have_the_names_by_which_users_catch_them():
+    for module in (phlox, phlox.gpu):
+        classes = [one for one in vars(module).values() if isinstance(one, type) and issubclass(one, Exception)]
+        assert len(classes) > 5
+        for one in classes:
+            assert getattr(sys.modules[one.__module__], one.__name__) is one
+            assert one.__module__ in ("phlox", "phlox.gpu")

@@ -113,6 +113,12 @@ def test_arrays_are_copied_where_numpy_copies():
             function(np.arange(4.0))
 
 
+def test_names_that_numpy_has_not():
+    with pytest.raises(AttributeError, match="^module 'phlox.numpy' has no attribute 'zerros'$") as caught:
+        pnp.zerros  # noqa: B018
+    assert (caught.value.name, caught.value.obj) == ("zerros", pnp)
+
+
 def test_what_is_missing_says_so():
     assert "np.isnat" in pnp.gaps()
     with pytest.raises(NotImplementedError, match=r"np.isnat.*dates"):

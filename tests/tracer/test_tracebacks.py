@@ -243,6 +243,50 @@ def test_traces_and_compiled_stages():
     assert [name for name, _ in shown(caught(compiled, np.ones(3)))] == ["index_out_of_range"]
 
 
+@pytest.mark.parametrize(
+    "call",
+    [lambda: jit(in_a_helper, static_argnames="z"), lambda: jit(in_a_helper, budget="2 years"),
+     lambda: jit(in_a_helper, fast=1),
+     lambda: phlox.load_hlo("ENTRY main { ROOT x = f32[3] ad(x, x) }"), lambda: double_by_hlo()(1, 2)],
+)  # fmt: skip
+def test_what_is_given_to_phlox_itself(call):
+    assert [name for name, _ in shown(caught(call))] == ["<lambda>"]
+
+
+def double_by_hlo():
+    return phlox.load_hlo("ENTRY main { x = f32[3] parameter(0) ROOT y = f32[3] add(x, x) }")
+
+
+def text_assigned(x):
+    x[0] = "a"
+
+
+def text_assigned_to_several(x):
+    x[np.array([0, 1])] = "a"
+
+
+def object_assigned(x):
+    x[:] = object()
+
+
+@pytest.mark.parametrize("function", [text_assigned, text_assigned_to_several, object_assigned])
+def test_values_that_are_no_numbers(function):
+    error, expected = caught(jit(function), np.ones(3)), caught(function, np.ones(3))
+    assert (type(error), str(error), shown(error)) == (type(expected), str(expected), shown(expected))
+
+
+def test_stages_that_call_each_other():
+    for stage in (jit(in_a_helper).lower, jit(in_a_helper).compile):
+        assert [name for name, _ in shown(caught(stage, np.ones(3)))] == ["in_a_helper", "helper"]
+
+
+@pytest.mark.parametrize("other", ["a", object(), {1, 2}, {"a": 1}, None])
+def test_operands_have_the_names_of_their_classes(other):
+    error = caught(jit(lambda x, y: x - y), np.ones(3), other)
+    assert str(error) == f"unsupported operand type(s) for -: 'numpy.ndarray' and '{type(other).__name__}'"
+    assert not hasattr(error, "__notes__")
+
+
 def test_all_frames_on_demand(monkeypatch):
     monkeypatch.setenv("PHLOX_FULL_TRACEBACK", "1")
     assert "record" in [name for name, _ in shown(caught(jit(raised_while_traced), np.ones(3)))]

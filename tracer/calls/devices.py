@@ -24,15 +24,14 @@ def find_device(device: str | Device | None = None) -> Device:
     """
     if isinstance(device, Device):
         return device
-    if device is not None and not isinstance(device, str):
-        raise TypeError(f"a device is named by a text, such as 'cpu' or 'cuda:0'; {type(device).__name__} given")
     return device_of(get_backend(device))
 
 
 def devices(platform: str | None = None) -> list[Device]:
     """All devices that can be used; those of one backend where its name is given.
 
-    Raises ValueError for an unknown name, and BackendUnavailableError, with the reason, where that backend cannot be used.
+    Raises ValueError for an unknown name, also of a device, TypeError for no text, and BackendUnavailableError, with the
+    reason, where that backend cannot be used.
 
     >>> [device.name for device in devices("cpu")]
     ['cpu:0']

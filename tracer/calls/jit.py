@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
 
+from ...backends.registry import require_name
+from ...hlo.tracebacks import for_users
 from ...runtime.compile_budget import seconds_of
 from ...runtime.determinism import require_truth
 from ..recording.callables import callable_name, is_ordinary
@@ -34,6 +36,7 @@ def jit(
 ) -> Callable[[Callable[P, R]], JittedFunction[P, R]]: ...
 
 
+@for_users
 def jit(
     function: Callable[..., Any] | None = None,
     /,
@@ -87,6 +90,7 @@ def jit(
     """
     seconds = None if budget is None else seconds_of(budget)
     require_truth(deterministic, "jit: deterministic")
+    require_name(backend, "jit: the backend")
     if function is None:
         options: dict[str, Any] = {"static_argnums": static_argnums, "static_argnames": static_argnames}
         options |= {"tiered": tiered, "fastmath": fastmath, "budget": seconds, "deterministic": deterministic}

@@ -16,7 +16,8 @@ from ..capture.entries import OPEN
 from ..capture.forms import Parts
 from ..capture.lists import number_types
 from ..capture.lists.deques import TracedDeque
-from ..capture.lists.elements import LeafForm, constant_of
+from ..capture.lists.element_rows import constant_of
+from ..capture.lists.elements import LeafForm
 from ..capture.lists.parts import Elements, Lists, from_entries, is_row
 from ..capture.lists.records import finished_dict
 from ..capture.lists.references import Row

@@ -14,6 +14,8 @@ _FIRST = 16
 class RecompilationWarning(UserWarning):
     """A function is compiled again and again, as a shape, a static value, or something outside is another one each time."""
 
+    __module__ = "phlox"  # where users find it
+
 
 class Recompilations:
     """How often a function was compiled, for what reasons, and how long that took.

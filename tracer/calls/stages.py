@@ -9,7 +9,7 @@ from ... import hlo
 from ...backends.registry import Backend, get_backend
 from ...compile.cost import cost_analysis
 from ...hlo.drawing import module_svg
-from ...hlo.tracebacks import keep_frames_of_users
+from ...hlo.tracebacks import for_users
 from ..recording import pytree
 from ..recording.errors import RaisedBehindChanges
 from .arguments import ArgumentReader
@@ -110,6 +110,7 @@ class Compiled(Stage):
         self.executable = executable
         self._specialization = Specialization(recording, executable, backend)
 
+    @for_users
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         call = self._reader.call(args, kwargs)
         form, objects = call.form(), call.object_values()
@@ -129,12 +130,7 @@ class Compiled(Stage):
         try:
             return self._specialization(values, objects)
         except RaisedBehindChanges as raised:
-            error = raised.make_error()
-            keep_frames_of_users(error)
-            raise error from None
-        except BaseException as error:
-            keep_frames_of_users(error)
-            raise
+            raise raised.make_error() from None
 
     def as_text(self, form: str = "hlo") -> str:
         """What runs, as the backend shows it: the optimized module, or its code as "llvm" or "assembly"; a GPU's has a "plan".

@@ -11,6 +11,8 @@ from .traced_function import Recording
 class BudgetExceededWarning(UserWarning):
     """Tracing and compiling a function took longer than the budget that `jit` was given for it."""
 
+    __module__ = "phlox"  # where users find it
+
 
 def compiled_within(seconds: float | None, backend: Backend, name: str, recording: Recording) -> Executable:
     """What was recorded of the function ``name``, compiled; warns where that, and recording it, took longer than allowed.

@@ -252,6 +252,13 @@ _ELSEWHERE = {
     np.setdiff1d, np.setxor1d, np.atleast_1d, np.atleast_2d, np.split, np.array_split, np.take_along_axis,
 }  # fmt: skip
 _NUMBERS = {np.argsort, np.isin, np.searchsorted, np.shape, np.size, np.ndim, np.array_equal, np.lexsort}
+# Which arguments hold elements, where it is not the first one alone; keys of np.lexsort need not be of one kind.
+_ELEMENTS = {
+    np.where: (1, 2), np.select: (1, 2), np.choose: (1,), np.compress: (1,), np.append: (0, 1), np.union1d: (0, 1),
+    np.intersect1d: (0, 1), np.setdiff1d: (0, 1), np.setxor1d: (0, 1), np.isin: (0, 1), np.searchsorted: (0, 1),
+    np.array_equal: (0, 1), np.lexsort: (),
+}  # fmt: skip
+_NAMES_OF_ELEMENTS = frozenset({"default", "choicelist", "choices", "values", "ar2", "test_elements", "v", "a2"})
 _CHOOSING = {np.where, np.select, np.choose}
 
 
@@ -276,6 +283,7 @@ def call_with_codes(function: Callable, args: tuple, kwargs: dict) -> Any:
         return operated(function, *args)
     if function is not np.unique and function not in _ELSEWHERE | _NUMBERS:
         raise _not_implemented(f"np.{getattr(function, '__name__', function)}")
+    _refuse_numbers(function, args, kwargs)
     arrays: list[CodedArray] = []
 
     def noted(value: Any) -> Any:
@@ -302,6 +310,25 @@ def call_with_codes(function: Callable, args: tuple, kwargs: dict) -> Any:
         decoded = len(found) if function is not np.unique else 1
         return type(found)([*[_decoded(one, table) for one in found[:decoded]], *found[decoded:]])
     return _decoded(found, table)
+
+
+def _refuse_numbers(function: Callable, args: tuple, kwargs: dict) -> None:
+    """Raise NotImplementedError where numbers are among the elements, of which NumPy makes texts: they are no codes."""
+    elements = [args[place] for place in _ELEMENTS.get(function, (0,)) if place < len(args)]
+    elements += [one for name, one in kwargs.items() if name in _NAMES_OF_ELEMENTS]
+    if function is np.select and len(args) < 3 and "default" not in kwargs:
+        elements.append(0)
+    while elements:
+        one = elements.pop()
+        if type(one) in (list, tuple):
+            elements += one
+        elif isinstance(one, (TracedArray, DynamicArray, bool, int, float, complex, np.number, np.bool)) or (
+            isinstance(one, np.ndarray) and one.dtype.kind in "biufc"
+        ):
+            raise NotImplementedError(
+                f"np.{function.__name__} of numbers together with texts or dates that depend on traced values is not "
+                "implemented. Fix: give it texts, or dates, alone; np.select has 0 as its default"
+            )
 
 
 def _decoded(codes: Any, table: np.ndarray) -> Any:

@@ -14,7 +14,6 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError
 from ..recording.operands import as_traced, class_of, has_traced, prepare
 from . import places
-from .branches import MOST_ALTERNATIVES
 from .calls.dispatch import call
 from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant
@@ -33,6 +32,7 @@ from .loops.iteration import TracedRange, is_of_open_length
 from .merging import selected
 from .outside.containers import OutsideDict, OutsideList
 from .outside.surroundings import current_surroundings
+from .sides import MOST_ALTERNATIVES
 from .structured_arrays import StructuredArray
 from .texts.deferred import Deferred, concrete, part_of_text
 

@@ -19,6 +19,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.device_arrays import ArrayOnDevice, array_like
 from ..recording.function_tables import SEQUENCES
+from ..recording.object_operands import is_none_or_text
 from .exchange import capsule_of, cuda_interface_of, dlpack_device_of
 from .views import PARTS, ViewAs, computed, item, shares_memory, write
 
@@ -348,7 +349,7 @@ def _equality(name: str, ufunc: np.ufunc) -> Callable:
     compare, of_numbers = _operator(name, ufunc), getattr(operator, name)
 
     def operate(self: DeviceArray, other: Any) -> Any:
-        if other is not None and not isinstance(other, (str, bytes)) or current_trace() is not None:
+        if not is_none_or_text(other) or current_trace() is not None:
             return compare(self, other)
         if self.is_scalar:
             return of_numbers(np.float64(), other)

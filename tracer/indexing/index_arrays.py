@@ -299,6 +299,8 @@ def write_arrays(array: TracedArray, index: Any, value: Any) -> None:
         updates = assigned_value(trace, value, shape, array.element_type)
     except ValueError:
         given = np.shape(value) if not isinstance(value, TracedArray) else value.shape
+        if not given:  # the value is to blame, not its shape
+            raise
         texts = [str(one).replace(" ", "") for one in (given, shape)]
         raise ValueError(
             f"shape mismatch: value array of shape {texts[0]} could not be broadcast to indexing result of shape {texts[1]}"

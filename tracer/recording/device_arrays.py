@@ -19,6 +19,8 @@ Steps = tuple[Callable[[Any], Any], ...]
 class MixedDevicesError(ValueError):
     """Arrays of several devices meet in one call, or an array and a function of another device."""
 
+    __module__ = "phlox"  # where users find it
+
 
 @dataclass(frozen=True, slots=True)
 class Device:

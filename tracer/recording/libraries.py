@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 import sysconfig
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ _NUMPY = os.path.dirname(np.__file__) + os.sep
 _STANDARD = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 _WAY_OUT = "let the compiled code call it, by phlox.host_call({name}, result_shapes, ...)"
+# What stands for arrays and containers, in what Python says of operands.
+_OWN_CLASSES = re.compile(r"(?<=')(?:TracedArray|(?:Outside|Traced)(List|Dict|Set|Deque))(?=')")
 # Where what Python and NumPy ask of a traced array is answered.
 _ANSWERS = os.path.dirname(__file__) + os.sep
 
@@ -49,7 +52,12 @@ def caller() -> tuple[str, SourceLocation | None]:
 
 
 def add_note(error: Exception) -> None:
-    """Say of an error that a library raises that it was given traced arrays, where its message may not."""
+    """Say of an error that a library raises that it was given traced arrays, where its message may not.
+
+    What Python says of operands that do not go together names the classes that they have where nothing is traced.
+    """
+    if isinstance(error, TypeError) and str(error).startswith("unsupported operand type(s) for "):
+        error.args = (_OWN_CLASSES.sub(lambda found: found[1].lower() if found[1] else "numpy.ndarray", str(error)),)
     name, traceback = "", error.__traceback__
     while traceback is not None:
         frame = traceback.tb_frame

@@ -37,9 +37,14 @@ def is_left_to(operand: Any) -> bool:
     return getattr(operand, "__array_priority__", -1.0) > 0
 
 
+def is_none_or_text(operand: Any) -> bool:
+    """Whether NumPy compares each element with the operand, which no number is equal to."""
+    return operand is None or isinstance(operand, (str, bytes))
+
+
 def equals_no_number(operand: Any) -> bool:
     """Whether the comparison of each number with the operand is False. Raises NotImplementedError where its class decides."""
-    if operand is None or isinstance(operand, (str, bytes)):
+    if is_none_or_text(operand):
         return True
     if is_left_to(operand):
         return False

@@ -10,7 +10,20 @@ from llvmlite import ir
 from ....hlo import Computation, ElementType, Operation, component_type
 from ....hlo.operation import ASSOCIATIVE, COMMUTATIVE
 from ...llvm.loops import while_loop
-from ...llvm.types import I1, I8, I16, I32, I64, ComplexValue, RegisterValue, from_memory, memory_type, part_size, to_memory
+from ...llvm.types import (
+    I1,
+    I8,
+    I16,
+    I32,
+    I64,
+    ComplexValue,
+    RegisterValue,
+    from_memory,
+    lane_values,
+    memory_type,
+    part_size,
+    to_memory,
+)
 from ..target import Target
 
 _INSTRUCTIONS = {"add": ("add", "add"), "and": ("and", "and"), "or": ("or", "or"), "xor": ("xor", "xor")}
@@ -94,7 +107,7 @@ def changes_elements(b: ir.IRBuilder, operation: Operation, element_type: Elemen
         return I1(1)
     scalar = value.type.element if isinstance(value.type, ir.VectorType) else value.type
     constant = scalar(int(identity) if isinstance(scalar, ir.IntType) else float(identity))
-    values = [value] if scalar == value.type else [b.extract_element(value, I32(lane)) for lane in range(value.type.count)]
+    values = lane_values(b, value)
     bits = {"float": I32, "double": I64}.get(str(scalar))
     if bits is not None:
         values, constant = [b.bitcast(one, bits) for one in values], b.bitcast(constant, bits)
@@ -136,7 +149,7 @@ def _add(
     """Add floats by the target's instruction, but where it would make zeros of subnormal numbers."""
     lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
     stored, add = to_memory(b, element_type, value), target.atomic_adds[element_type.name]
-    parts = [b.extract_element(stored, I32(lane)) for lane in range(lanes)] if lanes > 1 else [stored]
+    parts = lane_values(b, stored)
     if lanes < min(add.lanes):
         address, parts = _as_pair(b, address, stored)
     if not add.flushes:

@@ -25,7 +25,7 @@ from ...llvm.index import Affine, Index
 from ...llvm.loops import carried_loop
 from ...llvm.reductions import Reduction
 from ...llvm.scalar_control_flow import has_control_flow
-from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes
+from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, lane_values
 from .. import choices
 from ..emitter_table import emits
 from ..epilogue_form import epilogue_form
@@ -134,7 +134,7 @@ def reduce_in_teams(
             carried = carried_loop(b, carried[0], stop, steps, carried, partial(following, count), "reduce", most=most)
         totals = carried[1:]
         if held != teams.lanes:
-            totals = fold(partial(combine, lanes=1), _in_lanes(b, totals, teams.lanes))
+            totals = fold(partial(combine, lanes=1), _in_lanes(b, totals))
         if size == 1:
             finish(result, part, totals)
         for array, value in zip(shared, totals):
@@ -161,8 +161,8 @@ def _vector(b: ir.IRBuilder, number: ir.Value, lanes: int) -> Affine:
     return Affine(b.mul(number, I64(lanes)), 1) if lanes > 1 else Affine(number)
 
 
-def _in_lanes(b: ir.IRBuilder, values: list[RegisterValue], lanes: int) -> list[list[RegisterValue]]:
-    return [[b.extract_element(value, I32(lane)) for value in values] for lane in range(lanes)]
+def _in_lanes(b: ir.IRBuilder, values: list[RegisterValue]) -> list[list[RegisterValue]]:
+    return list(map(list, zip(*[lane_values(b, value) for value in values])))
 
 
 @dataclass(frozen=True)
@@ -260,10 +260,8 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
         if held > 1 and epilogue.lanes % held == 0:
             epilogue.store(b, bindings[len(inputs) :], arrays, first.base, total, held)
             return
-        for lane in range(held):
-            place = b.add(first.base, I64(lane))
-            value = b.extract_element(total, I32(lane)) if held > 1 else total
-            epilogue.store(b, bindings[len(inputs) :], arrays, place, value)
+        for lane, value in enumerate(lane_values(b, total)):
+            epilogue.store(b, bindings[len(inputs) :], arrays, b.add(first.base, I64(lane)), value)
 
     def initial(kernel: Kernel, bindings: list[Binding]) -> list[RegisterValue]:
         emitter = ElementalEmitter(kernel.builder, 1, dict(zip(computation.parameters, bindings)))

@@ -16,7 +16,7 @@ from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Index
 from ...llvm.reductions import splat_identity
 from ...llvm.scalar_computations import emit_scalar_computation
-from ...llvm.types import I32, I64, RegisterValue, register_bytes, selected
+from ...llvm.types import I32, I64, RegisterValue, lane_values, register_bytes, selected
 from .. import choices
 from ..frame import Frame, Leaf, Values
 from ..kernel import Grid, Kernel, index_of, index_of_vector, wide
@@ -142,7 +142,7 @@ class _RowKernel:
             if is_inside is not None:
                 value = selected(b, is_inside, value, identity)
             total = value if total is None else emit_scalar_computation(b, to_apply, [total, value], d.lanes)[0]
-        parts = [b.extract_element(total, I32(lane)) for lane in range(d.lanes)] if d.lanes > 1 else [total]
+        parts = lane_values(b, total)
         total = folded(lambda one, other: emit_scalar_computation(b, to_apply, [one, other], 1)[0], parts)
 
         def combine(first: list[RegisterValue], second: list[RegisterValue]) -> list[RegisterValue]:

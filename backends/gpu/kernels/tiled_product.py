@@ -24,6 +24,7 @@ from ...llvm.types import (
     ComplexValue,
     RegisterValue,
     broadcast_lanes,
+    lane_values,
     register_bytes,
     register_type,
     selected,
@@ -394,7 +395,7 @@ class _Tiles:
         here = [[b.gep(place, [wide(b, buffer)], source_etype=I8) for place in places] for places in own]
         for term in range(self.tile.terms):
             left, right = (self._line(side, term, here[side], count) for side, count in enumerate((height, width)))
-            rows = [lane for vector, length in zip(left, self._lanes(height)) for lane in self._each_lane(vector, length)]
+            rows = [lane for vector in left for lane in lane_values(self.builder, vector)]
             lanes = self._lanes(width)
             for i, row in enumerate(rows):
                 factors = {length: broadcast_lanes(b, row, length) for length in dict.fromkeys(lanes)}
@@ -423,9 +424,6 @@ class _Tiles:
     def _anything(self, lanes: int) -> RegisterValue:
         value = ir.Constant(register_type(self.element_type, lanes), ir.Undefined)
         return ComplexValue(value, value) if self.element_type.is_complex else value
-
-    def _each_lane(self, vector: RegisterValue, lanes: int) -> list[RegisterValue]:
-        return [vector] if lanes == 1 else [self.builder.extract_element(vector, I32(lane)) for lane in range(lanes)]
 
     # Of 32 threads in step, neighbours have a column in common, those next but one a row, and 16 have 2 rows of 8 columns: so
     # NVIDIA's devices load runs of four elements of these in as few cycles as they can.

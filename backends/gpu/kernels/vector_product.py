@@ -11,7 +11,7 @@ from ....hlo import Instruction, Shape
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
-from ...llvm.types import I32, I64, RegisterValue
+from ...llvm.types import I64, RegisterValue, lane_values
 from ..frame import Frame, Stored
 from ..kernel import Kernel
 from .epilogue import Results
@@ -98,7 +98,7 @@ def launch_vector_product(
             aligned = Array(array.pointer, shape, vector_alignment=lanes * element_type.byte_size if lanes > 1 else 0)
             value = aligned.load(b, (Affine(offset, 1 if lanes > 1 else 0),), lanes)
             value = as_factor(b, instruction, value, element_type, lanes)
-            return [b.extract_element(value, I32(lane)) for lane in range(lanes)] if lanes > 1 else [value]
+            return lane_values(b, value)
 
         def combine(one: list[RegisterValue], other: list[RegisterValue], lanes: int) -> list[RegisterValue]:
             return [add(b, result, *pair) for pair in zip(one, other)]

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from ....hlo import Shape
 from ...llvm.loops import carried_loop
-from ...llvm.types import I8, I32, POINTER
+from ...llvm.types import I8, I32, POINTER, lane_values
 from ..kernel import Kernel
 from ..target import Target
 from .matrix_divisions import Division, division_for
@@ -73,7 +73,7 @@ class WaveProduct:
 
         carried = [I32(0), b.add(first, I32(2 * terms)), *loaded, *sums, *lines]
         _, sums, lines = _split(carried_loop(b, 0, steps, 1, carried, step, "tiles"), 2 + len(loaded), height * width)
-        elements = [b.extract_element(one, I32(number)) for one in sums for number in range(vector.count)]
+        elements = [value for one in sums for value in lane_values(b, one)]
         return self._with_lines(elements, lines, steps * terms) if lines else elements
 
     def free_memory(self) -> ir.Value:

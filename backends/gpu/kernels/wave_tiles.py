@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from ...llvm.module import declaration
-from ...llvm.types import I8, I32, I64, vector_of_values
+from ...llvm.types import I8, I32, I64, lane_values, vector_of_values
 from .matrix_divisions import Division
 from .matrix_tiles import CHUNK_BYTES, OperandTiles, Reading
 from .wave_instructions import WaveInstruction
@@ -219,8 +219,7 @@ class WaveTiles(OperandTiles):
 
 def _load_words(b: ir.IRBuilder, pointer: ir.Value, size: int) -> list[ir.Value]:
     count = size // _WORD_BYTES
-    value = b.load(pointer, typ=I32 if count == 1 else ir.VectorType(I32, count), align=size)
-    return [value] if count == 1 else [b.extract_element(value, I32(number)) for number in range(count)]
+    return lane_values(b, b.load(pointer, typ=I32 if count == 1 else ir.VectorType(I32, count), align=size))
 
 
 def _turned(b: ir.IRBuilder, rows: Sequence[Sequence[ir.Value]], size: int) -> list[ir.Value]:

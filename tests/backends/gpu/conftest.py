@@ -4,7 +4,7 @@ import os
 import sys
 
 import pytest
-from gpu_backends import emulated_backend
+from gpu_backends import DEVICES, backend_or_skip, emulated_backend
 from phlox.backends.gpu.errors import DeviceLostError
 from phlox.backends.registry import register_backend
 
@@ -28,6 +28,12 @@ def pytest_runtest_makereport(item, call):
     if is_lost and item.get_closest_marker("gpu") is not None and hasattr(item.config, "workerinput"):
         print(f"{item.nodeid}\n{call.excinfo.getrepr()}", file=sys.__stderr__, flush=True)
         os._exit(1)
+
+
+@pytest.fixture(scope="module", params=DEVICES)
+def backend(request):
+    """A backend with a device, one after the other."""
+    return backend_or_skip(request.param)
 
 
 @pytest.fixture

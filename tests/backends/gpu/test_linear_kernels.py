@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from gpu_backends import DEVICES, backend_or_skip
+from gpu_backends import compiled
 from phlox.backends.gpu.kernels.fourier_passes import passes, step_radices
 from phlox.hlo import parse_module
 
@@ -10,15 +10,10 @@ DTYPES = {"f32": np.float32, "f64": np.float64, "c64": np.complex64, "c128": np.
 ACCURACY = {"f32": 1e-5, "c64": 1e-5, "f64": 1e-13, "c128": 1e-13}
 
 
-@pytest.fixture(params=DEVICES)
-def backend(request):
-    return backend_or_skip(request.param)
-
-
 @pytest.fixture
 def run(backend):
     """The first result of a program with this entry."""
-    return lambda text, *arguments: backend.compile(parse_module(f"HloModule m\nENTRY e {{\n{text}\n}}"))(*arguments)[0]
+    return lambda text, *arguments: compiled(backend, text)(*arguments)[0]
 
 
 def numbers(shape, element_type):

@@ -8,9 +8,7 @@ import re
 import numpy as np
 import pytest
 from gpu_backends import (
-    DEVICES,
     WITH_SAMPLES,
-    backend_or_skip,
     native_samples,
     operations_without_gpu_code,
     refusal,
@@ -25,11 +23,6 @@ from thinning import LEFT_TO_CI, one_in
 
 GROUP = 16  # samples that are compiled into one program
 LONG = [pytest.param("fft", marks=LEFT_TO_CI)]  # whose kernels take long to compile
-
-
-@pytest.fixture(params=DEVICES)
-def backend(request):
-    return backend_or_skip(request.param)
 
 
 @pytest.mark.parametrize("opcode", [*one_in(5, [opcode for opcode in WITH_SAMPLES if opcode != "fft"]), *LONG])

@@ -3,7 +3,7 @@
 import numpy as np
 import phlox
 import pytest
-from gpu_backends import DEVICES, backend_or_skip
+from gpu_backends import launched
 from operation_checks import module_of
 from phlox.hlo import F32, PRED, S32, Builder, Shape, element_type_of, scalar_computation
 from phlox.hlo.determinism import set_determinism
@@ -15,13 +15,8 @@ def random():
     return np.random.default_rng(7)
 
 
-@pytest.fixture(scope="module", params=DEVICES)
-def backend(request):
-    return backend_or_skip(request.param)
-
-
 def kernels_of(executable):
-    return [step.kernel.rpartition("_")[0] for step in executable.program.plan.steps if hasattr(step, "kernel")]
+    return [name.rpartition("_")[0] for name in launched(executable)]
 
 
 @pytest.fixture

@@ -3,14 +3,7 @@
 import numpy as np
 import phlox
 import pytest
-from gpu_backends import DEVICES, backend_or_skip
-from phlox.hlo import parse_module
-
-
-@pytest.fixture(params=DEVICES)
-def device(request):
-    return backend_or_skip(request.param)
-
+from gpu_backends import compiled, launched
 
 TYPES = {"f32": "f4", "f64": "f8", "s8": "i1", "c128": "c16", "f16": "f2", "pred": "?"}
 
@@ -18,19 +11,18 @@ TYPES = {"f32": "f4", "f64": "f8", "s8": "i1", "c128": "c16", "f16": "f2", "pred
 def kernels(executable, expected, *arguments):
     """The names of what is launched, where the result is right."""
     np.testing.assert_array_equal(executable(*arguments)[0], expected)
-    return [line.split()[1].rstrip(",") for line in executable.as_text("plan").splitlines() if "launch" in line]
+    return launched(executable)
 
 
-def traced(device, function, *arguments):
-    return kernels(device.compile(phlox.jit(function).lower(*arguments)._recording.module), function(*arguments), *arguments)
+def traced(backend, function, *arguments):
+    return kernels(backend.compile(phlox.jit(function).lower(*arguments)._recording.module), function(*arguments), *arguments)
 
 
-def transposed(device, x, permutation, element_type):
+def transposed(backend, x, permutation, element_type):
     given, result = (f"{element_type}[{','.join(map(str, sizes))}]" for sizes in (x.shape, np.transpose(x, permutation).shape))
     dimensions = ",".join(map(str, permutation))
     text = f"x = {given} parameter(0)\nROOT y = {result} transpose(x), dimensions={{{dimensions}}}"
-    executable = device.compile(parse_module(f"HloModule m\nENTRY e {{\n{text}\n}}"))
-    return kernels(executable, np.transpose(x, permutation), x)
+    return kernels(compiled(backend, text), np.transpose(x, permutation), x)
 
 
 @pytest.mark.parametrize(
@@ -44,17 +36,17 @@ def transposed(device, x, permutation, element_type):
     ],
 )
 @pytest.mark.parametrize("element_type", TYPES)
-def test_permutations(device, sizes, permutation, element_type):
+def test_permutations(backend, sizes, permutation, element_type):
     x = (np.random.default_rng(0).standard_normal(sizes) * 10).astype(TYPES[element_type])
-    assert transposed(device, x, permutation, element_type) == ["transpose_0"]
+    assert transposed(backend, x, permutation, element_type) == ["transpose_0"]
 
 
-def test_producers_and_consumers_are_in_the_kernel(device):
+def test_producers_and_consumers_are_in_the_kernel(backend):
     x, y = (np.random.default_rng(n).standard_normal(size) for n, size in enumerate([(70, 90), (90, 70)]))
-    assert traced(device, lambda x, y: (x * 2 + 1).T * y + x.T, x, y) == ["transpose_0"]
+    assert traced(backend, lambda x, y: (x * 2 + 1).T * y + x.T, x, y) == ["transpose_0"]
 
 
-def test_what_is_needed_at_other_places(device):
+def test_what_is_needed_at_other_places(backend):
     x, y = (np.random.default_rng(n).standard_normal(size) for n, size in enumerate([(70, 90), (90, 70)]))
-    traced(device, lambda x, y: x.T[::-1] + x.T * y, x, y)
-    traced(device, lambda x, y: (x.T + y)[3:, ::2] * y[3:, ::2], x, y)
+    traced(backend, lambda x, y: x.T[::-1] + x.T * y, x, y)
+    traced(backend, lambda x, y: (x.T + y)[3:, ::2] * y[3:, ::2], x, y)

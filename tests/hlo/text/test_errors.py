@@ -101,6 +101,8 @@ def test_the_file_is_named():
         parse_module(instruction("f32[2] frobnicate(x)"), name="dump.hlo")
     with pytest.raises(NotImplementedError, match=r"^line 4, column \d+: operation frobnicate is not implemented"):
         parse_module(instruction("f32[2] frobnicate(x)"))
+    with pytest.raises(NotImplementedError, match=r"operation subtrct is not implemented; did you mean subtract\?$"):
+        parse_module(instruction("f32[2] subtrct(x, x)"))
     with pytest.raises(TypeError, match="HLO text must be a str, got bytes"):
         parse_module(b"HloModule m")
 

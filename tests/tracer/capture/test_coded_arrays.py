@@ -62,6 +62,18 @@ def moved(x):
     return *joined, np.sort(labels), np.argsort(labels, kind="stable"), np.isin(labels, ["up", "q"])
 
 
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: np.where(x > 1, x, "a"), lambda x: np.select([x > 1, x > 0], ["a", x], "z"), lambda x: np.select([x > 1], ["a"]),
+     lambda x: np.choose(x, ["a", x, "c"]), lambda x: np.append(NAMES[np.argsort(-x)], x),
+     lambda x: np.concatenate([NAMES[np.argsort(-x)], x]), lambda x: np.isin(NAMES[np.argsort(-x)], x),
+     lambda x: np.array_equal(NAMES[np.argsort(-x)], x), lambda x: np.searchsorted(NAMES[np.argsort(x)], x)],
+)  # fmt: skip
+def test_numbers_among_texts_are_no_codes(function):
+    with pytest.raises(NotImplementedError, match="of numbers together with texts or dates that depend on traced values"):
+        jit(function)(np.arange(3))
+
+
 def spelled(x):
     labels = np.where(x > 0, "up", "down")
     return np.char.upper(labels), np.char.add(labels, "!"), np.strings.str_len(labels), labels < "e"

@@ -14,7 +14,8 @@ from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
 from ..copies import note_copies
 from ..lists.access import pulled_forward
-from ..lists.elements import ElementType, element_type, joined_type, key_columns, number_of_few_keys, parts_of, row_of
+from ..lists.element_rows import row_of
+from ..lists.elements import ElementType, element_type, joined_type, key_columns, number_of_few_keys, parts_of
 from ..lists.equal_rows import equal_rows
 from ..lists.runs import (
     Run,

@@ -21,7 +21,8 @@ from ..texts.characters import memory
 from . import number_types
 from .columns import rows_between
 from .deques import TracedDeque
-from .elements import LeafForm, constant_of
+from .element_rows import constant_of
+from .elements import LeafForm
 from .records import finished_dict
 from .references import Row, Table, tables_in
 from .runs import Form, Run, instruction_of, instructions

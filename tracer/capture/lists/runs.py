@@ -25,20 +25,8 @@ from .. import places
 from ..copies import note_copies
 from ..forms import STAND_FOR_ELEMENTS
 from .columns import longer, rows_between, with_block, with_rest
-from .elements import (
-    ElementType,
-    LeafForm,
-    constant_columns,
-    element_of,
-    joined_type,
-    joined_types,
-    link_columns,
-    not_one_type,
-    packed_columns,
-    recoded,
-    row_of,
-    type_with,
-)
+from .element_rows import constant_columns, element_of, link_columns, packed_columns, recoded, row_of, type_with
+from .elements import ElementType, LeafForm, joined_type, joined_types, not_one_type
 from .references import Row, Unread, note_makers, note_open, refuse_other_uses
 
 Instruction = hlo.Instruction

@@ -23,8 +23,9 @@ from ...recording.trace import Trace
 from .. import places
 from ..copies import note_copies
 from ..forms import is_around
-from .elements import ElementType, element_of, element_type, joined_type, joined_types, parts_of
-from .elements import row_of as row_of_columns
+from .element_rows import element_of
+from .element_rows import row_of as row_of_columns
+from .elements import ElementType, element_type, joined_type, joined_types, parts_of
 from .references import Needs, Row, Table, note_makers, refuse, row_of, tables_in
 from .runs import (
     Run,

@@ -22,7 +22,8 @@ from ..texts.deferred import Deferred, FString, WrittenText, is_text
 from ..texts.reading import is_integer, is_less, needs_no_host, next_one, plain
 from ..texts.writing import written as written_text
 from .access import with_texts_alone
-from .elements import ElementType, LeafForm, element_type, row_of
+from .element_rows import row_of
+from .elements import ElementType, LeafForm, element_type
 from .runs import Run, element, empty, instruction_of, instructions, made, number_of, plus, settled, type_of_items
 
 Instruction = hlo.Instruction

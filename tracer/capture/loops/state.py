@@ -14,7 +14,6 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, TracerError
 from ...recording.trace import Trace
-from ..branches import MOST_ALTERNATIVES
 from ..forms import (
     NOWHERE,
     Container,
@@ -34,6 +33,7 @@ from ..forms import (
     zero_like,
 )
 from ..places import Attribute, Contents, Item, Place
+from ..sides import MOST_ALTERNATIVES
 from .iteration import Rows
 
 # So many rounds are unrolled whose numbers alone decide on sizes.

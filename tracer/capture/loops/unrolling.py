@@ -15,12 +15,13 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, ConcretizationError, RecordedAgain
 from ...recording.trace import Storage, Trace
-from ..branches import at_most, decide, truth
+from ..branches import decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
 from ..made_iterators import note_left
 from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
 from ..places import Names, are_containers_changed, is_round, journal, local_names
+from ..sides import at_most
 from ..texts.deferred import is_longer_text
 from .captured_loop import CapturedLoop
 from .generators import TracedGenerator, begun

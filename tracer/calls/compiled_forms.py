@@ -1,0 +1,317 @@
+"""The code that a jitted function has: found by the form of a call, or made for it, and forgotten."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from ...backends.registry import Backend, get_backend
+from ...hlo.determinism import set_determinism
+from ...hlo.fast_math import allow_fast_math
+from ...runtime.determinism import determinism
+from ...runtime.garbage import rare_collections
+from ...runtime.locks import compilation_lock
+from ...runtime.progress import Progress
+from ..capture.outside.arguments import require_distinct
+from ..outside.paths import NO_OBJECTS, Objects
+from ..outside.policy import Policy
+from ..recording.device_arrays import ArrayOnDevice, common_device
+from ..recording.errors import (
+    ChangedMeanwhile,
+    ConcretizationError,
+    IntegerOverflow,
+    OtherKind,
+    SizeBeyondBound,
+    StaleCapture,
+)
+from ..recording.guessed_bounds import outgrown
+from ..recording.intervals import UnprovenInterval
+from .arguments import Call, structure_words
+from .cache import CacheEntry, explain_miss, static_numbers
+from .concretization import make_known
+from .native_call import install
+from .own_code import read_function
+from .prepared_calls import PreparedCalls
+from .recompilation import Recompilations
+from .shared_memory import Place
+from .specialization import KnownForm, Sharing, Specialization
+from .traced_function import CallForm, Recording, record, selected
+from .within_budget import compiled_within
+
+# Forms of what is outside that are kept for one form of call.
+_MOST_KEPT = 8
+
+
+class CompiledForms:
+    """A function with the options of `jit`, and its code by form of call: structure, shapes, dtypes, order, static values.
+
+    Methods are given the jitted function that is called, which is not held here: it is gone with its last name.
+    """
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self._function, self._options = function, options
+        self.own_code, self.reader, self.to_trace = read_function(function, options)
+        self.backend: Backend | None = None  # in the place of the one that is named
+        # One function of NumPy's, which is given whatever arrays there are on devices.
+        self.is_for_any_form = getattr(function, "is_for_any_form", False)
+        self.prepared = PreparedCalls()
+        self.entries: dict[Specialization, CacheEntry] = {}
+        self.hits = self.misses = 0
+        self._known: dict[Any, KnownForm] = {}
+        self._specializations: dict[Any, list[Specialization]] = {}
+        self._policy = Policy()
+        self._guessed_bounds: dict[str, int] = {}  # by the user's line: of sizes that are known at run
+        # time only; and whether numbers that may be complex are real
+        self._outgrown = ""  # why the code for the next call is made, where it is not for what it is given
+        self._compilations = Recompilations()
+
+    def clear(self) -> None:
+        """Forget all compiled code and all counts."""
+        for table in (self._known, self._specializations, self.entries):
+            table.clear()
+        self.prepared.clear()
+        self.reader.intervals.clear()
+        self.reader.taken_apart.clear()
+        self._policy.clear()
+        self.hits = self.misses = 0
+        self._compilations = Recompilations()
+
+    def read_again(self) -> None:
+        """The function has other code, or other defaults, and nothing is left of what was made of the earlier ones."""
+        self.own_code, self.reader, self.to_trace = read_function(self._function, self._options)
+        self._outgrown = "the function has other code, or other defaults"
+
+    def has_code_for(self, key: Any) -> bool:
+        """Whether there is code for a form of call; also where the key has an unhashable part, which the form then names."""
+        try:
+            return key in self._known
+        except TypeError:
+            return True
+
+    def run(self, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any], turned: frozenset[str] = frozenset()) -> Any:
+        """Find the code for this call, or make it, and run it. Raises RaisedBehindChanges where Python has to make the call.
+
+        turned: the places at which this call has found numbers of another kind than was guessed.
+        """
+        key, leaves, containers = self.reader.read(args, kwargs)
+        try:
+            known = self._known.get(key)
+        except TypeError:  # an unhashable part, which the form names
+            known = None
+        objects = NO_OBJECTS
+        specialization = None
+        if known is not None:
+            if known.objects:
+                objects = {path: leaves[number] for path, number in known.objects.items()}
+            specialization = known.fitting(objects)
+        opened = self.reader.opened
+        if opened and opened.closes_shared(self.reader.given(args, kwargs)):
+            return self.run(jitted, args, kwargs, turned)
+        if specialization is None:
+            call = Call(self.reader, args, kwargs, leaves, containers)
+            if (reason := opened.opens(call, self._policy)) is not None:
+                self._outgrown = reason
+                return self.run(jitted, args, kwargs, turned)
+            objects = call.object_values()
+            with Progress(jitted.__name__, "tracing"), rare_collections():
+                known, specialization = self._prepare(jitted, call, objects)
+            opened.close_known(self._policy)
+        else:
+            self.hits += 1
+            if specialization.is_met_again():
+                self._install(jitted, specialization, Call(self.reader, args, kwargs, leaves, containers))
+        if specialization.recording.containers:
+            objects = {**objects, **self.reader.named(specialization.recording.containers, args, kwargs)}
+            if specialization.changes_containers:
+                require_distinct((*args, *kwargs.values()))
+        values = leaves if known.selection is None else selected(leaves, known.selection)
+        if self.is_for_any_form and specialization.may_meet_aliases:
+            values = specialization.read_before(values)
+        try:
+            same = specialization.same_arrays(values, objects) if specialization.may_meet_aliases else None
+            if same is None:
+                found = specialization(values, objects)
+                if ArrayOnDevice.exist and specialization.can_be_prepared:
+                    self.prepared.prepare(self, args, kwargs, known)
+                return found
+            variant = specialization.variants.get(same)
+            if variant is None or not variant.fits(objects):
+                call = Call(self.reader, args, kwargs, leaves, containers)
+                with Progress(jitted.__name__, "tracing"), rare_collections():
+                    variant = self._variant(jitted, specialization, same, call, objects)
+            return specialization.call_variant(variant, same, values, objects)
+        except ChangedMeanwhile:
+            return self.run(jitted, args, kwargs, turned)
+        except StaleCapture as stale:
+            if isinstance(stale, SizeBeyondBound):
+                bound = self._guessed_bounds[stale.place]
+                self._guessed_bounds[stale.place] = outgrown(bound, stale.size)
+                self._outgrown = f"{stale.place}: a size is larger than {bound}"
+            elif isinstance(stale, OtherKind):
+                if stale.place in turned:
+                    raise NotImplementedError(f"{stale.place}: numbers are real and complex in one call") from None
+                turned |= {stale.place}
+                self._guessed_bounds[stale.place] = stale.holds
+                self._outgrown = str(stale)
+            elif isinstance(stale, IntegerOverflow):
+                call = Call(self.reader, args, kwargs, leaves, containers)
+                if specialization.has_effects or not call.narrow_all():
+                    raise
+                return self.run(jitted, args, kwargs)
+            self._forget(specialization)
+            beginning = stale.beginning
+        with beginning.repeating() if beginning is not None else nullcontext():
+            return self.run(jitted, args, kwargs, turned)
+
+    def prepare_for(self, jitted: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        """Make the code for such a call."""
+        _, leaves, containers = self.reader.read(args, kwargs)
+        call = Call(self.reader, args, kwargs, leaves, containers)
+        if self.reader.opened.opens(call, self._policy) is not None:
+            self.prepare_for(jitted, args, kwargs)
+        else:
+            with rare_collections():
+                self._prepare(jitted, call, call.object_values())
+            self.reader.opened.close_known(self._policy)
+
+    def _prepare(self, jitted: Any, call: Call, objects: dict[str, Any]) -> tuple[KnownForm, Specialization]:
+        """Trace and compile for this form of call, unless only its spelling is new.
+
+        No lock is held while the function is traced: it may wait for other threads, which may call it. Several threads may so
+        trace the same; the first of them compiles.
+        """
+        form, recording = self.form_and_recording(jitted.__name__, call, objects)
+        with compilation_lock:
+            if (form.numbers, form.taken_apart) != (call.numbers(), call.taken_apart()):
+                # Another thread has found that they must be traced for fewer values.
+                return self._prepare(jitted, call, objects)
+            canonical_key, order = call.canonical_key(), call.leaf_order()
+            selection = form.selection(order)
+            specializations = self._specializations.setdefault(canonical_key, [])
+            known = KnownForm(specializations, selection, call.objects())
+            specialization = known.fitting(objects)
+            if specialization is not None:
+                self.hits += 1
+            elif recording is None:  # forgotten meanwhile
+                return self._prepare(jitted, call, objects)
+            else:
+                specialization = self._specialize(jitted, form, recording, call, specializations, objects)
+                self.prepared.clear()  # integers may be traced for other values than before
+                specializations.insert(0, specialization)
+                for forgotten in specializations[_MOST_KEPT:]:
+                    self.entries.pop(forgotten, None)
+                del specializations[_MOST_KEPT:]
+            self._known[call.key()] = known
+            return known, specialization
+
+    def _specialize(
+        self,
+        jitted: Any,
+        form: CallForm,
+        recording: Recording,
+        call: Call,
+        others: Sequence[Specialization],
+        objects: Objects,
+    ) -> Specialization:
+        """Compile a recording, and let calls like this one bypass Python where they can."""
+        structure = structure_words(form.structures)
+        outside = min([other.differences(objects) for other in others], key=len, default=[])
+        outgrown, self._outgrown = self._outgrown, ""
+        reason = outgrown or "; ".join(outside) or explain_miss(form.leaves, structure, list(self.entries.values()))
+        started = time.perf_counter()
+        specialization = self._compiled(jitted.__name__, recording)
+        seconds = time.perf_counter() - started
+        native = install(specialization, jitted, form, call)
+        numbers = static_numbers(form.leaves, form.numbers)
+        self.entries[specialization] = CacheEntry(tuple(form.leaves), structure, reason, numbers, native, seconds)
+        self.misses += 1
+        if not self.is_for_any_form:
+            self._compilations.note(jitted.__name__, reason, recording.trace_seconds + seconds)
+        return specialization
+
+    def _install(self, jitted: Any, specialization: Specialization, call: Call) -> None:
+        """Let calls like this one bypass Python: it is spelled otherwise, or something outside has moved."""
+        entry = self.entries.get(specialization)
+        if entry is not None and install(specialization, jitted, call.form(), call):
+            self.entries[specialization] = replace(entry, native=True)
+
+    def _compiled(self, name: str, recording: Recording) -> Specialization:
+        backend = self._backend_for(recording)
+        executable = compiled_within(self._options["budget"], backend, name, recording)
+        return Specialization(recording, executable, backend, follows_captures=self.names_no_backend)
+
+    def _backend_for(self, recording: Recording) -> Backend:
+        """That of the function; where it names none, that of the device of the arrays that it finds outside."""
+        return self.backend or self.backend_outside(recording) or get_backend(self._options["backend"])
+
+    def backend_outside(self, recording: Recording) -> Backend | None:
+        """That of the device of the arrays that the function finds outside; None where these are the process's."""
+        if not self.names_no_backend or not ArrayOnDevice.exist:
+            return None
+        captures = recording.captures
+        device = common_device([one.array for one in captures], lambda: [one.path.text for one in captures])
+        return None if device is None else device.backend
+
+    @property
+    def names_no_backend(self) -> bool:
+        return self._options["backend"] is None and self.backend is None
+
+    def form_and_recording(
+        self, name: str, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
+    ) -> tuple[CallForm, Recording | None]:
+        """Trace the function, for fewer values of integers where it needs that. No recording where there is code already."""
+        while True:
+            form = call.form(descriptions)
+            others = () if known_too else self._specializations.get(call.canonical_key(), ())
+            if any(specialization.fits(objects) for specialization in list(others)):
+                return form, None
+            if others:
+                self._policy.learn(others[0].recording.guards, objects)
+            try:
+                return form, self._recorded(name, form, objects)
+            except (ConcretizationError, UnprovenInterval) as error:
+                if not make_known(self.reader, self._policy, call, form, error):
+                    raise
+                objects.update(call.object_values())  # arrays whose contents are known are among them from now on
+
+    def _recorded(self, name: str, form: CallForm, objects: Objects, *sharing: Any) -> Recording:
+        recording = record(self.to_trace(), name, form, self._policy, objects, self._guessed_bounds, *sharing)
+        if self._options["fastmath"]:
+            allow_fast_math(recording.module)
+        asked = self._options["deterministic"]
+        if asked is not None or determinism:
+            set_determinism(recording.module, asked is not False)
+        return recording
+
+    def _variant(
+        self, jitted: Any, specialization: Specialization, same: Sharing, call: Call, objects: Objects
+    ) -> Specialization:
+        """The code that treats the arguments, and the arrays from outside, that share their memory as what they are."""
+        form, count = call.form(), len(specialization.leaves)
+        captured = specialization.captured_arrays(objects)
+        aliases: dict[int, int | Place] = {}
+        for index, (array, first) in enumerate(zip(captured, same[count:]), count):
+            if isinstance(first, Place) or first < count:
+                aliases[id(array)] = first
+            elif first < index:
+                raise ValueError(
+                    f"{jitted.__name__} changes an array from outside in place, and uses it as two objects with the same "
+                    "memory; use one of them"
+                )
+        recording = self._recorded(jitted.__name__, form, objects, same[:count], aliases)
+        with compilation_lock:
+            is_new = same not in specialization.variants
+            variant = specialization.variants[same] = self._compiled(jitted.__name__, recording)
+            self.misses += 1
+            if is_new and not any(isinstance(place, Place) for place in same):
+                install(variant, jitted, form, call, specialization.named(same))
+        return variant
+
+    def _forget(self, specialization: Specialization) -> None:
+        self.entries.pop(specialization, None)
+        for specializations in self._specializations.values():
+            if specialization in specializations:
+                specializations.remove(specialization)
