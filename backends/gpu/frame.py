@@ -30,7 +30,7 @@ from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .phases import is_phase, is_small
-from .plan import Copy, Launch, Place, Plan, Step, inside
+from .plan import Copy, Launch, Place, Plan, Step, inside, places_of
 from .short_plans import is_short
 from .target import Target
 
@@ -188,7 +188,8 @@ class Frame:
         for offset, literal in self._constants.values():
             constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
         self.kernels.keep({step.kernel for step in inside(self.steps) if isinstance(step, Launch)})
-        size = self.assignment.arena_size + self._slots * _SLOT_BYTES
+        is_used = any([place.region == "temporary" for place in places_of(self.steps)])
+        size = self.assignment.arena_size + self._slots * _SLOT_BYTES if is_used else 0
         short = not self._custom and is_short(self.target, self.program, self.steps)
         return Plan(self.steps, size, bytes(constants), self.pointers, short)
 

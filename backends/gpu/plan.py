@@ -172,6 +172,28 @@ def inside(steps: Sequence[Step]) -> Iterator[Step]:
             yield from inside(inner)
 
 
+def places_of(steps: Sequence[Step]) -> list[Place]:
+    """All places that the steps name."""
+    found: dict[Place, None] = {}
+    for step in inside(steps):
+        match step:
+            case Launch():
+                found |= dict.fromkeys(step.arguments)
+            case Copy():
+                found |= dict.fromkeys([step.target, step.source])
+            case Fill():
+                found |= dict.fromkeys([step.target])
+            case HostCall():
+                found |= dict.fromkeys([*step.operands, *step.results])
+            case Point():
+                found |= dict.fromkeys(step.places)
+            case While():
+                found |= dict.fromkeys([step.predicate] if step.predicate is not None else [])
+            case Conditional():
+                found |= dict.fromkeys([step.selector])
+    return list(found)
+
+
 def _lines(steps: list[Step], indentation: str) -> Iterator[str]:
     for step in steps:
         yield f"{indentation}{step}"

@@ -100,6 +100,16 @@ def test_a_loop_over_elements_is_one_kernel_which_keeps_numbers_in_registers(bac
     assert len([place for place in launch.arguments if place.region == "temporary"]) <= 3 + 6, plan.as_text()
 
 
+def test_memory_that_nothing_lies_in_is_not_asked_for(backend):
+    """The rows that a triangular solve needs meanwhile are those of its block."""
+    text = """ENTRY main {
+      a = f64[3,3] parameter(0)
+      b = f64[3,3] parameter(1)
+      ROOT x = f64[3,3] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE
+    }"""
+    assert backend.compile(parse_module(text)).program.plan.temporary_bytes == 0
+
+
 @pytest.mark.parametrize("given", ["cpu", "1"])
 def test_which_kernels_processors_run(given, monkeypatch):
     properties = DeviceProperties("a processor", "", 1 << 30, 2, 1, 1 << 15, 256, is_processor=True)
