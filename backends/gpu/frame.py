@@ -495,16 +495,13 @@ class Frame:
     def _are_stored(self, waiting: Sequence[_Waiting]) -> list[bool]:
         """For each of these whether others than those behind it need its results."""
         last = {one.instruction: number for number, one in enumerate(waiting)}
-        return [
-            one.instruction is None
-            or any(
-                [
-                    user is None or last.get(user, -1) <= last[one.instruction]
-                    for user in self._users.get(one.instruction, (None,))
-                ]
-            )
-            for one in waiting
-        ]
+
+        def is_stored(one: _Waiting) -> bool:
+            if one.instruction is None or one.instruction not in self._users:
+                return True
+            return any([user is None or last.get(user, -1) <= last[one.instruction] for user in self._users[one.instruction]])
+
+        return list(map(is_stored, waiting))
 
     # --- instructions ---
 
@@ -517,9 +514,8 @@ class Frame:
         return values[computation.root]
 
     def _emit_instructions(self, computation: Computation, values: Values) -> None:
-        self._users |= {
-            one: [*users, None] if one is computation.root else users for one, users in users_of(computation).items()
-        }
+        self._users |= users_of(computation)
+        self._users[computation.root] = [*self._users[computation.root], None]
         for instruction in computation.instructions:
             if instruction.opcode == "parameter" or instruction in values:
                 continue

@@ -149,7 +149,7 @@ class Plan:
     """What a program asks for. ``temporary_bytes`` of memory are its own; ``constants`` are written once, when it is loaded.
 
     ``moving`` is the number of pointers that move. One that ``is_short`` takes a processor no longer than it is worth to let
-    another thread do it.
+    another thread do it, or is waited for by this one in any case.
     """
 
     steps: list[Step]
