@@ -17,9 +17,9 @@ NOT_PACKAGES = {"tests", "notebooks", "docs", "build", "dist"}
 
 # What each folder may import of phlox. A longer prefix has precedence over a shorter one.
 BACKEND_TOOLS = {
-    "backends.arguments", "backends.device_memory", "backends.instruction_texts", "backends.kept_programs",
-    "backends.module_signature", "backends.padding", "backends.program_bytes", "backends.registry", "backends.requirements",
-    "backends.text_forms", "compile", "hlo", "runtime",
+    "backends.arguments", "backends.device_memory", "backends.host_evaluation", "backends.instruction_texts",
+    "backends.kept_programs", "backends.module_signature", "backends.padding", "backends.program_bytes", "backends.registry",
+    "backends.requirements", "backends.text_forms", "compile", "hlo", "runtime",
 }  # fmt: skip
 ALLOWED = {
     "hlo": {"hlo"},

@@ -101,6 +101,8 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     if steps is None:
         ahead = None if predicate is None else running_ahead(frame, step, None if is_odd is None else is_odd.place)
         steps = [ahead or step, *after]
+    elif before and frame.steps[-len(before) :] == before:  # which the kernel does itself
+        del frame.steps[-len(before) :]
     frame.steps += steps
     for leaf, home in homes.items():
         current[leaf] = home
@@ -182,7 +184,7 @@ def _in_one_thread(frame: Frame, instruction: Instruction, inputs: list[Leaf]) -
             found = emit_scalar_conditional(builder, instruction, operands, run)
         return _flat(found)
 
-    return list(frame.compute_scalars(frame.number(instruction), inputs, leaves(instruction.shape), emit))
+    return list(frame.compute_scalars(frame.number(instruction), inputs, leaves(instruction.shape), emit, instruction))
 
 
 def _run(builder: ir.IRBuilder, computation: Computation, arguments: list) -> list:

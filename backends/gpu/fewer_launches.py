@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from .frame import Frame
 from .kernel import ONE_THREAD, Kernel
-from .persistent import MOST_POINTERS, PhaseWriter, places_of
-from .plan import Conditional, Copy, Launch, Place, Step, While
+from .persistent import MOST_POINTERS, PhaseWriter
+from .plan import Conditional, Copy, Launch, Place, Step, While, places_of
 
 # A copy of more bytes is left to the driver; kernels with more code are several.
 _MOST_COPIED = 4 << 10

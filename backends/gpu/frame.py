@@ -17,6 +17,7 @@ from llvmlite import ir
 from ...compile.aliasing import Value
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation
+from ...compile.traversal import users_of
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
 from ...hlo.determinism import determinism_of
 from ...runtime.determinism import determinism
@@ -29,7 +30,7 @@ from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .phases import is_phase, is_small
-from .plan import Copy, Launch, Place, Plan, Step, inside
+from .plan import Copy, Launch, Place, Plan, Step, inside, places_of
 from .short_plans import is_short
 from .target import Target
 
@@ -82,12 +83,13 @@ EmitScalars = Callable[[ir.IRBuilder, list[Binding]], list[RegisterValue]]
 
 @dataclass(frozen=True, eq=False)
 class _Waiting:
-    """Scalars that are still to be computed: from ``inputs``, into ``outputs``."""
+    """Scalars that are still to be computed: from ``inputs``, into ``outputs``; all of what an ``instruction`` does, if any."""
 
     key: Any
     inputs: tuple[Stored | Known, ...]
     outputs: tuple[Stored, ...]
     emit: EmitScalars
+    instruction: Instruction | None = None
 
 
 def is_deterministic(program: Module) -> bool:
@@ -160,6 +162,8 @@ class Frame:
         self.depth = 0  # of loops around what is being emitted
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
+        self._users: dict[Instruction, list[Instruction | None]] = {}  # None: whoever runs a computation, of its root
+        self.slots: set[Place] = set()  # of scalars, each of which is found at this place alone
         self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._asked: list[_Asked] | None = None
         self._members: dict[Instruction, _Member] = {}
@@ -184,7 +188,8 @@ class Frame:
         for offset, literal in self._constants.values():
             constants[offset : offset + literal.nbytes] = np.ascontiguousarray(literal).tobytes()
         self.kernels.keep({step.kernel for step in inside(self.steps) if isinstance(step, Launch)})
-        size = self.assignment.arena_size + self._slots * _SLOT_BYTES
+        is_used = any([place.region == "temporary" for place in places_of(self.steps)])
+        size = self.assignment.arena_size + self._slots * _SLOT_BYTES if is_used else 0
         short = not self._custom and is_short(self.target, self.program, self.steps)
         return Plan(self.steps, size, bytes(constants), self.pointers, short)
 
@@ -220,7 +225,9 @@ class Frame:
     def slot(self, shape: Shape) -> Stored:
         """Memory for a scalar."""
         self._slots += 1
-        return Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
+        found = Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
+        self.slots.add(found.place)
+        return found
 
     def workspace(self, size: int) -> Place:
         """So many bytes of memory that nothing else uses until the next instruction: all instructions have it in common."""
@@ -423,11 +430,21 @@ class Frame:
 
     # --- scalars ---
 
-    def compute_scalars(self, key: Any, inputs: Sequence[Leaf], shapes: Sequence[Shape], emit: EmitScalars) -> list[Stored]:
-        """Places that will hold what ``emit(builder, bindings)`` makes of the inputs, before anything else is run."""
+    def compute_scalars(
+        self,
+        key: Any,
+        inputs: Sequence[Leaf],
+        shapes: Sequence[Shape],
+        emit: EmitScalars,
+        instruction: Instruction | None = None,
+    ) -> list[Stored]:
+        """Places that will hold what ``emit(builder, bindings)`` makes of the inputs, before anything else is run.
+
+        instruction: what this is all of. Its results are in no memory where others need them that are computed with them.
+        """
         self._flush_regions()
         outputs = [self._scalar_place(self._instruction, shape) for shape in shapes]
-        self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit))
+        self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit, instruction))
         return outputs
 
     def move_scalars(self, moves: Sequence[tuple[Leaf, Stored]]) -> None:
@@ -449,8 +466,9 @@ class Frame:
         made: dict[Place, int] = {}
         inputs: dict[Leaf, int] = {}
         outputs: list[Stored] = []
+        stored: list[int] = []  # which of them are stored
         wiring = []
-        for one in waiting:
+        for one, is_stored in zip(waiting, self._are_stored(waiting)):
             origins = []
             for leaf in one.inputs:
                 if isinstance(leaf, Stored) and leaf.place in made:
@@ -460,17 +478,30 @@ class Frame:
             wiring.append((one, tuple(origins)))
             for output in one.outputs:
                 made[output.place] = len(outputs)
+                if is_stored or output.place.region == "result":
+                    stored.append(len(outputs))
                 outputs.append(output)
 
         def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
             values: dict[str, list] = {"given": bindings, "made": []}
             for one, origins in wiring:
                 values["made"] += one.emit(kernel.builder, [values[origin][number] for origin, number in origins])
-            for array, value in zip(arrays, values["made"]):
-                array.store(kernel.builder, (), value, 1)
+            for array, number in zip(arrays, stored):
+                array.store(kernel.builder, (), values["made"][number], 1)
 
-        key = tuple([(one.key, origins, len(one.outputs)) for one, origins in wiring])
-        self._launch(_Asked("scalars", key, tuple(inputs), tuple(outputs), ONE_THREAD, write))
+        key = tuple([(one.key, origins, len(one.outputs)) for one, origins in wiring]), tuple(stored)
+        self._launch(_Asked("scalars", key, tuple(inputs), tuple([outputs[number] for number in stored]), ONE_THREAD, write))
+
+    def _are_stored(self, waiting: Sequence[_Waiting]) -> list[bool]:
+        """For each of these whether others than those behind it need its results."""
+        last = {one.instruction: number for number, one in enumerate(waiting)}
+
+        def is_stored(one: _Waiting) -> bool:
+            if one.instruction is None or one.instruction not in self._users:
+                return True
+            return any([user is None or last.get(user, -1) <= last[one.instruction] for user in self._users[one.instruction]])
+
+        return list(map(is_stored, waiting))
 
     # --- instructions ---
 
@@ -483,6 +514,8 @@ class Frame:
         return values[computation.root]
 
     def _emit_instructions(self, computation: Computation, values: Values) -> None:
+        self._users |= users_of(computation)
+        self._users[computation.root] = [*self._users[computation.root], None]
         for instruction in computation.instructions:
             if instruction.opcode == "parameter" or instruction in values:
                 continue

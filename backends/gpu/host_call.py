@@ -1,41 +1,64 @@
-"""Instructions that the host evaluates, on what the device has."""
+"""Instructions that the host evaluates on arrays of a device: where these lie, if it is the processor, else on copies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import ctypes
+from collections.abc import Callable, Sequence
+from functools import cached_property
 
 import numpy as np
 
-from ...hlo import Evaluator, Instruction, array_leaves
-from ...hlo.evaluation import evaluate_instruction
-from ...hlo.tracebacks import keep_frames_of_users, raised_within
-from ...runtime import current_environment
-from ..arguments import flatten, pack
-from .drivers.driver import Device
+from ...hlo import Instruction, array_leaves, parse_module
+from ...runtime import find_target
+from ..cpu.backend import CpuBackend
+from ..cpu.linear_algebra import loop_call
+from ..host_evaluation import evaluation_of, of_table
+from ..instruction_texts import instructions_text
+from .drivers.driver import ALIGNMENT, Device
+from .memory import side_by_side
 
 
-def call_host(device: Device, instruction: Instruction, operands: Sequence[int], results: Sequence[int]) -> None:
-    """Evaluate an instruction whose operands' arrays are at these addresses, and leave its results' arrays at those.
+class HostInstruction:
+    """An instruction of a plan on a device. Safe to use from several threads at once."""
 
-    What it raises tells of the instruction's line in the user's program."""
-    places, arrays = iter(operands), []
-    for operand in instruction.operands:
-        for shape in array_leaves(operand.shape):
-            array = np.empty(shape.dimensions, shape.dtype)
-            device.read(array.ctypes.data, next(places), array.nbytes)
-            arrays.append(array if array.ndim else array[()])
-    given = iter(arrays)
-    values = tuple([pack(operand.shape, given) for operand in instruction.operands])
-    try:
-        with np.errstate(all="ignore"):
-            found = evaluate_instruction(instruction, values, Evaluator(environment=current_environment()))
-    except BaseException as error:
-        raised_within(error, instruction.source)
-        keep_frames_of_users(error)
-        raise
-    for value, shape, address in zip(flatten(found), array_leaves(instruction.shape), results, strict=True):
-        array = np.asarray(value, shape.dtype, order="C")
-        if array.shape != shape.dimensions:
-            required = f"{shape.dtype} of shape {shape.dimensions}"
-            raise TypeError(f"{instruction.opcode}: {required} is required, got an array of shape {array.shape}")
-        device.write(address, array.ctypes.data, array.nbytes)
+    def __init__(self, device: Device, instruction: Instruction) -> None:
+        self._device, self._instruction = device, instruction
+        given = [shape for operand in instruction.operands for shape in array_leaves(operand.shape)]
+        results = array_leaves(instruction.shape)
+        self._given, self.arrays = len(given), len(given) + len(results)
+        self._sizes = [shape.byte_size for shape in (*given, *results)]
+        self._offsets, self._bytes = side_by_side([*given, *results])
+        self._table = ctypes.c_int64 * self.arrays
+
+    @cached_property
+    def _evaluate(self) -> Callable[[int], None]:
+        """A function of the address of a table: what NumPy has loops of linear algebra for, as the CPU backend calls these."""
+        instruction, target = self._instruction, None
+        if instruction.opcode == "custom-call":
+            if loop_call(instruction) is not None:
+                native = CpuBackend().compile(parse_module(instructions_text([instruction])))
+                return of_table(instruction, lambda operands: native(*operands), keeps=False)
+            target = find_target(instruction.attributes["custom_call_target"])
+        return of_table(instruction, evaluation_of(instruction, target))
+
+    def __call__(self, addresses: Sequence[int]) -> None:
+        """Evaluate it on arrays at these addresses of the device, and leave the results' arrays at those that follow.
+
+        What it raises tells of the instruction's line in the user's program. Raises NotImplementedError for a custom-call whose
+        target is not registered in this process.
+        """
+        device = self._device
+        if device.properties.is_processor:
+            device.synchronize()
+            table = self._table(*addresses)
+            self._evaluate(ctypes.addressof(table))
+            return
+        memory = np.empty(self._bytes + ALIGNMENT, np.uint8)
+        begin = -(-memory.ctypes.data // ALIGNMENT) * ALIGNMENT
+        places = list(zip([begin + offset for offset in self._offsets], addresses, self._sizes, strict=True))
+        for place, address, size in places[: self._given]:
+            device.read(place, address, size)
+        table = self._table(*[place for place, _, _ in places])
+        self._evaluate(ctypes.addressof(table))
+        for place, address, size in places[self._given :]:
+            device.write(address, place, size)

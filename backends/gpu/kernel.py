@@ -120,6 +120,11 @@ class Kernel:
             b.call(self.phase, [*self.function.args, *self.indices(b)])
             b.ret_void()
 
+    def is_apart(self, number: int) -> None:
+        """What the argument of this number points to, nothing else does."""
+        for argument in {self.function.args[number], self.arguments[number]}:
+            argument.add_attribute("noalias")
+
     def mark_plain(self) -> None:
         """The code is nearly as it is to be: LLVM is to run few passes."""
         self.function.text_attributes += f" {IS_PLAIN}"

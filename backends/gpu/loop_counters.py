@@ -47,12 +47,16 @@ class Counter:
 
 
 def counter_of(frame: Frame, loop: Instruction, trips: TripCount | None) -> Counter | None:
-    """The counter of a loop, unless kernels have to count."""
+    """The counter of a loop, unless kernels have to count.
+
+    Those of processors do where they read it, as they run most loops in one kernel: it is in a register there, and the driver's
+    compiler knows what it may be.
+    """
     if trips is None:
         return None
     update = loop.attributes["body"].root.operands[trips.index]
     is_read = _is_read(loop, trips.index, update)
-    if is_read and trips.count > _LONGEST_TABLE:
+    if is_read and (frame.target.processor is not None or trips.count > _LONGEST_TABLE):
         return None
     leaf, shape = loop.shape.leaf_offsets[trips.index], update.shape
     last = _numbers(trips, shape, np.uint64(trips.count))

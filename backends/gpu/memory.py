@@ -108,9 +108,14 @@ class GpuMemory:
 
     def read(self, buffer: Buffer, out: np.ndarray | None = None) -> np.ndarray:
         source = self.own("the buffer", buffer)
-        shape, order = source.shape, source.shape.minor_to_major[::-1]
+        shape = source.shape
         if out is not None:
             require_array_of("the array for the contents of the buffer", shape, out)
+        elif shape.is_row_major:
+            array = np.empty(shape.dimensions, shape.dtype)
+            self.device.read(array.ctypes.data, source.address, array.nbytes)
+            return array
+        order = shape.minor_to_major[::-1]
         in_layout = np.empty([shape.dimensions[dimension] for dimension in order], shape.dtype)
         self.device.read(in_layout.ctypes.data, source.address, in_layout.nbytes)
         array = in_layout.transpose([order.index(dimension) for dimension in range(shape.rank)])

@@ -22,7 +22,7 @@ from ..cpu.machine_code import LoadedCode
 from ..cpu.target import host_target
 from . import plan_code
 from .drivers.driver import Device, Kernel
-from .host_call import call_host
+from .host_call import HostInstruction
 from .plan import Launch, Plan
 from .plan_code import Packed, PlanCode, encode
 
@@ -351,6 +351,7 @@ class NativeRun:
         self._code = encode(plan, arguments, results, lambda launch: kernels[launch.kernel].handle, packed)
         for launch in {step.kernel: step for step in self._code.steps if isinstance(step, Launch)}.values():
             device.prepare(kernels[launch.kernel], len(launch.arguments), launch.shared_bytes)
+        self._host_calls = [HostInstruction(device, call.instruction) for call in self._code.host_calls]
         self._launches = [(step.kernel, step.source) for step in self._code.steps if isinstance(step, Launch)]
         calls = device.native_calls()
         self._tables = [(c_int64 * len(table))(*table) for table in (calls.table, calls.by_own_thread) if table is not None]
@@ -419,14 +420,13 @@ class NativeRun:
     def _go_on(self, used: _Words) -> None:
         words = used.words
         what = words[_WHAT]
-        if self._asked is not None:
+        if self._asked is not None and words[_DEVICE] == self._table:
             self._asked.more()  # also what has just been put there is to be waited for
         if what < 0:
             self._device.read(used.register.address, words[_ADDRESSES], -what)
         else:
-            call = self._code.host_calls[what]
-            middle = _ADDRESSES + len(call.operands)
-            call_host(self._device, call.instruction, words[_ADDRESSES:middle], words[middle : middle + len(call.results)])
+            call = self._host_calls[what]
+            call(words[_ADDRESSES : _ADDRESSES + call.arrays])
 
     def _fail(self, status: int, number: int) -> None:
         if number < 0:

@@ -92,7 +92,7 @@ def scalars(frame: Frame, instruction: Instruction, computation: Computation, va
         return [emitter.emit(root, ()) for root in roots]
 
     key = frame.kernels.number(computation)
-    return list(frame.compute_scalars(key, inputs, [root.shape for root in roots], emit))
+    return list(frame.compute_scalars(key, inputs, [root.shape for root in roots], emit, instruction))
 
 
 @emits(HOST_CALL)

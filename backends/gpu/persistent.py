@@ -18,8 +18,8 @@ from ..llvm.loops import carried_loop, while_loop
 from ..llvm.types import I8, I32, I64
 from .frame import Frame
 from .kernel import Grid, Kernel
-from .phases import MOST_THREADS, MOST_TURNS
-from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside
+from .phases import MOST_THREADS, MOST_TURNS, is_phase
+from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside, places_of
 
 MOST_POINTERS = 128
 # Phases of a loop whose number is known: they take some tenths of a second on a GPU, and cannot be interrupted.
@@ -48,10 +48,14 @@ def in_one_kernel(frame: Frame, before: list[Step], loop: While, after: list[Ste
         return None
 
     def emit(kernel: Kernel) -> None:
+        if threads == 1:
+            for number in [number for number, place in enumerate(places) if place in frame.slots]:
+                kernel.is_apart(number)
         PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
 
     grid = Grid((1, 1, 1), (threads, 1, 1))
-    name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase=frame.depth > 0, overlap=True)
+    phase = is_phase(frame.target, grid, frame.depth > 0, runs_ahead=False)
+    name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase, overlap=True)
     launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=source)
     return [launch if loop.predicate is None else While([launch], loop.predicate)]
 
@@ -112,26 +116,6 @@ def _moved(steps: list[Step]) -> list[Place]:
     """The pointers that steps move."""
     numbers = [number for step in inside(steps) if isinstance(step, Point | Advance) for number in step.numbers]
     return [Place("moving", number) for number in dict.fromkeys(numbers)]
-
-
-def places_of(steps: Sequence[Step]) -> list[Place]:
-    """All places that the steps name."""
-    found: dict[Place, None] = {}
-    for step in inside(steps):
-        match step:
-            case Launch():
-                found |= dict.fromkeys(step.arguments)
-            case Copy():
-                found |= dict.fromkeys([step.target, step.source])
-            case Fill():
-                found |= dict.fromkeys([step.target])
-            case Point():
-                found |= dict.fromkeys(step.places)
-            case While():
-                found |= dict.fromkeys([step.predicate] if step.predicate is not None else [])
-            case Conditional():
-                found |= dict.fromkeys([step.selector])
-    return list(found)
 
 
 @dataclass

@@ -149,7 +149,7 @@ class Plan:
     """What a program asks for. ``temporary_bytes`` of memory are its own; ``constants`` are written once, when it is loaded.
 
     ``moving`` is the number of pointers that move. One that ``is_short`` takes a processor no longer than it is worth to let
-    another thread do it.
+    another thread do it, or is waited for by this one in any case.
     """
 
     steps: list[Step]
@@ -170,6 +170,28 @@ def inside(steps: Sequence[Step]) -> Iterator[Step]:
         yield step
         for inner in [step.body] if isinstance(step, While) else step.branches if isinstance(step, Conditional) else []:
             yield from inside(inner)
+
+
+def places_of(steps: Sequence[Step]) -> list[Place]:
+    """All places that the steps name."""
+    found: dict[Place, None] = {}
+    for step in inside(steps):
+        match step:
+            case Launch():
+                found |= dict.fromkeys(step.arguments)
+            case Copy():
+                found |= dict.fromkeys([step.target, step.source])
+            case Fill():
+                found |= dict.fromkeys([step.target])
+            case HostCall():
+                found |= dict.fromkeys([*step.operands, *step.results])
+            case Point():
+                found |= dict.fromkeys(step.places)
+            case While():
+                found |= dict.fromkeys([step.predicate] if step.predicate is not None else [])
+            case Conditional():
+                found |= dict.fromkeys([step.selector])
+    return list(found)
 
 
 def _lines(steps: list[Step], indentation: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from phlox.backends.gpu.drivers.driver import Device, Kernel
-from phlox.backends.gpu.host_call import call_host
+from phlox.backends.gpu.host_call import HostInstruction
 from phlox.backends.gpu.plan import Advance, Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While
 
 
@@ -53,8 +53,8 @@ class Run:
                 case Conditional():
                     self.run(step.branches[self._chosen(step)])
                 case HostCall():
-                    operands, results = ([address(one) for one in places] for places in (step.operands, step.results))
-                    call_host(device, step.instruction, operands, results)
+                    places = (*step.operands, *step.results)
+                    HostInstruction(device, step.instruction)([address(one) for one in places])
 
     def _repeat(self, loop: While) -> None:
         if loop.predicate is None:

@@ -284,6 +284,8 @@ class OpenCLDevice:
     def synchronize(self) -> None:
         self.require_usable()
         limit, last = kernel_time.seconds, self.asked.last
+        if self.asked.is_done:
+            return
         if limit is None:
             self.check(self.functions.clFinish(self.queue), "waiting")
             self.asked.done_until(last)

@@ -6,7 +6,7 @@ import threading
 import numpy as np
 import pytest
 from gpu_backends import processor_backend
-from phlox import device_put, jit
+from phlox import device_put, host_call, jit
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.kept_code import bytes_of_program, program_of_bytes
 from phlox.backends.registry import in_place_of
@@ -89,6 +89,31 @@ def test_a_queue_is_empty_when_it_was_waited_for(backend):
     assert backend.device.asked.is_done
 
 
+@pytest.mark.parametrize("size", [50, 100_000], ids=["short", "in the queue"])
+def test_the_host_works_where_arrays_lie(backend, size):
+    """On what kernels before have left, and for those behind."""
+    seen = []
+
+    def look(x):
+        seen.append(x.sum())
+        return x + 1
+
+    x = np.arange(size, dtype=np.float32)
+    compiled = jit(lambda x: host_call(look, np.ndarray(x.shape, x.dtype), x * 2) * 3, backend="opencl")
+    np.testing.assert_array_equal(np.asarray(compiled(device_put(x, "opencl"))), (x * 2 + 1) * 3)
+    assert seen == [(x * 2).sum()]
+
+
+def test_linear_algebra_of_the_host_needs_no_python(backend, monkeypatch):
+    monkeypatch.setattr("phlox.backends.gpu.host_call.find_target", lambda name: pytest.fail(f"{name} is called"))
+    a, b = np.array([[4.0, 1, 0], [1, 3, 1], [0, 1, 2]]), np.arange(3.0)
+    solve = jit(lambda a, b: np.linalg.solve(a * 2, b), backend="opencl")
+    np.testing.assert_allclose(np.asarray(solve(device_put(a, "opencl"), device_put(b, "opencl"))), np.linalg.solve(a * 2, b))
+    assert backend.device.asked.is_done
+    with pytest.raises(np.linalg.LinAlgError):
+        solve(np.zeros((3, 3)), b)
+
+
 def test_kernels_with_a_time_limit_run_elsewhere(backend, plus_one, monkeypatch):
     x = backend.memory.share(np.ones(100, np.float32))
     monkeypatch.setattr(kernel_time, "seconds", 60.0)
@@ -109,8 +134,9 @@ def test_which_programs_are_short(backend):
     small, large = np.ones(100, np.float32), np.ones(1_000_000, np.float32)
     assert plan(lambda x: (x * 2).sum() + x, small).is_short
     assert not plan(lambda x: (x * 2).sum(), large).is_short
-    assert not plan(until_large, small).is_short  # for as long as it likes
-    assert not plan(lambda x: np.linalg.svd(x.reshape(10, 10)), small).is_short  # the host's
+    assert plan(until_large, small).is_short  # as the thread would wait for what it goes on by
+    assert not plan(until_large, large).is_short
+    assert plan(lambda x: np.linalg.svd(x.reshape(10, 10)), small).is_short  # which the host does in this thread, too
 
 
 def test_plans_say_so(backend):

@@ -76,6 +76,40 @@ def test_a_loop_over_small_arrays_is_one_kernel_of_one_thread(backend):
     assert not any(isinstance(step, While) for step in plan.steps)
 
 
+def test_a_loop_over_elements_is_one_kernel_which_keeps_numbers_in_registers(backend):
+    """Also where a loop is in a loop, and where a number is needed by two that are computed with it."""
+
+    def edit_distance(a, b):
+        above = np.arange(len(b) + 1)
+        for i in range(len(a)):
+            row = np.zeros(len(b) + 1, np.int64)
+            row[0] = i + 1
+            for j in range(len(b)):
+                replaced = above[j] + (a[i] != b[j])
+                row[j + 1] = min(replaced, above[j + 1] + 1, row[j] + 1)
+            above = row
+        return above[-1]
+
+    a, b = np.random.default_rng(0).integers(0, 4, (2, 30))
+    with in_place_of("opencl", backend):
+        compiled = jit(edit_distance, backend="opencl")
+        assert compiled(a, b) == edit_distance(a, b)
+        plan = compiled.compile(a, b).executable.program.plan
+    (launch,) = plan.steps
+    # Two rows and an element that is written; i and j, what follows them, and the last element.
+    assert len([place for place in launch.arguments if place.region == "temporary"]) <= 3 + 6, plan.as_text()
+
+
+def test_memory_that_nothing_lies_in_is_not_asked_for(backend):
+    """The rows that a triangular solve needs meanwhile are those of its block."""
+    text = """ENTRY main {
+      a = f64[3,3] parameter(0)
+      b = f64[3,3] parameter(1)
+      ROOT x = f64[3,3] triangular-solve(a, b), left_side=true, lower=true, unit_diagonal=false, transpose_a=NO_TRANSPOSE
+    }"""
+    assert backend.compile(parse_module(text)).program.plan.temporary_bytes == 0
+
+
 @pytest.mark.parametrize("given", ["cpu", "1"])
 def test_which_kernels_processors_run(given, monkeypatch):
     properties = DeviceProperties("a processor", "", 1 << 30, 2, 1, 1 << 15, 256, is_processor=True)
