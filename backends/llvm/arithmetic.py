@@ -116,7 +116,7 @@ def moderate_quotient(builder, x, y):
     Where a device has no instruction for division, that of any numbers is a call of a function.
     """
     x, y = _promote((x, y))
-    reciprocal = _approximated(builder, "reciprocal", y)
+    reciprocal = approximated(builder, "reciprocal", y) if is_single(y) else None
     if reciprocal is None:
         return divide(builder, x, y)
     # Markstein, "IA-64 and Elementary Functions", chapter 8: what is left of x, which is exact, corrects the quotient.
@@ -128,12 +128,13 @@ def moderate_quotient(builder, x, y):
     return quotient
 
 
-def _approximated(builder, what, x):
+def approximated(builder, what, x):
     """What of x, a lane at a time, the device approximates; None where it does not."""
-    name = approximation(builder.module, what) if is_single(x) else None
+    name = approximation(builder.module, what)
     if name is None:
         return None
-    function = declaration(builder.module, name, FLOAT, [FLOAT])
+    kind = element_type(x.type)
+    function = declaration(builder.module, name, kind, [kind])
     if not isinstance(x.type, ir.VectorType):
         return builder.call(function, [x])
     result = ir.Constant(x.type, ir.Undefined)
@@ -210,7 +211,7 @@ def square_root(builder, x):
     # What is left of subnormal numbers would not be exact; the root of a power of four is, and no root is subnormal.
     is_small = compare(builder, "<", x, 2.0**-64)
     scaled = multiply(builder, x, select(builder, is_small, constant(x.type, 2.0**64), 1.0))
-    reciprocal = _approximated(builder, "reciprocal root", scaled)
+    reciprocal = approximated(builder, "reciprocal root", scaled)
     root = multiply(builder, scaled, reciprocal)
     rest = fma(builder, negate(builder, root), root, scaled)
     root = fma(builder, rest, multiply(builder, reciprocal, 0.5), root)

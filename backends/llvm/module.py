@@ -73,7 +73,8 @@ class DeviceFeatures:
     optimized has to be given all that any function may ask for). ``streamed_bytes`` are those of the longest vector that
     may be stored past the caches, 0 where there is no such store. ``has_avx2`` says that intrinsics of this name may be called.
     ``approximations`` are LLVM's names of functions of ``float``, right to an ulp or so, subnormal numbers being zeros: of the
-    ``reciprocal`` and of the ``reciprocal root``.
+    ``reciprocal`` and of the ``reciprocal root``; and of a function of ``double``, right to 13 bits, where doubles are fast: of
+    the ``reciprocal of doubles``.
     """
 
     constant_space: int

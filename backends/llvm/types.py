@@ -218,6 +218,15 @@ def broadcast_lanes(builder: ir.IRBuilder, value: RegisterValue, lanes: int) -> 
     return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), _first_lane(lanes))
 
 
+def broadcast_scalar(vector: ir.Value) -> ir.Value | None:
+    """What `broadcast_lanes` has made a vector of; None where it has not."""
+    if not isinstance(vector, ir.instructions.ShuffleVector):
+        return None
+    first, _, lanes = vector.operands
+    is_broadcast = isinstance(first, ir.instructions.InsertElement) and lanes is _first_lane(lanes.type.count)
+    return first.operands[1] if is_broadcast else None
+
+
 @cache
 def _first_lane(lanes: int) -> ir.Constant:
     return ir.Constant(vector_type(I32, lanes), [0] * lanes)
