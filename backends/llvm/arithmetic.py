@@ -13,7 +13,7 @@ from functools import cache, lru_cache, reduce
 from llvmlite import binding, ir
 
 from .builder import vector_type
-from .module import approximation, declaration, has_avx2, lacks
+from .module import approximation, declaration, has_avx2, has_float_extrema, lacks
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
@@ -247,11 +247,15 @@ def narrow(builder, x):
 
 def clamp_above(builder, x, limit):
     """Return min(x, limit), NaN where x is NaN."""
+    if is_single(x) and limit and has_float_extrema(builder.module):
+        return intrinsic(builder, "minimum", x, limit)
     return select(builder, compare(builder, "<", constant(x.type, limit), x), limit, x)
 
 
 def clamp_below(builder, x, limit):
     """Return max(x, limit), NaN where x is NaN."""
+    if is_single(x) and limit and has_float_extrema(builder.module):
+        return intrinsic(builder, "maximum", x, limit)
     return select(builder, compare(builder, ">", constant(x.type, limit), x), limit, x)
 
 

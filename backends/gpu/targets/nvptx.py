@@ -118,4 +118,5 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         atomic_adds=_ATOMIC_ADDS_OF_90 if number >= 90 else _ATOMIC_ADDS,
         add_atomically=_add_atomically,
         approximations=_APPROXIMATIONS | (_APPROXIMATIONS_OF_DOUBLES if number in _HAVE_FAST_DOUBLES else {}),
+        has_float_extrema=True,  # from sm_80 on
     )
