@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from llvmlite import binding
@@ -27,6 +27,7 @@ _PASSES_OF_PLAIN_KERNELS = (
     "always_inliner", "global_dead_code_eliminate", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "loop_unroll",
     "instruction_combine", "simplify_cfg", "post_order_function_attributes",
 )  # fmt: skip
+_PASSES_OF_STRAIGHT_CODE = ("always_inliner", "global_dead_code_eliminate", "instruction_combine", "simplify_cfg")
 
 
 def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> bytes:
@@ -111,7 +112,10 @@ def _optimized(
         options = binding.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = False
         builder = binding.create_pass_builder(machine, options)
-        manager = _few_passes() if is_plain else builder.getModulePassManager()
+        if is_plain:
+            manager = _few_passes(_PASSES_OF_PLAIN_KERNELS if straight is None else _PASSES_OF_STRAIGHT_CODE)
+        else:
+            manager = builder.getModulePassManager()
         run_passes(manager, module, builder)
         yield machine, module
 
@@ -121,8 +125,8 @@ def _is_plain(llvm_ir: str, target: Target) -> bool:
     return target.family == "nvptx" and 0 < llvm_ir.count(IS_PLAIN) == llvm_ir.count(f"define {target.calling_convention} ")
 
 
-def _few_passes() -> binding.ModulePassManager:
+def _few_passes(names: Iterable[str]) -> binding.ModulePassManager:
     passes = binding.create_new_module_pass_manager()
-    for name in _PASSES_OF_PLAIN_KERNELS:
+    for name in names:
         getattr(passes, f"add_{name}_pass")()
     return passes
