@@ -58,6 +58,8 @@ def kernel_parts(llvm_ir: str, calling_convention: str, least: int = _PART_LENGT
     How kernels are divided depends on them alone, and so does what becomes of them. Plain ones are apart from others,
     and among them those without loops.
     """
+    if llvm_ir.count(f"define {calling_convention} ") < 2:
+        return [llvm_ir]
     entities: dict[str, _Entity] = {}
     found = list(_ENTITY.finditer(llvm_ir))
     metadata = _METADATA.search(llvm_ir)

@@ -12,7 +12,7 @@ from functools import cache, lru_cache, reduce
 
 from llvmlite import binding, ir
 
-from .builder import vector_type
+from .builder import undefined, vector_type
 from .module import approximation, declaration, has_avx2, has_float_extrema, lacks
 
 FLOAT = ir.FloatType()
@@ -137,7 +137,7 @@ def approximated(builder, what, x):
     function = declaration(builder.module, name, kind, [kind])
     if not isinstance(x.type, ir.VectorType):
         return builder.call(function, [x])
-    result = ir.Constant(x.type, ir.Undefined)
+    result = undefined(x.type)
     for lane in range(x.type.count):
         number = ir.Constant(ir.IntType(32), lane)
         result = builder.insert_element(result, builder.call(function, [builder.extract_element(x, number)]), number)
