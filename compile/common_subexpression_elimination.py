@@ -102,6 +102,11 @@ def _computation_key(computation: Computation, keys: ComputationKeys) -> tuple:
 @of_each_computation(ComputationKeys)
 def eliminate_common_subexpressions(computation: Computation, keys: ComputationKeys) -> Computation:
     """Replaces each instruction by an earlier one that does the same to the same operands."""
+    return without_common_subexpressions(computation, keys)
+
+
+def without_common_subexpressions(computation: Computation, keys: ComputationKeys) -> Computation:
+    """One computation as the pass leaves it: also a fused one, which the pass takes for finished."""
     seen: dict[Any, Instruction] = {}
     calling: dict[Any, list[Instruction]] = {}
 

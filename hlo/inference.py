@@ -32,14 +32,30 @@ class KnownUses:
         self, operation: Operation, operands: tuple[AnyShape, ...], attributes: dict[str, Any], stated: AnyShape | None
     ) -> AnyShape:
         """What the function gives, or gave before. Raises what it raises."""
-        key = (operation.opcode, id(attributes) if attributes else 0, id(stated), *map(id, operands))
-        if (result := self._results.get(key)) is not None:
+        if (result := self._results.get(_key(operation, operands, attributes, stated))) is not None:
             return result
         result = self._infer(operation, operands, attributes, stated)
+        self.note(operation, operands, attributes, stated, result)
+        return result
+
+    def note(
+        self,
+        operation: Operation,
+        operands: tuple[AnyShape, ...],
+        attributes: dict[str, Any],
+        stated: AnyShape | None,
+        result: AnyShape,
+    ) -> None:
+        """Remember what a function has given that gives the same shapes."""
         if len(self._results) == _MOST:
             self._results.clear()
             self._kept.clear()
         if len(operands) <= _LONGEST:
-            self._results[key] = result
+            self._results[_key(operation, operands, attributes, stated)] = result
             self._kept += (attributes, stated, *operands)
-        return result
+
+
+def _key(
+    operation: Operation, operands: tuple[AnyShape, ...], attributes: dict[str, Any], stated: AnyShape | None
+) -> tuple[object, ...]:
+    return (operation.opcode, id(attributes) if attributes else 0, id(stated), *map(id, operands))

@@ -213,7 +213,7 @@ class Module:
     entry: Computation
     attributes: dict[str, str] = field(default_factory=dict)
     source_tables: str = ""
-    inferred: KnownUses | None = field(default=None, init=False, repr=False)  # while it was read, until it is verified
+    inferred: KnownUses | None = field(default=None, init=False, repr=False)  # while it was made, until it is verified
 
     def computations(self) -> list[Computation]:
         """All computations, callees before their callers, the entry last."""

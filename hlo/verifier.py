@@ -18,7 +18,7 @@ def verify(module: Module) -> None:
     computation; the root among the instructions; every shape function's constraints, with the inferred shape equal to the
     instruction's; and that no computation calls itself, not even through others.
 
-    What the parser inferred for the text of a new module, from the same shapes and attributes, is not inferred again.
+    What was inferred when a new module was read, or traced, from the same shapes and attributes, is not inferred again.
     """
     _reject_recursion(module.entry)
     uses = KnownUses(_checked_shape, module.inferred)

@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from ...hlo import Computation, ElementType
 from ..llvm import index as indices
+from ..llvm.builder import undefined
 from ..llvm.index import Affine, Base, Component
 from ..llvm.loops import counted_loop
 from ..llvm.module import declaration
@@ -201,4 +202,4 @@ def _half(builder: ir.IRBuilder, value: RegisterValue, which: int) -> RegisterVa
     if count == 1:
         return builder.extract_element(value, I32(which))
     lanes = ir.Constant(ir.VectorType(I32, count), [I32(which * count + lane) for lane in range(count)])
-    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), lanes)
+    return builder.shuffle_vector(value, undefined(value.type), lanes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from llvmlite import binding
@@ -14,16 +14,20 @@ from .imported_intrinsics import import_intrinsics
 from .kernel import IS_PLAIN
 from .kernel_parts import joined_ptx, kernel_parts
 from .llvm_threads import emit_assembly, in_threads, run_passes
+from .straight_code import is_straight, straight_code
 from .target import Target
 
 # Kernels are written as they are to be: more than this finds nothing in them, for half as much time again.
 _SPEED_LEVEL, _CODE_LEVEL = 1, 2
+# Where an assembler goes over the code once more.
+_CODE_LEVEL_OF_STRAIGHT_CODE = 0
 _LEVEL_OF_USERS = 3
 # Of kernels that say so of themselves: half of the time, for the same code.
 _PASSES_OF_PLAIN_KERNELS = (
     "always_inliner", "global_dead_code_eliminate", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "loop_unroll",
     "instruction_combine", "simplify_cfg", "post_order_function_attributes",
 )  # fmt: skip
+_PASSES_OF_STRAIGHT_CODE = ("always_inliner", "global_dead_code_eliminate", "instruction_combine", "simplify_cfg")
 
 
 def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> bytes:
@@ -99,14 +103,19 @@ def _with_flags(llvm_ir: str, target: Target) -> str:
 def _optimized(
     llvm_ir: str, target: Target, level: int = _SPEED_LEVEL
 ) -> Iterator[tuple[binding.TargetMachine, binding.ModuleRef]]:
-    machine = target.machine(_CODE_LEVEL)
-    with _parsed(_with_flags(with_address_spaces(llvm_ir, target.spaces), target)) as module:
+    is_plain = _is_plain(llvm_ir, target)
+    straight = straight_code(llvm_ir) if is_plain and is_straight(llvm_ir) else None
+    machine = target.machine(_CODE_LEVEL if straight is None else _CODE_LEVEL_OF_STRAIGHT_CODE)
+    with _parsed(_with_flags(with_address_spaces(straight or llvm_ir, target.spaces), target)) as module:
         module.data_layout = str(machine.target_data)
         module.verify()
         options = binding.create_pipeline_tuning_options(speed_level=level)
         options.loop_vectorization = options.slp_vectorization = False
         builder = binding.create_pass_builder(machine, options)
-        manager = _few_passes() if _is_plain(llvm_ir, target) else builder.getModulePassManager()
+        if is_plain:
+            manager = _few_passes(_PASSES_OF_PLAIN_KERNELS if straight is None else _PASSES_OF_STRAIGHT_CODE)
+        else:
+            manager = builder.getModulePassManager()
         run_passes(manager, module, builder)
         yield machine, module
 
@@ -116,8 +125,8 @@ def _is_plain(llvm_ir: str, target: Target) -> bool:
     return target.family == "nvptx" and 0 < llvm_ir.count(IS_PLAIN) == llvm_ir.count(f"define {target.calling_convention} ")
 
 
-def _few_passes() -> binding.ModulePassManager:
+def _few_passes(names: Iterable[str]) -> binding.ModulePassManager:
     passes = binding.create_new_module_pass_manager()
-    for name in _PASSES_OF_PLAIN_KERNELS:
+    for name in names:
         getattr(passes, f"add_{name}_pass")()
     return passes

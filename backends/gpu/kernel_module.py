@@ -19,7 +19,9 @@ class KernelModule:
         self.target = target
         streamed = 0 if target.processor is None else target.processor.vector_bytes
         has_avx2 = target.processor is not None and target.processor.has("avx2")
-        features = DeviceFeatures(target.spaces.device, target.lacks, streamed, has_avx2, target.approximations)
+        features = DeviceFeatures(
+            target.spaces.device, target.lacks, streamed, has_avx2, target.approximations, target.has_float_extrema
+        )
         self.llvm = DeviceModule(name, features)
         self.llvm.triple = target.triple
         self._names: dict[Any, str] = {}

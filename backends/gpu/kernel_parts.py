@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from .kernel import IS_PLAIN
+from .straight_code import is_straight
 
 # What stands in a module as llvmlite prints it, at the beginnings of lines.
 _ENTITY = re.compile(r'^(?:(?P<kind>define|declare)\b[^@\n]*)?@"(?P<name>[^"]+)"', re.MULTILINE)
@@ -45,15 +46,20 @@ class _Entity:
     is_kernel: bool
 
     @property
-    def is_plain(self) -> bool:
-        return IS_PLAIN in self.text.partition("\n")[0]
+    def form(self) -> tuple[bool, bool]:
+        """Whether it is plain, and straight: kernels of one form are compiled in one way."""
+        is_plain = IS_PLAIN in self.text.partition("\n")[0]
+        return is_plain, is_plain and is_straight(self.text)
 
 
 def kernel_parts(llvm_ir: str, calling_convention: str, least: int = _PART_LENGTH) -> list[str]:
     """Modules for some of the kernels each, with what these refer to. What several have gets a name of its own in each.
 
-    How kernels are divided depends on them alone, and so does what becomes of them. Plain ones are apart from others.
+    How kernels are divided depends on them alone, and so does what becomes of them. Plain ones are apart from others,
+    and among them those without loops.
     """
+    if llvm_ir.count(f"define {calling_convention} ") < 2:
+        return [llvm_ir]
     entities: dict[str, _Entity] = {}
     found = list(_ENTITY.finditer(llvm_ir))
     metadata = _METADATA.search(llvm_ir)
@@ -63,10 +69,10 @@ def kernel_parts(llvm_ir: str, calling_convention: str, least: int = _PART_LENGT
         is_kernel = one["kind"] == "define" and f" {calling_convention} " in one.group()
         entities[one["name"]] = _Entity(text, frozenset(_REFERENCE.findall(text)), one["kind"] == "declare", is_kernel)
     groups: list[list[str]] = []
-    for is_plain in (False, True):
+    for form in ((False, False), (True, False), (True, True)):
         length = least
         for name, entity in entities.items():
-            if entity.is_kernel and entity.is_plain is is_plain:
+            if entity.is_kernel and entity.form == form:
                 if length >= least:
                     groups.append([])
                     length = 0

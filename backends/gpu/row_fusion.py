@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from math import prod
 
+from ...compile.common_subexpression_elimination import ComputationKeys, without_common_subexpressions
 from ...compile.fused_computations import FusedOperands, as_computation, result_roots
 from ...compile.fusion_policy import is_degenerate_reshape
 from ...compile.pass_manager import Pass
@@ -267,6 +268,8 @@ def _append_fusion(
         root = make_instruction("tuple", roots)
         body.append(root)
     computation = Computation("fused_rows", (*read.parameters, *body), root)
+    # Members had computed for themselves what they now share: of softmax, the exponentials.
+    computation = without_common_subexpressions(computation, ComputationKeys())
     shape = roots[0].shape if len(roots) == 1 else tuple_of(roots)
     attributes = {"kind": ROWS, "calls": computation}
     inputs = tuple([values[operand] for operand in read.operands])

@@ -66,7 +66,8 @@ class Target:
     which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
     ``phases`` of a loop in one kernel are run through before the host is asked, which can be interrupted (`persistent`).
     ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
-    ``module_flags`` are flags of LLVM modules, by name. ``approximations`` are those of `DeviceFeatures`.
+    ``module_flags`` are flags of LLVM modules, by name. ``approximations`` and ``has_float_extrema`` are those of
+    `DeviceFeatures`.
     """
 
     family: str
@@ -100,6 +101,7 @@ class Target:
     processor: ProcessorTarget | None = None
     module_flags: tuple[tuple[str, int], ...] = ()
     approximations: Mapping[str, str] = field(default_factory=dict)
+    has_float_extrema: bool = False
 
     @property
     def lanes(self) -> int:

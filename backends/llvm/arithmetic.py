@@ -12,8 +12,8 @@ from functools import cache, lru_cache, reduce
 
 from llvmlite import binding, ir
 
-from .builder import vector_type
-from .module import approximation, declaration, has_avx2, lacks
+from .builder import undefined, vector_type
+from .module import approximation, declaration, has_avx2, has_float_extrema, lacks
 
 FLOAT = ir.FloatType()
 DOUBLE = ir.DoubleType()
@@ -116,7 +116,7 @@ def moderate_quotient(builder, x, y):
     Where a device has no instruction for division, that of any numbers is a call of a function.
     """
     x, y = _promote((x, y))
-    reciprocal = _approximated(builder, "reciprocal", y)
+    reciprocal = approximated(builder, "reciprocal", y) if is_single(y) else None
     if reciprocal is None:
         return divide(builder, x, y)
     # Markstein, "IA-64 and Elementary Functions", chapter 8: what is left of x, which is exact, corrects the quotient.
@@ -128,15 +128,16 @@ def moderate_quotient(builder, x, y):
     return quotient
 
 
-def _approximated(builder, what, x):
+def approximated(builder, what, x):
     """What of x, a lane at a time, the device approximates; None where it does not."""
-    name = approximation(builder.module, what) if is_single(x) else None
+    name = approximation(builder.module, what)
     if name is None:
         return None
-    function = declaration(builder.module, name, FLOAT, [FLOAT])
+    kind = element_type(x.type)
+    function = declaration(builder.module, name, kind, [kind])
     if not isinstance(x.type, ir.VectorType):
         return builder.call(function, [x])
-    result = ir.Constant(x.type, ir.Undefined)
+    result = undefined(x.type)
     for lane in range(x.type.count):
         number = ir.Constant(ir.IntType(32), lane)
         result = builder.insert_element(result, builder.call(function, [builder.extract_element(x, number)]), number)
@@ -210,7 +211,7 @@ def square_root(builder, x):
     # What is left of subnormal numbers would not be exact; the root of a power of four is, and no root is subnormal.
     is_small = compare(builder, "<", x, 2.0**-64)
     scaled = multiply(builder, x, select(builder, is_small, constant(x.type, 2.0**64), 1.0))
-    reciprocal = _approximated(builder, "reciprocal root", scaled)
+    reciprocal = approximated(builder, "reciprocal root", scaled)
     root = multiply(builder, scaled, reciprocal)
     rest = fma(builder, negate(builder, root), root, scaled)
     root = fma(builder, rest, multiply(builder, reciprocal, 0.5), root)
@@ -246,11 +247,15 @@ def narrow(builder, x):
 
 def clamp_above(builder, x, limit):
     """Return min(x, limit), NaN where x is NaN."""
+    if is_single(x) and limit and has_float_extrema(builder.module):
+        return intrinsic(builder, "minimum", x, limit)
     return select(builder, compare(builder, "<", constant(x.type, limit), x), limit, x)
 
 
 def clamp_below(builder, x, limit):
     """Return max(x, limit), NaN where x is NaN."""
+    if is_single(x) and limit and has_float_extrema(builder.module):
+        return intrinsic(builder, "maximum", x, limit)
     return select(builder, compare(builder, ">", constant(x.type, limit), x), limit, x)
 
 

@@ -11,6 +11,7 @@ from llvmlite import ir
 from ...hlo import Shape
 from ...hlo.shape import element_strides
 from . import index as indices
+from .builder import undefined
 from .index import Affine, Base, Component, Index, Offsets, as_vector, i64, linear_offset
 from .masked_lanes import gather_by_lanes, lanes_in_front, load_by_lanes, scatter_by_lanes, store_by_lanes
 from .memory import element_address, stack_memory
@@ -123,7 +124,7 @@ class Array:
             value = _loaded_in_steps(builder, address, vector, abs(offset.stride * scale), align)
             return from_memory(builder, element_type, value if offset.stride > 0 else reverse_lanes(builder, value))
         if isinstance(offset, Affine) and mask is None:
-            value = ir.Constant(vector, ir.Undefined)
+            value = undefined(vector)
             for lane in range(lanes):
                 place = Affine(indices.add_base(builder, offset.base, lane * offset.stride))
                 element = builder.load(self._address(builder, place, scale, part), typ=scalar, align=align)
@@ -166,7 +167,7 @@ class Array:
         for first in (0, lanes):
             count = min(self.shape.size - first, lanes)
             if count <= 0:
-                halves.append(ir.Constant(vector, ir.Undefined))
+                halves.append(undefined(vector))
                 continue
             within = ir.Constant(ir.VectorType(I1, lanes), [I1(lane < count) for lane in range(lanes)])
             halves.append(masked_load(b, element_address(b, self.pointer, I64(first), vector.element), vector, within, size))
@@ -272,7 +273,7 @@ def stack_array(builder: ir.IRBuilder, shape: Shape) -> Array:
 
 
 def _every_other(builder: ir.IRBuilder, vector: ir.Value, first: int, lanes: int) -> ir.Value:
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes_constant(range(first, 2 * lanes, 2)))
+    return builder.shuffle_vector(vector, undefined(vector.type), lanes_constant(range(first, 2 * lanes, 2)))
 
 
 def lanes_constant(lanes: Iterable[int]) -> ir.Constant:
@@ -293,7 +294,7 @@ def _loaded_around(
     if not lacks(builder.module, "long vectors") or count in _SHORT_VECTORS:
         around = ir.VectorType(scalar, count)
         value = builder.load(address, typ=around, align=align)
-        return builder.shuffle_vector(value, ir.Constant(around, ir.Undefined), lanes_constant(lanes))
+        return builder.shuffle_vector(value, undefined(around), lanes_constant(lanes))
     size = min(1 << (count.bit_length() - 1), max(_SHORT_VECTORS))  # of two vectors, which overlap
     half, behind = ir.VectorType(scalar, size), count - size
     parts = [builder.load(element_address(builder, address, I64(n), scalar), typ=half, align=align) for n in (0, behind)]
@@ -304,7 +305,7 @@ def _loaded_in_steps(builder: ir.IRBuilder, address: ir.Value, vector: ir.Vector
     """Every ``step``-th element, from one that lies at the address; nothing behind the last one is read."""
     lanes = vector.count
     last = step * (lanes - 1)
-    result, missing = ir.Constant(vector, ir.Undefined), list(range(lanes))
+    result, missing = undefined(vector), list(range(lanes))
     for number in range(step):
         start = min(number * lanes, last + 1 - lanes)
         part = builder.load(element_address(builder, address, i64(start), vector.element), typ=vector, align=align)
@@ -317,7 +318,7 @@ def _loaded_in_steps(builder: ir.IRBuilder, address: ir.Value, vector: ir.Vector
 
 def reverse_lanes(builder: ir.IRBuilder, vector: ir.Value) -> ir.Value:
     count = vector.type.count
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes_constant(range(count - 1, -1, -1)))
+    return builder.shuffle_vector(vector, undefined(vector.type), lanes_constant(range(count - 1, -1, -1)))
 
 
 def _all_lanes(lanes: int) -> ir.Constant:

@@ -61,6 +61,27 @@ def vector_type(scalar: ir.Type, count: int) -> ir.VectorType:
     return _VECTORS[key]
 
 
+class _Undefined(ir.Constant):
+    """Of vectors llvmlite's spells out every lane, and makes as many constants."""
+
+    def __init__(self, type_: ir.Type) -> None:
+        self.type, self.constant = type_, ir.Undefined
+
+    def get_reference(self) -> str:
+        return "undef"
+
+
+_NOTHING: dict[str, ir.Constant] = {}
+
+
+def undefined(type_: ir.Type) -> ir.Constant:
+    """The constant of a type that may be anything, the same object each time."""
+    key = str(type_)
+    if key not in _NOTHING:
+        _NOTHING[key] = _Undefined(type_)
+    return _NOTHING[key]
+
+
 def _number(scope: Any) -> str:
     """The name of what is given none: as `scope.register` names it."""
     used, numbers = scope._useset, scope._basenamemap

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from ...hlo import Computation, Instruction, Module
 from ...hlo.operation import ELEMENTWISE, GIVEN
-from .builder import Builder
+from .builder import Builder, undefined
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .module import VECTORS_PER_CALL, SharedFunction, SharedFunctions, align_stack, declared, shared_functions_of
 from .types import I32, ComplexValue, RegisterValue, flatten, type_suffix, unflatten
@@ -133,7 +133,7 @@ def _shared(
                 ],
             )
         if isinstance(value, ComplexValue):
-            both = builder.insert_value(ir.Constant(result, ir.Undefined), value.real, 0)
+            both = builder.insert_value(undefined(result), value.real, 0)
             value = builder.insert_value(both, value.imag, 1)
         builder.ret(value)
 
@@ -145,7 +145,7 @@ def vector_part(builder: ir.IRBuilder, value: RegisterValue, first: int, count: 
     """Some consecutive lanes of a vector."""
     if isinstance(value, ComplexValue):
         return ComplexValue(*(vector_part(builder, part, first, count) for part in value))
-    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), _lane_numbers(first, count))
+    return builder.shuffle_vector(value, undefined(value.type), _lane_numbers(first, count))
 
 
 def _joined(builder: ir.IRBuilder, parts: list[RegisterValue]) -> RegisterValue:

@@ -23,6 +23,7 @@ from .elementary.wide_registers import extremum
 from .known_ranges import note_result
 from .loops import while_loop
 from .module import may_contract
+from .quotients import quotient as float_quotient
 from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
     I1,
@@ -239,7 +240,7 @@ def _multiply_high(context, x, y):
 def _divide(context, x, y):
     b = context.builder
     if context.operand_type.is_float:
-        return b.fdiv(x, y)
+        return float_quotient(b, x, y)
     if _is_usual_divisor(context, y):
         return (b.udiv if context.operand_type.kind == "unsigned" else b.sdiv)(x, y)
     zero, ones = integer_constant(y.type, 0), integer_constant(y.type, -1)

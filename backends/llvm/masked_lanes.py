@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from .arithmetic import all_lanes
 from .branches import chosen
+from .builder import undefined
 from .memory import element_address, stack_memory
 from .module import declaration, has_avx2
 from .types import I32, I64, POINTER, part_size
@@ -42,7 +43,7 @@ def load_by_lanes(builder: ir.IRBuilder, address: ir.Value, vector: ir.VectorTyp
         with b.goto_entry_block():
             zero = stack_memory(b, 16, 16)
         b.store(ir.Constant(vector.element, 0), zero, align=align)
-        value = ir.Constant(vector, ir.Undefined)
+        value = undefined(vector)
         for lane in range(vector.count):
             place = b.select(b.extract_element(mask, I32(lane)), _behind(b, address, lane, vector.element), zero)
             value = b.insert_element(value, b.load(place, typ=vector.element, align=align), I32(lane))
@@ -119,7 +120,7 @@ def gather_by_lanes(
     b = builder
     if mask is not None:
         numbers = b.select(mask, numbers, ir.Constant(numbers.type, None))
-    value = ir.Constant(vector, ir.Undefined)
+    value = undefined(vector)
     for lane in range(vector.count):
         place = element_address(b, pointer, b.extract_element(numbers, I32(lane)), vector.element)
         value = b.insert_element(value, b.load(place, typ=vector.element, align=align), I32(lane))
@@ -163,7 +164,7 @@ def _lanes(b: ir.IRBuilder, value: ir.Value, lanes: range, behind: ir.Value | No
     if behind is None and len(lanes) == value.type.count:
         return value
     order = ir.Constant(ir.VectorType(I32, len(lanes)), [I32(lane) for lane in lanes])
-    return b.shuffle_vector(value, ir.Constant(value.type, ir.Undefined) if behind is None else behind, order)
+    return b.shuffle_vector(value, undefined(value.type) if behind is None else behind, order)
 
 
 def _first_lanes(b: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, count: int, align: int) -> ir.Value:
@@ -177,7 +178,7 @@ def _first_lanes(b: ir.IRBuilder, address: ir.Value, vector: ir.VectorType, coun
         if size == vector.count:
             return part
         wide = [I32(min(max(lane - first, 0), size - 1)) for lane in range(vector.count)]
-        part = b.shuffle_vector(part, ir.Constant(part.type, ir.Undefined), ir.Constant(ir.VectorType(I32, vector.count), wide))
+        part = b.shuffle_vector(part, undefined(part.type), ir.Constant(ir.VectorType(I32, vector.count), wide))
         here = range(first, first + size)
         order = [I32(lane + vector.count if lane in here else lane) for lane in range(vector.count)]
         value = b.shuffle_vector(value, part, ir.Constant(ir.VectorType(I32, vector.count), order))

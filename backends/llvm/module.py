@@ -73,7 +73,8 @@ class DeviceFeatures:
     optimized has to be given all that any function may ask for). ``streamed_bytes`` are those of the longest vector that
     may be stored past the caches, 0 where there is no such store. ``has_avx2`` says that intrinsics of this name may be called.
     ``approximations`` are LLVM's names of functions of ``float``, right to an ulp or so, subnormal numbers being zeros: of the
-    ``reciprocal`` and of the ``reciprocal root``.
+    ``reciprocal`` and of the ``reciprocal root``; and of a function of ``double``, right to 13 bits, where doubles are fast: of
+    the ``reciprocal of doubles``. ``has_float_extrema`` says that those of ``float`` that know NaN are one instruction.
     """
 
     constant_space: int
@@ -81,6 +82,7 @@ class DeviceFeatures:
     streamed_bytes: int = 0
     has_avx2: bool = False
     approximations: Mapping[str, str] = field(default_factory=dict)
+    has_float_extrema: bool = False
 
 
 class DeviceModule(ir.Module):
@@ -104,6 +106,11 @@ def approximation(module: ir.Module, what: str) -> str | None:
 def has_avx2(module: ir.Module) -> bool:
     """Whether a module is for a device that has these instructions and gets them by LLVM's intrinsics."""
     return isinstance(module, DeviceModule) and module.features.has_avx2
+
+
+def has_float_extrema(module: ir.Module) -> bool:
+    """Whether a module is for a device with one instruction for these: see `DeviceFeatures`."""
+    return isinstance(module, DeviceModule) and module.features.has_float_extrema
 
 
 def constant_table(builder: ir.IRBuilder, name: str, element: ir.Type, values: Sequence[Any]) -> ir.Value:

@@ -9,7 +9,7 @@ from llvmlite import ir
 from ...compile.memo import Memo
 from ...hlo import Computation, leaves
 from ...hlo.instruction import callees_first
-from .builder import Builder
+from .builder import Builder, undefined
 from .module import Module
 from .types import RegisterValue, broadcast_lanes, flatten, register_type, unflatten
 
@@ -56,7 +56,7 @@ def _define(
     function.linkage = "internal"
     builder = Builder(function.append_basic_block("entry"))
     results = emit(builder, computation, unflatten(function.args, arguments), lanes)
-    value: ir.Value = ir.Constant(result, ir.Undefined)
+    value: ir.Value = undefined(result)
     for number, register in enumerate(flatten([broadcast_lanes(builder, one, lanes) for one in results])):
         value = builder.insert_value(value, register, number)
     builder.ret(value)

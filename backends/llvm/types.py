@@ -16,7 +16,7 @@ from llvmlite import ir
 from ...hlo import BF16, F16, ElementType, component_type
 from . import small_types
 from .arithmetic import constant as splat
-from .builder import IntegerType, vector_type
+from .builder import IntegerType, undefined, vector_type
 from .module import converts_halves
 from .small_types import is_small_float, is_small_integer
 
@@ -126,7 +126,7 @@ def vector_of_values(builder: ir.IRBuilder, values: Sequence[ir.Value]) -> ir.Va
     """Values side by side in one register; a single one as it is."""
     if len(values) == 1:
         return values[0]
-    vector = ir.Constant(vector_type(values[0].type, len(values)), ir.Undefined)
+    vector = undefined(vector_type(values[0].type, len(values)))
     for lane, value in enumerate(values):
         vector = builder.insert_element(vector, value, I32(lane))
     return vector
@@ -223,8 +223,17 @@ def broadcast_lanes(builder: ir.IRBuilder, value: RegisterValue, lanes: int) -> 
     if isinstance(value, ir.Constant) and not isinstance(value.constant, str):
         return splat(vector_type(value.type, lanes), value.constant)
     vector = vector_type(value.type, lanes)
-    first = builder.insert_element(ir.Constant(vector, ir.Undefined), value, I32(0))
-    return builder.shuffle_vector(first, ir.Constant(vector, ir.Undefined), _first_lane(lanes))
+    first = builder.insert_element(undefined(vector), value, I32(0))
+    return builder.shuffle_vector(first, undefined(vector), _first_lane(lanes))
+
+
+def broadcast_scalar(vector: ir.Value) -> ir.Value | None:
+    """What `broadcast_lanes` has made a vector of; None where it has not."""
+    if not isinstance(vector, ir.instructions.ShuffleVector):
+        return None
+    first, _, lanes = vector.operands
+    is_broadcast = isinstance(first, ir.instructions.InsertElement) and lanes is _first_lane(lanes.type.count)
+    return first.operands[1] if is_broadcast else None
 
 
 @cache

@@ -5,6 +5,7 @@ import xml.etree.ElementTree as ElementTree
 import numpy as np
 import pytest
 from jitted_calls import assert_same, compiled
+from phlox import hlo
 from phlox.tracer import ShapeDtype, jit
 
 # --- stages ---
@@ -89,3 +90,9 @@ def test_module_is_verified_and_named_after_the_function():
         return x + 1
 
     assert my_function.lower(np.ones(2)).module.name == "my_function"
+
+
+def test_shapes_are_inferred_once(monkeypatch):
+    traced = jit(lambda x: np.sin(x) * 2 + x[:2].reshape(2, 3)).trace(np.ones((2, 3)))
+    monkeypatch.setattr(hlo.Operation, "infer_shape", None)
+    assert traced.lower().module.entry.root.opcode == "add"

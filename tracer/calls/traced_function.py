@@ -384,6 +384,7 @@ def _finish(
     root = roots[0] if len(roots) == 1 else hlo.tuple(*roots)
     computation, captures, kept = without_unused_captures(trace.build(root), captures, mutated_captures)
     module = hlo.Module(trace.name, computation)
+    module.inferred = trace.builder.inferred
     mutated_captures = [kept.index(index) for index in mutated_captures]
     # Where an error may be found, arguments get their new contents behind it.
     alias = "may-alias" if program.error_messages else "must-alias"

@@ -19,6 +19,7 @@ def compiled_within(seconds: float | None, backend: Backend, name: str, recordin
 
     seconds: the budget; None where it may take as long as it takes.
     """
+    recording.module.inferred = None  # what is not verified until now never is
     if seconds is None:
         return backend.compile(recording.module)
     with CompileBudget(seconds, recording.trace_seconds).active() as budget:

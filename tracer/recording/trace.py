@@ -17,6 +17,7 @@ import numpy as np
 
 from ... import hlo
 from ...compile.traversal import has_effects
+from ...hlo.inference import KnownUses
 from ...hlo.operation import EFFECTFUL, ELEMENTWISE
 from ...hlo.source_lines import user_location
 from ...hlo.tracebacks import places_of_users
@@ -94,6 +95,7 @@ class RecordingBuilder(hlo.Builder):
         super().__init__(name, user_location)
         self._alike: dict[tuple, _Alike] = {} if parent is None else parent._alike
         self._kept: list[tuple[hlo.shape.AnyShape, ...]] = [] if parent is None else parent._kept
+        self.inferred = KnownUses(hlo.Operation.infer_shape) if parent is None else parent.inferred
 
     def emit(self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **details: Any) -> Any:
         shapes = tuple([operand.shape for operand in operands])
@@ -101,12 +103,14 @@ class RecordingBuilder(hlo.Builder):
         try:
             alike = self._alike.get(key)
         except TypeError:  # literals, and lists, cannot be looked up
-            return super().emit(opcode, *operands, shape=shape, **details)
+            alike = key = None
         if alike is not None:
             return self._again(alike, operands)
         made = super().emit(opcode, *operands, shape=shape, **details)
-        self._alike[key] = made.operation, made.attributes, made.shape, made.name
-        self._kept.append(shapes)
+        self.inferred.note(made.operation, shapes, made.attributes, made.shape, made.shape)
+        if key is not None:
+            self._alike[key] = made.operation, made.attributes, made.shape, made.name
+            self._kept.append(shapes)
         return made
 
     def constant(self, value: Any, element_type: hlo.ElementType | None = None) -> hlo.Instruction:

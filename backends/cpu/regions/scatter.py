@@ -24,6 +24,7 @@ from ...llvm import index as indices
 from ...llvm.arithmetic import any_lane
 from ...llvm.arrays import Array
 from ...llvm.branches import chosen
+from ...llvm.builder import undefined
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Component, Index
 from ...llvm.loops import carried_loop, counted_loop
@@ -430,7 +431,7 @@ def _quotient(builder: ir.IRBuilder, count: Base, size: int) -> Base:
 def _turned(builder: ir.IRBuilder, vector: ir.Value, distance: int) -> ir.Value:
     lanes = vector.type.count
     order = ir.Constant(ir.VectorType(I32, lanes), [I32((lane + distance) % lanes) for lane in range(lanes)])
-    return builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), order)
+    return builder.shuffle_vector(vector, undefined(vector.type), order)
 
 
 def _is_used(computation, number: int) -> bool:

@@ -11,6 +11,7 @@ from ....hlo import Computation
 from ....hlo.shape import element_strides
 from ...llvm import index as indices
 from ...llvm.arrays import Array, lanes_constant
+from ...llvm.builder import undefined
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import counted_loop
@@ -180,6 +181,6 @@ def _columns_of_odd_rows(builder: ir.IRBuilder, vectors: list[ir.Value]) -> list
     for bit in range((count - 1).bit_length()):
         is_moved = ir.Constant(ir.VectorType(I1, lanes), [I1(place >> bit & 1) for place in places])
         vectors = [builder.select(is_moved, vectors[number - (1 << bit)], vectors[number]) for number in range(count)]
-    nothing = ir.Constant(vectors[0].type, ir.Undefined)
+    nothing = undefined(vectors[0].type)
     orders = [lanes_constant((count * row + column) % lanes for row in range(lanes)) for column in range(count)]
     return [builder.shuffle_vector(vectors[column * inverse % count], nothing, order) for column, order in enumerate(orders)]

@@ -17,6 +17,7 @@ from ....compile.comparators import SortKey, sort_key
 from ....hlo import ELEMENT_TYPES, Instruction, Shape
 from ...llvm.arithmetic import all_lanes
 from ...llvm.arrays import Array
+from ...llvm.builder import undefined
 from ...llvm.index import Affine, Base, Component, i64, least, merge_levels, multiply_base
 from ...llvm.loops import carried_loop, counted_loop, while_loop
 from ...llvm.sort_key import order_bits, order_of_values, value_of_order
@@ -296,7 +297,7 @@ class Line:
             return integer_constant(self.vector, start)
         b = self.builder
         scalar = start if self.scalar.width == 64 else b.trunc(start, self.scalar)
-        first = b.insert_element(ir.Constant(self.vector, ir.Undefined), scalar, I32(0))
+        first = b.insert_element(undefined(self.vector), scalar, I32(0))
         return self.network.shuffled(first, [0] * self.lanes)
 
     # --- runs ---

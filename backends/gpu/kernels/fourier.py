@@ -16,6 +16,7 @@ from ....compile.expansion.fourier_tables import LONGEST
 from ....hlo import C64, C128, Instruction, Shape, component_type
 from ...llvm.arithmetic import constant
 from ...llvm.arrays import Array
+from ...llvm.builder import undefined
 from ...llvm.elemental import Binding
 from ...llvm.fourier_butterflies import Butterfly, complex_product
 from ...llvm.types import I32, I64, ComplexValue, memory_type
@@ -81,7 +82,7 @@ class _Numbers:
         return ComplexValue(*(b.extract_element(both, I32(part)) for part in (0, 1)))
 
     def store(self, place: ir.Value, value: ComplexValue) -> None:
-        b, both = self.builder, ir.Constant(self.pair, ir.Undefined)
+        b, both = self.builder, undefined(self.pair)
         for part, number in enumerate(value):
             both = b.insert_element(both, number, I32(part))
         b.store(both, b.gep(self.pointer, [place], source_etype=self.pair), align=self.alignment)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import reduce as folded
 from math import prod
@@ -67,6 +68,7 @@ def emit_rows(frame: Frame, instruction: Instruction, computation: Computation, 
     inputs = [values[operand][0] for operand in instruction.operands]
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        kernel.mark_plain()
         if _registers(computation, division) <= choices.FEW_REGISTERS:
             kernel.target.keep_resident(kernel.function, max(1, choices.RESIDENT_THREADS // prod(division.grid.threads)))
         _RowKernel(kernel, computation, division, bindings, arrays).emit()
@@ -96,11 +98,16 @@ class _RowKernel:
         self.arrays = arrays
         thread = kernel.thread()
         self.member = b.urem(thread, I32(team))
-        row = b.add(b.mul(wide(b, kernel.block()), I64(kernel.grid.threads[0] // team)), wide(b, b.udiv(thread, I32(team))))
-        self.is_row = b.icmp_unsigned("<", row, I64(division.count))
-        # Threads without a row of their own compute the last one, too, as all of them wait for each other.
-        row = b.select(self.is_row, row, I64(division.count - 1))
-        self.row = index_of(b, row if division.count >= 1 << 31 else b.trunc(row, I32), division.rows)
+        teams = kernel.grid.threads[0] // team
+        kind = I32 if division.count + teams <= 1 << 31 else I64
+        block, own = (one if kind is I32 else wide(b, one) for one in (kernel.block(), b.udiv(thread, I32(team))))
+        row = b.add(b.mul(block, kind(teams)), own)
+        self.is_row = None
+        if division.count % teams:
+            # Threads without a row of their own compute the last one, too, as all of them wait for each other.
+            self.is_row = b.icmp_unsigned("<", row, kind(division.count))
+            row = b.select(self.is_row, row, kind(division.count - 1))
+        self.row = index_of(b, row, division.rows)
         self.places = [self._place(number) for number in range(division.vectors)]
         self.vectors = ElementalEmitter(b, division.lanes, self.bindings)
         self.alone = ElementalEmitter(b, 1, self.bindings)
@@ -156,13 +163,18 @@ class _RowKernel:
         target = aligned(array, root.shape, d.lanes)
         computed = [self.vectors.emit(root, index) for index, _ in self.places]
         for (index, is_inside), value in zip(self.places, computed):
-            with b.if_then(self.is_row if is_inside is None else b.and_(self.is_row, is_inside)):
+            with self._where(is_inside):
                 target.store(b, index, value, d.lanes)
+
+    def _where(self, *conditions: ir.Value | None) -> AbstractContextManager[object]:
+        """Code for threads with a row of their own for which the conditions hold, those that are not certain."""
+        uncertain = [one for one in (self.is_row, *conditions) if one is not None]
+        return self.builder.if_then(folded(self.builder.and_, uncertain)) if uncertain else nullcontext()
 
     def _store_one(self, root: Instruction, array: Array) -> None:
         """A result that has one element for each row."""
         b = self.builder
         index = (*self.row, *[indices.ZERO] * (root.shape.rank - len(self.row)))
         value = self.alone.emit(root, index)
-        with b.if_then(b.and_(self.is_row, b.icmp_unsigned("==", self.member, I32(0)))):
+        with self._where(b.icmp_unsigned("==", self.member, I32(0))):
             array.store(b, index, value, 1)

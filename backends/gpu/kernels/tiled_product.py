@@ -14,6 +14,7 @@ from llvmlite import ir
 from ....hlo import ElementType, Instruction, Shape
 from ...llvm.arrays import Array, lanes_constant
 from ...llvm.branches import replaced_if
+from ...llvm.builder import undefined
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
@@ -422,7 +423,7 @@ class _Tiles:
         return zero(self.element_type) if lanes == 1 else ir.Constant(register_type(self.element_type, lanes), None)
 
     def _anything(self, lanes: int) -> RegisterValue:
-        value = ir.Constant(register_type(self.element_type, lanes), ir.Undefined)
+        value = undefined(register_type(self.element_type, lanes))
         return ComplexValue(value, value) if self.element_type.is_complex else value
 
     # Of 32 threads in step, neighbours have a column in common, those next but one a row, and 16 have 2 rows of 8 columns: so
@@ -467,7 +468,7 @@ class _Tiles:
         if count == 1:
             return self.builder.extract_element(vector, I32(first))
         lanes = lanes_constant(range(first, first + count))
-        return self.builder.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), lanes)
+        return self.builder.shuffle_vector(vector, undefined(vector.type), lanes)
 
     def _store_by_memory(self, sums: list[RegisterValue], height: int, width: int) -> None:
         """As many of each thread's rows at a time as fit into the memory that the tiles of the operands had.

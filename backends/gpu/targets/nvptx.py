@@ -15,6 +15,10 @@ from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_ind
 _AXES = "xyz"
 # PTX ISA, "rcp.approx.ftz" and "rsqrt.approx.ftz": relative errors of 2**-23 and 2**-22.9.
 _APPROXIMATIONS = {"reciprocal": "llvm.nvvm.rcp.approx.ftz.f", "reciprocal root": "llvm.nvvm.rsqrt.approx.ftz.f"}
+# "rcp.approx.ftz.f64" looks at 20 bits of a number and gives as many. "CUDA C++ Programming Guide", throughput of arithmetic
+# instructions: these architectures compute half as many doubles as floats, others a thirty-second or a sixty-fourth.
+_APPROXIMATIONS_OF_DOUBLES = {"reciprocal of doubles": "llvm.nvvm.rcp.approx.ftz.d"}
+_HAVE_FAST_DOUBLES = frozenset({80, 90, 100})
 _FULL_MASK = -1
 # Of shared memory, by architecture ("CUDA C++ Programming Guide", technical specifications); others have less.
 _DYNAMIC_BYTES = {80: 163 << 10, 87: 163 << 10, 90: 227 << 10, 100: 227 << 10, 103: 227 << 10}
@@ -113,5 +117,6 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         block_scope="block",
         atomic_adds=_ATOMIC_ADDS_OF_90 if number >= 90 else _ATOMIC_ADDS,
         add_atomically=_add_atomically,
-        approximations=_APPROXIMATIONS,
+        approximations=_APPROXIMATIONS | (_APPROXIMATIONS_OF_DOUBLES if number in _HAVE_FAST_DOUBLES else {}),
+        has_float_extrema=True,  # from sm_80 on
     )

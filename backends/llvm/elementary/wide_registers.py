@@ -25,6 +25,7 @@ from ..arithmetic import (
     with_element_type,
 )
 from ..arrays import masked_gather
+from ..builder import undefined
 from ..memory import element_address
 from ..module import constant_table, declaration, lacks, vector_bytes_of
 
@@ -48,7 +49,7 @@ def table_entry(builder: ir.IRBuilder, name: str, table: tuple[float, ...], numb
     number = builder.and_(number, constant(number.type, TABLE_SIZE - 1))
     pointer = constant_table(builder, f"phlox.table.{name}", DOUBLE, table)
     if isinstance(number.type, ir.VectorType) and lacks(builder.module, "pointer vectors"):
-        entries = ir.Constant(with_element_type(number.type, DOUBLE), ir.Undefined)
+        entries = undefined(with_element_type(number.type, DOUBLE))
         for lane in range(number.type.count):
             address = element_address(builder, pointer, builder.extract_element(number, I32(lane)), DOUBLE)
             entries = builder.insert_element(entries, builder.load(address, typ=DOUBLE), I32(lane))
@@ -65,7 +66,7 @@ def exponent_and_mantissa(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value,
         module, current = builder.module, I32(4)  # how to round
         exponent = declaration(module, "llvm.x86.avx512.mask.getexp.pd.512", _REGISTER, [_REGISTER, _REGISTER, I8, I32])
         mantissa = declaration(module, "llvm.x86.avx512.mask.getmant.pd.512", _REGISTER, [_REGISTER, I32, _REGISTER, I8, I32])
-        nothing, everywhere = ir.Constant(_REGISTER, ir.Undefined), I8(-1)
+        nothing, everywhere = undefined(_REGISTER), I8(-1)
         in_one_to_two_or_nan = I32(0b1000)
         k = _by_registers(builder, x, lambda part: builder.call(exponent, [part, nothing, everywhere, current]))
         operands = in_one_to_two_or_nan, nothing, everywhere, current
@@ -96,7 +97,7 @@ def extremum(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool) 
         mask, of_both = ir.IntType(x.type.count), I32(0b0100 + is_largest)
         name = f"llvm.x86.avx512.mask.range.{'ps' if is_single(x) else 'pd'}.512"
         choose = declaration(builder.module, name, x.type, [x.type, x.type, I32, x.type, mask, I32])
-        chosen = builder.call(choose, [x, y, of_both, ir.Constant(x.type, ir.Undefined), mask(-1), I32(4)])
+        chosen = builder.call(choose, [x, y, of_both, undefined(x.type), mask(-1), I32(4)])
         return builder.select(builder.fcmp_unordered("uno", x, y), builder.fadd(x, y), chosen)
     if lacks(builder.module, "extrema"):
         return _compared(builder, x, y, is_largest)
@@ -130,7 +131,7 @@ def _by_registers(builder: ir.IRBuilder, value: ir.Value, function: Callable[[ir
 def _lanes_from(builder: ir.IRBuilder, value: ir.Value, first: int, count: int) -> ir.Value:
     """Some lanes of a vector, and the first lane in the place of those behind its end."""
     numbers = [number if number < lane_count(value.type) else 0 for number in range(first, first + count)]
-    return builder.shuffle_vector(value, ir.Constant(value.type, ir.Undefined), _constant_numbers(numbers))
+    return builder.shuffle_vector(value, undefined(value.type), _constant_numbers(numbers))
 
 
 def _constant_numbers(numbers: Sequence[int]) -> ir.Constant:
