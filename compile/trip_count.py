@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 from ..hlo import Instruction
 
+_MIRRORED = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}
+
 
 class TripCount(NamedTuple):
     """A loop that counts.
@@ -34,7 +36,7 @@ def known_trip_count(loop: Instruction) -> TripCount | None:
     index, limit = _state_index(lhs), _integer(rhs, loop)
     if index is None or limit is None:
         index, limit = _state_index(rhs), _integer(lhs, loop)
-        direction = {"LT": "GT", "GT": "LT", "LE": "GE", "GE": "LE"}.get(direction, direction)
+        direction = _MIRRORED.get(direction, direction)
     if index is None or limit is None:
         return None
     start, step = _constant(init.operands[index]), _step(loop, index)
@@ -48,6 +50,44 @@ def known_trip_count(loop: Instruction) -> TripCount | None:
     if not least <= start + count * step < least + 2**element_type.bits:
         return None
     return TripCount(count, index, start, step)
+
+
+class Counting(NamedTuple):
+    """A loop that ends, if not before, when its counter no longer stands in a relation to a limit.
+
+    The state's element ``index`` is advanced by ``step``; ``limit`` is a constant, or ``limit_index`` the state's element that
+    holds it and stays. ``direction`` is "LT" or "LE" where the step is positive, "GT" or "GE" where it is negative.
+    """
+
+    index: int
+    step: int
+    direction: str
+    limit: int | None
+    limit_index: int | None
+
+
+def counting(loop: Instruction) -> Counting | None:
+    """How a ``while`` counts whose state is a tuple; the counter's beginning and the limit may be known at run time only."""
+    condition, body = loop.attributes["condition"].root, loop.attributes["body"].root
+    if body.opcode != "tuple":
+        return None
+    while_all = condition.operands if condition.opcode == "and" else (condition,)
+    return next((found for one in while_all if one.opcode == "compare" and (found := _counting(one, loop))), None)
+
+
+def _counting(compare: Instruction, loop: Instruction) -> Counting | None:
+    lhs, rhs = compare.operands
+    if not lhs.shape.element_type.is_integer:
+        return None
+    direction = compare.attributes["direction"]
+    for counter, limit, relation in ((lhs, rhs, direction), (rhs, lhs, _MIRRORED.get(direction, direction))):
+        index, limit_index, constant = _state_index(counter), _state_index(limit), _constant(limit)
+        if index is None or constant is None and limit_index not in loop_invariant_elements(loop):
+            continue
+        step = _step(loop, index)
+        if step and relation in (("LT", "LE") if step > 0 else ("GT", "GE")):
+            return Counting(index, step, relation, constant, limit_index)
+    return None
 
 
 def loop_invariant_elements(loop: Instruction) -> set[int]:
@@ -78,7 +118,9 @@ def _integer(instruction: Instruction, loop: Instruction) -> int | None:
     if index is None:
         return _constant(instruction)
     root = loop.attributes["body"].root
-    return _constant(loop.operands[0].operands[index]) if _state_index(root.operands[index]) == index else None
+    init = loop.operands[0]
+    stays = init.opcode == "tuple" and _state_index(root.operands[index]) == index
+    return _constant(init.operands[index]) if stays else None
 
 
 def _step(loop: Instruction, index: int) -> int | None:

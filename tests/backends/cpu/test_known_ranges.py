@@ -72,3 +72,99 @@ def test_places_in_counting_loops(case):
     found, expected = (list(map(np.asarray, one.compile(module)(x))) for one in (backend, get_backend("reference")))
     assert [value.tolist() for value in found] == [value.tolist() for value in expected]
     assert ("select" not in backend._written(module).llvm_ir) == case[-1]
+
+
+NESTED = """
+HloModule triangle
+
+inner_condition {{
+  state = (TYPE[], f32[], TYPE[], TYPE[], f32[SIZE]) parameter(0)
+  i = TYPE[] get-tuple-element(state), index=0
+  count = TYPE[] get-tuple-element(state), index=2
+  ROOT goes_on = pred[] compare(i, count), direction=DIRECTION
+}}
+
+inner_body {{
+  state = (TYPE[], f32[], TYPE[], TYPE[], f32[SIZE]) parameter(0)
+  i = TYPE[] get-tuple-element(state), index=0
+  sum = f32[] get-tuple-element(state), index=1
+  count = TYPE[] get-tuple-element(state), index=2
+  first = TYPE[] get-tuple-element(state), index=3
+  x = f32[SIZE] get-tuple-element(state), index=4
+  place = TYPE[] OPCODE(first, i)
+  offset = TYPE[] constant(OFFSET)
+  moved = TYPE[] add(place, offset)
+  element = f32[1] dynamic-slice(x, moved), dynamic_slice_sizes={{1}}
+  scalar = f32[] reshape(element)
+  half = f32[] constant(0.5)
+  less = f32[] multiply(sum, half)
+  more = f32[] add(less, scalar)
+  one = TYPE[] constant(1)
+  next = TYPE[] add(i, one)
+  ROOT result = (TYPE[], f32[], TYPE[], TYPE[], f32[SIZE]) tuple(next, more, count, first, x)
+}}
+
+condition {{
+  state = (TYPE[], f32[], f32[SIZE]) parameter(0)
+  k = TYPE[] get-tuple-element(state), index=0
+  limit = TYPE[] constant(30)
+  ROOT goes_on = pred[] compare(k, limit), direction=LT
+}}
+
+body {{
+  state = (TYPE[], f32[], f32[SIZE]) parameter(0)
+  k = TYPE[] get-tuple-element(state), index=0
+  sum = f32[] get-tuple-element(state), index=1
+  x = f32[SIZE] get-tuple-element(state), index=2
+  one = TYPE[] constant(1)
+  zero = TYPE[] constant(0)
+  following = TYPE[] add(k, one)
+  end = TYPE[] constant(END)
+  difference = TYPE[] subtract(MINUEND, SUBTRAHEND)
+  count = TYPE[] maximum(difference, zero)
+  start = (TYPE[], f32[], TYPE[], TYPE[], f32[SIZE]) tuple(zero, sum, count, FIRST, x)
+  loop = (TYPE[], f32[], TYPE[], TYPE[], f32[SIZE]) while(start), condition=inner_condition, body=inner_body
+  more = f32[] get-tuple-element(loop), index=1
+  ROOT result = (TYPE[], f32[], f32[SIZE]) tuple(following, more, x)
+}}
+
+ENTRY main {{
+  x = f32[SIZE] parameter(0)
+  start = TYPE[] constant(0)
+  zero = f32[] constant(0)
+  state = (TYPE[], f32[], f32[SIZE]) tuple(start, zero, x)
+  ROOT loop = (TYPE[], f32[], f32[SIZE]) while(state), condition=condition, body=body
+}}
+"""
+
+NESTED_CASES = [  # type, relation, end, difference, first, opcode, offset, size, whether all places lie inside
+    ("s64", "LT", 30, ("end", "following"), "following", "add", 0, 30, True),  # range(k + 1, end)
+    ("s32", "LT", 30, ("end", "following"), "following", "add", -1, 30, True),
+    ("s64", "LT", 30, ("end", "following"), "following", "add", 1, 30, False),
+    ("s64", "LT", 30, ("end", "following"), "following", "add", 0, 29, False),
+    ("s64", "LE", 30, ("end", "following"), "following", "add", 0, 30, False),
+    ("s64", "LT", 30, ("end", "following"), "k", "add", 0, 30, False),  # one that begins elsewhere: 58, for what is known
+    ("s64", "LT", 10, ("end", "k"), "k", "add", 0, 10, True),  # no round, from k = 10 on
+    ("s64", "LT", 29, ("end", "k"), "end", "subtract", 0, 30, True),  # range(end, k, -1)
+    ("s64", "LT", 29, ("end", "k"), "end", "subtract", -1, 29, True),
+    ("s64", "LT", 29, ("end", "k"), "end", "subtract", -2, 28, False),
+    ("s32", "LT", -1, ("k", "end"), "k", "subtract", 0, 30, True),  # range(k, -1, -1)
+    ("s64", "LT", 30, ("k", "zero"), "zero", "add", 0, 29, True),  # range(k)
+    ("s64", "LT", 30, ("k", "zero"), "zero", "add", 0, 28, False),
+    ("s8", "LT", 127, ("end", "k"), "k", "add", 0, 127, True),
+    ("s8", "LE", 127, ("end", "zero"), "zero", "subtract", 0, 9, None),  # never ends
+]
+
+
+@pytest.mark.parametrize("case", NESTED_CASES)
+def test_places_in_loops_that_begin_or_end_where_another_one_is(case):
+    kind, relation, end, difference, first, opcode, offset, size, is_inside = case
+    values = dict(TYPE=kind, DIRECTION=relation, END=end, MINUEND=difference[0], SUBTRAHEND=difference[1], FIRST=first)
+    values |= dict(OPCODE=opcode, OFFSET=offset, SIZE=size)
+    text = re.sub("|".join(values), lambda found: str(values[found[0]]), NESTED.format())
+    module, backend, x = parse_module(text), CpuBackend(host_target()), np.random.default_rng(0).random(size, np.float32)
+    clamps = backend._written(module).llvm_ir.count("select") - 1  # beside the number of rounds
+    assert (clamps == 0) == bool(is_inside)
+    if is_inside is not None:
+        found, expected = (list(map(np.asarray, one.compile(module)(x))) for one in (backend, get_backend("reference")))
+        assert [value.tolist() for value in found] == [value.tolist() for value in expected]
