@@ -1,11 +1,15 @@
 """What is known of a loop's counter spares the code that moves indices into their arrays."""
 
+import itertools
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from phlox import hlo, jit
 from phlox.backends.cpu.backend import CpuBackend
 from phlox.backends.cpu.target import host_target
+from phlox.backends.llvm.known_ranges import decided_comparison, known_range, note_range, note_result
 from phlox.backends.registry import get_backend
 from phlox.hlo import parse_module
 
@@ -168,3 +172,82 @@ def test_places_in_loops_that_begin_or_end_where_another_one_is(case):
     if is_inside is not None:
         found, expected = (list(map(np.asarray, one.compile(module)(x))) for one in (backend, get_backend("reference")))
         assert [value.tolist() for value in found] == [value.tolist() for value in expected]
+
+
+def strided(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i, len(x), 3):
+            total = 0.5 * total + x[j]
+        for j in range(len(x) - 1, i, -2):
+            total = 0.5 * total - x[j]
+    return total
+
+
+def intervals(x):
+    total = 0.0
+    for length in range(2, len(x)):
+        for i in range(1, len(x) - length + 1):
+            j = i + length - 1
+            for k in range(i, j):
+                total = 0.5 * total + x[k] * x[k + 1] - x[j] * x[i - 1]
+    return total
+
+
+def beyond(x):
+    total = 0.0
+    for i in range(len(x)):
+        for j in range(i, len(x) + 2, 3):
+            total = 0.5 * total + x[j]
+    return total
+
+
+@pytest.mark.parametrize("function, is_inside", [(strided, True), (intervals, True), (beyond, False)])
+def test_nothing_checks_places_in_python_that_cannot_lie_outside(function, is_inside):
+    compiled = jit(function, backend="cpu")
+    for size in (0, 1, 2, 7, 12):
+        x = np.random.default_rng(size).random(size)
+        if is_inside:
+            assert compiled(x) == function(x)
+    code = compiled.compile(np.ones(12))
+    assert (code.executable.assembly().count("cmov") <= code.as_text().count(" maximum(")) == is_inside
+    if not is_inside:
+        with pytest.raises(IndexError, match="out of bounds"):
+            compiled(np.ones(12))
+
+
+RANGES = [(low, high) for low in range(-4, 5, 2) for high in (low, low + 1, low + 5)]
+BINARY = [
+    hlo.add, hlo.subtract, hlo.multiply, hlo.maximum, hlo.minimum, hlo.divide, hlo.remainder, hlo.shift_left, hlo.and_, hlo.or_,
+    hlo.xor,
+]  # fmt: skip
+
+
+def known_result(function, *ranges):
+    """What is known of an operation's result where its operands lie in ranges, and all results that there are."""
+    grid = [axis.ravel() for axis in np.meshgrid(*[np.arange(low, high + 1) for low, high in ranges])]
+    shapes = [hlo.Shape(hlo.S64, axis.shape) for axis in grid]
+    computation = hlo.computation("f", shapes, function)
+    registers, result = [SimpleNamespace() for _ in grid], SimpleNamespace()
+    for register, bounds in zip(registers, ranges):
+        note_range(register, *bounds)
+    return computation.root, registers, result, hlo.evaluate(computation, *grid)
+
+
+@pytest.mark.parametrize("function", BINARY, ids=lambda one: one.__name__)
+def test_results_lie_between_what_is_known_of_them(function):
+    for ranges in itertools.product(RANGES, RANGES):
+        instruction, registers, result, values = known_result(function, *ranges)
+        note_result(instruction, registers, result)
+        low, high = known_range(result) or (values.min(), values.max())
+        assert low <= values.min() and values.max() <= high, ranges
+
+
+@pytest.mark.parametrize("direction", ["LT", "LE", "EQ", "NE", "GE", "GT"])
+def test_comparisons_that_what_is_known_decides(direction):
+    decided = set()
+    for ranges in itertools.product(RANGES, RANGES):
+        instruction, registers, _, values = known_result(lambda x, y: hlo.compare(x, y, direction=direction), *ranges)
+        decided.add(found := decided_comparison(instruction, registers))
+        assert found is None or (values == found).all(), ranges
+    assert decided == {None, False, True}
