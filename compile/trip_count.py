@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from ..hlo import Instruction
@@ -67,26 +68,108 @@ class Counting(NamedTuple):
 
 
 def counting(loop: Instruction) -> Counting | None:
-    """How a ``while`` counts whose state is a tuple; the counter's beginning and the limit may be known at run time only."""
+    """How a ``while`` counts whose state is a tuple; the counter's beginning and the limit may be known at run time only.
+
+    The comparison is made by the condition, or before it, for a truth value of the state: by the body and before the loop.
+    """
     condition, body = loop.attributes["condition"].root, loop.attributes["body"].root
     if body.opcode != "tuple":
         return None
-    while_all = condition.operands if condition.opcode == "and" else (condition,)
-    return next((found for one in while_all if one.opcode == "compare" and (found := _counting(one, loop))), None)
+    for one in _conjuncts(condition):
+        if one.opcode == "compare":
+            found = _counting(_state_comparisons(one), loop)
+        else:
+            found = _counting(_carried_comparisons(_state_index(one), loop), loop)
+        if found is not None:
+            return found
+    return None
 
 
-def _counting(compare: Instruction, loop: Instruction) -> Counting | None:
-    lhs, rhs = compare.operands
-    if not lhs.shape.element_type.is_integer:
-        return None
-    direction = compare.attributes["direction"]
-    for counter, limit, relation in ((lhs, rhs, direction), (rhs, lhs, _MIRRORED.get(direction, direction))):
+class _Comparison(NamedTuple):
+    """That of the state's element ``index`` with a constant, or with the element ``limit_index``."""
+
+    index: int
+    direction: str
+    limit: int | None
+    limit_index: int | None
+
+
+def _conjuncts(truth: Instruction) -> Iterator[Instruction]:
+    """What all holds where this does."""
+    if truth.opcode == "and":
+        for operand in truth.operands:
+            yield from _conjuncts(operand)
+    elif truth.opcode == "select" and _is_false(truth.operands[2]):
+        for operand in truth.operands[:2]:
+            yield from _conjuncts(operand)
+    else:
+        yield truth
+
+
+def _is_false(truth: Instruction) -> bool:
+    return truth.opcode == "constant" and not truth.shape.dimensions and not truth.attributes["literal"]
+
+
+def _state_comparisons(compare: Instruction) -> Iterator[_Comparison]:
+    """The comparison, as it is written and the other way round, where its operands are of the state or constants."""
+    for counter, limit, direction in _both_ways(compare):
         index, limit_index, constant = _state_index(counter), _state_index(limit), _constant(limit)
-        if index is None or constant is None and limit_index not in loop_invariant_elements(loop):
+        if index is not None and (constant is not None or limit_index is not None):
+            yield _Comparison(index, direction, constant, limit_index)
+
+
+def _both_ways(compare: Instruction) -> Iterator[tuple[Instruction, Instruction, str]]:
+    lhs, rhs = compare.operands
+    direction = compare.attributes["direction"]
+    if lhs.shape.element_type.is_integer:
+        yield lhs, rhs, direction
+        yield rhs, lhs, _MIRRORED.get(direction, direction)
+
+
+def _carried_comparisons(truth: int | None, loop: Instruction) -> Iterator[_Comparison]:
+    """What holds of the state in each round whose element ``truth`` holds: of what it begins as, and of what the body makes."""
+    init, body = loop.operands[0], loop.attributes["body"].root
+    if truth is None or init.opcode != "tuple":
+        return
+    at_first = {found for one in _conjuncts(init.operands[truth]) for found in _element_comparisons(one, init.operands, ())}
+    for one in _conjuncts(body.operands[truth]):
+        for found in _element_comparisons(one, body.operands, loop_invariant_elements(loop)):
+            begin = _constant(init.operands[found.index])
+            if (
+                found in at_first
+                or begin is not None
+                and found.limit is not None
+                and _holds(begin, found.direction, found.limit)
+            ):
+                yield found
+
+
+def _element_comparisons(
+    compare: Instruction, elements: tuple[Instruction, ...], stay: Collection[int]
+) -> Iterator[_Comparison]:
+    """The comparison as one of the elements of a tuple; those that stay are also named by the state."""
+    if compare.opcode != "compare":
+        return
+    for counter, limit, direction in _both_ways(compare):
+        constant = _constant(limit)
+        limits = [None] if constant is not None else [n for n, one in enumerate(elements) if one is limit]
+        for index, element in enumerate(elements):
+            if element is counter and index not in stay:
+                for limit_index in limits:
+                    yield _Comparison(index, direction, constant, limit_index)
+
+
+def _holds(x: int, direction: str, y: int) -> bool:
+    return {"LT": x < y, "LE": x <= y, "GT": x > y, "GE": x >= y, "EQ": x == y, "NE": x != y}[direction]
+
+
+def _counting(comparisons: Iterable[_Comparison], loop: Instruction) -> Counting | None:
+    for index, direction, limit, limit_index in comparisons:
+        if limit is None and limit_index not in loop_invariant_elements(loop):
             continue
         step = _step(loop, index)
-        if step and relation in (("LT", "LE") if step > 0 else ("GT", "GE")):
-            return Counting(index, step, relation, constant, limit_index)
+        if step and direction in (("LT", "LE") if step > 0 else ("GT", "GE")):
+            return Counting(index, step, direction, limit, limit_index)
     return None
 
 

@@ -89,6 +89,8 @@ def emit_elementwise(
         raise NotImplementedError(f"operation {opcode} has no native code")
     if opcode == "compare" and lanes == 1 and (decided := decided_comparison(instruction, operands)) is not None:
         return I1(int(decided))
+    if opcode == "select" and lanes == 1 and isinstance(operands[0], ir.Constant):
+        return operands[1 if operands[0].constant else 2]
     result = emit(context, *operands)
     if lanes == 1:
         note_result(instruction, operands, result)

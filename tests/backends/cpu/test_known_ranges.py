@@ -216,6 +216,56 @@ def test_nothing_checks_places_in_python_that_cannot_lie_outside(function, is_in
             compiled(np.ones(12))
 
 
+def downwards(x, limit):
+    total = 0.0
+    for i in range(1, len(x)):
+        j = i - 1
+        while j >= 0 and x[j] > limit:
+            total = 0.5 * total + x[j + 1]
+            j -= 1
+    return total
+
+
+def upwards(x, limit):
+    total = 0.0
+    for i in range(len(x)):
+        j = i
+        while j < len(x) and x[j] > limit:
+            total = 0.5 * total + x[j]
+            j += 2
+    return total
+
+
+def too_far(x, limit):
+    total = 0.0
+    for i in range(1, len(x)):
+        j = i - 1
+        while j >= 0 and x[j] > limit:
+            total = 0.5 * total + x[j + 2]
+            j -= 1
+    return total
+
+
+def places_are_checked(function, *arguments):
+    """Whether the code makes the number of a place for an error, which is cut to 43 bits."""
+    return "4398046511104" in jit(function, backend="cpu").compile(*arguments).executable.assembly()
+
+
+@pytest.mark.parametrize("function", [downwards, upwards])
+def test_places_that_a_condition_leaves_inside(function):
+    compiled, x = jit(function, backend="cpu"), np.random.default_rng(0).random(12)
+    for limit in (0.0, 0.3, 1.0):
+        assert compiled(x, limit) == function(x, limit)
+
+
+def test_what_a_condition_leaves_inside_is_not_checked():
+    x = np.random.default_rng(0).random(12)
+    assert not places_are_checked(downwards, x, 0.5)
+    assert places_are_checked(too_far, x, 0.5)
+    with pytest.raises(IndexError, match="out of bounds"):
+        jit(too_far, backend="cpu")(x, 0.0)
+
+
 RANGES = [(low, high) for low in range(-4, 5, 2) for high in (low, low + 1, low + 5)]
 BINARY = [
     hlo.add, hlo.subtract, hlo.multiply, hlo.maximum, hlo.minimum, hlo.divide, hlo.remainder, hlo.shift_left, hlo.and_, hlo.or_,
