@@ -30,7 +30,7 @@ def single_elements_as_scalars(computation: Computation) -> Computation:
         if instruction in chosen:
             return _of_scalars(instruction, operands)
         if instruction in written:
-            return make_instruction("get-tuple-element", operands, instruction.attributes, name=instruction.name)
+            return make_instruction("get-tuple-element", operands, instruction.attributes, source=instruction.source)
         if instruction.opcode == "dynamic-update-slice" and instruction.operands[1] in written:
             array, scalar, *places = operands
             return on_operands(instruction, (array, _broadcast(scalar, instruction.operands[1]), *places))
