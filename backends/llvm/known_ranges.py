@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ...compile.trip_count import counting, known_trip_count
 from ...hlo import PRED, ElementType, Instruction
+from ...hlo.operation import COMMUTATIVE
 
 Range = tuple[int, int]
 
@@ -191,7 +192,7 @@ def note_result(instruction: Instruction, operands: list[ir.Value], result: ir.V
     low, high = _related(instruction.opcode, operands, found)
     if _fits(shape.element_type, low) and _fits(shape.element_type, high):
         note_range(result, low, high)
-        _note_relations(instruction.opcode, operands, ranges, result)
+        _note_relations(instruction, operands, ranges, result)
 
 
 def _range_of(operand: Instruction, value: ir.Value) -> Range | None:
@@ -205,14 +206,15 @@ def _where_positive(number: Any) -> tuple[Relation, ...]:
     return getattr(number, _WHERE_POSITIVE, ()) + getattr(number, _RELATIONS, ())
 
 
-def _note_relations(opcode: str, operands: list[ir.Value], ranges: list[Range], result: ir.Value) -> None:
+def _note_relations(instruction: Instruction, operands: list[ir.Value], ranges: list[Range], result: ir.Value) -> None:
     """Carry on how numbers are related to others, where the result does not overflow."""
     if len(operands) != 2:
         return
+    opcode, is_commutative = instruction.opcode, instruction.has_trait(COMMUTATIVE)
     relations = [Relation(*operands)] if opcode == "subtract" else []
     where_positive: list[Relation] = []
     for number, (low, high) in zip(operands, ranges[::-1]):
-        if number is operands[0] or opcode in ("add", "multiply", "maximum"):
+        if number is operands[0] or is_commutative:
             if low == high:
                 relations += filter(None, [_moved(opcode, one, low) for one in getattr(number, _RELATIONS, ())])
             where_positive += filter(None, [_no_larger(opcode, one, low, high) for one in _where_positive(number)])
