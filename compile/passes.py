@@ -26,6 +26,7 @@ from . import (  # noqa: F401  (importing a pass registers it)
     loop_simplification,
     loop_vectorization,
     simplification,
+    single_elements,
     sunk_updates,
     update_fusion,
     variances,

@@ -7,11 +7,10 @@ from functools import partial
 from llvmlite import ir
 
 from ...compile.aliasing import Value, invariant_leaves
-from ...compile.trip_count import known_trip_count
 from ...hlo import Computation, Instruction, Shape, leaves
 from ..llvm.arrays import Array
 from ..llvm.branches import chosen
-from ..llvm.known_ranges import forget_range, note_range
+from ..llvm.known_ranges import forget_range, known_rounds
 from ..llvm.loops import while_loop
 from ..llvm.memory import copy_memory
 from ..llvm.types import RegisterValue
@@ -31,9 +30,9 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     carried = [leaf for leaf, shape in enumerate(shapes) if not shape.rank and leaf not in invariant]
     moving = sorted(state.seconds)
     pointers = [arrays[leaf].pointer for leaf in moving] + [frame.buffer_pointer(state.seconds[leaf]) for leaf in moving]
-    trips = known_trip_count(loop)
+    rounds = known_rounds(loop, initial)
     scalars = [initial[leaf] for leaf in carried]
-    with while_loop(b, [*scalars, *pointers], most=None if trips is None else trips.count) as open_loop:
+    with while_loop(b, [*scalars, *pointers], most=None if rounds is None else rounds.most) as open_loop:
         values = open_loop.values
         split = len(carried)
         firsts, seconds = values[split : split + len(moving)], values[split + len(moving) :]
@@ -42,11 +41,11 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
             current[leaf] = Array(firsts[moving.index(leaf)], array.shape) if leaf in state.seconds else array
         for leaf, value in zip(carried, values):
             current[leaf] = value
-        counter = None if trips is None or trips.index not in carried else current[trips.index]
+        counter = None if rounds is None or rounds.index not in carried else current[rounds.index]
         (goes_on,) = frame.emit_computation(condition, [current])
         open_loop.leave_unless(goes_on)
         if counter is not None:
-            note_range(counter, *sorted((trips.start, trips.start + trips.step * (trips.count - 1))))
+            rounds.note(counter)
         # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
         frame.moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
         results = frame.emit_computation(body, [current])

@@ -20,6 +20,7 @@ _LOOP_NESTS: tuple[Step, ...] = (
     "variances-in-one-pass",
     "dce",
     fusion_pass(FUSION_POLICY),
+    "single-elements-as-scalars",
     "fuse-updates",
     "insert-copies",
 )

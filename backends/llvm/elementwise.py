@@ -20,7 +20,7 @@ from .arithmetic import any_lane, constant, intrinsic
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .elementary.exponential import exponential_of_two
 from .elementary.wide_registers import extremum
-from .known_ranges import note_result
+from .known_ranges import decided_comparison, note_result
 from .loops import while_loop
 from .module import may_contract
 from .quotients import quotient as float_quotient
@@ -88,6 +88,10 @@ def emit_elementwise(
     emit = ELEMENTWISE_EMITTERS.get(opcode)
     if emit is None:
         raise NotImplementedError(f"operation {opcode} has no native code")
+    if opcode == "compare" and lanes == 1 and (decided := decided_comparison(instruction, operands)) is not None:
+        return I1(int(decided))
+    if opcode == "select" and lanes == 1 and isinstance(operands[0], ir.Constant):
+        return operands[1 if operands[0].constant else 2]
     result = emit(context, *operands)
     if lanes == 1:
         note_result(instruction, operands, result)
