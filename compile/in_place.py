@@ -19,8 +19,8 @@ from .spread_update import is_written_in_place, spread_update_of
 _MOST_STEPS = 256
 
 
-def in_place_operands(instruction: Instruction) -> Iterator[int]:
-    """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
+def in_place_operands(instruction: Instruction, leaf: int = 0) -> Iterator[int]:
+    """The operands whose buffer this leaf of the result may take over, if nothing needs them afterwards."""
     update = update_of(instruction)
     if update is not None and update.opcode == "scatter":
         array, *others = update.operands
@@ -38,6 +38,30 @@ def in_place_operands(instruction: Instruction) -> Iterator[int]:
                 yield position
     elif instruction.opcode == "fusion" and instruction.attributes["kind"] in ("kLoop", "kOutput"):
         yield from _parameters_read_at_own_index(instruction.attributes["calls"])
+    elif (member := member_of_group(instruction, leaf)) is not None:
+        yield from _operands_of_member_alone(instruction.attributes["calls"], *member)
+
+
+def member_of_group(instruction: Instruction, leaf: int) -> tuple[Instruction, int] | None:
+    """The fusion inside of a fusion that computes this leaf of its result, and which leaf of that it is; None elsewhere."""
+    if instruction.opcode != "fusion" or instruction.attributes["calls"].root.opcode != "tuple":
+        return None
+    for member in instruction.attributes["calls"].root.operands:
+        count = len(leaves(member.shape))
+        if leaf < count:
+            return (member, leaf) if member.opcode == "fusion" else None
+        leaf -= count
+    return None
+
+
+def _operands_of_member_alone(group: Computation, member: Instruction, leaf: int) -> Iterator[int]:
+    """What a member of a group may write over, if no other one reads it: they run at the same time."""
+    allowed = set(in_place_operands(member, leaf))
+    for parameter in dict.fromkeys([member.operands[number] for number in allowed]):
+        places = [number for number, operand in enumerate(member.operands) if operand is parameter]
+        readers = [one for one in group.instructions if parameter in one.operands]
+        if parameter.opcode == "parameter" and readers == [member] and allowed.issuperset(places):
+            yield parameter.attributes["number"]
 
 
 def update_of(instruction: Instruction) -> Instruction | None:
@@ -54,14 +78,14 @@ def updated_operand(instruction: Instruction) -> int | None:
     return instruction.operation.updated_operand if update is None else update.operands[0].attributes["number"]
 
 
-def reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool]) -> bool:
-    """Whether the instruction reads what is held, by any of its names, through in-place operands alone."""
-    allowed = set(in_place_operands(instruction))
+def reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool], leaf: int = 0) -> bool:
+    """Whether the instruction reads what is held, by any of its names, through operands that this leaf may replace, alone."""
+    allowed = set(in_place_operands(instruction, leaf))
     return not any(
-        is_held(defining_value(Value(operand, leaf)))
+        is_held(defining_value(Value(operand, part)))
         for position, operand in enumerate(instruction.operands)
         if position not in allowed
-        for leaf in range(len(leaves(operand.shape)))
+        for part in range(len(leaves(operand.shape)))
     )
 
 
@@ -206,7 +230,7 @@ class _Results:
             return self._names[init][old] == 1 and defining_value(Value(init, new.leaf)) == old
         if definer.opcode == "conditional":
             return updates_of_branches(definer).get(new.leaf) == old
-        return definer.opcode == "copy" or reads_in_place_only(definer, lambda held: held == old)
+        return definer.opcode == "copy" or reads_in_place_only(definer, lambda held: held == old, new.leaf)
 
 
 def written_over_parameters(computation: Computation, pairs: Iterable[tuple[int, int]]) -> dict[int, Value]:

@@ -13,6 +13,7 @@ from ...hlo import Instruction
 from .alike_fusion import GROUP_ALIKE
 from .epilogue_fusion import FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
+from .loop_groups import GROUP_LOOPS
 from .narrow_factors import MULTIPLY_NARROW_FACTORS
 from .parallel_branches import CHOOSE_PARALLEL_BRANCHES
 from .row_fusion import FUSE_ROWS, reduces_rows
@@ -42,6 +43,7 @@ PIPELINE: tuple[Step, ...] = (
     FUSE_ROWS,
     FUSE_EPILOGUES_OF_REDUCTIONS,
     GROUP_ALIKE,
+    GROUP_LOOPS,
     "insert-copies",
 )
 

@@ -68,7 +68,7 @@ def launch_loop(
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, given = kernel.builder, bindings[: len(inputs)]
         if is_plain:
-            kernel.mark_plain()
+            kernel.is_plain = True
         bound = {
             parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
             for parameter, binding in zip(walked.parameters, given)
