@@ -141,7 +141,7 @@ def _without_ones(dimensions: tuple[int, ...]) -> list[int]:
 
 
 def _updated_block_parameter(computation: Computation) -> tuple[int, ...]:
-    """The parameter that is updated, if all that is read of it besides is the block that is written, at its own index."""
+    """The parameter that is updated, if all that is read of it besides is left as it is, or read where it is written."""
     known = _own_index_parameters.get(computation)
     if known is not None:
         return known
@@ -149,6 +149,7 @@ def _updated_block_parameter(computation: Computation) -> tuple[int, ...]:
     array, block, *_ = update.operands
     number = array.attributes["number"]
     readers = [one for one in computation.instructions if one is not update and array in one.operands]
+    readers = [one for one in readers if not _is_apart(one, update)]
     found: tuple[int, ...] = ()
     if array not in (block, *update.operands[2:]) and all(_is_block_of(reader, update) for reader in readers):
         reaching = {reader: {number} for reader in readers}
@@ -168,9 +169,30 @@ def _is_block_of(reader: Instruction, update: Instruction) -> bool:
     if reader.opcode != "slice" or any(one.opcode != "constant" for one in starts):
         return False
     return all(
-        taken.stride == 1 and taken.start == max(0, min(int(start.attributes["literal"]), full - size))
-        for taken, start, full, size in zip(reader.attributes["slice"], starts, array.shape.dimensions, sizes)
+        taken.stride == 1 and taken.start == written.start
+        for taken, written in zip(reader.attributes["slice"], _written(update))
     )
+
+
+def _is_apart(reader: Instruction, update: Instruction) -> bool:
+    """Whether an instruction in the same computation reads a part of the array that the update leaves as it is."""
+    array, _, *starts = update.operands
+    if reader.opcode != "slice" or reader.operands[0] is not array or any(one.opcode != "constant" for one in starts):
+        return False
+    return any(
+        taken.limit <= written.start or written.stop <= taken.start
+        for taken, written in zip(reader.attributes["slice"], _written(update))
+    )
+
+
+def _written(update: Instruction) -> list[range]:
+    """The places in each dimension that an update at constant indices writes."""
+    array, block, *starts = update.operands
+    found = []
+    for start, full, size in zip(starts, array.shape.dimensions, block.shape.dimensions):
+        first = max(0, min(int(start.attributes["literal"]), full - size))
+        found.append(range(first, first + size))
+    return found
 
 
 def _is_same_start(one: Instruction, other: Instruction) -> bool:

@@ -80,6 +80,8 @@ class Kernel:
         numbers: int = 0,
     ) -> None:
         self.module, self.target, self.name, self.grid = module, target, name, grid
+        self.is_plain = False  # the code is nearly as it is to be: LLVM is to run few passes
+        self._own_block: Sequence[ir.Value] | None = None
         device = ir.PointerType(addrspace=target.spaces.device)
         kind = PieceKernelFunction if pieces else KernelFunction
         function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments + [I64] * numbers), name)
@@ -111,8 +113,6 @@ class Kernel:
         self.shared_bytes = 0
         self.dynamic_bytes = 0
         self.has_barriers = False
-        self.is_plain = False  # the code is nearly as it is to be: LLVM is to run few passes
-        self._own_block: Sequence[ir.Value] | None = None
 
     def end(self) -> None:
         self.builder.ret_void()
