@@ -15,6 +15,7 @@ Members stand where the first of them did. So they move up alone, and nothing th
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
+from collections import Counter
 from dataclasses import dataclass, field
 
 from ...compile.common_subexpression_elimination import ComputationKeys
@@ -30,6 +31,8 @@ from .alike_fusion import NAMES, with_groups
 _MOST_MEMBERS, _MOST_OPERANDS_AND_RESULTS = 16, 64
 # Of members that differ: LLVM takes more time for each instruction of long functions.
 _MOST_INSTRUCTIONS = 200
+# What is also needed elsewhere is compiled twice: of all of it, so much.
+_MOST_CODE_MORE = 0.25
 
 
 def group_loops(module: Module) -> Module:
@@ -50,9 +53,14 @@ class _Group:
 
     place: int
     members: list[Instruction] = field(default_factory=list)
-    forms: set[int] = field(default_factory=set)
+    forms: Counter[int] = field(default_factory=Counter)  # how many do the same
     arrays: int = 0
     instructions: int = 0
+
+    @property
+    def code(self) -> frozenset[tuple[int, int]]:
+        """The same for groups that share their code."""
+        return frozenset(self.forms.items())
 
 
 class _Groups:
@@ -62,6 +70,7 @@ class _Groups:
         self.computation, self.is_entry = computation, is_entry
         self.keys = ComputationKeys()
         self.groups: list[_Group] = []
+        self.weights: dict[int, int] = {}  # of forms, in instructions
         self.places: list[int] = []  # of the groups
         self.following: list[int] = []  # from groups that are full on, which group may not be
         self.place_of: dict[Instruction, int] = {}  # where it is computed
@@ -80,8 +89,30 @@ class _Groups:
                 self.place_of[instruction] = -1
             else:
                 self.place_of[instruction] = self._behind(instruction) if instruction.opcode in NAMES else position
-        found = [group.members for group in self.groups if len(group.members) > 1]
+        found = [group.members for group in self._worth_their_code()]
         return with_groups(self.computation, self.order, found) if found else self.computation
+
+    def _worth_their_code(self) -> list[_Group]:
+        """The groups of several members, without those that save least for code that is also needed elsewhere."""
+        by_code: dict[frozenset[tuple[int, int]], list[_Group]] = {}
+        for group in self.groups:
+            by_code.setdefault(group.code, []).append(group)
+        kernels = Counter([form for code in by_code for form, _ in code])
+
+        def more_code(groups: list[_Group]) -> int:
+            return sum([self.weights[form] for form in groups[0].forms if kernels[form] > 1])
+
+        def saved(groups: list[_Group]) -> int:
+            return sum([len(group.members) - 1 for group in groups])
+
+        left = sum(self.weights.values()) * _MOST_CODE_MORE
+        kept: list[_Group] = []
+        joined = [groups for groups in by_code.values() if saved(groups)]
+        for groups in sorted(joined, key=lambda groups: more_code(groups) / saved(groups)):
+            left -= more_code(groups)
+            if left >= 0:
+                kept += groups
+        return kept
 
     def _behind(self, instruction: Instruction) -> int:
         """Where all that it needs is there."""
@@ -109,8 +140,9 @@ class _Groups:
             self.places.append(position)
             self.following.append(number)
         if form not in group.forms:
-            group.forms.add(form)
+            self.weights[form] = weight
             group.instructions += weight
+        group.forms[form] += 1
         group.members.append(instruction)
         group.arrays += arrays
         if len(group.members) == _MOST_MEMBERS:

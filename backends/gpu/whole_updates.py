@@ -22,6 +22,7 @@ import numpy as np
 from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations, users_of
 from ...hlo import PRED, S32, Computation, Instruction, Module, Shape, make_instruction
+from ...hlo.attributes import SliceDimension
 from .fusion_policy import FUSION_POLICY
 
 # Updates of one array, one after the other: each is a comparison more for all elements.
@@ -70,6 +71,12 @@ def _rewritten(computation: Computation) -> Computation:
         else:
             made.append(on_operands(instruction, operands))
         values[instruction] = made[-1]
+        if instruction in updates and instruction not in moves:
+            block = instruction.operands[1]
+            if len(set(users[block])) > 1 and FUSION_POLICY.is_fusible(block) and block.opcode != "broadcast":
+                # What needs the block from here on finds it in the array: it is computed once.
+                made.append(_Written(instruction).read(values[instruction]))
+                values[block] = made[-1]
     return Computation(computation.name, tuple(made), values[computation.root])
 
 
@@ -146,6 +153,11 @@ class _Written:
             value = self._add("pad", (update, self._scalar(0, update.shape)), padding=self.padding)
         self._add("select", (self._mask(), value, array))
         return self.made
+
+    def read(self, whole: Instruction) -> Instruction:
+        """The block where it has been written."""
+        places = [SliceDimension(low, low + size) for (low, *_), size in zip(self.padding, self.sizes)]
+        return self._add("slice", (whole,), slice=tuple(places))
 
     def moved(self, array: Instruction) -> list[Instruction]:
         """The array's element from where it is moved."""
