@@ -29,7 +29,7 @@ from ..llvm.types import RegisterValue, check_supported
 from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
-from .launches_together import Asked, EmitWithBindings, together
+from .launches_together import AnySize, Asked, EmitWithBindings, together
 from .phases import is_phase, is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside
 from .short_plans import is_short
@@ -290,19 +290,26 @@ class Frame:
         source: Any = None,
         pieces: bool = False,
         numbers: tuple[int, ...] = (),
+        any_size: AnySize | None = None,
     ) -> int:
         """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
         but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most. Returns how many blocks
         there are along the first dimension.
 
         numbers: what the kernel is given besides (see `takes_numbers`). It knows neither these nor how many blocks there are.
+        any_size: of what shares its code with loops of other sizes, in a group.
         """
         self.flush()
-        asked = Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source, numbers)
+        asked = Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source, numbers, any_size)
         if self._asked is not None:
             self._asked.append(asked)
             return grid.blocks[0]
         return self._launch(asked, self._instruction, pieces)
+
+    @property
+    def is_grouping(self) -> bool:
+        """Whether launches are those of a group."""
+        return self._asked is not None
 
     @property
     def takes_numbers(self) -> bool:

@@ -82,6 +82,7 @@ class Kernel:
         self.module, self.target, self.name, self.grid = module, target, name, grid
         self.is_plain = False  # the code is nearly as it is to be: LLVM is to run few passes
         self._own_block: Sequence[ir.Value] | None = None
+        self.count: ir.Value | None = None  # of vectors, i64, where the code is that of loops of several sizes
         device = ir.PointerType(addrspace=target.spaces.device)
         kind = PieceKernelFunction if pieces else KernelFunction
         function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments + [I64] * numbers), name)
@@ -194,6 +195,13 @@ class Kernel:
         self._own_block = index
         yield
         self.grid, self._own_block = outer
+
+    @contextmanager
+    def counting(self, count: ir.Value | None) -> Iterator[None]:
+        """Write code of a loop with so many vectors, if it does not know by itself how many it has."""
+        outer, self.count = self.count, count
+        yield
+        self.count = outer
 
     # --- what threads of a block share ---
 

@@ -27,6 +27,7 @@ from ...hlo import Computation, Instruction, Module, leaves
 from ...hlo.operation import GIVEN
 from . import choices
 from .alike_fusion import NAMES, with_groups
+from .sizes import of_any_size
 
 _MOST_MEMBERS, _MOST_OPERANDS_AND_RESULTS = 16, 64
 # Of members that differ: LLVM takes more time for each instruction of long functions.
@@ -122,7 +123,7 @@ class _Groups:
         """The group that an instruction joins, or that it is the first one of."""
         is_fusion = instruction.opcode == "fusion"
         computation = instruction.attributes["calls"] if is_fusion else as_computation(instruction)
-        form, weight = self.keys.number(computation), len(computation.instructions)
+        form, weight = self.keys.number(of_any_size(computation) or computation), len(computation.instructions)
         arrays = len(set(instruction.operands)) + len(leaves(instruction.shape))
         number = self._open(bisect_right(self.places, self._behind(instruction)))
         group = self.groups[number] if number < len(self.groups) else None

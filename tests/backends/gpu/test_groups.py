@@ -162,3 +162,17 @@ def test_what_another_one_reads_is_not_written_over():
     given = numbers(70_000), numbers(40_000), 7
     for one, other in zip(jit(function, backend="opencl")(*given), function(*given)):
         np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_loops_of_several_sizes_share_their_code():
+    def function(*arrays):
+        return [np.sqrt(np.abs(one)) / 3 for one in arrays]
+
+    def code(*sizes):
+        return gpu_backend.program_of(jit(function).lower(*map(numbers, sizes)).module, nvptx_target("sm_90a")).llvm_ir
+
+    assert 1 <= code(1200).count(" fdiv ") == code(1200, 32, 4000, 8).count(" fdiv ")
+    backend_or_skip("opencl")
+    given = [numbers(size) for size in (1200, 32, 4000, 8)]
+    for one, other in zip(jit(function, backend="opencl")(*given), function(*given)):
+        np.testing.assert_array_equal(one, other)
