@@ -20,7 +20,10 @@ def of_any_size(computation: Computation) -> Computation | None:
     >>> [str(of_any_size(loop(*sizes)).root.shape) for sizes in ((3,), (4, 5))]
     ['f32[1048576]', 'f32[1048576]']
     """
-    sizes = result_roots(computation)[0].shape.dimensions
+    result = result_roots(computation)[0].shape
+    if result.is_tuple:
+        return None
+    sizes = result.dimensions
     made: dict[Instruction, Instruction] = {}
     for instruction in computation.instructions:
         operands = tuple([made[operand] for operand in instruction.operands])
