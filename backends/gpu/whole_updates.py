@@ -23,6 +23,7 @@ from ...compile.pass_manager import Pass
 from ...compile.traversal import on_operands, transform_computations, users_of
 from ...hlo import PRED, S32, Computation, Instruction, Module, Shape, make_instruction
 from ...hlo.attributes import SliceDimension
+from .alike_fusion import NAMES
 from .fusion_policy import FUSION_POLICY
 
 # Updates of one array, one after the other: each is a comparison more for all elements.
@@ -92,7 +93,7 @@ def _is_made_here(array: Instruction, updates: dict[Instruction, int], is_alone:
     """Whether a loop computes an array for the update alone."""
     if array.opcode == "broadcast" and not array.operands[0].shape.rank:
         return True
-    return is_alone and (array in updates or FUSION_POLICY.is_fusible(array))
+    return is_alone and (array in updates or FUSION_POLICY.is_fusible(array) and array.opcode not in NAMES)
 
 
 def _reads_neighbours(instruction: Instruction) -> bool:

@@ -22,10 +22,13 @@ def emit_update(frame: Frame, instruction: Instruction, update: Instruction, val
     """A fusion that computes a block of an array where it lies, and ends with this update."""
     computation, operands = instruction.attributes["calls"], instruction.operands
     array, block, *starts = update.operands
-    output = frame.updated(instruction, 0, operands[array.attributes["number"]], values)
+    before = operands[array.attributes["number"]]
+    output = frame.updated(instruction, 0, before, values)
     origin = [
         Known(start) if start.opcode == "constant" else values[operands[start.attributes["number"]]][0] for start in starts
     ]
     rest = tuple([one for one in computation.instructions if one is not update])
-    launch_loop(frame, instruction, Computation(computation.name, rest, block), values, [output], origin)
+    # What is read of the array is there, too: an argument that was copied is not needed any more.
+    given = {**{operand: values[operand] for operand in operands}, before: [output]}
+    launch_loop(frame, instruction, Computation(computation.name, rest, block), given, [output], origin)
     return [output]
