@@ -73,6 +73,7 @@ class _Groups:
         self.groups: list[_Group] = []
         self.weights: dict[int, int] = {}  # of forms, in instructions
         self.places: list[int] = []  # of the groups
+        self.group_of: dict[Instruction, _Group] = {}
         self.following: list[int] = []  # from groups that are full on, which group may not be
         self.place_of: dict[Instruction, int] = {}  # where it is computed
         given = [one for one in computation.instructions if one.has_trait(GIVEN)]
@@ -90,8 +91,18 @@ class _Groups:
                 self.place_of[instruction] = -1
             else:
                 self.place_of[instruction] = self._behind(instruction) if instruction.opcode in NAMES else position
-        found = [group.members for group in self._worth_their_code()]
-        return with_groups(self.computation, self.order, found) if found else self.computation
+        kept = self._worth_their_code()
+        if not kept:
+            return self.computation
+        order: list[Instruction] = []
+        members = {group.members[0]: group.members for group in self.groups}
+        for instruction in self.order:
+            # Those of groups that are not kept stand one by one where others find them.
+            if instruction not in self.group_of:
+                order.append(instruction)
+            elif instruction in members:
+                order += members[instruction]
+        return with_groups(self.computation, order, [group.members for group in kept])
 
     def _worth_their_code(self) -> list[_Group]:
         """The groups of several members, without those that save least for code that is also needed elsewhere."""
@@ -145,6 +156,7 @@ class _Groups:
             group.instructions += weight
         group.forms[form] += 1
         group.members.append(instruction)
+        self.group_of[instruction] = group
         group.arrays += arrays
         if len(group.members) == _MOST_MEMBERS:
             self.following[number] = number + 1

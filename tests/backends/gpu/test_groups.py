@@ -6,6 +6,7 @@ import numpy as np
 from gpu_backends import backend_or_skip
 from phlox import jit
 from phlox.backends.gpu import backend as gpu_backend
+from phlox.backends.gpu import loop_groups
 from phlox.backends.gpu.alike_fusion import GROUP_ALIKE
 from phlox.backends.gpu.loop_groups import GROUP_LOOPS
 from phlox.backends.gpu.pipeline import PIPELINE
@@ -176,3 +177,20 @@ def test_loops_of_several_sizes_share_their_code():
     given = [numbers(size) for size in (1200, 32, 4000, 8)]
     for one, other in zip(jit(function, backend="opencl")(*given), function(*given)):
         np.testing.assert_array_equal(one, other)
+
+
+def test_members_of_groups_that_are_given_up_stand_where_others_find_them(monkeypatch):
+    """A group whose code is needed elsewhere, too, is none where that would be too much."""
+
+    def function(x, y):
+        first = np.sort(np.exp(x))
+        second = np.cos(first)
+        before = np.tanh(y)
+        return before, np.sin(before[::-1]), second, np.exp(np.sort(second))
+
+    given = numbers(40), numbers(50)
+    exponentials = [kernel for kernel, _ in launches(plan_of(function, *given)) if "exp" in kernel]
+    assert exponentials == ["exponential_tanh", "exponential"]
+    monkeypatch.setattr(loop_groups, "_MOST_CODE_MORE", 0)
+    found = [kernel for kernel, _ in launches(plan_of(function, *given)) if kernel != "sort"]
+    assert found == ["exponential", "tanh", "cosine_sine", "exponential"]
