@@ -22,6 +22,7 @@ from .in_place import (
     in_place_operands,
     last_reads,
     leaves_updated_in_place,
+    member_of_group,
     names_in,
     reads_in_place_only,
     updates_of_branches,
@@ -272,7 +273,7 @@ class _ComputationPlan:
         """Whether the instruction itself reads each element of the buffer before it may write it."""
         instruction = value.instruction
         if instruction.opcode != "conditional":
-            return reads_in_place_only(instruction, lambda held: self.buffers.get(held) is buffer)
+            return reads_in_place_only(instruction, lambda held: self.buffers.get(held) is buffer, value.leaf)
         given = [defining_value(one) for operand in instruction.operands[1:] for one, _ in self._array_leaves(operand)]
         updated = updates_of_branches(instruction).get(value.leaf)
         return all(one == updated for one in given if self.buffers.get(one) is buffer)
@@ -364,5 +365,7 @@ def _updated_values(value: Value) -> list[Value]:
         updates = updates_of_branches(instruction)
         return [updates[value.leaf]] if value.leaf in updates else []
     if instruction.shape.is_tuple:
-        return []
-    return [defining_value(Value(instruction.operands[position])) for position in in_place_operands(instruction)]
+        member = member_of_group(instruction, value.leaf)
+        if member is None or member[0].shape.is_tuple:
+            return []
+    return [defining_value(Value(instruction.operands[position])) for position in in_place_operands(instruction, value.leaf)]

@@ -19,8 +19,8 @@ from .spread_update import is_written_in_place, spread_update_of
 _MOST_STEPS = 256
 
 
-def in_place_operands(instruction: Instruction) -> Iterator[int]:
-    """The operands whose buffer the instruction's (one) result may take over, if nothing needs them afterwards."""
+def in_place_operands(instruction: Instruction, leaf: int = 0) -> Iterator[int]:
+    """The operands whose buffer this leaf of the result may take over, if nothing needs them afterwards."""
     update = update_of(instruction)
     if update is not None and update.opcode == "scatter":
         array, *others = update.operands
@@ -38,6 +38,30 @@ def in_place_operands(instruction: Instruction) -> Iterator[int]:
                 yield position
     elif instruction.opcode == "fusion" and instruction.attributes["kind"] in ("kLoop", "kOutput"):
         yield from _parameters_read_at_own_index(instruction.attributes["calls"])
+    elif (member := member_of_group(instruction, leaf)) is not None:
+        yield from _operands_of_member_alone(instruction.attributes["calls"], *member)
+
+
+def member_of_group(instruction: Instruction, leaf: int) -> tuple[Instruction, int] | None:
+    """The fusion inside of a fusion that computes this leaf of its result, and which leaf of that it is; None elsewhere."""
+    if instruction.opcode != "fusion" or instruction.attributes["calls"].root.opcode != "tuple":
+        return None
+    for member in instruction.attributes["calls"].root.operands:
+        count = len(leaves(member.shape))
+        if leaf < count:
+            return (member, leaf) if member.opcode == "fusion" else None
+        leaf -= count
+    return None
+
+
+def _operands_of_member_alone(group: Computation, member: Instruction, leaf: int) -> Iterator[int]:
+    """What a member of a group may write over, if no other one reads it: they run at the same time."""
+    allowed = set(in_place_operands(member, leaf))
+    for parameter in dict.fromkeys([member.operands[number] for number in allowed]):
+        places = [number for number, operand in enumerate(member.operands) if operand is parameter]
+        readers = [one for one in group.instructions if parameter in one.operands]
+        if parameter.opcode == "parameter" and readers == [member] and allowed.issuperset(places):
+            yield parameter.attributes["number"]
 
 
 def update_of(instruction: Instruction) -> Instruction | None:
@@ -54,14 +78,14 @@ def updated_operand(instruction: Instruction) -> int | None:
     return instruction.operation.updated_operand if update is None else update.operands[0].attributes["number"]
 
 
-def reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool]) -> bool:
-    """Whether the instruction reads what is held, by any of its names, through in-place operands alone."""
-    allowed = set(in_place_operands(instruction))
+def reads_in_place_only(instruction: Instruction, is_held: Callable[[Value], bool], leaf: int = 0) -> bool:
+    """Whether the instruction reads what is held, by any of its names, through operands that this leaf may replace, alone."""
+    allowed = set(in_place_operands(instruction, leaf))
     return not any(
-        is_held(defining_value(Value(operand, leaf)))
+        is_held(defining_value(Value(operand, part)))
         for position, operand in enumerate(instruction.operands)
         if position not in allowed
-        for leaf in range(len(leaves(operand.shape)))
+        for part in range(len(leaves(operand.shape)))
     )
 
 
@@ -117,7 +141,7 @@ def _without_ones(dimensions: tuple[int, ...]) -> list[int]:
 
 
 def _updated_block_parameter(computation: Computation) -> tuple[int, ...]:
-    """The parameter that is updated, if all that is read of it besides is the block that is written, at its own index."""
+    """The parameter that is updated, if all that is read of it besides is left as it is, or read where it is written."""
     known = _own_index_parameters.get(computation)
     if known is not None:
         return known
@@ -125,6 +149,7 @@ def _updated_block_parameter(computation: Computation) -> tuple[int, ...]:
     array, block, *_ = update.operands
     number = array.attributes["number"]
     readers = [one for one in computation.instructions if one is not update and array in one.operands]
+    readers = [one for one in readers if not _is_apart(one, update)]
     found: tuple[int, ...] = ()
     if array not in (block, *update.operands[2:]) and all(_is_block_of(reader, update) for reader in readers):
         reaching = {reader: {number} for reader in readers}
@@ -144,9 +169,30 @@ def _is_block_of(reader: Instruction, update: Instruction) -> bool:
     if reader.opcode != "slice" or any(one.opcode != "constant" for one in starts):
         return False
     return all(
-        taken.stride == 1 and taken.start == max(0, min(int(start.attributes["literal"]), full - size))
-        for taken, start, full, size in zip(reader.attributes["slice"], starts, array.shape.dimensions, sizes)
+        taken.stride == 1 and taken.start == written.start
+        for taken, written in zip(reader.attributes["slice"], _written(update))
     )
+
+
+def _is_apart(reader: Instruction, update: Instruction) -> bool:
+    """Whether an instruction in the same computation reads a part of the array that the update leaves as it is."""
+    array, _, *starts = update.operands
+    if reader.opcode != "slice" or reader.operands[0] is not array or any(one.opcode != "constant" for one in starts):
+        return False
+    return any(
+        taken.limit <= written.start or written.stop <= taken.start
+        for taken, written in zip(reader.attributes["slice"], _written(update))
+    )
+
+
+def _written(update: Instruction) -> list[range]:
+    """The places in each dimension that an update at constant indices writes."""
+    array, block, *starts = update.operands
+    found = []
+    for start, full, size in zip(starts, array.shape.dimensions, block.shape.dimensions):
+        first = max(0, min(int(start.attributes["literal"]), full - size))
+        found.append(range(first, first + size))
+    return found
 
 
 def _is_same_start(one: Instruction, other: Instruction) -> bool:
@@ -206,7 +252,7 @@ class _Results:
             return self._names[init][old] == 1 and defining_value(Value(init, new.leaf)) == old
         if definer.opcode == "conditional":
             return updates_of_branches(definer).get(new.leaf) == old
-        return definer.opcode == "copy" or reads_in_place_only(definer, lambda held: held == old)
+        return definer.opcode == "copy" or reads_in_place_only(definer, lambda held: held == old, new.leaf)
 
 
 def written_over_parameters(computation: Computation, pairs: Iterable[tuple[int, int]]) -> dict[int, Value]:

@@ -7,6 +7,7 @@ After: ``y = fusion(x, a, start)``, whose computation ends with the dynamic-upda
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import islice
 
 from ..hlo import Computation, Instruction, leaves, make_instruction
@@ -28,7 +29,12 @@ _MOST_BETWEEN = 16
 @module_pass("fuse-updates")
 @of_each_computation()
 def fuse_updates(computation: Computation) -> Computation:
-    """Lets a fusion whose result is only written into an array write there itself."""
+    """Lets a fusion whose result is only written into an array write there itself, where nests of vectors gain by it."""
+    return with_updates_fused(computation, _may_move)
+
+
+def with_updates_fused(computation: Computation, may_move: Callable[[Instruction, Instruction], bool]) -> Computation:
+    """The computation with each block that a loop computes computed in the update, where that ``may_move(block, update)``."""
     if not any(instruction.opcode == "dynamic-update-slice" for instruction in computation.instructions):
         return computation
     users = Counter(operand for instruction in computation.instructions for operand in instruction.operands)
@@ -40,7 +46,7 @@ def fuse_updates(computation: Computation) -> Computation:
         if update.opcode != "dynamic-update-slice":
             continue
         moved = _moved(update)
-        if any(users[one] != 1 for one in moved) or not _may_move(moved[-1], update):
+        if any(users[one] != 1 for one in moved) or not is_loop(moved[-1]) or not may_move(moved[-1], update):
             continue
         between = islice(computation.instructions, position[moved[-1]] + 1, position[update])
         is_near = position[update] - position[moved[-1]] <= _MOST_BETWEEN
@@ -66,10 +72,13 @@ def _makes_arrays(instruction: Instruction) -> bool:
     )
 
 
+def is_loop(block: Instruction) -> bool:
+    """Whether a loop nest computes a block, and nothing else."""
+    return block.opcode == "fusion" and block.attributes["kind"] == "kLoop" and not block.shape.is_tuple
+
+
 def _may_move(block: Instruction, update: Instruction) -> bool:
     """Whether the loop nest of a block may write into the array instead."""
-    if block.opcode != "fusion" or block.attributes["kind"] != "kLoop" or block.shape.is_tuple:
-        return False
     if 1 < block.shape.size < _LEAST_ELEMENTS:
         return False
     if is_one_run(update):

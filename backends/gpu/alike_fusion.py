@@ -1,4 +1,4 @@
-"""Small products, and reductions, that do the same to arrays of the same shapes become one, whose kernels run for all of them.
+"""Small products that do the same to arrays of the same shapes become one, whose kernels run for all of them.
 
 Before: three launches, of which each keeps a part of the device busy::
 
@@ -9,12 +9,12 @@ After: one launch of three times as many blocks::
     a = (f32[512,256], f32[512,256], f32[512,256]) fusion(x, wq, wk, wv), kind=kCustom
     q = get-tuple-element(a), index=0, ...
 
-The members of the group, products and fusions, stand one by one in what the fusion calls.
+The members of the group, products and fusions with them, stand one by one in what the fusion calls.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ...compile.common_subexpression_elimination import ComputationKeys
@@ -28,6 +28,8 @@ from .epilogue_form import EPILOGUE, PRODUCTS
 
 # As fusions of rows, which hold neither products nor fusions: `members_of` tells them apart.
 ALIKE = "kCustom"
+# What gives a value another name, and does nothing.
+NAMES = frozenset({"get-tuple-element", "reshape"})
 # What does more by itself keeps a device busy.
 _MOST_FLOPS = 1 << 29
 _MOST_MEMBERS, _MOST_OPERANDS_AND_RESULTS = 8, 40
@@ -39,7 +41,7 @@ def members_of(computation: Computation) -> list[Instruction]:
 
 
 def group_alike(module: Module) -> Module:
-    """Joins small products and reductions that do the same, where none needs what comes of another."""
+    """Joins small products that do the same, where none needs what comes of another."""
     return transform_computations(module, lambda computation: _Groups(computation).run())
 
 
@@ -64,6 +66,7 @@ class _Groups:
         given = [one for one in computation.instructions if one.has_trait(GIVEN)]
         self.order = [*given, *[one for one in computation.instructions if not one.has_trait(GIVEN)]]
         self.group_of: dict[Instruction, list[Instruction]] = {}
+        self.groups: list[list[Instruction]] = []
         self.keys = ComputationKeys()
 
     def run(self) -> Computation:
@@ -77,7 +80,7 @@ class _Groups:
                 candidates = [one for one in candidates if one not in group.members]
                 if len(group.members) > 1:
                     self._move(group)
-        return self._rewritten() if self.group_of else self.computation
+        return with_groups(self.computation, self.order, self.groups) if self.groups else self.computation
 
     def _first_group(self, candidates: list[Instruction]) -> _Group:
         """The first of these and all that can run with it."""
@@ -112,35 +115,54 @@ class _Groups:
         self.order = [one for one in self.order if one not in group.members]
         place = 0 if last is None else self.order.index(last) + 1
         self.order[place:place] = group.members
+        self.groups.append(group.members)
         self.group_of.update(dict.fromkeys(group.members, group.members))
 
-    # --- the computation afterwards ---
 
-    def _rewritten(self) -> Computation:
-        values: dict[Instruction, Instruction] = {}
-        made: list[Instruction] = []
-        for instruction in self.order:
-            members = self.group_of.get(instruction)
-            if members is None:
-                values[instruction] = on_operands(instruction, tuple([values[operand] for operand in instruction.operands]))
-                made.append(values[instruction])
-            elif instruction is members[0]:
-                made += self._joined(members, values)
-        return Computation(self.computation.name, tuple(made), values[self.computation.root])
+def with_groups(computation: Computation, order: Sequence[Instruction], groups: Sequence[Sequence[Instruction]]) -> Computation:
+    """The computation, its instructions in this order, with members of groups joined where the first of each stands."""
+    group_of = {group[0]: group for group in groups}
+    members = {member for group in groups for member in group}
+    values: dict[Instruction, Instruction] = {}
+    made: list[Instruction] = []
 
-    def _joined(self, members: list[Instruction], values: dict[Instruction, Instruction]) -> Iterator[Instruction]:
-        """The fusion, and what takes it apart."""
-        read = FusedOperands()
-        body = [_alone(member, [read.parameter_for(values[operand]) for operand in member.operands]) for member in members]
-        root = make_instruction("tuple", body)
-        computation = Computation("together", (*read.parameters, *body, root), root)
-        attributes = {"kind": ALIKE, "calls": computation}
-        shape, source = tuple_of(body), members[-1].source
-        fusion = Instruction(OPERATIONS["fusion"], tuple(read.operands), attributes, shape, "group_fusion", source)
-        yield fusion
-        for number, member in enumerate(members):
-            values[member] = make_instruction("get-tuple-element", (fusion,), {"index": number}, source=member.source)
-            yield values[member]
+    def value_of(instruction: Instruction) -> Instruction:
+        """Names may stand behind what needs them now."""
+        if instruction not in values:
+            assert instruction.opcode in NAMES
+            append(instruction)
+        return values[instruction]
+
+    def append(instruction: Instruction) -> None:
+        values[instruction] = on_operands(instruction, tuple([value_of(operand) for operand in instruction.operands]))
+        made.append(values[instruction])
+
+    for instruction in order:
+        if instruction in group_of:
+            read = FusedOperands()
+            fusion, parts = _joined(group_of[instruction], read, value_of)
+            made += [fusion, *parts]
+            values.update(zip(group_of[instruction], parts))
+        elif instruction not in members and instruction not in values:
+            append(instruction)
+    return Computation(computation.name, tuple(made), values[computation.root])
+
+
+def _joined(
+    members: Sequence[Instruction], read: FusedOperands, value_of: Callable[[Instruction], Instruction]
+) -> tuple[Instruction, list[Instruction]]:
+    """The fusion, and what takes it apart."""
+    body = [_alone(member, [read.parameter_for(value_of(operand)) for operand in member.operands]) for member in members]
+    root = make_instruction("tuple", body)
+    computation = Computation("together", (*read.parameters, *body, root), root)
+    attributes = {"kind": ALIKE, "calls": computation}
+    shape, source = tuple_of(body), members[-1].source
+    fusion = Instruction(OPERATIONS["fusion"], tuple(read.operands), attributes, shape, "group_fusion", source)
+    parts = [
+        make_instruction("get-tuple-element", (fusion,), {"index": number}, source=member.source)
+        for number, member in enumerate(members)
+    ]
+    return fusion, parts
 
 
 def _alone(member: Instruction, operands: list[Instruction]) -> Instruction:
@@ -156,13 +178,8 @@ def _is_small(instruction: Instruction) -> bool:
     if not all(shape.rank and shape.size for shape in leaves(instruction.shape)):
         return False
     hero = instruction
-    if instruction.opcode == "fusion" and instruction.attributes["kind"] in ("kInput", EPILOGUE):
-        heroes = [one for one in instruction.attributes["calls"].instructions if one.opcode in ("reduce", *PRODUCTS)]
-        if len(heroes) != 1:
-            return False
-        (hero,) = heroes
-    if hero.opcode == "reduce":
-        return not hero.shape.is_tuple and hero.operands[0].shape.size <= _MOST_FLOPS >> 6
+    if instruction.opcode == "fusion" and instruction.attributes["kind"] == EPILOGUE:
+        (hero,) = [one for one in instruction.attributes["calls"].instructions if one.opcode in PRODUCTS]
     if hero.opcode not in PRODUCTS:
         return False
     shapes = tuple([operand.shape for operand in hero.operands])

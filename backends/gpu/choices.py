@@ -17,6 +17,11 @@ BYTES_AHEAD, BYTES_BEHIND_OTHERS = 16, 64
 MOST_VECTORS_AHEAD = 4
 THREADS_OF_VECTORS = 1 << 18  # keep a device busy
 
+# --- Loops and reductions as one launch (loop_groups.py) ---
+
+# What moves more bytes by itself takes longer than its launch, some microseconds.
+MOST_BYTES_TOGETHER = 16 << 20
+
 # --- Rows in registers (kernels/rows.py) ---
 
 # Vectors that a thread holds of a row: few where rows are short, so that more threads wait for memory.

@@ -27,9 +27,9 @@ _Walk = tuple[int | None, ...]
 class EpilogueForm:
     """The parts of a fused computation.
 
-    ``hero`` is the product or reduction, ``seen`` that or a reshape of it, as the epilogue reads it, ``results`` what the
-    epilogue computes, arrays of the same dimensions. Where ``keeps_hero``, that is the last result besides. ``walk`` is that
-    of ``seen``.
+    ``hero`` is the product or reduction, ``seen`` that, a reshape of it, or one of its results, as the epilogue reads it,
+    ``results`` what the epilogue computes, arrays of the same dimensions. Where ``keeps_hero``, that is the last result
+    besides. ``walk`` is that of ``seen``.
     """
 
     hero: Instruction
@@ -57,16 +57,16 @@ def epilogue_form(computation: Computation) -> EpilogueForm | None:
     """The parts of a computation with one hero; None where a result does not have its elements, each at one place."""
     (hero,) = [one for one in computation.instructions if one.opcode in _HEROES]
     readers = [one for one in computation.instructions if hero in one.operands and one is not computation.root]
-    seen = readers[0] if len(readers) == 1 and _is_cast_of_places(readers[0]) else hero
+    seen = readers[0] if len(readers) == 1 and (hero.shape.is_tuple or _is_cast_of_places(readers[0])) else hero
     roots = result_roots(computation)
     results = tuple([root for root in roots if root is not hero])
     keeps_hero = hero in roots
-    if not results or keeps_hero and roots[-1] is not hero or has_control_flow([computation]):
+    if not results or seen.shape.is_tuple or keeps_hero and roots[-1] is not hero or has_control_flow([computation]):
         return None
     sizes = results[0].shape.dimensions
     if any(root.shape.dimensions != sizes or root.operation.updated_operand is not None for root in results):
         return None
-    if not prod(sizes) or prod(sizes) != hero.shape.size:
+    if not prod(sizes) or prod(sizes) != seen.shape.size:
         return None
     walk = _walk(computation, seen, results)
     if walk is None:

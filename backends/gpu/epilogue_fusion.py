@@ -11,7 +11,8 @@ After, h being neither written nor read::
     r = f32[8,16] fusion(x, w, bias), kind=kOutput    # maximum(add(dot(x, w), broadcast(bias)), 0)
 
 What is needed of the product itself besides is one more result. The results may have its dimensions in another order. Of
-reductions those that are not computed row by row (`row_fusion`) are left for this, as means of all elements or of columns.
+reductions those that are not computed row by row (`row_fusion`) are left for this, as means of all elements or of columns; and
+those of several arrays of which one result is needed, as the places of largest elements.
 """
 
 from __future__ import annotations
@@ -62,9 +63,12 @@ def _is_product(instruction: Instruction) -> bool:
 
 
 def _is_reduction(instruction: Instruction) -> bool:
-    """Whether an instruction is a reduction of one array, or a fusion with it."""
-    is_fusion = instruction.opcode == "fusion" and instruction.attributes["kind"] == "kInput"
-    return (is_fusion or instruction.opcode == "reduce") and not instruction.shape.is_tuple
+    """Whether an instruction is a reduction, or a fusion that ends with one or has one result."""
+    if instruction.opcode == "reduce":
+        return True
+    if instruction.opcode != "fusion" or instruction.attributes["kind"] != "kInput":
+        return False
+    return not instruction.shape.is_tuple or instruction.attributes["calls"].root.opcode == "reduce"
 
 
 def _may_write(instruction: Instruction) -> bool:
@@ -91,7 +95,9 @@ def _is_loop_or_alone(instruction: Instruction) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """A fused computation of the product and the loop, and what it is called with. ``view`` is a reshape between both."""
+    """A fused computation of the product and the loop, and what it is called with. ``view`` is a reshape between both, or takes
+    one of several results.
+    """
 
     product: Instruction
     view: Instruction | None
@@ -133,7 +139,7 @@ class _Rewrite:
         """The product of those that the loop reads which comes last: the others are computed before."""
         read = []
         for operand in dict.fromkeys(loop.operands):
-            view = operand if operand.opcode == "reshape" else None
+            view = operand if operand.opcode in ("reshape", "get-tuple-element") else None
             product = operand.operands[0] if view is not None else operand
             if self.is_hero(product) and product not in self.loop_of:
                 read.append((self.position[product], product, view))
@@ -155,6 +161,8 @@ class _Rewrite:
         if any(map(_may_write, between)):  # what the product reads, which is computed later now
             return None
         keeps_product = bool(others) or self.computation.root in (product, view)
+        if product.shape.is_tuple and keeps_product:
+            return None  # several of its results are needed
         if keeps_product and not (_is_hero_alone(product) and self._may_have_another_result(loop)):
             return None
         if view is not None and view in loop.operands and product in loop.operands:

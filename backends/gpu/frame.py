@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 
-from ...compile.aliasing import Value
+from ...compile.aliasing import Value, defining_value
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation
 from ...compile.traversal import users_of
@@ -25,10 +26,11 @@ from ..cpu.region_functions import most_pieces
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
-from ..llvm.types import I32, RegisterValue, check_supported, selected
+from ..llvm.types import RegisterValue, check_supported
 from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
+from .launches_together import AnySize, Asked, EmitWithBindings, together
 from .phases import is_phase, is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside, places_of
 from .short_plans import is_short
@@ -75,8 +77,6 @@ def known_scalar(value: Any, shape: Shape) -> Known:
 # None stands for a token.
 Leaf = Stored | Known | None
 Values = dict[Instruction, list[Leaf]]
-# Writes a kernel, given what its inputs are, and the arrays that it writes.
-EmitWithBindings = Callable[[Kernel, list[Binding], list[Array]], None]
 # From the values of operands to those of results, of scalars.
 EmitScalars = Callable[[ir.IRBuilder, list[Binding]], list[RegisterValue]]
 
@@ -98,38 +98,21 @@ def is_deterministic(program: Module) -> bool:
     return bool(determinism) if asked is None else asked
 
 
-def _scalar_results(root: Instruction) -> dict[Instruction | None, int]:
-    """The scalars among a program's results that are all of what an instruction computes, with the results' numbers.
+def _scalar_results(root: Instruction) -> dict[Value, int]:
+    """The scalars among a program's results that an instruction computes, with the results' numbers.
 
-    Loops and branches compute other scalars beside theirs.
+    Those of loops and branches are computed elsewhere.
     """
-    found: dict[Instruction | None, int] = {}
+    found: dict[Value, int] = {}
     number = 0
     for result in root.operands if root.opcode == "tuple" else (root,):
         is_one = not result.shape.is_tuple and result.shape.element_type is not TOKEN
-        if is_one and not result.shape.rank and result.opcode not in ("while", "conditional"):
-            found.setdefault(result, number)
+        if is_one and not result.shape.rank:
+            value = defining_value(Value(result))
+            if value.instruction.opcode not in ("while", "conditional"):
+                found.setdefault(value, number)
         number += sum(shape.element_type is not TOKEN for shape in leaves(result.shape))
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """A launch that was asked for; in a group it waits for others that do the same."""
-
-    name: str
-    key: Any
-    inputs: tuple[Leaf, ...]
-    outputs: tuple[Stored, ...]
-    grid: Grid
-    emit: EmitWithBindings
-    source: Any = None
-    numbers: tuple[int, ...] = ()
-
-    @property
-    def form(self) -> tuple[Any, ...]:
-        """The same for those that one launch may run together."""
-        return (self.name, self.key, self.grid, *[(type(one), one.shape) for one in (*self.inputs, *self.outputs)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,7 +148,7 @@ class Frame:
         self._users: dict[Instruction, list[Instruction | None]] = {}  # None: whoever runs a computation, of its root
         self.slots: set[Place] = set()  # of scalars, each of which is found at this place alone
         self._workspace: tuple[int, int] | None = None  # where it begins, and its size
-        self._asked: list[_Asked] | None = None
+        self._asked: list[Asked] | None = None
         self._members: dict[Instruction, _Member] = {}
         self._custom: dict[Any, CustomKernel] = {}
         self._result_numbers = _scalar_results(program.entry.root)
@@ -237,9 +220,9 @@ class Frame:
             self._slots += slots
         return Place("temporary", self._workspace[0])
 
-    def _scalar_place(self, instruction: Instruction | None, shape: Shape) -> Stored:
+    def _scalar_place(self, instruction: Instruction | None, leaf: int, shape: Shape) -> Stored:
         """Memory for a scalar that an instruction computes: a result of the program where it is one, else a slot."""
-        number = self._result_numbers.pop(instruction, None)
+        number = None if instruction is None else self._result_numbers.pop(Value(instruction, leaf), None)
         return self.slot(shape) if number is None else Stored(Place("result", number), shape)
 
     def pointer(self) -> Place:
@@ -254,7 +237,7 @@ class Frame:
             return self.output(member.group, member.leaf + leaf)
         shape = leaves(instruction.shape)[leaf]
         if not shape.rank:
-            return self._scalar_place(instruction, shape)
+            return self._scalar_place(instruction, leaf, shape)
         return Stored(self.place_of(self.assignment.of(Value(instruction, leaf))), shape)
 
     def outputs(self, instruction: Instruction) -> list[Stored | None]:
@@ -314,19 +297,26 @@ class Frame:
         source: Any = None,
         pieces: bool = False,
         numbers: tuple[int, ...] = (),
+        any_size: AnySize | None = None,
     ) -> int:
         """Run the kernel of this key, which ``emit(kernel, bindings, arrays)`` writes; the key is that of all it depends on,
         but the shapes. Of ``pieces`` (see `Kernel`) there are as many as the grid has blocks, at most. Returns how many blocks
         there are along the first dimension.
 
         numbers: what the kernel is given besides (see `takes_numbers`). It knows neither these nor how many blocks there are.
+        any_size: of what shares its code with loops of other sizes, in a group.
         """
         self.flush()
-        asked = _Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source, numbers)
+        asked = Asked(name, key, tuple(inputs), tuple(outputs), grid, emit, source, numbers, any_size)
         if self._asked is not None:
             self._asked.append(asked)
             return grid.blocks[0]
         return self._launch(asked, self._instruction, pieces)
+
+    @property
+    def is_grouping(self) -> bool:
+        """Whether launches are those of a group."""
+        return self._asked is not None
 
     @property
     def takes_numbers(self) -> bool:
@@ -334,12 +324,12 @@ class Frame:
         return self.target.family != "spirv" and not self.depth and self._asked is None
 
     def launch_together(self, group: Instruction, members: Sequence[tuple[Instruction, int]], values: Values) -> list[Leaf]:
-        """Run what members of a group ask for: the first launches of all of them as one, the second ones, ...
+        """Run what members of a group ask for: the first launches of all of them together, the second ones, ...
 
         Members, of which no one needs what comes of another, come with the bytes of memory that they need meanwhile. They have
         values for their operands, and the group's results, and its memory, in their order.
         """
-        asked: list[list[_Asked]] = []
+        asked: list[list[Asked]] = []
         results: list[Leaf] = []
         offset = 0
         for member, size in members:
@@ -349,38 +339,15 @@ class Frame:
             asked.append(self._asked)
             offset += -(-size // ALIGNMENT) * ALIGNMENT
         self._asked = None
-        forms = {tuple([one.form for one in launches]) for launches in asked}
         # Small ones in a loop are phases of one kernel, which takes turns for their blocks in any case.
-        are_phases = self.depth > 0 and all(is_small(self.target, one.grid) for one in asked[0])
-        if len(forms) == 1 and not are_phases:
-            for launches in zip(*asked):
-                self._launch_all(launches)
-        else:
-            for one in [one for launches in asked for one in launches]:
+        are_phases = self.depth > 0 and all(is_small(self.target, one.grid) for launches in asked for one in launches)
+        for launches in zip_longest(*asked):
+            given = [one for one in launches if one is not None]
+            for one in given if are_phases else together(given):
                 self._launch(one, self._instruction)
         return results
 
-    def _launch_all(self, asked: Sequence[_Asked]) -> None:
-        """Launches of one kernel as one, of which each has its blocks along the third dimension."""
-        first, count = asked[0], len(asked)
-        assert first.grid.blocks[2] == 1
-        grid = Grid((*first.grid.blocks[:2], count), first.grid.threads)
-
-        def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-            b, number = kernel.builder, kernel.block(2)
-
-            def own(given: Sequence[Binding]) -> list[Binding]:
-                size = len(given) // count
-                return [_of_number(b, number, given[place::size]) for place in range(size)]
-
-            first.emit(kernel, own(bindings), own(arrays))
-
-        inputs = tuple([leaf for one in asked for leaf in one.inputs])
-        outputs = tuple([output for one in asked for output in one.outputs])
-        key = ("together", count, first.key)
-        self._launch(_Asked(first.name, key, inputs, outputs, grid, write, first.source), self._instruction)
-
-    def _launch(self, asked: _Asked, instruction: Instruction | None = None, pieces: bool = False) -> int:
+    def _launch(self, asked: Asked, instruction: Instruction | None = None, pieces: bool = False) -> int:
         inputs, outputs = asked.inputs, asked.outputs
         places = list(dict.fromkeys([one.place for one in (*inputs, *outputs) if isinstance(one, Stored)]))
         numbers = {place: number for number, place in enumerate(places)}
@@ -443,7 +410,7 @@ class Frame:
         instruction: what this is all of. Its results are in no memory where others need them that are computed with them.
         """
         self._flush_regions()
-        outputs = [self._scalar_place(self._instruction, shape) for shape in shapes]
+        outputs = [self._scalar_place(self._instruction, leaf, shape) for leaf, shape in enumerate(shapes)]
         self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit, instruction))
         return outputs
 
@@ -490,7 +457,7 @@ class Frame:
                 array.store(kernel.builder, (), values["made"][number], 1)
 
         key = tuple([(one.key, origins, len(one.outputs)) for one, origins in wiring]), tuple(stored)
-        self._launch(_Asked("scalars", key, tuple(inputs), tuple([outputs[number] for number in stored]), ONE_THREAD, write))
+        self._launch(Asked("scalars", key, tuple(inputs), tuple([outputs[number] for number in stored]), ONE_THREAD, write))
 
     def _are_stored(self, waiting: Sequence[_Waiting]) -> list[bool]:
         """For each of these whether others than those behind it need its results."""
@@ -527,16 +494,3 @@ class Frame:
     def number(self, instruction: Instruction) -> int:
         """The same for instructions that do the same to operands of the same shapes."""
         return self.kernels.number(as_computation(instruction))
-
-
-def _of_number(b: ir.IRBuilder, number: ir.Value, given: Sequence[Binding]) -> Binding:
-    """The array, or the value, of this number."""
-    found = given[-1]
-    for place, one in reversed(list(enumerate(given[:-1]))):
-        is_one = b.icmp_unsigned("==", number, I32(place))
-        if isinstance(one, Array):
-            pointers = one.pointer, found.pointer
-            found = one if pointers[0] is pointers[1] else Array(b.select(is_one, *pointers), one.shape)
-        else:
-            found = selected(b, is_one, one, found)
-    return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
 
@@ -79,6 +80,9 @@ class Kernel:
         numbers: int = 0,
     ) -> None:
         self.module, self.target, self.name, self.grid = module, target, name, grid
+        self.is_plain = False  # the code is nearly as it is to be: LLVM is to run few passes
+        self._own_block: Sequence[ir.Value] | None = None
+        self.count: ir.Value | None = None  # of vectors, i64, where the code is that of loops of several sizes
         device = ir.PointerType(addrspace=target.spaces.device)
         kind = PieceKernelFunction if pieces else KernelFunction
         function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments + [I64] * numbers), name)
@@ -113,6 +117,8 @@ class Kernel:
 
     def end(self) -> None:
         self.builder.ret_void()
+        if self.is_plain:
+            self.function.text_attributes += f" {IS_PLAIN}"
         if isinstance(self.function, Pieces):
             self.grid = Grid((max(1, self.function.count), 1, 1), self.grid.threads)
         if self.phase is not None:
@@ -124,10 +130,6 @@ class Kernel:
         """What the argument of this number points to, nothing else does."""
         for argument in {self.function.args[number], self.arguments[number]}:
             argument.add_attribute("noalias")
-
-    def mark_plain(self) -> None:
-        """The code is nearly as it is to be: LLVM is to run few passes."""
-        self.function.text_attributes += f" {IS_PLAIN}"
 
     def indices(self, b: ir.IRBuilder) -> list[ir.Value]:
         """Which thread, and which block, the thread is that runs this code: what a phase is told."""
@@ -153,6 +155,8 @@ class Kernel:
 
     def _number(self, which: int, dimension: int) -> ir.Value:
         read, sizes = self._reads[which]
+        if which == 1 and self._own_block is not None:
+            return self._own_block[dimension]
         if self.phase is None or sizes[dimension] == 1:
             return self._index(self.builder, read, sizes, dimension)
         return self.phase.args[len(self.arguments) + 3 * which + dimension]
@@ -182,6 +186,27 @@ class Kernel:
         """The quotient and the rest of a number that differs between threads, in kernels with barriers."""
         by = self.own(number.type(divisor))
         return self.builder.udiv(number, by), self.builder.urem(number, by)
+
+    @contextmanager
+    def as_block(self, grid: Grid, number: ir.Value) -> Iterator[None]:
+        """Write code for blocks of a grid of as many threads, of which this block is that of this number, i32."""
+        assert grid.threads == self.grid.threads
+        outer, self.grid = (self.grid, self._own_block), grid
+        index = []
+        for size in grid.blocks:
+            is_last = size == prod(grid.blocks[len(index) :])
+            index.append(I32(0) if size == 1 else number if is_last else self.builder.urem(number, I32(size)))
+            number = number if size == 1 or is_last else self.builder.udiv(number, I32(size))
+        self._own_block = index
+        yield
+        self.grid, self._own_block = outer
+
+    @contextmanager
+    def counting(self, count: ir.Value | None) -> Iterator[None]:
+        """Write code of a loop with so many vectors, if it does not know by itself how many it has."""
+        outer, self.count = self.count, count
+        yield
+        self.count = outer
 
     # --- what threads of a block share ---
 

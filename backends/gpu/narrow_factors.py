@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...compile.pass_manager import Pass
+from ...compile.simplification.reductions import dot_of_transpose
 from ...compile.traversal import on_operands, transform_computations
 from ...hlo import BF16, F16, F32, PRED, S8, S16, U8, U16, Computation, ElementType, Instruction, Module, rebuild
 from ...hlo.fast_math import has_fast_math
@@ -56,11 +57,19 @@ def _transformed(computation: Computation, runs_on_units: Callable[[Instruction]
         types = {operand.shape.element_type for operand in narrow}
         as_it_is, narrowed = on_operands(instruction, operands), on_operands(instruction, narrow)
         if narrow == operands or len(types) == 1 and not types.isdisjoint(_OF_UNITS):
-            return narrowed
+            return _read_as_it_lies(narrowed)
         loses_units = runs_on_units(as_it_is) and not runs_on_units(narrowed)
-        return narrowed if instruction.opcode == "dot" and not loses_units else as_it_is
+        return _read_as_it_lies(narrowed) if instruction.opcode == "dot" and not loses_units else as_it_is
 
     return rebuild(computation, transform)
+
+
+def _read_as_it_lies(product: Instruction) -> Instruction:
+    """The product without transposes of its factors, which stood before these were widened."""
+    made = dot_of_transpose(product) if product.opcode == "dot" else None
+    if made is None:
+        return product
+    return Instruction(made.operation, made.operands, made.attributes, made.shape, product.name, product.source)
 
 
 def _narrow(operand: Instruction, result: ElementType) -> Instruction:

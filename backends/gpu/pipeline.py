@@ -13,10 +13,13 @@ from ...hlo import Instruction
 from .alike_fusion import GROUP_ALIKE
 from .epilogue_fusion import FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
+from .loop_groups import GROUP_LOOPS
 from .narrow_factors import MULTIPLY_NARROW_FACTORS
 from .parallel_branches import CHOOSE_PARALLEL_BRANCHES
 from .row_fusion import FUSE_ROWS, reduces_rows
 from .support import is_native, is_native_on_processors
+from .update_fusion import FUSE_UPDATES
+from .whole_updates import COMPUTE_UPDATES_AS_WHOLES
 
 
 def _simplified(selections: Step, is_native: Callable[[Instruction], bool], *before_expansion: Step) -> tuple[Step, ...]:
@@ -36,12 +39,15 @@ PIPELINE: tuple[Step, ...] = (
     *_simplified(SEPARATE_SELECTIONS, is_native, CHOOSE_PARALLEL_BRANCHES),
     variances_pass(lambda squares: not reduces_rows(squares)),
     MULTIPLY_NARROW_FACTORS,
+    COMPUTE_UPDATES_AS_WHOLES,
     "dce",
     fusion_pass(FUSION_POLICY),
     FUSE_EPILOGUES,
     FUSE_ROWS,
     FUSE_EPILOGUES_OF_REDUCTIONS,
+    FUSE_UPDATES,
     GROUP_ALIKE,
+    GROUP_LOOPS,
     "insert-copies",
 )
 

@@ -115,7 +115,7 @@ def epilogue_results(frame: Frame, fusion: Instruction, form: EpilogueForm, prod
     outputs = tuple([output for output in frame.outputs(fusion) if output is not None])
     key = (frame.kernels.number(walked), lanes, form.keeps_hero)
     epilogue = Epilogue(walked, form.keeps_hero)
-    return Results(form.hero.shape.element_type, outputs, epilogue, inputs, key, lanes)
+    return Results(form.seen.shape.element_type, outputs, epilogue, inputs, key, lanes)
 
 
 def _epilogue_computation(fused: Computation, form: EpilogueForm) -> tuple[Computation, list[int]]:

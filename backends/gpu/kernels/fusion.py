@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ....compile.fused_computations import result_roots
+from ....compile.in_place import update_of
 from ....hlo import Instruction
 from ..alike_fusion import members_of
 from ..emitter_table import emits, scratch_bytes
@@ -11,6 +12,7 @@ from ..frame import ALIGNMENT, Frame, Leaf, Values
 from ..operations import scalars
 from ..row_fusion import ROWS
 from .contraction import emit_product_with_epilogue, scratch_of_fusion
+from .dynamic_update_slice import emit_update
 from .loop import emit_loop
 from .reduction import emit_reduction, scratch_of_reduction
 from .rows import emit_rows
@@ -36,9 +38,11 @@ def fusion(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]
         return frame.launch_together(instruction, [(member, scratch_bytes(member)) for member in members], known)
     if kind == ROWS:
         return emit_rows(frame, instruction, computation, values)
-    roots = result_roots(computation)
     if kind == "kInput":
         return emit_reduction(frame, instruction, computation, values)
+    if (update := update_of(instruction)) is not None:
+        return emit_update(frame, instruction, update, values)
+    roots = result_roots(computation)
     if roots[0].shape.rank == 0:
         return scalars(frame, instruction, computation, values)
     return emit_loop(frame, instruction, computation, values)

@@ -12,11 +12,13 @@ from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Index
-from ...llvm.types import RegisterValue
+from ...llvm.types import I64, RegisterValue
 from ..emitter_table import ELEMENTS, emits
 from ..frame import Frame, Leaf, Stored, Values
 from ..kernel import Grid, Kernel, index_of_vector, of_shape
+from ..launches_together import AnySize
 from ..operations import scalars
+from ..sizes import of_any_size
 from .transpose import TiledForm, tiled_form, write_tiles
 from .vectors import aligned, lanes_for, vectors_ahead
 
@@ -68,7 +70,7 @@ def launch_loop(
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, given = kernel.builder, bindings[: len(inputs)]
         if is_plain:
-            kernel.mark_plain()
+            kernel.is_plain = True
         bound = {
             parameter: aligned(binding, parameter.shape, lanes) if isinstance(binding, Array) else binding
             for parameter, binding in zip(walked.parameters, given)
@@ -82,7 +84,10 @@ def launch_loop(
                 target.store(b, place, value, lanes)
 
         first = kernel.number(ahead)
-        with b.if_then(b.icmp_unsigned("<", first, first.type(count))):
+        end = first.type(count)
+        if kernel.count is not None:
+            end = kernel.count if first.type == I64 else b.trunc(kernel.count, first.type)
+        with b.if_then(b.icmp_unsigned("<", first, end)):
             emitter, vectors = ElementalEmitter(b, lanes, bound), []
             for number in range(ahead):
                 # What is behind the last vector is that one once more, and not stored.
@@ -102,7 +107,11 @@ def launch_loop(
 
     key = (frame.kernels.number(walked), lanes, ahead, origin is not None)
     name = roots[0].opcode
-    frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source)
+    any_size = None
+    if is_plain and frame.is_grouping:
+        own = of_any_size(walked)
+        any_size = None if own is None else AnySize((frame.kernels.number(own), lanes), count)
+    frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source, any_size=any_size)
 
 
 def _is_elementwise(instruction: Instruction) -> bool:

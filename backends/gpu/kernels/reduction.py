@@ -236,9 +236,12 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
     count = len(reduce.operands) // 2
     outputs = [output for output in frame.outputs(instruction) if output is not None]
     inputs = [values[operand][0] for operand in instruction.operands]
-    epilogue = None
+    epilogue, needed = None, 0  # of several totals the one that it is computed of
     if computation.root is not reduce:
-        epilogue = epilogue_results(frame, instruction, epilogue_form(computation), None, values)
+        parts_of_epilogue = epilogue_form(computation)
+        epilogue = epilogue_results(frame, instruction, parts_of_epilogue, None, values)
+        if reduce.shape.is_tuple:
+            needed = parts_of_epilogue.seen.attributes["index"]
     last_inputs = [*inputs, *(epilogue.inputs if epilogue is not None else ())]
     form = _form(computation, reduce)
     teams = form.teams()
@@ -256,7 +259,7 @@ def emit_reduction(frame: Frame, instruction: Instruction, computation: Computat
             for array, value in zip(arrays, totals):
                 aligned(array, array.shape, held).store(b, (_vector(b, result, held),), value, held)
             return
-        (total,), first = totals, _vector(b, result, held)
+        total, first = totals[needed], _vector(b, result, held)
         if held > 1 and epilogue.lanes % held == 0:
             epilogue.store(b, bindings[len(inputs) :], arrays, first.base, total, held)
             return

@@ -68,7 +68,7 @@ def emit_rows(frame: Frame, instruction: Instruction, computation: Computation, 
     inputs = [values[operand][0] for operand in instruction.operands]
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        kernel.mark_plain()
+        kernel.is_plain = True
         if _registers(computation, division) <= choices.FEW_REGISTERS:
             kernel.target.keep_resident(kernel.function, max(1, choices.RESIDENT_THREADS // prod(division.grid.threads)))
         _RowKernel(kernel, computation, division, bindings, arrays).emit()

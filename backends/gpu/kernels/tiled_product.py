@@ -110,7 +110,7 @@ def launch_tiled_product(
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         kernel.target.keep_resident(kernel.function, 2)
-        kernel.mark_plain()
+        kernel.is_plain = True
         of_kernel = in_kernel(extent, kernel.numbers) if numbers else extent
         _Tiles(kernel, instruction, form, of_kernel, product.sizes, bindings, arrays, results).emit()
 

@@ -39,7 +39,7 @@ def vectors_ahead(computation: Computation, lanes: int, count: int) -> int:
     if has_control_flow([computation]):
         return 1
     arrays = [one for one in computation.instructions if not one.shape.is_tuple]
-    is_behind = any(one.opcode == "gather" for one in arrays)
+    is_behind = any(one.opcode == "gather" and _is_loaded(one.operands[1]) for one in arrays)
     size = lanes * max([one.shape.element_type.byte_size for one in result_roots(computation)])
     cost = sum([one.operation.cost or 0.0 for one in arrays]) * lanes
     most_bytes = choices.BYTES_BEHIND_OTHERS if is_behind else choices.BYTES_AHEAD
@@ -49,6 +49,18 @@ def vectors_ahead(computation: Computation, lanes: int, count: int) -> int:
             break
         ahead *= 2
     return ahead
+
+
+def _is_loaded(instruction: Instruction) -> bool:
+    """Whether an array is computed from elements that are loaded."""
+    pending, seen = [instruction], {instruction}
+    while pending:
+        current = pending.pop()
+        if current.opcode == "parameter" and current.shape.rank:
+            return True
+        pending += [operand for operand in current.operands if operand not in seen]
+        seen.update(current.operands)
+    return False
 
 
 def _in_vectors(computation: Computation, lanes: int) -> list[Instruction] | None:

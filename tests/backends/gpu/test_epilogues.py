@@ -11,13 +11,16 @@ from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.alike_fusion import GROUP_ALIKE
 from phlox.backends.gpu.epilogue_form import epilogue_form
 from phlox.backends.gpu.epilogue_fusion import FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS
+from phlox.backends.gpu.loop_groups import GROUP_LOOPS
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.backends.gpu.plan import Launch, inside
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.hlo import parse_module
 
 JOINING = (FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS, GROUP_ALIKE)
-WITHOUT = tuple([step for step in PIPELINE if step not in JOINING])
+# Cases that are one program have kernels of their own.
+APART = tuple([step for step in PIPELINE if step is not GROUP_LOOPS])
+WITHOUT = tuple([step for step in APART if step not in JOINING])
 BF16 = ml_dtypes.bfloat16
 TOLERANCES = {"float16": 2e-3, "bfloat16": 1e-2, "float32": 1e-5, "complex64": 1e-5, "float64": 1e-13}
 
@@ -42,10 +45,11 @@ def plan_of(function, *arguments):
 def run(module, arguments, kernels, monkeypatch):
     """What a program gives of these kernels alone, which is bit by bit what it does without epilogues."""
     place = backend_or_skip("opencl")
-    executable = place.compile(module)
-    assert sorted(kernels_of(executable.program.plan)) == sorted(kernels)
-    found = executable(*arguments)
     with monkeypatch.context() as patch:
+        patch.setattr(gpu_backend, "PIPELINE", APART)
+        executable = place.compile(module)
+        assert sorted(kernels_of(executable.program.plan)) == sorted(kernels)
+        found = executable(*arguments)
         patch.setattr(gpu_backend, "PIPELINE", WITHOUT)
         plain = place.compile(module)
     assert len(kernels_of(plain.program.plan)) > len(kernels)
@@ -287,6 +291,48 @@ def test_reductions(monkeypatch):
     check(at_once, ["reduce_columns"] * 4 + ["reduce_rows"] * 2, monkeypatch)
 
 
+def test_reductions_of_several_arrays(monkeypatch):
+    """Of which the places of largest elements are needed, or these themselves, in one part and several."""
+    cases = [
+        (lambda x: x.argmax(axis=1) * 2 + 1, (numbers(9, 40),)),
+        (lambda x: x.argmin(axis=0), (numbers(12, 33),)),
+        (lambda x: np.float32(0.5) * x.argmax(), (numbers(90_000),)),
+    ]
+    check(cases, ["reduce_rows", "reduce_columns", "reduce_rows", "reduce_parts"], monkeypatch)
+
+
+def test_several_results_of_a_reduction_are_stored():
+    module = parse_module("""HloModule m
+later {
+  a = f32[] parameter(0)
+  i = s32[] parameter(1)
+  b = f32[] parameter(2)
+  j = s32[] parameter(3)
+  c = pred[] compare(b, a), direction=GT
+  x = f32[] select(c, b, a)
+  k = s32[] select(c, j, i)
+  ROOT t = (f32[], s32[]) tuple(x, k)
+}
+ENTRY e {
+  a = f32[30,50] parameter(0)
+  i = s32[30,50] iota(), iota_dimension=0
+  m = f32[] constant(-inf)
+  z = s32[] constant(0)
+  r = (f32[50], s32[50]) reduce(a, i, m, z), dimensions={0}, to_apply=later
+  x = f32[50] get-tuple-element(r), index=0
+  k = s32[50] get-tuple-element(r), index=1
+  y = f32[50] exponential(x)
+  ROOT t = (s32[50], f32[50]) tuple(k, y)
+}""")
+    a = numbers(30, 50)
+    place = backend_or_skip("opencl")
+    executable = place.compile(module)
+    assert kernels_of(executable.program.plan) == ["reduce_columns", "exponential"]
+    places, largest = executable(a)
+    np.testing.assert_array_equal(places, a.argmax(axis=0))
+    np.testing.assert_allclose(largest, np.exp(a.max(axis=0)), rtol=1e-6)
+
+
 def test_reductions_that_are_needed_themselves(monkeypatch):
     def as_it_is(x):
         total = x.sum(axis=0)
@@ -310,7 +356,7 @@ def test_nothing_is_read_after_it_has_changed():
         return x, total * x[0, 0]
 
     kernels = kernels_of(plan_of(changed, np.ones((40, 30), np.float32), np.int32(3)))
-    assert kernels.index("reduce_columns") < kernels.index("copy") and kernels[-1] == "multiply"
+    assert kernels.index("reduce_columns") < kernels.index("broadcast") and kernels[-1] == "multiply"
 
 
 def test_how_many_kernels():

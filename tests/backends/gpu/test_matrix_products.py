@@ -293,6 +293,23 @@ ENTRY e {{
     assert [operand.opcode for operand in narrowed.entry.root.operands] == [expected] * 2
 
 
+def test_factors_that_were_transposed_and_widened_are_read_as_they_lie():
+    module = parse_module("""HloModule m
+ENTRY e {
+  a = bf16[2,8,4] parameter(0)
+  b = bf16[2,6,4] parameter(1)
+  t = bf16[2,4,6] transpose(b), dimensions={0,2,1}
+  x = f32[2,8,4] convert(a)
+  y = f32[2,4,6] convert(t)
+  ROOT c = f32[2,8,6] dot(x, y), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+}""")
+    narrowed = MULTIPLY_NARROW_FACTORS.run(module)
+    verify(narrowed)
+    product = narrowed.entry.root
+    assert product.operands == narrowed.entry.parameters
+    assert product.attributes["rhs_contracting_dimensions"] == (2,)
+
+
 @pytest.mark.parametrize(
     ("architecture", "rows", "result", "fast_math", "expected"),
     [

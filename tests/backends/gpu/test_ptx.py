@@ -38,7 +38,9 @@ def test_samples_are_assembled(opcode, architecture):
 
 def test_kernels_that_were_compiled_apart_are_one_text():
     """What they have in common, functions and tables, does not meet."""
-    program = program_of(jit(lambda x, y: (np.sin(x), np.sin(y).sum(), np.sort(x))).lower(np.ones(9), np.ones(7)).module, SM_90)
+    program = program_of(
+        jit(lambda x, y: (np.sin(x), np.sin(np.sort(y)).sum(), np.sort(x))).lower(np.ones(9), np.ones(7)).module, SM_90
+    )
     parts = kernel_parts(program.llvm_ir, SM_90.calling_convention, 1)
     assert len(parts) == len(program.kernels) >= 3
     text = joined_ptx([assembly(part, SM_90) for part in parts])
