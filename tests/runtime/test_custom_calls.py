@@ -394,9 +394,13 @@ def test_top_k(backend):
       x = f32[2,4] parameter(0)
       ROOT t = (f32[2,2], s32[2,2]) custom-call(x), custom_call_target="TopK"
     }"""
-    values, indices = load_hlo(text, backend)(np.float32([[1, 3, 3, 2], [-1, -3, np.nan, -2]]))
+    top = load_hlo(text, backend)
+    values, indices = top(np.float32([[1, 3, 3, 2], [-1, -3, np.nan, -2]]))
     np.testing.assert_array_equal(values, np.float32([[3, 3], [np.nan, -1]]))
     np.testing.assert_array_equal(indices, [[1, 2], [2, 0]])
+    # In total order: -0 is below 0, and a NaN with a sign below all numbers.
+    indices = top(np.float32([[-0.0, 0.0, -1, -2], [-np.nan, -np.inf, -1, np.nan]]))[1]
+    np.testing.assert_array_equal(indices, [[1, 0], [3, 2]])
 
 
 @both_backends
