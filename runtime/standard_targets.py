@@ -13,6 +13,7 @@ import numpy as np
 from ..hlo import evaluate_operation
 from ..hlo.ops.known_calls import ALLOCATE, COMPRESS, IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
+from .gpu_solvers import find_gpu_solver
 from .lapack import find_lapack
 from .numpy_functions import find_numpy
 
@@ -70,5 +71,7 @@ def _find_standard(name: str) -> Target | None:
 
 
 register_family("lapack_", find_lapack)
+register_family("cu", find_gpu_solver)
+register_family("hip", find_gpu_solver)
 register_family("numpy.", find_numpy)
 register_family("", _find_standard)
