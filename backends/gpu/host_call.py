@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...hlo import Evaluator, Instruction, array_leaves
+from ...hlo import Evaluator, Instruction, Shape, array_leaves
 from ...hlo.evaluation import evaluate_instruction
 from ...hlo.tracebacks import keep_frames_of_users, raised_within
 from ...runtime import current_environment
@@ -21,8 +21,8 @@ def call_host(device: Device, instruction: Instruction, operands: Sequence[int],
     places, arrays = iter(operands), []
     for operand in instruction.operands:
         for shape in array_leaves(operand.shape):
-            array = np.empty(shape.dimensions, shape.dtype)
-            device.read(array.ctypes.data, next(places), array.nbytes)
+            array, in_memory = _array_in_layout(shape)
+            device.read(in_memory.ctypes.data, next(places), in_memory.nbytes)
             arrays.append(array if array.ndim else array[()])
     given = iter(arrays)
     values = tuple([pack(operand.shape, given) for operand in instruction.operands])
@@ -34,8 +34,17 @@ def call_host(device: Device, instruction: Instruction, operands: Sequence[int],
         keep_frames_of_users(error)
         raise
     for value, shape, address in zip(flatten(found), array_leaves(instruction.shape), results, strict=True):
-        array = np.asarray(value, shape.dtype, order="C")
+        array = np.asarray(value, shape.dtype)
         if array.shape != shape.dimensions:
             required = f"{shape.dtype} of shape {shape.dimensions}"
             raise TypeError(f"{instruction.opcode}: {required} is required, got an array of shape {array.shape}")
-        device.write(address, array.ctypes.data, array.nbytes)
+        target, in_memory = _array_in_layout(shape)
+        target[...] = array
+        device.write(address, in_memory.ctypes.data, in_memory.nbytes)
+
+
+def _array_in_layout(shape: Shape) -> tuple[np.ndarray, np.ndarray]:
+    """An array of this shape, and the row-major one of its memory: what a custom call takes and returns may state a layout."""
+    order = shape.minor_to_major[::-1]
+    in_memory = np.empty([shape.dimensions[dimension] for dimension in order], shape.dtype)
+    return in_memory.transpose(np.argsort(order)), in_memory
