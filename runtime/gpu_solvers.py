@@ -92,7 +92,7 @@ def _gesvdj(letter, a, *, full_matrices, compute_uv, results):
 @_on_gpu("solver_geev")
 def _geev(letter, a, *, left, right, results):
     """Of a real matrix two columns hold the real and the imaginary part of a pair of conjugate eigenvectors."""
-    from scipy.linalg import lapack
+    from scipy.linalg import lapack  # which need not be installed
 
     *w, vl, vr, info = getattr(lapack, letter + "geev")(a, compute_vl=int(left), compute_vr=int(right))
     return a, (w[0] + 1j * w[1] if len(w) == 2 else w[0]), (vl if left else None), (vr if right else None), info
