@@ -47,10 +47,11 @@ from .pass_manager import (
 from .traversal import has_dynamic_shapes
 
 
-def simplification_steps(*of_loops: Pass) -> tuple[Step, ...]:
+def simplification_steps(*of_loops: Pass, inline: str = "inline-calls") -> tuple[Step, ...]:
     """HLO to simpler HLO, by what any backend gains from; its result is as readable as its input.
 
-    ``of_loops`` are a backend's own passes for loops, which make more to simplify.
+    ``of_loops`` are a backend's own passes for loops, which make more to simplify; ``inline`` is the pass for calls, which is
+    "inline-all-calls" for backends without functions.
     """
     passes = (
         "simplify",
@@ -66,7 +67,7 @@ def simplification_steps(*of_loops: Pass) -> tuple[Step, ...]:
         "carry-written-elements",
         "dce",
     )
-    return "inline-calls", "canonicalize", FixedPoint("simplification", passes, rounds=4)
+    return inline, "canonicalize", FixedPoint("simplification", passes, rounds=4)
 
 
 def available_passes(pipeline: Iterable[Step] = ()) -> dict[str, Pass]:

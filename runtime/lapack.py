@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -39,32 +40,44 @@ def find_lapack(name: str) -> PythonTarget | None:
     match = _NAME.fullmatch(name)
     if match is None or match.group(2) not in _FUNCTIONS:
         return None
-    try:
-        import scipy.linalg  # noqa: F401
-    except ImportError as error:
-        raise ImportError(f"custom-call to {name!r}: SciPy is required; install it with pip install 'phlox[linalg]'") from error
+    require_scipy(name)
     letter, function = match.groups()
 
     def call(*operands: np.ndarray, attributes: dict[str, Any], shape: Any) -> Any:
-        return _on_batches(letter, function, operands, attributes, shape)
+        return on_batches(partial(_FUNCTIONS[function], letter), _RANKS[function], operands, attributes, shape)
 
     call.__qualname__ = f"SciPy's {letter}{function}"
     return PythonTarget(name, call)
 
 
-def _on_batches(letter: str, name: str, operands: tuple[np.ndarray, ...], attributes: dict[str, Any], shape: Any) -> Any:
-    ranks = _RANKS[name]
+def on_batches(
+    function: Function, ranks: tuple[int, ...], operands: tuple[np.ndarray, ...], attributes: dict[str, Any], shape: Any
+) -> Any:
+    """The function's results for each element of a batch; ranks: how many dimensions of each operand are not batches."""
     batch = operands[0].shape[: operands[0].ndim - ranks[0]]
     shapes = shape.elements if shape.is_tuple else (shape,)
     results = tuple([np.zeros(s.dimensions, s.dtype) for s in shapes])
     inner = [result.shape[len(batch) :] for result in results]
     is_empty = any(0 in operand.shape for operand in operands)
     for index in np.ndindex(*batch) if not is_empty else ():
-        made = _FUNCTIONS[name](letter, *(operand[index] for operand in operands), results=inner, **attributes)
+        made = function(*(operand[index] for operand in operands), results=inner, **attributes)
         for result, value in zip(results, made, strict=True):
             if value is not None:
                 result[index] = value
     return results if shape.is_tuple else results[0]
+
+
+def lapack_function(name: str) -> Function:
+    """The function of this name without its type letter, which is its first argument."""
+    return _FUNCTIONS[name]
+
+
+def require_scipy(name: str) -> None:
+    """Raise ImportError where SciPy is missing, which this call needs."""
+    try:
+        import scipy.linalg  # noqa: F401
+    except ImportError as error:
+        raise ImportError(f"custom-call to {name!r}: SciPy is required; install it with pip install 'phlox[linalg]'") from error
 
 
 def _routine(name: str) -> Callable[..., Any]:

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ..hlo import evaluate_operation
 from ..hlo.ops.known_calls import ALLOCATE, COMPRESS, IDENTITY_TARGETS
 from .custom_calls import PythonTarget, Target, register_family
+from .gpu_solvers import find_gpu_solver
 from .lapack import find_lapack
 from .numpy_functions import find_numpy
 
@@ -28,13 +30,9 @@ def _identity(x: Any) -> Any:
 
 
 def top_k(x: np.ndarray, *, shape: Any) -> tuple[np.ndarray, np.ndarray]:
-    """The largest elements along the last dimension, and their indices; equal ones in order, NaN before all numbers."""
-    count = shape.elements[0].dimensions[-1]
-    # Read from its end, the stably sorted reversed array is in descending order, equal elements from the first on.
-    keys = x if x.dtype.kind in "biuf" else x.astype(np.float64)
-    order = np.argsort(keys[..., ::-1], axis=-1, kind="stable")[..., ::-1]
-    indices = (x.shape[-1] - 1 - order)[..., :count]
-    return np.take_along_axis(x, indices, -1), indices.astype(shape.elements[1].dtype)
+    """The largest elements along the last dimension, and their indices, as the operation ``topk`` gives them."""
+    values, indices = evaluate_operation("topk", x, k=shape.elements[0].dimensions[-1])
+    return values, indices.astype(shape.elements[1].dtype)
 
 
 def compress(mask: np.ndarray, values: np.ndarray | None = None) -> np.ndarray:
@@ -73,5 +71,7 @@ def _find_standard(name: str) -> Target | None:
 
 
 register_family("lapack_", find_lapack)
+register_family("cu", find_gpu_solver)
+register_family("hip", find_gpu_solver)
 register_family("numpy.", find_numpy)
 register_family("", _find_standard)

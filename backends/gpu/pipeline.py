@@ -30,8 +30,7 @@ def _simplified(selections: Step, is_native: Callable[[Instruction], bool], *bef
         "expand-collectives",
         *before_expansion,
         expansion_pass(is_native),
-        "inline-all-calls",
-        *simplification_steps(),
+        *simplification_steps(inline="inline-all-calls"),
     )
 
 

@@ -22,6 +22,7 @@ X, IMAGES, KERNEL, KEY = normal(8, 8), normal(2, 10, 10, 3), normal(3, 3, 3, 4),
 INDICES, SEGMENTS = np.int32([1, 3, 3]), np.int32([0, 1, 1, 3, 0, 2, 2, 1])
 I8, J8 = (RANDOM.integers(-50, 50, (8, 8)).astype(np.int8) for _ in range(2))
 Z = (X + 1j * X.T).astype(np.complex64)
+SIGNED = np.float32([[-np.nan, -0.0, 0.0, -1, np.nan], [0.0, -0.0, 0.0, -np.inf, -np.nan]])
 NHWC = ("NHWC", "HWIO", "NHWC")
 
 
@@ -67,6 +68,7 @@ PROGRAMS = {
     # Small enough: XLA's compiler leaves sums beyond 4 bits as they are.
     "int4": (lambda i: (i.astype(jnp.int4) + i.astype(jnp.int4)).astype(jnp.int8), (I8 // 16,)),
     "float8": (lambda x: x.astype(jnp.float8_e4m3fn).astype(jnp.float32) * 2, (X,)),
+    "largest of NaN and zeros with signs": (lambda x: lax.top_k(x, 4), (SIGNED,)),
     "complex": (lambda z: (z @ z, jnp.log(z), z**2, jnp.sin(z), jnp.fft.ifft(z)), (Z,)),
     "gamma functions": (lambda x: (special.gammaln(jnp.abs(x) + 1), special.digamma(jnp.abs(x) + 1)), (X,)),
     "attention": (lambda q: nn.dot_product_attention(q, q, q), (normal(2, 6, 2, 8),)),

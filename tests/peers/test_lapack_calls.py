@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from comparisons import flattened
 from phlox import load_hlo
-from thinning import one_in
+from thinning import one_in, one_in_all
 
 jax = pytest.importorskip("jax")
 pytest.importorskip("scipy")
@@ -83,6 +83,31 @@ def program(request):
     lowered = jax.jit(function).lower(*arguments)
     expected = [np.asarray(leaf) for leaf in jax.tree.leaves(lowered.compile()(*arguments))]
     return arguments, lowered.as_text(dialect="hlo"), expected
+
+
+# One for each function that JAX calls on GPUs, and what they take and give in other forms than LAPACK.
+ON_GPUS = {
+    **{name: PROGRAMS[name] for name in ("lu of a batch", "cholesky, upper", "qr, complex", "svd, full", "eigh, complex")},
+    **{name: PROGRAMS[name] for name in ("eig", "eig, complex", "tridiagonal form", "tridiagonal solve", "gradient")},
+    "svd by QR": (lambda a: linalg.svd(a, algorithm=linalg.SvdAlgorithm.QR, full_matrices=False), (WIDE,)),
+    "svd, complex": (lambda a: jnp.linalg.svd(a, full_matrices=False), (Z[:3],)),
+    "ormqr": (lambda a, t, c: linalg.ormqr(a, t, c, transpose=True), (A, np.abs(V), B)),
+    "qr with pivoting": (lambda a: jsl.qr(a, pivoting=True), (A,)),
+    "symmetric product": (lambda a: linalg.symmetric_product(a, a, alpha=2, symmetrize_output=True), (A,)),
+    "update of cholesky": (lambda a, v: linalg.cholesky_update(jnp.linalg.cholesky(a, upper=True), v), (SPD, V)),
+}
+
+
+@pytest.mark.parametrize("platform, name", one_in_all(8, ["cuda", "rocm"], ON_GPUS))
+def test_program_for_a_gpu(platform, name):
+    function, arguments = ON_GPUS[name]
+    traced = jax.jit(function).trace(*arguments)
+    text = traced.lower(lowering_platforms=(platform,)).as_text(dialect="hlo")
+    assert "lapack" not in text
+    expected = [np.asarray(leaf) for leaf in jax.tree.leaves(traced.lower().compile()(*arguments))]
+    for result, wanted in zip(flattened(load_hlo(text)(*arguments)), expected, strict=True):
+        assert (result.dtype, result.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(result, wanted, rtol=2e-4, atol=2e-4)
 
 
 @pytest.mark.parametrize("backend", ["reference", "cpu"])

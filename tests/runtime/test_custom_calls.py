@@ -8,6 +8,7 @@ import threading
 import numpy as np
 import phlox
 import pytest
+from gpu_backends import DEVICES, backend_or_skip
 from llvmlite import binding, ir
 from phlox import load_hlo, register_custom_call
 from phlox.hlo import F32, S32, Shape, TupleShape
@@ -149,6 +150,25 @@ def test_layouts_of_native_targets(register, library, backend):
     counted = np.arange(6, dtype=np.float32)
     np.testing.assert_array_equal(b, counted.reshape(3, 2).T)
     np.testing.assert_array_equal(c, counted.reshape(2, 3) + counted.reshape(3, 2).T)
+
+
+@pytest.mark.parametrize("backend", [*BACKENDS, *DEVICES])
+def test_layouts_of_functions_in_python(register, backend):
+    """They are called with, and return, the elements, wherever these lie."""
+    backend_or_skip(backend)
+    register("halves", lambda x: (x / 2, x[0].copy()))
+    text = """HloModule m
+    ENTRY main {
+      x = f32[2,3] parameter(0)
+      t = (f32[2,3]{0,1}, f32[3]{0}) custom-call(x), custom_call_target="halves", operand_layout_constraints={f32[2,3]{0,1}}
+      half = f32[2,3]{0,1} get-tuple-element(t), index=0
+      first = f32[3]{0} get-tuple-element(t), index=1
+      sum = f32[2,3]{1,0} add(half, x)
+      ROOT r = (f32[2,3]{1,0}, f32[3]{0}) tuple(sum, first)
+    }"""
+    total, first = load_hlo(text, backend)(Y)
+    np.testing.assert_array_equal(total, Y * 1.5)
+    np.testing.assert_array_equal(first, Y[0])
 
 
 def test_ctypes_functions_and_libraries(register):
@@ -394,9 +414,13 @@ def test_top_k(backend):
       x = f32[2,4] parameter(0)
       ROOT t = (f32[2,2], s32[2,2]) custom-call(x), custom_call_target="TopK"
     }"""
-    values, indices = load_hlo(text, backend)(np.float32([[1, 3, 3, 2], [-1, -3, np.nan, -2]]))
+    top = load_hlo(text, backend)
+    values, indices = top(np.float32([[1, 3, 3, 2], [-1, -3, np.nan, -2]]))
     np.testing.assert_array_equal(values, np.float32([[3, 3], [np.nan, -1]]))
     np.testing.assert_array_equal(indices, [[1, 2], [2, 0]])
+    # In total order: -0 is below 0, and a NaN with a sign below all numbers.
+    indices = top(np.float32([[-0.0, 0.0, -1, -2], [-np.nan, -np.inf, -1, np.nan]]))[1]
+    np.testing.assert_array_equal(indices, [[1, 0], [3, 2]])
 
 
 @both_backends

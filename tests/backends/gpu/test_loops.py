@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from opencl_device import opencl_driver
 from phlox.backends.gpu import persistent
+from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.backends.registry import get_backend
+from phlox.compile.pass_manager import run_passes
 from phlox.hlo import parse_module
 
 X = np.arange(6, dtype=np.float32)
@@ -233,3 +235,32 @@ def test_rounds_that_were_asked_for_after_the_last_do_nothing(monkeypatch, updat
     x = np.arange(300, dtype=np.float32) / 300
     plan = plan_of(HALVED.format(update=update, bound=bound), x)
     assert "read some rounds ahead" in plan and (", then point" in plan) == (update != IN_PLACE)
+
+
+def test_loop_that_a_long_program_runs_in_many_places():
+    """There are no functions on a device: a body that the CPU's code would call is copied into each of its loops."""
+    adding = "".join(f"  x{i + 1} = f32[4] {('add', 'multiply')[i % 2]}(x{i}, x0)\n" for i in range(40))
+    loops = "".join(
+        f"  begin{i} = (s32[], f32[4]) tuple(zero, y{i})\n"
+        f"  loop{i} = (s32[], f32[4]) while(begin{i}), condition=below, body=next\n"
+        f"  y{i + 1} = f32[4] get-tuple-element(loop{i}), index=1\n"
+        for i in range(50)
+    )
+    text = f"""HloModule m
+    next {{ s = (s32[], f32[4]) parameter(0)
+      k = s32[] get-tuple-element(s), index=0
+      one = s32[] constant(1)
+      after = s32[] add(k, one)
+      x0 = f32[4] get-tuple-element(s), index=1
+    {adding}
+      ROOT t = (s32[], f32[4]) tuple(after, x40) }}
+    below {{ s = (s32[], f32[4]) parameter(0)
+      k = s32[] get-tuple-element(s), index=0
+      n = s32[] constant(3)
+      ROOT l = pred[] compare(k, n), direction=LT }}
+    ENTRY main {{ y0 = f32[4] parameter(0)
+      zero = s32[] constant(0)
+    {loops}
+      ROOT y = f32[4] negate(y50) }}"""
+    module = run_passes(parse_module(text), PIPELINE)
+    assert not [i for computation in module.computations() for i in computation.instructions if i.opcode == "call"]
