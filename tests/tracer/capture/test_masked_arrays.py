@@ -308,3 +308,52 @@ def test_same_values_by_every_backend():
     for backend in ("reference", "cpu"):
         require_same(jit(f, backend=backend)(x), f(x))
     assert phlox.tree_map(lambda leaf: leaf, ma.array([1, 2], mask=[0, 1])).mask.tolist() == [False, True]
+
+
+# --- whole programs ---
+
+
+def anomalies(t, latitudes):
+    t = ma.masked_where((t < -5) | (t > 40), t)
+    anomaly = t - t.mean(axis=0)
+    zonal = ma.average(anomaly.mean(axis=2), axis=1, weights=np.cos(np.deg2rad(latitudes)))
+    return anomaly, zonal, zonal.std(), t.count(axis=(1, 2))
+
+
+def without_outliers(t, latitudes):
+    m = ma.masked_invalid(t.ravel() / latitudes[0])
+    for _ in range(3):
+        m = ma.masked_where(np.abs(m - m.mean()) > 2 * m.std(), m)
+    return m, m.count(), m.compressed().mean()
+
+
+def gaps_filled(t, latitudes):
+    m = ma.masked_less(t[0, 0], 15)
+    good = ~ma.getmaskarray(m)
+    places = np.arange(m.size)
+    return np.interp(places, places[good], m.compressed())
+
+
+def running_means(t, latitudes):
+    m = ma.masked_less(t[0, 0], 15)
+    out = ma.zeros(m.size)
+    for i in range(m.size):
+        out[i] = m[max(0, i - 1) : min(m.size, i + 2)].mean()
+    return out
+
+
+def text_of_rows(t, latitudes):
+    text = ""
+    for row in ma.masked_less(t[0], 20):
+        text += f"{row.mean():.2f};"
+    return text
+
+
+@pytest.mark.parametrize("program", one_in(5, [anomalies, without_outliers, gaps_filled, running_means, text_of_rows]))
+def test_programs(program):
+    rng = np.random.default_rng(0)
+    f = jit(program)
+    for _ in range(2):
+        t = rng.normal(20, 15, (4, 5, 6))
+        latitudes = np.linspace(-60, 60, 5)
+        require_same(f(t, latitudes), silently(program, t, latitudes))

@@ -51,7 +51,7 @@ def _about(array: Any) -> Any:
     """What code is made for of a masked array: its fill value, whether its mask is hard, and whether it has one."""
     if type(array) is not np.ma.MaskedArray or array.dtype.names is not None:
         return None
-    fill = array._fill_value
+    fill = vars(array).get("_fill_value")
     return None if fill is None else fill.item(), array.hardmask, array.mask is not np.ma.nomask
 
 

@@ -22,26 +22,26 @@ class MaskedArray:
     __hash__ = None
 
     def __init__(self, data, mask, fill=None, is_hard=False, is_decided=False, is_outside=False):
-        self._data, self._mask, self._fill = data, mask, fill
+        self.data, self._mask, self.fill = data, mask, fill
         self.is_hard, self.is_decided, self.is_outside = is_hard, is_decided, is_outside
 
     def as_result(self):
         """What the caller gets, when the program has run."""
         if self.is_decided and not np.any(self._mask):
-            return self._data[()]
-        if self.is_decided and not np.ndim(self._data):
+            return self.data[()]
+        if self.is_decided and not np.ndim(self.data):
             return np.ma.masked
-        return np.ma.array(self._data, mask=self._mask, fill_value=self._fill, hard_mask=self.is_hard, copy=False)
+        return np.ma.array(self.data, mask=self._mask, fill_value=self.fill, hard_mask=self.is_hard, copy=False)
 
     def like(self, data, mask):
-        return MaskedArray(data, mask, self._fill, self.is_hard, self.is_decided)
+        return MaskedArray(data, mask, self.fill, self.is_hard, self.is_decided)
 
     def __array__(self, dtype=None, copy=None):
-        return np.array(self._data, dtype=dtype)
+        return np.array(self.data, dtype=dtype)
 
     def __getattr__(self, name):
         if name in _OF_ARRAYS:
-            return getattr(self._data, name)
+            return getattr(self.data, name)
         if hasattr(np.ma.MaskedArray, name) and not name.startswith("__"):
             raise NotImplementedError(f"{name} of masked arrays is not implemented in traced functions")
         raise AttributeError(f"'MaskedArray' object has no attribute '{name}'")
@@ -49,8 +49,8 @@ class MaskedArray:
     # --- what it consists of ---
 
     @property
-    def data(self):
-        return self._data
+    def _data(self):
+        return self.data
 
     @property
     def mask(self):
@@ -63,7 +63,7 @@ class MaskedArray:
         if self._mask is nomask:
             if value is nomask:
                 return
-            self._begin_mask()
+            self.begin_mask()
         given = np.asarray(value, dtype=bool)
         if given.ndim and given.size == self._mask.size:
             given = given.reshape(self._mask.shape)
@@ -82,13 +82,13 @@ class MaskedArray:
 
     @property
     def fill_value(self):
-        fill = _FILLS[self._data.dtype.kind] if self._fill is None else self._fill
-        return np.asarray(fill).astype(self._data.dtype)[()]
+        fill = _FILLS[self.data.dtype.kind] if self.fill is None else self.fill
+        return np.asarray(fill).astype(self.data.dtype)[()]
 
     @fill_value.setter
     def fill_value(self, value):
         self._require_own()
-        self._fill = value
+        self.fill = value
 
     def get_fill_value(self):
         return self.fill_value
@@ -102,11 +102,11 @@ class MaskedArray:
 
     @property
     def real(self):
-        return self.like(self._data.real, self._mask)
+        return self.like(self.data.real, self._mask)
 
     @property
     def imag(self):
-        return self.like(self._data.imag, self._mask)
+        return self.like(self.data.imag, self._mask)
 
     def _require_own(self):
         if self.is_outside:
@@ -115,9 +115,9 @@ class MaskedArray:
                 "make it with a mask (np.ma.array(x, mask=False)), or change a copy"
             )
 
-    def _begin_mask(self):
+    def begin_mask(self):
         self._require_own()
-        self._mask = np.zeros(self._data.shape, bool)
+        self._mask = np.zeros(self.data.shape, bool)
 
     def harden_mask(self):
         self._require_own()
@@ -138,16 +138,16 @@ class MaskedArray:
     # --- elements ---
 
     def __len__(self):
-        return len(self._data)
+        return len(self.data)
 
     def __iter__(self):
-        for index in range(len(self._data)):
+        for index in range(len(self.data)):
             yield self[index]
 
     def __getitem__(self, index):
         if isinstance(index, MaskedArray):
             index = index._data
-        data = self._data[index]
+        data = self.data[index]
         made = self.like(data, nomask if self._mask is nomask else self._mask[index])
         if np.ndim(data) == 0:
             made.is_decided = True
@@ -158,64 +158,64 @@ class MaskedArray:
             index = index._data
         if value is np.ma.masked:
             if self._mask is nomask:
-                self._begin_mask()
+                self.begin_mask()
             self._mask[index] = True
             return
         data, mask = getdata(value), getmask(value)
         if self._mask is nomask:
-            self._data[index] = data
+            self.data[index] = data
             if mask is not nomask:
-                self._begin_mask()
+                self.begin_mask()
                 self._mask[index] = mask
         elif not self.is_hard:
-            self._data[index] = data
+            self.data[index] = data
             self._mask[index] = mask
         else:
             kept = self._mask[index].copy()
-            self._data[index] = np.where(kept, self._data[index], data)
+            self.data[index] = np.where(kept, self.data[index], data)
             self._mask[index] = kept | mask
 
     def __bool__(self):
-        return bool(self._data if self._mask is nomask else np.where(self._mask, False, self._data))
+        return bool(self.data if self._mask is nomask else np.where(self._mask, False, self.data))
 
     def __float__(self):
-        return float(self._data if self._mask is nomask else np.where(self._mask, np.nan, self._data))
+        return float(self.data if self._mask is nomask else np.where(self._mask, np.nan, self.data))
 
     def __int__(self):
         if self._mask is not nomask and self._mask.any():
             raise MaskError("Cannot convert masked element to a Python int.")
-        return int(self._data)
+        return int(self.data)
 
     def __str__(self):
-        if not self.is_decided or self._data.ndim:
+        if not self.is_decided or self.data.ndim:
             raise NotImplementedError("the text of a masked array is not implemented in traced functions")
         if self._mask is not nomask and self._mask:
             return "--"
-        return str(self._data[()])
+        return str(self.data[()])
 
     def __repr__(self):
         raise NotImplementedError("the text of a masked array is not implemented in traced functions")
 
     def __format__(self, form):
-        if not self.is_decided or self._data.ndim:
+        if not self.is_decided or self.data.ndim:
             raise NotImplementedError("the text of a masked array is not implemented in traced functions")
         if self._mask is not nomask and self._mask:
             return "--"
-        return format(self._data[()], form)
+        return format(self.data[()], form)
 
     # --- what is masked ---
 
     def filled(self, fill_value=None):
         if self._mask is nomask:
-            return self._data
-        fill = self.fill_value if fill_value is None else np.asarray(fill_value).astype(self._data.dtype)
-        return np.where(self._mask, fill, self._data)
+            return self.data
+        fill = self.fill_value if fill_value is None else np.asarray(fill_value).astype(self.data.dtype)
+        return np.where(self._mask, fill, self.data)
 
     def compressed(self):
-        return self._data.ravel() if self._mask is nomask else self._data.ravel()[~self._mask.ravel()]
+        return self.data.ravel() if self._mask is nomask else self.data.ravel()[~self._mask.ravel()]
 
     def count(self, axis=None, keepdims=False):
-        there = np.ones(self._data.shape, bool) if self._mask is nomask else ~self._mask
+        there = np.ones(self.data.shape, bool) if self._mask is nomask else ~self._mask
         return np.sum(there, axis=axis, dtype=np.intp, keepdims=keepdims)
 
     def nonzero(self):
@@ -224,29 +224,29 @@ class MaskedArray:
     # --- copies ---
 
     def copy(self, order="C"):
-        return self.like(self._data.copy(order), self._mask if self._mask is nomask else self._mask.copy(order))
+        return self.like(self.data.copy(order), self._mask if self._mask is nomask else self._mask.copy(order))
 
     def astype(self, dtype):
-        return self.like(self._data.astype(dtype), self._mask if self._mask is nomask else self._mask.copy())
+        return self.like(self.data.astype(dtype), self._mask if self._mask is nomask else self._mask.copy())
 
     def take(self, indices, axis=None):
         places, mask = getdata(indices), self._mask
         if mask is not nomask:
             mask = mask.take(places, axis)
-        taken = self._data.take(places, axis)
+        taken = self.data.take(places, axis)
         return MaskedArray(taken, either(mask, getmask(indices)), is_decided=np.ndim(taken) == 0)
 
     def clip(self, min=None, max=None):
-        return self.like(np.clip(self._data, min, max), self._mask)
+        return self.like(np.clip(self.data, min, max), self._mask)
 
     def round(self, decimals=0):
-        return self.like(np.round(self._data, decimals), self._mask)
+        return self.like(np.round(self.data, decimals), self._mask)
 
 
 def _moving(name):
     def method(self, *args, **kwargs):
         mask = nomask if self._mask is nomask else getattr(self._mask, name)(*args, **kwargs)
-        return self.like(getattr(self._data, name)(*args, **kwargs), mask)
+        return self.like(getattr(self.data, name)(*args, **kwargs), mask)
 
     return method
 
@@ -256,7 +256,7 @@ for _name in _MOVING:
 
 
 def getdata(a, subok=True):
-    return a._data if isinstance(a, MaskedArray) else np.asarray(a)
+    return a.data if isinstance(a, MaskedArray) else np.asarray(a)
 
 
 def getmask(a):
@@ -282,7 +282,7 @@ def either(first, second):
 def fill_of(*values):
     for value in values:
         if isinstance(value, MaskedArray):
-            return value._fill
+            return value.fill
     return None
 
 
@@ -294,17 +294,17 @@ def is_decided(*values):
 
 def as_array(a):
     """What NumPy makes of it where it knows nothing of masks."""
-    return a._data if not a.is_decided or a._mask is nomask else np.where(a._mask, np.zeros((), a._data.dtype), a._data)
+    return a.data if not a.is_decided or a._mask is nomask else np.where(a._mask, np.zeros((), a.data.dtype), a.data)
 
 
 def as_element(a):
-    if not a.is_decided or a._mask is nomask or a._data.ndim:
-        return a._data
-    if a._data.dtype.kind in "fc":
-        return np.where(a._mask, np.nan, a._data)
+    if not a.is_decided or a._mask is nomask or a.data.ndim:
+        return a.data
+    if a.data.dtype.kind in "fc":
+        return np.where(a._mask, np.nan, a.data)
     if a._mask:
         raise MaskError("Cannot convert masked element to a Python int.")
-    return a._data
+    return a.data
 
 
 def without_out(out):

@@ -171,16 +171,17 @@ def _in_place(ufunc, neutral):
     def method(self, other):
         given, mask = getdata(other), getmask(other)
         if ufunc in _DIVISIONS:
-            mask = getmaskarray(other) | _cannot_divide(self._data, given)
+            mask = getmaskarray(other) | _cannot_divide(self.data, given)
         if mask is not nomask:
-            if self._mask is nomask:
-                self._begin_mask()
-            self._mask |= mask
-        if self._mask is nomask:
+            if self.mask is nomask:
+                self.begin_mask()
+            own = self.mask
+            own |= mask
+        if self.mask is nomask:
             [given] = _operands(other)
         else:
-            given = np.where(self._mask, np.asarray(neutral).astype(given.dtype), given)
-        ufunc(self._data, given, out=self._data)
+            given = np.where(self.mask, np.asarray(neutral).astype(given.dtype), given)
+        ufunc(self.data, given, out=self.data)
         return self
 
     return method

@@ -67,9 +67,9 @@ def sort(a, axis=-1, kind=None, order=None, endwith=True, fill_value=None):
 
 def sort_in_place(self, axis=-1, kind=None, order=None, endwith=True, fill_value=None):
     places = argsort(self, axis, kind, order, endwith, fill_value)
-    self._data[...] = np.take_along_axis(self._data, places, axis)
-    if self._mask is not nomask:
-        self._mask[...] = np.take_along_axis(self._mask, places, axis)
+    self.data[...] = np.take_along_axis(self.data, places, axis)
+    if self.mask is not nomask:
+        self.mask[...] = np.take_along_axis(self.mask, places, axis)
 
 
 MaskedArray.argsort, MaskedArray.sort = argsort, sort_in_place

@@ -64,7 +64,7 @@ def _where_compared(ufunc, is_filled):
     def call(x, value, copy=True):
         found = masked_where(FUNCTIONS[ufunc](x, value), x, copy)
         if is_filled:
-            found._fill = value
+            found.fill = value
         return found
 
     return call
@@ -98,11 +98,10 @@ def masked_invalid(a, copy=True):
 
 def fix_invalid(a, mask=nomask, copy=True, fill_value=None):
     made = array(a, mask=mask, copy=copy)
-    invalid = ~np.isfinite(made._data)
+    invalid = ~np.isfinite(made.data)
     fill = np.asarray(made.fill_value if fill_value is None else fill_value).astype(made.dtype)
-    made._data[...] = np.where(invalid, fill, made._data)
-    made._mask = either(made._mask, invalid)
-    return made
+    made.data[...] = np.where(invalid, fill, made.data)
+    return MaskedArray(made.data, either(made.mask, invalid), made.fill, made.is_hard)
 
 
 # --- without data ---

@@ -11,8 +11,8 @@ _absolute, _divide, _multiply = FUNCTIONS[np.absolute], FUNCTIONS[np.true_divide
 
 
 def _reduced(a, data, axis, keepdims=False):
-    mask = a._mask if a._mask is nomask else np.all(a._mask, axis=axis, keepdims=keepdims)
-    return MaskedArray(data, mask, a._fill, a.is_hard, is_decided=np.ndim(data) == 0)
+    mask = a.mask if a.mask is nomask else np.all(a.mask, axis=axis, keepdims=keepdims)
+    return MaskedArray(data, mask, a.fill, a.is_hard, is_decided=np.ndim(data) == 0)
 
 
 def _largest(dtype):
@@ -35,14 +35,15 @@ def prod(self, axis=None, dtype=None, out=None, keepdims=False):
 
 def mean(self, axis=None, dtype=None, out=None, keepdims=False):
     without_out(out)
-    if self._mask is nomask:
-        found = _reduced(self, np.mean(self._data, axis=axis, dtype=dtype, keepdims=keepdims), axis, keepdims)
-        if found.dtype.kind == "f":
-            found._mask = np.isinf(found._data)  # a quotient of masked arrays
-        return found
-    if dtype is None and self._data.dtype.kind in "iub":
+    if self.mask is nomask:
+        found = _reduced(self, np.mean(self.data, axis=axis, dtype=dtype, keepdims=keepdims), axis, keepdims)
+        if found.dtype.kind != "f":
+            return found
+        # As a quotient of masked arrays.
+        return MaskedArray(found.data, np.isinf(found.data), self.fill, self.is_hard, is_decided=found.is_decided)
+    if dtype is None and self.data.dtype.kind in "iub":
         dtype = np.float64
-    is_narrow = dtype is None and self._data.dtype == np.float16
+    is_narrow = dtype is None and self.data.dtype == np.float16
     total = sum(self, axis, np.float32 if is_narrow else dtype, keepdims=keepdims)
     found = total * 1.0 / self.count(axis=axis, keepdims=keepdims)
     if is_narrow:
@@ -57,15 +58,15 @@ def anom(self, axis=None, dtype=None):
 
 def var(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
     without_out(out)
-    if self._mask is nomask:
-        return _reduced(self, np.var(self._data, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims), axis, keepdims)
+    if self.mask is nomask:
+        return _reduced(self, np.var(self.data, axis=axis, dtype=dtype, ddof=ddof, keepdims=keepdims), axis, keepdims)
     count = self.count(axis=axis, keepdims=keepdims) - ddof
     apart = self - mean(self, axis, dtype, keepdims=True)
     apart.is_decided = False
-    squares = _absolute(apart) ** 2 if self._data.dtype.kind == "c" else apart * apart
+    squares = _absolute(apart) ** 2 if self.data.dtype.kind == "c" else apart * apart
     found = _divide(sum(squares, axis, keepdims=keepdims), count)
-    mask = np.all(self._mask, axis=axis, keepdims=keepdims) | (count <= 0)
-    return MaskedArray(found._data, mask, self._fill, self.is_hard, is_decided=found.ndim == 0)
+    mask = np.all(self.mask, axis=axis, keepdims=keepdims) | (count <= 0)
+    return MaskedArray(found.data, mask, self.fill, self.is_hard, is_decided=found.ndim == 0)
 
 
 def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
@@ -74,19 +75,19 @@ def std(self, axis=None, dtype=None, out=None, ddof=0, keepdims=False):
 
 def _extreme(self, reduction, fill, axis, keepdims):
     found = _reduced(self, reduction(self.filled(fill), axis=axis, keepdims=keepdims), axis, keepdims)
-    if found._mask is not nomask and found.ndim:
-        found._data = np.where(found._mask, found.fill_value, found._data)
+    if found.mask is not nomask and found.ndim:
+        found.data = np.where(found.mask, found.fill_value, found.data)
     return found
 
 
 def min(self, axis=None, out=None, fill_value=None, keepdims=False):
     without_out(out)
-    return _extreme(self, np.min, _largest(self._data.dtype) if fill_value is None else fill_value, axis, keepdims)
+    return _extreme(self, np.min, _largest(self.data.dtype) if fill_value is None else fill_value, axis, keepdims)
 
 
 def max(self, axis=None, out=None, fill_value=None, keepdims=False):
     without_out(out)
-    return _extreme(self, np.max, _smallest(self._data.dtype) if fill_value is None else fill_value, axis, keepdims)
+    return _extreme(self, np.max, _smallest(self.data.dtype) if fill_value is None else fill_value, axis, keepdims)
 
 
 def ptp(self, axis=None, out=None, fill_value=None, keepdims=False):
@@ -95,12 +96,12 @@ def ptp(self, axis=None, out=None, fill_value=None, keepdims=False):
 
 def argmin(self, axis=None, fill_value=None, out=None):
     without_out(out)
-    return np.argmin(self.filled(_largest(self._data.dtype) if fill_value is None else fill_value), axis=axis)
+    return np.argmin(self.filled(_largest(self.data.dtype) if fill_value is None else fill_value), axis=axis)
 
 
 def argmax(self, axis=None, fill_value=None, out=None):
     without_out(out)
-    return np.argmax(self.filled(_smallest(self._data.dtype) if fill_value is None else fill_value), axis=axis)
+    return np.argmax(self.filled(_smallest(self.data.dtype) if fill_value is None else fill_value), axis=axis)
 
 
 def any(self, axis=None, out=None, keepdims=False):
@@ -114,7 +115,7 @@ def all(self, axis=None, out=None, keepdims=False):
 
 
 def _along(self, data, axis):
-    return self.like(data, self._mask if self._mask is nomask or axis is not None else self._mask.ravel())
+    return self.like(data, self.mask if self.mask is nomask or axis is not None else self.mask.ravel())
 
 
 def cumsum(self, axis=None, dtype=None, out=None):
@@ -149,15 +150,15 @@ def average(a, axis=None, weights=None, returned=False, keepdims=False):
     kind = np.result_type(a.dtype, weights.dtype, *["f8"] * (a.dtype.kind in "iub"))
     total = np.sum(weights, axis=axis, keepdims=keepdims, dtype=kind)
     found = _divide(sum(_multiply(a, weights), axis, kind, keepdims=keepdims), total)
-    found = MaskedArray(found._data, found._mask, is_decided=found.ndim == 0)
+    found = MaskedArray(found.data, found.mask, is_decided=found.ndim == 0)
     return (found, total) if returned else found
 
 
 def median(a, axis=None, out=None, overwrite_input=False, keepdims=False):
     without_out(out)
     a = array(a)
-    if a._mask is nomask:
-        data = np.median(a._data, axis=axis, keepdims=keepdims)
+    if a.mask is nomask:
+        data = np.median(a.data, axis=axis, keepdims=keepdims)
         return MaskedArray(data, nomask, is_decided=True)
     if axis is None:
         a, axis = a.reshape([-1] + [1] * (a.ndim - 1)) if keepdims else a.ravel(), 0
