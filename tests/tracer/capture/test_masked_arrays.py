@@ -44,13 +44,13 @@ def require_same(found, expected):
     if not isinstance(expected, ma.MaskedArray):
         assert not isinstance(found, ma.MaskedArray)
         assert np.asarray(found).dtype == np.asarray(expected).dtype
-        np.testing.assert_allclose(found, expected, rtol=1e-6 if np.asarray(found).dtype == np.float32 else 1e-13)
+        np.testing.assert_allclose(found, expected, rtol=1e-6 if np.asarray(found).dtype == np.float32 else 1e-12, atol=1e-13)
         return
     assert type(found) is ma.MaskedArray
     assert found.dtype == expected.dtype
     np.testing.assert_array_equal(ma.getmaskarray(found), ma.getmaskarray(expected))
-    rtol = 1e-6 if expected.dtype == np.float32 else 1e-13
-    np.testing.assert_allclose(found.filled(1), expected.filled(1), rtol=rtol)
+    rtol = 1e-6 if expected.dtype == np.float32 else 1e-12
+    np.testing.assert_allclose(found.filled(1), expected.filled(1), rtol=rtol, atol=1e-13)
     np.testing.assert_equal(found.fill_value, expected.fill_value)
 
 
