@@ -25,6 +25,7 @@ from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant, with_arrays
 from .coded_arrays import CodedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array
+from .masked import without_masks
 from .structured_arrays import StructuredArray
 
 _CREATIONS = (
@@ -91,6 +92,9 @@ def _conversion(function: Callable) -> Callable:
         value = args[0] if args else kwargs.get("object", kwargs.get("a"))
         if "copy" in kwargs:
             kwargs["copy"] = whether_copied(kwargs["copy"])
+        if (plain := without_masks(value)) is not value:
+            value, args = plain, (plain, *args[1:])
+            kwargs.pop("object", kwargs.pop("a", None))
         if isinstance(value, CodedArray):
             if len(args) != 1 or kwargs:
                 raise NotImplementedError(

@@ -302,7 +302,8 @@ def parts_of(value: Any) -> Parts | None:
 def _made_of(about: tuple[type, Any], parts: Sequence[Any]) -> Any:
     kind, auxiliary = about
     if current_trace() is None:  # the program has run
-        return _put_together(kind.__dict__.get("followed_class", kind), auxiliary, parts)
+        made = _put_together(kind.__dict__.get("followed_class", kind), auxiliary, parts)
+        return made.as_result() if "as_result" in kind.__dict__ else made
     return put_together(Container(kind, auxiliary, ()), parts)
 
 
@@ -310,7 +311,8 @@ def _attributes_of(about: tuple[type, Any]) -> tuple[Any, ...] | None:
     """The same as `makers.attributes_of` has it, when the program has run."""
     kind, auxiliary = about
     kind = kind.__dict__.get("followed_class", kind)
-    return (functools.partial(_new_of(kind), kind), *auxiliary) if isinstance(auxiliary, _Names) else None
+    is_plain = isinstance(auxiliary, _Names) and "as_result" not in kind.__dict__
+    return (functools.partial(_new_of(kind), kind), *auxiliary) if is_plain else None
 
 
 pytree.register_pytree(Parts, lambda one: (one.parts, (one.kind, one.auxiliary)), _made_of)

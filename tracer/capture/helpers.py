@@ -39,6 +39,7 @@ from .loops.generators import TracedGenerator
 from .loops.iteration import TracedRange, in_range
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
+from .masked import is_the_masked
 from .operators import NUMBERS, OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .origins import is_shared_by_names, may_be_one, merged_from, require_known_arrays
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
@@ -118,6 +119,8 @@ def is_(value: Any, other: Any) -> Any:
     for one, truth_value in ((value, other), (other, value)):
         if isinstance(one, TracedArray) and one.weak_type and isinstance(truth_value, bool):
             return one.element_type.kind == "pred" and (one if truth_value else not_(one))
+    if (found := is_the_masked(value, other)) is not None:
+        return found
     if (row := row_behind(value)) is not None and (another := row_behind(other)) is not None and value is not other:
         return row.table is another.table and equal(row.position, another.position)
     if value is not other and type(value) is type(other) and is_shared_by_names(value):

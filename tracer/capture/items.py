@@ -29,6 +29,7 @@ from .lists.as_arrays import array_of_list
 from .lists.growing import note_list
 from .lists.runs import is_open_list
 from .loops.iteration import TracedRange, is_of_open_length
+from .masked import assigned
 from .merging import selected
 from .outside.containers import OutsideDict, OutsideList
 from .outside.surroundings import current_surroundings
@@ -253,6 +254,8 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
         each_within(lambda one: setitem(value, holder, one), index)
         return
     value = value if isinstance(holder, (list, dict)) else without_maybes(value)
+    if isinstance(holder, (TracedArray, np.ndarray)):
+        value = assigned(value)
     if isinstance(holder, StructuredArray):
         holder[index] = value
         return
@@ -274,7 +277,7 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
 def _set_plain_item(value: Any, holder: Any, index: Any) -> None:
     if type(holder) is TracedArray:
         require_own(holder)
-        value = without_maybes(value)
+        value = assigned(without_maybes(value))
     elif type(holder) is dict:
         require_own(holder)
         places.note_item(holder, index)

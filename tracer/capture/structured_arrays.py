@@ -397,11 +397,11 @@ def _from_outside(surroundings: Surroundings, value: np.ndarray, path: Path) -> 
         form, (numbers,) = _apart(value)
     except NotImplementedError:
         return surroundings.opaque(value, path)
-    made = surroundings.structured_arrays.get(id(value))
+    made = surroundings.arrays_in_parts.get(id(value))
     if made is None:
         surroundings.guard(SameFields(path, _form_key(value)))
         found = StructuredArray(surroundings.handle(numbers, Derived(path, _numbers_of)), form)
-        made = surroundings.structured_arrays[id(value)] = found, path
+        made = surroundings.arrays_in_parts[id(value)] = found, path
     elif made[1].key != path.key:
         surroundings.guard(SameAs(path, made[1]))
     return made[0]

@@ -31,6 +31,7 @@ from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
 from ..library import iterators, powers
 from ..library.listed_sets import ListedSet
+from ..library.masked.array import MaskedArray
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, sorted_list, total, truths
@@ -58,6 +59,8 @@ from ..loops.iteration import (
 )
 from ..loops.stacked_rows import row_of as row_of_array
 from ..loops.stacked_rows import slice_of, whole_array
+from ..masked import is_instance as is_masked_instance
+from ..masked import type_of as type_of_masked
 from ..outside.containers import OutsideList
 from ..outside.kinds import OUTSIDE_CONTAINERS
 from ..outside.sets import OutsideSet
@@ -485,6 +488,8 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return _same_or_each(lambda one: isinstance_(one, kinds), value)
     if type(value) is Maybe:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
+    if isinstance(value, MaskedArray):
+        return is_masked_instance(value, kinds)
     if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
@@ -502,6 +507,8 @@ def type_(*args: Any) -> Any:
         return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
+    if not others and isinstance(value, MaskedArray):
+        return type_of_masked(value)
     if not others and isinstance(value, ListedSet):
         return set
     if not others and isinstance(value, (*OUTSIDE_CONTAINERS, OutsideSet)):

@@ -65,12 +65,13 @@ class Surroundings:
 
     ``objects`` are the arguments of this call that are objects. ``guards`` is what has to hold at later calls; ``is_finished``
     once the function has returned. ``follow`` and ``class_to_make`` are those of `objects`,
-    ``structured`` that of `structured_arrays`.
+    ``structured`` that of `structured_arrays`, ``masked`` that of `calls.masked_arrays`.
     """
 
     follow: Callable[[Any], Any]
     class_to_make: Callable[[type], type]
     structured: Callable[[Surroundings, np.ndarray, Path], Any]
+    masked: Callable[[Surroundings, np.ma.MaskedArray, Path], Any]
 
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
         self.trace, self.policy, self.objects = trace, policy, objects
@@ -84,7 +85,7 @@ class Surroundings:
         self.followed_arguments: list[Any] = []  # containers that are objects with special methods
         self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays
         self._handles: dict[int, TracedArray] = {}
-        self.structured_arrays: dict[int, tuple[Any, Path]] = {}
+        self.arrays_in_parts: dict[int, tuple[Any, Path]] = {}
         self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
         self.names_set_of_classes: set[tuple[type, str]] = set()
         self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
@@ -242,6 +243,8 @@ class Surroundings:
             return value
         if value.dtype.names is not None:
             return self.structured(self, value, path)
+        if type(value) is np.ma.MaskedArray:
+            return self.masked(self, value, path)
         try:
             array_form(value, path.text)
         except TypeError:

@@ -1,0 +1,115 @@
+"""`numpy.ma`: its functions are those of `..library.masked` while a function is traced, and its arrays are of that class."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...outside.guards import Guard, SameAs, short
+from ...outside.paths import MISSING, Derived, Path
+from ...recording import pytree
+from ...recording.current_trace import current_trace
+from ..library.masked.array import MaskedArray
+from ..library.masked.functions import BY_NAME
+from ..outside.surroundings import Surroundings
+from .dispatch import call
+from .meanings import MEANINGS
+
+
+def _followed(function: Callable) -> Callable:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return call(function, *args, **kwargs)
+
+    return run
+
+
+def _not_implemented(name: str) -> Callable:
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError(f"np.ma.{name} is not implemented in traced functions")
+
+    return refuse
+
+
+# What makes no difference to masked arrays, or makes none.
+_LEFT = {"MAError", "MaskError", "MaskType", "default_fill_value", "maximum_fill_value", "minimum_fill_value"}
+
+for _name, _original in vars(np.ma).items():
+    if _name.startswith("_") or isinstance(_original, types.ModuleType) or not callable(_original) or _name in _LEFT:
+        continue
+    _function = BY_NAME.get(_name)
+    MEANINGS[_original] = _not_implemented(_name) if _function is None else _followed(_function)
+
+
+# --- from outside ---
+
+
+def _about(array: Any) -> Any:
+    """What code is made for of a masked array: its fill value, whether its mask is hard, and whether it has one."""
+    if type(array) is not np.ma.MaskedArray or array.dtype.names is not None:
+        return None
+    fill = vars(array).get("_fill_value")
+    return None if fill is None else fill.item(), array.hardmask, array.mask is not np.ma.nomask
+
+
+def _data_of(array: Any) -> Any:
+    return MISSING if _about(array) is None else array.data
+
+
+def _mask_of(array: Any) -> Any:
+    about = _about(array)
+    return MISSING if about is None or not about[2] else array.mask
+
+
+def _taken_apart(array: np.ma.MaskedArray) -> tuple[tuple[Any, ...], Any]:
+    about = _about(array)
+    if about is None:
+        raise NotImplementedError("masked arrays of records are not implemented")
+    return (array.data, array.mask) if about[2] else (array.data,), about
+
+
+def _put_together(about: tuple[Any, bool, bool], parts: tuple[Any, ...]) -> Any:
+    fill, is_hard, has_mask = about
+    data, mask = parts if has_mask else (parts[0], np.ma.nomask)
+    if current_trace() is None:
+        return np.ma.array(data, mask=mask, fill_value=fill, hard_mask=is_hard)
+    return call(MaskedArray, data, mask, fill, is_hard, is_outside=True)
+
+
+pytree.register_pytree(np.ma.MaskedArray, _taken_apart, _put_together)
+
+
+def _from_outside(surroundings: Surroundings, array: np.ma.MaskedArray, path: Path) -> Any:
+    """What the traced function sees of a masked array that it reads from outside."""
+    about = _about(array)
+    if about is None or array.dtype.kind not in "biufc":
+        return surroundings.opaque(array, path)
+    made = surroundings.arrays_in_parts.get(id(array))
+    if made is None:
+        surroundings.guard(SameMasking(path, about))
+        parts = [surroundings.handle(array.data, Derived(path, _data_of))]
+        if about[2]:
+            parts.append(surroundings.handle(array.mask, Derived(path, _mask_of)))
+        made = surroundings.arrays_in_parts[id(array)] = _put_together(about, tuple(parts)), path
+    elif made[1].key != path.key:
+        surroundings.guard(SameAs(path, made[1]))
+    return made[0]
+
+
+@dataclass(eq=False, slots=True)
+class SameMasking(Guard):
+    """A masked array with this fill value, with or without a mask."""
+
+    about: Any
+
+    def holds(self, found: Any) -> bool:
+        return _about(found) == self.about
+
+    def words(self, found: Any) -> str:
+        return f"{self.path.text}: {short(self.about)} -> {short(_about(found))}"
+
+
+Surroundings.masked = staticmethod(_from_outside)
