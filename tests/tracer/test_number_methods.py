@@ -105,6 +105,13 @@ def test_numbers_have_no_attributes_of_arrays():
         jit(lambda x: x.item())(np.ones(2))
 
 
+def test_the_item_of_one_element_with_dimensions():
+    def function(x):
+        return x.item(), (x[0] > 2).item(), x.astype(np.complex64).item(), x.astype(np.int8).item()
+
+    assert jit(function)(np.array([[2.5]])) == function(np.array([[2.5]]))
+
+
 @pytest.mark.parametrize("bounds", [
     (0.0, 2.0, 0.5), (0.0, 3.1, 0.25), (1.0, 0.0, -0.3), (0.0, 1.0, 0.1), (0.1, 0.8, 0.1), (0.0, -1.0, 0.1), (0.0, 1e3, 0.25),
     (0.0, math.nan, 1.0), (0.0, math.inf, 1.0), (0.0, 1.0, 0.0), (np.float32(0), np.float32(1), np.float32(0.1)), (0, 2.5, 1),

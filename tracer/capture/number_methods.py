@@ -98,7 +98,7 @@ def item(array: TracedArray, *index: Any) -> Any:
     if array.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     known = array.known_value
-    return number_of(array) if known is None else np.asarray(known).item()
+    return number_of(array.reshape(())) if known is None else np.asarray(known).item()
 
 
 def _item_of_any_size(array: TracedArray, *index: Any) -> Any:

@@ -43,6 +43,8 @@ def repeat(a, repeats, axis=None):
         repeats = np.broadcast_to(repeats, (a.shape[axis],))
     padded = a.padded(trace) if isinstance(a, DynamicArray) else a
     counts = (repeats.filled(trace, 0) if isinstance(repeats, DynamicArray) else repeats).astype(np.int64)
+    if missing := padded.shape[axis] - counts.shape[0]:  # they have one size, and perhaps bounds of their own
+        counts = np.pad(counts, (0, missing)) if missing > 0 else counts[:missing]
     if not padded.shape[axis]:
         return a.copy()
     fail_if(trace, np.any(counts < 0).instruction(trace), "repeats may not contain negative values.")

@@ -51,6 +51,10 @@ class CarryTypeError(TracerError):
     is_of_rest = False
 
 
+class ChangedCopyError(TracerError):
+    """A container, an object or an array is changed that stands for one of several, as the program decides which one it is."""
+
+
 class LeakedArrayError(TracerError):
     """A traced array is used after, or outside of, the function in which it was traced."""
 
