@@ -351,9 +351,16 @@ def ordered(name: str, first: Any, second: Any) -> Any:
     first, second = _fields(first, second, f"__{name}__") or (first, second)
     if sets.are_sets(first, second):
         return sets.compared(name, first, second)
-    if type(first) is type(second) and type(first) in (tuple, list) and (_holds_traced(first) or _holds_traced(second)):
+    if _are_sequences(first, second, f"__{name}__") and (_holds_traced(first) or _holds_traced(second)):
         return _in_lexical_order(name, first, second)
     return OPERATORS[name](first, second)
+
+
+def _are_sequences(first: Any, second: Any, name: str) -> bool:
+    """Whether these are two lists, or two tuples, named ones among them, which Python itself compares."""
+    if type(first) is list:
+        return type(second) is list
+    return all(isinstance(one, tuple) and getattr(type(one), name) is getattr(tuple, name) for one in (first, second))
 
 
 def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) -> Any:
