@@ -24,7 +24,7 @@ from .coded_arrays import CodedArray
 from .copies import note_copies, require_identity
 from .distribution import condition, each, truth_of
 from .entries import elements_in, has_open_keys
-from .items import changed, delitem, getitem, note_contents, setitem
+from .items import changed, delitem, getitem, item_to_change, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
 from .keys.listed import set_of
@@ -51,13 +51,13 @@ from .tries import finally_, try_
 from .unpacking import is_sequence, known_to_python, pairs_of, spread, spread_text, starred, tuple_of, unpacked, zipped
 
 __all__ = [
-    "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined", "combined_in_place",
-    "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ", "equal", "finally_",
-    "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported", "inner", "is_",
-    "is_none", "is_sequence", "known_to_python", "listed", "made", "mod", "not_", "note_contents", "note_global",
-    "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread",
-    "spread_text", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_",
-    "zipped",
+    "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined",
+    "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ",
+    "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
+    "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
+    "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "Return", "set_of",
+    "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times", "try_",
+    "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr

@@ -273,5 +273,5 @@ def _used_at(location: hlo.SourceLocation | None) -> str:
     return f" at {at(location)}" if location is not None else ""
 
 
-for _error in (TracerError, StaticArgumentError, CarryTypeError, LeakedArrayError, ConcretizationError):
+for _error in (TracerError, StaticArgumentError, CarryTypeError, ChangedCopyError, LeakedArrayError, ConcretizationError):
     _error.__module__ = __name__.partition(".")[0]  # where users find them
