@@ -85,6 +85,9 @@ FUNCTIONS = {
     ),
     "repeated rows": lambda x: np.repeat(np.outer(x, x), np.maximum(x, 0).astype(np.uint8), axis=0),
     "bincount": lambda x: (np.bincount(abs(x).astype(int)), np.bincount(x[x > 0].astype(np.uint8), minlength=3)),
+    "bincount of known numbers": lambda x: [
+        f"{one:.2f}" for one in np.bincount(np.arange(len(x)) // 2, weights=x, minlength=2)
+    ],
     "bincount with weights": lambda x: (
         np.bincount(abs(x).astype(int), x), np.bincount(x[x > -9].astype(int) % 5, x[x > -9], 9),
     ),
