@@ -43,6 +43,9 @@ for _name in BINARY_OPERATORS:
 
 def chosen_arrays(holder: Any, index: Any, kind: type[Choice] = Choice) -> Choice | None:
     """The arrays of which ``holder[index]`` is one, as the program decides; None where it is anything else."""
+    holders = holder.values if type(holder) is Choice else (holder,)
+    if kind is ChosenArrays and any(isinstance(one, tuple) for one in holders):
+        return None  # which raises when its item is set
     if type(holder) is Choice:
         return None if holds_choice(index) else _of_one_of_several(holder, index, kind)
     is_number = isinstance(index, TracedArray) and index.known_value is None and not index.ndim
