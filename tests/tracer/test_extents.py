@@ -80,8 +80,14 @@ FUNCTIONS = {
         np.repeat(x, np.maximum(x, 0).astype(int)), np.repeat(x[x > 0], 2), np.repeat(x, abs(x[0]).astype(int)),
     ),
     "repeated elements": lambda x: np.repeat(x[x > 0], x[x > 0].astype(int)),
+    "as many elements of one bound as numbers of another": lambda x: np.repeat(
+        np.r_[0.5, x[x > 0]], np.diff(np.r_[0, np.flatnonzero(x > 0) + 1, len(x) + 1])
+    ),
     "repeated rows": lambda x: np.repeat(np.outer(x, x), np.maximum(x, 0).astype(np.uint8), axis=0),
     "bincount": lambda x: (np.bincount(abs(x).astype(int)), np.bincount(x[x > 0].astype(np.uint8), minlength=3)),
+    "bincount of known numbers": lambda x: [
+        f"{one:.2f}" for one in np.bincount(np.arange(len(x)) // 2, weights=x, minlength=2)
+    ],
     "bincount with weights": lambda x: (
         np.bincount(abs(x).astype(int), x), np.bincount(x[x > -9].astype(int) % 5, x[x > -9], 9),
     ),

@@ -57,6 +57,21 @@ def iterated(x, n, t):
     return total
 
 
+def iterated_with_places(x, n, t):
+    table, places = x.reshape(2, -1), []
+    differences = np.zeros_like(table)
+    it = np.nditer(table, flags=["multi_index"], op_flags=["readwrite"])
+    while not it.finished:
+        old = table[it.multi_index]
+        table[it.multi_index] = old + n
+        differences[it.multi_index] = table.sum() - it[0]
+        table[it.multi_index] = old
+        it.iternext()
+    for value in np.nditer(table, flags=["c_index"]):
+        places.append(float(value))
+    return differences, places, it.finished
+
+
 def long_list(x, n, t):
     values = x.repeat(200).tolist()
     total = 0.0
@@ -90,7 +105,7 @@ def outcome(function, x, n, t):
 
 
 @pytest.mark.parametrize("function", [
-    texts, methods, types, membership, arithmetic, by_element, iterated, long_list, flat_and_flags,
+    texts, methods, types, membership, arithmetic, by_element, iterated, iterated_with_places, long_list, flat_and_flags,
 ])  # fmt: skip
 def test_the_same_as_without_jit(function):
     jitted = jit(function)
@@ -103,6 +118,13 @@ def test_numbers_have_no_attributes_of_arrays():
         jit(lambda t: t.shape)(1.5)
     with pytest.raises(ValueError, match="size 1"):
         jit(lambda x: x.item())(np.ones(2))
+
+
+def test_the_item_of_one_element_with_dimensions():
+    def function(x):
+        return x.item(), (x[0] > 2).item(), x.astype(np.complex64).item(), x.astype(np.int8).item()
+
+    assert jit(function)(np.array([[2.5]])) == function(np.array([[2.5]]))
 
 
 @pytest.mark.parametrize("bounds", [

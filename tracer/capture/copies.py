@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 from ..recording import pytree
 from ..recording.attributes import attributes_of, is_record
 from ..recording.current_trace import current_trace
-from ..recording.errors import RecordedAgain, TracerError
+from ..recording.errors import ChangedCopyError, RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import places
 from .choices import Choice, Maybe
@@ -150,7 +150,7 @@ def require_own(holder: Any, *names: str) -> None:
         if isinstance(holder, set):
             TRY_LISTED[0]()
             instead = "hold a list in its place (if value not in x[i]: x[i].append(value))"
-        raise TracerError(
+        raise ChangedCopyError(
             f"a {kind.__name__} is changed that is one of several, or an element of a list, where the program decides "
             f"which one it is, or how many there are. Fix: {instead}"
         )

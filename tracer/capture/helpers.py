@@ -24,7 +24,7 @@ from .coded_arrays import CodedArray
 from .copies import note_copies, require_identity
 from .distribution import condition, each, truth_of
 from .entries import elements_in, has_open_keys
-from .items import changed, delitem, getitem, note_contents, setitem
+from .items import changed, delitem, getitem, item_to_change, note_contents, setitem
 from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
 from .keys.listed import set_of
@@ -52,13 +52,13 @@ from .tries import finally_, try_
 from .unpacking import is_sequence, known_to_python, pairs_of, spread, spread_text, starred, tuple_of, unpacked, zipped
 
 __all__ = [
-    "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined", "combined_in_place",
-    "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ", "equal", "finally_",
-    "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported", "inner", "is_",
-    "is_none", "is_sequence", "known_to_python", "listed", "made", "mod", "not_", "note_contents", "note_global",
-    "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "Return", "set_of", "setattr", "setitem", "slice", "spread",
-    "spread_text", "starred", "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_",
-    "zipped",
+    "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined",
+    "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ",
+    "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
+    "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
+    "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "Return", "set_of",
+    "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times", "try_",
+    "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -354,9 +354,16 @@ def ordered(name: str, first: Any, second: Any) -> Any:
     first, second = _fields(first, second, f"__{name}__") or (first, second)
     if sets.are_sets(first, second):
         return sets.compared(name, first, second)
-    if type(first) is type(second) and type(first) in (tuple, list) and (_holds_traced(first) or _holds_traced(second)):
+    if _are_sequences(first, second, f"__{name}__") and (_holds_traced(first) or _holds_traced(second)):
         return _in_lexical_order(name, first, second)
     return OPERATORS[name](first, second)
+
+
+def _are_sequences(first: Any, second: Any, name: str) -> bool:
+    """Whether these are two lists, or two tuples, named ones among them, which Python itself compares."""
+    if type(first) is list:
+        return type(second) is list
+    return all(isinstance(one, tuple) and getattr(type(one), name) is getattr(tuple, name) for one in (first, second))
 
 
 def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) -> Any:

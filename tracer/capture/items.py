@@ -18,6 +18,7 @@ from .calls.dispatch import call
 from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant
 from .choices import Choice, Maybe, without_maybes
+from .chosen_arrays import ChosenArrays, chosen_arrays
 from .coded_arrays import CodedArray, change_known, coded
 from .copies import note_copy_of, require_own
 from .distribution import each, each_within, holds_choice
@@ -109,8 +110,16 @@ def _item_of_dict(holder: dict, key: Any) -> Any:
     return holder[key]
 
 
+def item_to_change(holder: Any, index: Any) -> Any:
+    """``holder[index]``, to which an operator is applied in place, before it is set."""
+    found = None if _is_plain(holder, index) else chosen_arrays(holder, index, ChosenArrays)
+    return getitem(holder, index) if found is None else found
+
+
 def changed(holder: Any, index: Any) -> Any:
-    """``holder[index]``, which is changed in place: of a list or a dict of containers one of these, and no copy."""
+    """``holder[index]``, which is changed in place: of a list or a dict of containers or arrays one of these, and no copy."""
+    if (found := chosen_arrays(holder, index)) is not None:
+        return found
     if type(holder) is Choice and all(map(_has_containers, holder.values)):
         inside = each(lambda one: list_access.row_at(one, index, "list index out of range"), holder)
         counts = [len(one) for one in holder.values]
@@ -236,6 +245,8 @@ def _needs_values(index: Any) -> bool:
 
 def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
+    if type(value) is ChosenArrays:
+        return
     if _is_plain(holder, index):
         _set_plain_item(value, holder, index)
         return

@@ -14,6 +14,7 @@ from ..recording.function_tables import ATTRIBUTES, filling, implements_dynamic,
 from ..recording.intervals import note_interval
 from .calls.dispatch import call
 from .calls.meanings import implements
+from .coded_arrays import CodedArray, as_python
 from .conversions import number_of
 from .lists.mapping import mapped
 from .loops.iteration import rows_of
@@ -98,7 +99,7 @@ def item(array: TracedArray, *index: Any) -> Any:
     if array.size != 1:
         raise ValueError("can only convert an array of size 1 to a Python scalar")
     known = array.known_value
-    return number_of(array) if known is None else np.asarray(known).item()
+    return number_of(array.reshape(())) if known is None else np.asarray(known).item()
 
 
 def _item_of_any_size(array: TracedArray, *index: Any) -> Any:
@@ -146,3 +147,14 @@ def bytes_(*args: Any, **kwargs: Any) -> Any:
     if len(args) == 1 and type(args[0]) in (list, tuple) and is_open(args[0]):
         return Deferred(bytes, args[0])
     return bytes(*args, **kwargs)
+
+
+def _tolist_of_coded(array: CodedArray) -> Any:
+    if not array.ndim:
+        return as_python(array[()])
+    if array.codes.is_dynamic:
+        return mapped(as_python if array.ndim == 1 else _tolist_of_coded, rows_of(array))
+    return [as_python(one) if array.ndim == 1 else _tolist_of_coded(one) for one in array]
+
+
+CodedArray.tolist = _tolist_of_coded

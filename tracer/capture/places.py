@@ -158,6 +158,15 @@ class Contents(Place):
             self.holder.update(value if isinstance(self.holder, dict) else elements_of_set(value))
 
 
+def holds_the_same(place: Place, before: Any, after: Any) -> bool:
+    """Whether a list or a dict holds the very objects that it held before, in their order."""
+    if not isinstance(place, Contents) or type(before) is not type(after) or len(before) != len(after):
+        return False
+    if isinstance(before, dict):
+        return all(map(operator.is_, before, after)) and all(map(operator.is_, before.values(), after.values()))
+    return all(map(operator.is_, before, after))
+
+
 class ContentsOfArray(Contents):
     """What an array of objects holds."""
 

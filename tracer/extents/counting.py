@@ -43,6 +43,8 @@ def repeat(a, repeats, axis=None):
         repeats = np.broadcast_to(repeats, (a.shape[axis],))
     padded = a.padded(trace) if isinstance(a, DynamicArray) else a
     counts = (repeats.filled(trace, 0) if isinstance(repeats, DynamicArray) else repeats).astype(np.int64)
+    if missing := padded.shape[axis] - counts.shape[0]:  # they have one size, and perhaps bounds of their own
+        counts = np.pad(counts, (0, missing)) if missing > 0 else counts[:missing]
     if not padded.shape[axis]:
         return a.copy()
     fail_if(trace, np.any(counts < 0).instruction(trace), "repeats may not contain negative values.")
@@ -105,7 +107,10 @@ def bincount(x, /, weights=None, minlength=0):
     length = np.maximum(np.where(x.size > 0, largest + 1, 0), minlength)[()]
     most = {8: 256, 16: 65536}.get(x.element_type.bits)
     least = 0 if isinstance(minlength, TracedArray) else minlength
-    if most is not None and least is minlength and max(most, least) <= 65536:
+    known = length.known_value if isinstance(length, TracedArray) else length
+    if known is not None:
+        bound, size = int(known), None
+    elif most is not None and least is minlength and max(most, least) <= 65536:
         bound, size = max(most, least), hlo.convert(length.instruction(trace), hlo.S32)
     else:
         bound, size = bounded(trace, length.instruction(trace), max(FIRST_GUESS, least))
@@ -120,4 +125,6 @@ def bincount(x, /, weights=None, minlength=0):
         to_apply=hlo.scalar_computation("add", values.element_type),
     )  # fmt: skip
     total = hlo.convert(total, hlo.S64) if weights is None else total
+    if size is None:
+        return TracedArray.from_instruction(trace, total, is_scalar=False)
     return dynamic(trace, total, {0: size})

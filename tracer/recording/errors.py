@@ -51,6 +51,10 @@ class CarryTypeError(TracerError):
     is_of_rest = False
 
 
+class ChangedCopyError(TracerError):
+    """A container, an object or an array is changed that stands for one of several, as the program decides which one it is."""
+
+
 class LeakedArrayError(TracerError):
     """A traced array is used after, or outside of, the function in which it was traced."""
 
@@ -269,5 +273,5 @@ def _used_at(location: hlo.SourceLocation | None) -> str:
     return f" at {at(location)}" if location is not None else ""
 
 
-for _error in (TracerError, StaticArgumentError, CarryTypeError, LeakedArrayError, ConcretizationError):
+for _error in (TracerError, StaticArgumentError, CarryTypeError, ChangedCopyError, LeakedArrayError, ConcretizationError):
     _error.__module__ = __name__.partition(".")[0]  # where users find them

@@ -104,7 +104,7 @@ class Assignments:
             index = self.temporary()
             expression = index_expression(self.expressions.visit(target.slice))
             made.append(located(ast.Assign([ast.Name(index, ast.Store())], expression), statement))
-            read: ast.expr = helper("getitem", target, whole, ast.Name(index, ast.Load()))
+            read: ast.expr = helper("item_to_change", target, whole, ast.Name(index, ast.Load()))
             store: list[ast.stmt] = [
                 ast.Expr(helper("setitem", target, ast.Name(value, ast.Load()), whole, ast.Name(index, ast.Load())))
             ]

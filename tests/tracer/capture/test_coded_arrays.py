@@ -137,6 +137,15 @@ def test_texts_and_dates(function, capsys):
         assert capsys.readouterr().out == printed
 
 
+def test_lists_of_them():
+    def function(x):
+        return np.array(["p", "q", "r", "s"])[x[x > 0]].tolist(), np.array([["a", "b"], ["c", "d"]])[x[:2] % 2].tolist()
+
+    jitted = jit(function)
+    for x in ([0, 1, 1, 3], [2, 2, 2, 2]):
+        assert repr(jitted(np.array(x))) == repr(function(np.array(x)))
+
+
 def test_what_is_not_implemented_says_so():
     with pytest.raises(NotImplementedError, match="traced numbers as timedelta64"):
         jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3))

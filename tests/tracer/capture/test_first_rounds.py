@@ -90,9 +90,52 @@ def broadcast(x, n):
     return error
 
 
+def state_made_when_asked_for(x, n):
+    state, w = {}, np.ones(3)
+    for i in range(n):
+        for name in ("first", "second"):
+            one = state.setdefault(name, {"step": 0, "mean": np.zeros_like(w)})
+            one["step"] += 1
+            one["mean"] = 0.5 * one["mean"] + x[i]
+            w -= one["mean"] / (1 - 0.5 ** one["step"])
+    return w
+
+
+def state_of_an_object(x, n):
+    class Momentum:
+        def __init__(self):
+            self.state = {}
+
+        def step(self, w, g):
+            if "w" not in self.state:
+                self.state["w"] = [0, np.zeros_like(w)]
+            buffer = self.state["w"]
+            buffer[0] += 1
+            buffer[1] += g
+            w -= buffer[1] / buffer[0]
+
+    optimizer, w = Momentum(), np.ones(3)
+    for _ in range(n):
+        for k in range(2):
+            optimizer.step(w, x[k] + w)
+        if w.sum() < -1000:
+            break
+    return w
+
+
+def a_key_that_is_there(x, n):
+    state = {"w": {"step": 0}}
+    for i in range(n):
+        state.setdefault("w", {"step": 7})["step"] += int(x[i].sum())
+    return state
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        state_made_when_asked_for,
+        state_of_an_object,
+        a_key_that_is_there,
         rows_added,
         rows_added_to_attributes_and_items,
         rows_added_while,

@@ -407,3 +407,20 @@ REFUSED = [
 def test_what_would_not_be_pythons_is_an_error(function):
     with pytest.raises((TracerError, NotImplementedError), match="one of several|setdefault|lists at places"):
         jit(function)(*FEW_KEYS)
+
+
+def test_an_element_of_a_list_that_is_empty_at_first():
+    def copied_from_before(offsets, lengths, symbols):
+        out = []
+        for offset, length, symbol in zip(offsets, lengths, symbols):
+            if length:
+                out.append(out[-offset])
+            out.append(symbol)
+        return out
+
+    jitted = jit(copied_from_before)
+    offsets, symbols = np.array([1, 1, 2, 3, 1] * 9), np.arange(45)
+    lengths = np.array([0, 1, 1, 0, 1] * 9)
+    assert jitted(offsets, lengths, symbols) == copied_from_before(offsets, lengths, symbols)
+    with pytest.raises(IndexError, match="list index out of range"):
+        jitted(offsets, 1 - lengths, symbols)

@@ -47,6 +47,20 @@ def other_cases(x):
     return text == "B|C", text.lower()
 
 
+def characters_or_dots(x):
+    return "".join(chr(v) if 32 <= v < 100 else "." for v in x)
+
+
+def one_of_several_formats(x):
+    texts = []
+    for v in x:
+        if v > 3:
+            texts.append(f"{v}^2" if v > 10 else f"{v}")
+        if v % 2:
+            texts.append(str(v))
+    return texts, " * ".join(texts)
+
+
 def of_several_kinds(x):
     parts = []
     for v in x:
@@ -77,7 +91,7 @@ def from_behind(x):
 
 FUNCTIONS = [
     characters, some_characters, known_characters, words, numbers, numbered, floats, other_cases, of_several_kinds, few,
-    repeated, from_behind,
+    repeated, from_behind, characters_or_dots, one_of_several_formats,
 ]  # fmt: skip
 
 

@@ -24,6 +24,21 @@ def dealt(x):
 
 
 @program
+def arrays_changed(x):
+    rows, named = [np.zeros(3), np.ones(3)], {"even": np.zeros(2), "odd": np.ones(3, np.int64)}
+    layers, first = [{"w": np.zeros(2)}, {"w": np.ones(2)}], rows[0]
+    for value in x:
+        rows[value % 2] += value
+        rows[value % 2][1] *= 0.5
+        rows[-(value % 2)][:2] -= 1
+        name = "odd" if value % 2 else "even"
+        named[name] += int(value)
+        named[name][0] = 7
+        layers[value % 2]["w"] *= value
+    return rows, named, first, layers
+
+
+@program
 def rows_changed(x):
     rows = [[float(value) + i for value in x[:4]] for i in range(4)]
     place = int(x[0]) % 4

@@ -1,6 +1,8 @@
 """``sorted``, ``min`` and ``max`` of objects that compare themselves, in lists of known length and of others."""
 
+import heapq
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -127,6 +129,35 @@ def equal_ones_keep_their_order(x):
         if value > -2:
             found.append((Upwards(round(value)), place))
     return [place for _, place in sorted(found, key=lambda pair: pair[0])]
+
+
+class Event(NamedTuple):
+    time: float
+    kind: str
+    number: int
+
+
+@program
+def sorted_by_keys_of_the_program(x):
+    records = [{"name": name, "value": value} for name, value in zip("abcde", x)]
+    records.sort(key=lambda one: one["value"], reverse=True)
+    people = [Unordered(value) for value in x]
+    people.sort(key=lambda one: -one.value)
+    people[0].value = 7.0
+    names, places = list("abcde"), [4, 3, 2, 1, 0]
+    names.sort(key=lambda name: x["abcde".index(name)])
+    places.sort(key=lambda place: x[place])
+    return records[0], [one["name"] for one in records], [one.value for one in people], names, places
+
+
+@program
+def named_tuples_in_a_heap(x):
+    events = [Event(float(time), "arrival", number) for number, time in enumerate(x[:3])]
+    is_less, first = events[0] < events[1], min(events)
+    heapq.heapify(events)
+    event = heapq.heappop(events)
+    heapq.heappush(events, Event(event.time + 1.5, "end", event.number))
+    return is_less, first, event, events[0].kind
 
 
 @pytest.mark.parametrize("function", PROGRAMS)

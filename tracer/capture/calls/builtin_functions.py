@@ -26,17 +26,19 @@ from ..coded_arrays import CodedArray
 from ..conversions import bool_, is_open
 from ..distribution import each, truth_of
 from ..entries import elements_in, has_open_keys, is_open_set
+from ..forms import is_number
 from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
 from ..library import iterators, powers
 from ..library.listed_sets import ListedSet
 from ..library.masked.array import MaskedArray
-from ..lists.access import items_of
+from ..lists.access import change, items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import extreme, sorted_list, total, truths
 from ..lists.growing import note_list
 from ..lists.mapping import mapped
+from ..lists.methods import method
 from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..lists.text_ranks import in_groups, in_one_run
@@ -389,6 +391,11 @@ def sorted_(iterable: Any, /, *, key: Callable | None = None, reverse: bool = Fa
     return found
 
 
+@method("sort")
+def sort(holder: list, *, key: Callable | None = None, reverse: bool = False) -> None:
+    change(holder, _in_order(items_of(holder), key, reverse))
+
+
 def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     is_open = is_open_list(items) or any(type(item) is Maybe for item in items)
     if key is None and not is_open and (known := _order_of_first_parts(items, reverse)) is not None:
@@ -403,7 +410,7 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if not has_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[position] for position in order]
-    if any(isinstance(one, (list, tuple)) for one in (*items, *keys)):
+    if not all(map(is_number, (*items, *keys))):
         return sorted_list(items, key, reverse)
     kinds = {type_(item) for item in items}
     if len(kinds) > 1 or any(getattr(item, "exact", None) is not None for item in items):

@@ -11,6 +11,7 @@ import numpy as np
 from ...recording.array import TracedArray
 from ...recording.dynamic_array import DynamicArray
 from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced, require
+from ..library.iterators import ArrayIterator
 from ..lists.mapping import mapped
 from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
@@ -150,16 +151,20 @@ class Elements(Rows):
         return (self.element(position) for position in range(self.length))
 
 
+_ASKED = {"multi_index", "c_index"}
+
+
 @implements(np.nditer)
 def nditer(op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **kwargs: Any) -> Any:
     if not has_traced(op if isinstance(op, (list, tuple)) else [op]):
         return np.nditer(op, flags, op_flags, *args, **kwargs)
-    simple = isinstance(op, TracedArray) and not flags and not args and kwargs.get("order", "K") in "KC" and len(kwargs) < 2
-    if not simple or not op.flags.c_contiguous:
+    simple = isinstance(op, TracedArray) and not args and kwargs.get("order", "K") in "KC" and kwargs.keys() <= {"order"}
+    if not simple or not _ASKED.issuperset(flags or ()) or not op.flags.c_contiguous:
         raise NotImplementedError(
-            "np.nditer of traced arrays is implemented for one row-major array without flags; use np.ndindex(x.shape)"
+            "np.nditer of traced arrays is implemented for one row-major array, with the flags multi_index and c_index; use "
+            "np.ndindex(x.shape)"
         )
-    return Elements(op)
+    return call(ArrayIterator, op) if flags else Elements(op)
 
 
 class Pieces(Rows):

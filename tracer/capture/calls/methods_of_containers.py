@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ...recording.array import TracedArray
@@ -19,7 +19,7 @@ from ..texts.deferred import Deferred, is_made_text
 _COMPARING = ("index", "count", "remove", "sort")
 
 
-def is_open_call(method: Any, holder: list, args: tuple) -> bool:
+def is_open_call(method: Any, holder: list, args: tuple, kwargs: Mapping[str, Any]) -> bool:
     """Whether a method of a list needs what the program knows when it runs."""
     if is_open_list(holder):
         return True
@@ -28,7 +28,7 @@ def is_open_call(method: Any, holder: list, args: tuple) -> bool:
     if method.__name__ in _COMPARING and any(type(one) in (Maybe, Choice) or is_made_text(one) for one in (*holder, *args)):
         return True
     if method.__name__ == "sort":
-        return any(map(is_compared_by_program, holder))
+        return kwargs.get("key") is not None or any(map(is_compared_by_program, holder))
     if method.__name__ == "extend":
         return any(is_open_list(one) or is_of_open_length(one) for one in args)
     if method.__name__ == "append":

@@ -145,6 +145,16 @@ def _looked_up_in_known(holder: dict, key: Any) -> tuple[Any, Instruction | None
     return one_of(values, number), is_there
 
 
+def known_place(holder: dict, key: TracedArray) -> TracedArray:
+    """The position of a key among those of a dict whose keys are known; a KeyError where it is none of them."""
+    at = found([(one, None) for one in holder], key)
+    if at is None:
+        raise _missing(key)
+    _, place, is_there = at
+    raise_where(hlo.not_(is_there), KeyError(key))
+    return number_of(hlo.minimum(place, hlo.constant(np.int64(len(holder) - 1))))
+
+
 def one_of(values: list[Any], number: TracedArray) -> Any:
     """The one of these values that has this number."""
     if not any(isinstance(value, (list, dict, set)) for value in values):

@@ -229,3 +229,52 @@ class Count:
         value = self.following
         self.following = value + self.step
         return value
+
+
+class ArrayIterator:
+    """``numpy.nditer`` over one row-major array, which is asked where it is."""
+
+    def __init__(self, array):
+        self.array, self.shape, self.itersize, self.iterindex = array, array.shape, array.size, 0
+
+    @property
+    def finished(self):
+        return self.iterindex >= self.itersize
+
+    @property
+    def multi_index(self):
+        if self.iterindex >= self.itersize:
+            raise ValueError("Iterator is past the end")
+        rest, index = self.iterindex, ()
+        for size in self.shape[::-1]:
+            index = (rest % size, *index)
+            rest = rest // size
+        return index
+
+    @property
+    def index(self):
+        return self.iterindex
+
+    def iternext(self):
+        self.iterindex += 1
+        return self.iterindex < self.itersize
+
+    def reset(self):
+        self.iterindex = 0
+
+    def close(self):
+        pass
+
+    def __getitem__(self, operand):
+        return (self.array[(*self.multi_index, ...)],)[operand]
+
+    def __iter__(self):
+        while not self.finished:
+            yield self[0]
+            self.iternext()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *exception):
+        pass

@@ -96,6 +96,8 @@ def row_at(items: Sequence[Any], index: Any, message: str) -> Any:
         index = index.astype(np.int64)
     if isinstance(index, TracedArray) and (index.ndim or not index.element_type.is_integer):
         raise TypeError(f"list indices must be integers or slices, not {index.dtype}{list(index.shape)}")
+    if isinstance(length, int) and not length:
+        raise IndexError(message)
     position, count = instruction_of(index), instruction_of(length)
     if not isinstance(index, TracedArray) and index >= 0:
         fail_where(hlo.ge(position, count), IndexError(message))

@@ -25,7 +25,7 @@ from ...recording.trace import Storage
 from ..choices import Choice, Maybe
 from ..forms import Parts, common_type, is_number, is_plain_text, kind_of, may_be_shared, same
 from ..forms import parts_of as parts_of_object
-from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaves
+from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_text_leaves
 from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
@@ -183,6 +183,7 @@ def element_type(value: Any) -> ElementType:
             if not is_number(one):
                 if type(one) is Unread:
                     one.read()
+                try_text_leaf(one)  # one of several, which have structures of their own
                 if pytree.taken_apart(one) is not None or isinstance(one, BaseException) and _holds_values(one):
                     put_into_one_table([leaf])
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")

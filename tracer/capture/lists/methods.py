@@ -24,7 +24,6 @@ from .access import (
     without,
 )
 from .comparisons import first_match, matches
-from .functions import sorted_list
 from .references import row_of
 from .runs import (
     Run,
@@ -147,11 +146,6 @@ def copy(holder: list) -> list[Any]:
 @method("reverse")
 def reverse(holder: list) -> None:
     change(holder, sliced(items_of(holder), slice(None, None, -1)))
-
-
-@method("sort")
-def sort(holder: list, *, key: Callable | None = None, reverse: bool = False) -> None:
-    change(holder, sorted_list(items_of(holder), key, reverse))
 
 
 @method("append")

@@ -18,7 +18,7 @@ from ....hlo.source_lines import user_location
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError, SizeBeyondBound, TracerError
+from ...recording.errors import CarryTypeError, ChangedCopyError, SizeBeyondBound
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
 from .. import places
@@ -310,7 +310,7 @@ class _Read:
 
 
 def _write_refused(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
-    raise TracerError(
+    raise ChangedCopyError(
         "an array in a list whose length the program decides is changed in place. Fix: put a new one there (x[i] = x[i] + 1)"
     )
 

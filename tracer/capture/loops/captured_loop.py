@@ -47,6 +47,7 @@ from ..places import (
     LocalName,
     Names,
     Place,
+    holds_the_same,
     journal,
     local_names,
     note,
@@ -333,6 +334,8 @@ class CapturedLoop:
         held = {key: end for key, (_, _, end) in changed.items()}
         # What a loop within has put together is not there when a round begins: it is part of what holds it behind the round.
         changed = {key: one for key, one in changed.items() if id(one[0].holder) not in entries.put_together}
+        # What holds the very objects that it held, as a dict behind `setdefault` of a key that is there, is no state.
+        changed = {key: one for key, one in changed.items() if key in self.slots or not holds_the_same(*one)}
         holders = {id(place.holder) for place, _, _ in changed.values()}
         as_held = partial(with_contents, ends=held, outer=self.outer)
         outcome = returning(outcome, as_held(returned_value(outcome)))

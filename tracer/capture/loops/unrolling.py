@@ -13,7 +13,7 @@ from ....hlo.interrupts import is_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError, ConcretizationError, RecordedAgain
+from ...recording.errors import CarryTypeError, ChangedCopyError, ConcretizationError, RecordedAgain
 from ...recording.trace import Storage, Trace
 from ..branches import decide, truth
 from ..choices import Choice
@@ -247,7 +247,7 @@ def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
     """
     try:
         return run()
-    except (CarryTypeError, ConcretizationError) as error:
+    except (CarryTypeError, ChangedCopyError, ConcretizationError) as error:
         is_inner = isinstance(error, ConcretizationError)
         if is_inner and error.sources is not None and not isinstance(error.__cause__, CarryTypeError):
             raise
@@ -270,11 +270,11 @@ def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: 
         lambda: _captured_in_pairs(rows, body, orelse, names),
         lambda: _captured(rows, None, body, orelse, names),
     ]
-    failure: CarryTypeError | None = None
+    failure: CarryTypeError | ChangedCopyError | None = None
     for way in ways:
         try:
             return attempt(way, (body, orelse), names)
-        except CarryTypeError as error:
+        except (CarryTypeError, ChangedCopyError) as error:
             failure = error
             if not isinstance(error, Aliased):
                 break
@@ -365,8 +365,8 @@ def _or_first_alone(
     """
     try:
         return attempt(capture, blocks, names)
-    except CarryTypeError as error:
-        if error.is_of_rest:
+    except (CarryTypeError, ChangedCopyError) as error:
+        if isinstance(error, CarryTypeError) and error.is_of_rest:
             raise
         failure = error
 
@@ -380,8 +380,9 @@ def _or_first_alone(
 
     try:
         return attempt(partial(decide, holds, (alone, blocks[-1]), names, blocks), blocks, names)
-    except CarryTypeError:
-        failure.is_of_rest = True
+    except (CarryTypeError, ChangedCopyError):
+        if isinstance(failure, CarryTypeError):
+            failure.is_of_rest = True
         raise failure from None
 
 

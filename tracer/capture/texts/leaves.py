@@ -28,8 +28,19 @@ def is_text_leaf(value: Any) -> bool:
 
 def try_text_leaves(structures: Any) -> None:
     """Raises RecordedAgain where texts of several structures could be leaves."""
+    if any(map(_holds_texts, structures)):
+        _write_texts()
+
+
+def try_text_leaf(value: Any) -> None:
+    """Raises RecordedAgain where this is a text, which could be a leaf, but is none."""
+    if type(value) in TEXTS:
+        _write_texts()
+
+
+def _write_texts() -> None:
     guessed = require_trace().program.guessed_bounds
-    if _WRITTEN not in guessed and any(map(_holds_texts, structures)):
+    if _WRITTEN not in guessed:
         guessed[_WRITTEN] = True
         raise RecordedAgain
 

@@ -14,11 +14,11 @@ from ...calls.text_calls import characters_of_number, characters_of_text
 from ...control_flow.branches import switch
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import SizeBeyondBound
+from ...recording.errors import RecordedAgain, SizeBeyondBound
 from ..choices import Choice
 from ..forms import TEXTS
 from ..lists.runs import instruction_of, number_of
-from .characters import below, memory, text_at
+from .characters import PLACE, below, memory, text_at
 from .deferred import Deferred, FString, WrittenText, for_host, is_open, is_text, text_with_number
 from .formats import IN_USE, PAYLOAD, codes_of
 
@@ -293,7 +293,12 @@ def of_host(value: Deferred) -> Piece:
 
 
 def _places_of_host() -> int:
-    return require_trace().program.guessed_bounds.setdefault(_PLACE_OF_HOST, _LEAST_OF_HOST)
+    guessed = require_trace().program.guessed_bounds
+    most = guessed.setdefault(_PLACE_OF_HOST, _LEAST_OF_HOST)
+    if most > memory().capacity:
+        guessed[PLACE] = 2 * most
+        raise RecordedAgain
+    return most
 
 
 def _piece_of_host(codes: Instruction, count: Instruction, most: int) -> Piece:
