@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ..recording.array import TracedArray
-from .branches import MOST_ALTERNATIVES
 from .choices import BINARY_OPERATORS, Choice
 from .copies import require_own
 from .distribution import each, holds_choice
@@ -16,6 +15,7 @@ from .forms import may_be_shared
 from .keys import dicts
 from .lists import access as list_access
 from .lists.runs import is_open_list
+from .sides import MOST_ALTERNATIVES
 
 
 class ChosenArrays(Choice):
