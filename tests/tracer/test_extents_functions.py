@@ -203,7 +203,20 @@ def counted_in_columns(rows, columns):
     return table
 
 
-@pytest.mark.parametrize("function", [counted_pairs, counted_from_the_end, counted_in_a_view, counted_in_columns])
+def summed_by_selected_rows(rows, columns):
+    """Of arrays of two dimensions, masks beside columns, and numbers for all."""
+    chosen = np.flatnonzero(rows > 0)
+    table, values = np.zeros((4, 3)), np.outer(columns, [1.0, 2.0, 4.0])
+    np.add.at(table, rows[chosen], values[chosen])
+    np.add.at(table, chosen % 4, 1)
+    np.maximum.at(table, (rows[chosen], 1), values[chosen, 1] * 3)
+    np.add.at(table, (table[:, 0] > 2, slice(1, 3)), table[table[:, 0] > 2, :2])
+    return table
+
+
+@pytest.mark.parametrize(
+    "function", [counted_pairs, counted_from_the_end, counted_in_a_view, counted_in_columns, summed_by_selected_rows]
+)
 def test_a_tuple_is_an_index_of_at(function):
     jitted = jit(function)
     for seed in (1, 2, 3):

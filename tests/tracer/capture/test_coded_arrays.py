@@ -130,3 +130,13 @@ def test_what_is_not_implemented_says_so():
         jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3))
     with pytest.raises(NotImplementedError, match="np.partition of an array of texts"):
         jit(lambda x: np.partition(np.where(x > 0, "a", "b"), 1))(np.ones(3))
+
+
+def test_the_text_of_a_scalar_of_numpy_is_of_the_type_str():
+    def best(x):
+        found = {str(name): value for name, value in zip(NAMES, x)}
+        return max(found, key=found.get), str(NAMES[1]), str(NAMES[1]) if x[0] > 0 else "none"
+
+    function, x = jit(best), np.array([1.0, 3, 2])
+    assert list(map(type, function(x))) == [str, str, str]
+    assert function(x) == ("bert", "bert", "bert") and function(-x) == ("anna", "bert", "none")
