@@ -44,6 +44,7 @@ from ..recording.operands import (
     sequence,
 )
 from ..recording.trace import Trace
+from .dates import has_dates, known_as_dates
 from .floating_point_errors import OVERFLOWS, flag_errors, flag_overflow_of_scalars
 from .recorded_calls import record_again
 
@@ -71,6 +72,9 @@ def call_ufunc(
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
     plain = where is True and casting == "same_kind" and dtype is signature is sig is axes is axis is None and not keepdims
     inputs = tuple([value if type(value) is TracedArray else prepare(value) for value in inputs])
+    if has_dates(inputs):
+        options = {"out": out, "where": where, "casting": casting, "dtype": dtype}
+        return ufunc(*map(known_as_dates, inputs), **{name: known_as_dates(one) for name, one in options.items()})
     if DynamicArray in map(type, inputs):  # made of a list
         if not plain:
             raise NotImplementedError(f"np.{ufunc.__name__} of a list whose length the program decides, with further arguments")

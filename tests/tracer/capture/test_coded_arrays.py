@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import ConcretizationError, jit
 
 NAMES = np.array(["anna", "bert", "carl", "dora", "emil"])
 DAYS = np.arange("2024-01-29", "2024-02-03", dtype="M8[D]")
@@ -126,10 +126,20 @@ def test_texts_and_dates(function, capsys):
 
 
 def test_what_is_not_implemented_says_so():
-    with pytest.raises(NotImplementedError, match="traced numbers as timedelta64"):
-        jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3))
+    with pytest.raises(ConcretizationError, match="where dates and times are made of numbers"):
+        jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3.0))
     with pytest.raises(NotImplementedError, match="np.partition of an array of texts"):
         jit(lambda x: np.partition(np.where(x > 0, "a", "b"), 1))(np.ones(3))
+
+
+def test_numbers_that_follow_from_arguments_become_dates():
+    def days_of(start, count, hours):
+        times = start + np.arange(count) * np.timedelta64(hours, "h")
+        return times, np.timedelta64(count, "D"), start + count, np.arange(start, start + count), (times - start).astype(int)
+
+    jitted = jit(days_of)
+    for given in ((np.datetime64("2024-02-27T00"), 3, 12), (np.datetime64("2023-02-27T00"), 2, 6)):
+        assert repr(jitted(*given)) == repr(days_of(*given))
 
 
 def test_the_text_of_a_scalar_of_numpy_is_of_the_type_str():
