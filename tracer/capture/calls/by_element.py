@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -128,38 +128,6 @@ def ndenumerate(arr: Any) -> Any:
     if not isinstance(arr, TracedArray):
         return np.ndenumerate(arr)
     return Zip([Indices(arr.shape), ArrayRows(arr.reshape(-1))])
-
-
-class Elements(Rows):
-    """`numpy.nditer` over one array: views of its elements, without dimensions."""
-
-    def __init__(self, array: TracedArray) -> None:
-        self.array, self._indices = array, Indices(array.shape)
-        self.length = self._indices.length
-
-    def element(self, position: Any) -> Any:
-        return self.array[(*self._indices.element(position), ...)]
-
-    def __enter__(self) -> Elements:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self.element(position) for position in range(self.length))
-
-
-@implements(np.nditer)
-def nditer(op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **kwargs: Any) -> Any:
-    if not has_traced(op if isinstance(op, (list, tuple)) else [op]):
-        return np.nditer(op, flags, op_flags, *args, **kwargs)
-    simple = isinstance(op, TracedArray) and not flags and not args and kwargs.get("order", "K") in "KC" and len(kwargs) < 2
-    if not simple or not op.flags.c_contiguous:
-        raise NotImplementedError(
-            "np.nditer of traced arrays is implemented for one row-major array without flags; use np.ndindex(x.shape)"
-        )
-    return Elements(op)
 
 
 class Pieces(Rows):
