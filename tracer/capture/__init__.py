@@ -4,7 +4,7 @@ Outside of a trace all of it means what plain Python means.
 """
 
 from . import breakpoints, conversions, creation, drawn_arrays, given_warnings, math_functions, number_methods, printing, slots  # noqa: F401
-from .calls import array_iterators, builtin_functions, by_element, numpy_sources, standard_library  # noqa: F401
+from .calls import array_iterators, averaging, builtin_functions, by_element, numpy_sources, standard_library  # noqa: F401
 from .keys import counters  # noqa: F401
 from .lists import methods  # noqa: F401
 from .outside import copying  # noqa: F401

@@ -116,14 +116,14 @@ _of_elements(heapq.nlargest, heaps.nlargest)
 # --- folds ---
 
 
-def _may_give_traced(iterable: Any) -> bool:
+def may_give_traced(iterable: Any) -> bool:
     """Whether there are traced values in what is gone over, or may be, as in what an iterator gives."""
     return isinstance(iterable, Iterator) or _is_traced(iterable)
 
 
 @implements(functools.reduce)
 def reduce(function: Callable, iterable: Any, *initial: Any) -> Any:
-    if not _is_followed(function) and not _may_give_traced(iterable) and not _is_traced(initial):
+    if not _is_followed(function) and not may_give_traced(iterable) and not _is_traced(initial):
         return functools.reduce(function, iterable, *initial)
     if initial:
         return call(iterators.reduce_from, function, iterable, *initial)
@@ -132,7 +132,7 @@ def reduce(function: Callable, iterable: Any, *initial: Any) -> Any:
 
 @implements(itertools.accumulate)
 def accumulate(iterable: Any, func: Callable | None = None, *, initial: Any = None) -> Any:
-    if not _is_followed(func) and not _may_give_traced(iterable) and not _is_traced(initial):
+    if not _is_followed(func) and not may_give_traced(iterable) and not _is_traced(initial):
         return itertools.accumulate(iterable, func, initial=initial)
     func = operator.add if func is None else func
     if initial is not None:
