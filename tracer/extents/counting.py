@@ -105,7 +105,10 @@ def bincount(x, /, weights=None, minlength=0):
     length = np.maximum(np.where(x.size > 0, largest + 1, 0), minlength)[()]
     most = {8: 256, 16: 65536}.get(x.element_type.bits)
     least = 0 if isinstance(minlength, TracedArray) else minlength
-    if most is not None and least is minlength and max(most, least) <= 65536:
+    known = None if isinstance(x, DynamicArray) else x.known_value  # then so is the size
+    if known is not None and least is minlength:
+        bound, size = max(int(np.max(known, initial=-1)) + 1, least), None
+    elif most is not None and least is minlength and max(most, least) <= 65536:
         bound, size = max(most, least), hlo.convert(length.instruction(trace), hlo.S32)
     else:
         bound, size = bounded(trace, length.instruction(trace), max(FIRST_GUESS, least))
@@ -120,4 +123,4 @@ def bincount(x, /, weights=None, minlength=0):
         to_apply=hlo.scalar_computation("add", values.element_type),
     )  # fmt: skip
     total = hlo.convert(total, hlo.S64) if weights is None else total
-    return dynamic(trace, total, {0: size})
+    return dynamic(trace, total, {0: size}) if size is not None else TracedArray.from_instruction(trace, total, is_scalar=False)

@@ -65,16 +65,31 @@ def _mirrored(at: Any, turn: Any) -> Any:
     return np.minimum(at, turn - at)
 
 
+def _joined(array: TracedArray, axis: int, widths: tuple, constants: tuple) -> TracedArray:
+    """The array between as many constants as the program decides."""
+    pieces = []
+    for width, constant in zip(widths, constants):
+        require(width >= 0, ValueError, "index can't contain negative values")
+        shape = tuple([width if d == axis else size for d, size in enumerate(array.shape)])
+        pieces.append(FUNCTIONS[np.full](shape, as_array(prepare(constant)).astype(array.dtype), array.dtype))
+    return np.concatenate([pieces[0], array, pieces[1]], axis)
+
+
 @implements_dynamic(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
-    """By numbers of elements that are known, with constants or with elements of the array."""
-    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs_of(pad_width, array.ndim, "pad_width")]
+    """With constants, by any numbers of elements, or with elements of the array, by numbers that are known."""
+    widths = pairs_of(pad_width, array.ndim, "pad_width")
     constants = kwargs.pop("constant_values", 0)
+    if mode != "constant":
+        widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in widths]
     if kwargs or mode not in ("constant", *_PADDED):
         options = ", ".join([f"mode={mode!r}", *[f"{name}=" for name in kwargs]])
         raise NotImplementedError(f"np.pad with {options} of an array whose size is known at run time only")
     constants = pairs_of(constants, array.ndim, "constant_values")
     for axis, (before, after) in enumerate(widths):
+        if isinstance(before, TracedArray) or isinstance(after, TracedArray):
+            array = _joined(array, axis, (before, after), constants[axis])
+            continue
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         if not before and not after:
