@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 from typing import Any
 
 from ..recording.current_trace import current_trace
@@ -58,6 +59,17 @@ def _require_made_here(iterable: Any) -> None:
             "it, or one that a loop has left where the program decides. Fix: make it there, or count positions (i += 1, and "
             "values[i])"
         )
+
+
+def require_end(iterator: Any) -> None:
+    """To be called where the program may leave a loop: one without another end gets an iterator that counts positions."""
+    guessed = current_trace().program.guessed_bounds
+    if _ITERATORS_ARE_ASKED not in guessed and type(iterator) in _ENDLESS and operator.length_hint(iterator, -1) < 0:
+        guessed[_ITERATORS_ARE_ASKED] = True
+        raise RecordedAgain
+
+
+_ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 def note_left(iterator: Any) -> None:

@@ -110,9 +110,15 @@ def in_a_branch(x):
     return labels, best, labels[x.argmin()], labels[-1]
 
 
+def named_in_turn(x):
+    found = x[x > 0]
+    letters = [f"{letter}{value:.1f}" for letter, value in zip("abcde", found)]
+    return [(str(name), value) for name, value in zip(NAMES, found)], letters, dict(zip(["p", "q", "r"], found))
+
+
 FUNCTIONS = [
     chosen, selected, in_order, under_a_mask, counted, grouped, as_text, moved, spelled, days, codes, filled_in_a_loop,
-    put_under_a_mask, in_a_branch,
+    put_under_a_mask, in_a_branch, named_in_turn,
 ]  # fmt: skip
 
 

@@ -172,6 +172,13 @@ def cycle(iterable: Any) -> Any:
     return itertools.cycle(begun(iterable))
 
 
+@implements(itertools.repeat)
+def repeat(value: Any, *times: Any, **kwargs: Any) -> Any:
+    if made_iterators.are_iterators_asked() and not times and not kwargs:
+        return call(iterators.Cycle, [value])
+    return itertools.repeat(value, *times, **kwargs)
+
+
 @implements(itertools.count)
 def count(start: Any = 0, step: Any = 1) -> Any:
     is_asked = made_iterators.are_iterators_asked() or has_traced((start, step))

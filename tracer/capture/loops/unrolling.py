@@ -17,7 +17,7 @@ from ...recording.trace import Storage, Trace
 from ..branches import at_most, decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
-from ..made_iterators import note_left
+from ..made_iterators import note_left, require_end
 from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
 from ..places import Names, are_containers_changed, is_round, journal, local_names
 from ..texts.deferred import is_longer_text
@@ -430,6 +430,7 @@ def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, name
         if isinstance(outcome, Mixed):
             if not may_leave(outcome):
                 continue
+            require_end(elements)
             note_left(elements)
             if nested == _MOST_NESTED:
                 return _in_turn(outcome, elements, body, orelse, names)
