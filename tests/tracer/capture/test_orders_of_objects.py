@@ -1,5 +1,6 @@
 """``sorted``, ``min`` and ``max`` of objects that compare themselves, in lists of known length and of others."""
 
+import heapq
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,6 +12,12 @@ CALLS = [
     (np.array(values),) for values in ([0.25, 0.75, -0.5, 0.125, 1.5], [0.5] * 5, [-1.0, -2.0, -3.0, -4.0, 2.0], [-1.0] * 5)
 ]
 PROGRAMS = []
+
+
+@dataclass(order=True)
+class Event:
+    time: float
+    place: int = field(compare=False)
 
 
 class Downwards:
@@ -127,6 +134,18 @@ def equal_ones_keep_their_order(x):
         if value > -2:
             found.append((Upwards(round(value)), place))
     return [place for _, place in sorted(found, key=lambda pair: pair[0])]
+
+
+@program
+def in_a_heap(x):
+    waiting, order = [Event(value, place) for place, value in enumerate(x)], []
+    heapq.heapify(waiting)
+    while waiting:
+        event = heapq.heappop(waiting)
+        order.append(event.place)
+        if event.time < 0.5:
+            heapq.heappush(waiting, Event(event.time + 1, event.place))
+    return order
 
 
 @pytest.mark.parametrize("function", PROGRAMS)

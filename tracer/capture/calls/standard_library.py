@@ -33,6 +33,7 @@ from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
 from ..loops.iteration import Lazy, Rows, is_captured, items_for_python, rows_of
+from ..special_methods import is_compared_by_program
 from .dispatch import call
 from .meanings import MEANINGS, TAKE_MAYBES, implements
 
@@ -65,7 +66,8 @@ def _of_a_list(original: Callable, followed: Callable, is_change: bool) -> None:
     """``followed`` in the place of a function whose first argument is a list."""
 
     def implementation(holder: Any, *args: Any, **kwargs: Any) -> Any:
-        if any(map(_is_traced, (holder, *args))) or any(map(_is_followed, kwargs.values())):
+        is_followed = any(map(_is_traced, (holder, *args))) or any(map(_is_followed, kwargs.values()))
+        if is_followed or any(map(is_compared_by_program, (*args, *(holder if type(holder) is list else ())))):
             return call(followed, holder, *args, **kwargs)
         if is_change:
             require_own(holder)
