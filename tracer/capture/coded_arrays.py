@@ -73,16 +73,11 @@ class CodedArray(Lazy):
     def astype(self, dtype: Any) -> Any:
         return operated(lambda table: table.astype(dtype), self)
 
-    def tolist(self) -> Any:
-        if self.ndim != 1 or self.codes.is_dynamic:
-            raise _not_implemented("tolist")
-        return [_as_python(one) for one in self]
-
     def copy(self, order: str = "C") -> CodedArray:
         return CodedArray(self.codes.copy(), self.table)
 
     def item(self, *index: Any) -> Any:
-        return _as_python(self[index or (0,) * self.ndim])
+        return as_python(self[index or (0,) * self.ndim])
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -137,7 +132,7 @@ def _element(table: np.ndarray, code: TracedArray) -> Any:
     return Deferred(operator.getitem, table, code)
 
 
-def _as_python(element: Any) -> Any:
+def as_python(element: Any) -> Any:
     if isinstance(element, Choice):
         return Choice(element.number, [one.item() for one in element.values])
     return Deferred(str, element) if isinstance(element, Deferred) else element.item()

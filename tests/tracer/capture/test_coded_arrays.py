@@ -29,7 +29,18 @@ def in_order(x):
 
 def under_a_mask(x):
     found = NAMES[x > 0]
-    return found, len(found), found.shape, found[::-1], list(found), [name.title() for name in found]
+    assert sorted(found.tolist()) == sorted(map(str, found))
+    return (
+        found,
+        found.tolist(),
+        NAMES[np.argsort(x)].reshape(1, 5).tolist(),
+        DAYS[np.argsort(x)].tolist(),
+        len(found),
+        found.shape,
+        found[::-1],
+        list(found),
+        [name.title() for name in found],
+    )
 
 
 def counted(x):
