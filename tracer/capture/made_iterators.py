@@ -8,7 +8,7 @@ import operator
 from typing import Any
 
 from ..recording.current_trace import current_trace
-from ..recording.errors import RecordedAgain, TracerError
+from ..recording.errors import RecordedAgain, TracerError, asked_elsewhere
 from .choices import Choice
 from .entries import has_open_keys
 from .library.iterators import Count, Cycle, Iterating
@@ -54,7 +54,7 @@ def _require_made_here(iterable: Any) -> None:
         if _ITERATORS_ARE_ASKED not in program.guessed_bounds and _is_iterator(iterable):
             program.guessed_bounds[_ITERATORS_ARE_ASKED] = True
             raise RecordedAgain
-        raise TracerError(
+        raise asked_elsewhere(
             "an iterator that is made outside of a loop or a branch that depends on traced values is asked for an element in "
             "it, or one that a loop has left where the program decides. Fix: make it there, or count positions (i += 1, and "
             "values[i])"

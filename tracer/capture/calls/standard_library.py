@@ -22,7 +22,7 @@ from ...calls.outside_state import look
 from ...outside.ownership import is_of_the_user
 from ...outside.values import decimal_context
 from ...recording.array import TracedArray
-from ...recording.operands import has_traced
+from ...recording.operands import has_traced, known_number
 from .. import made_iterators, places
 from ..choices import Choice
 from ..copies import require_own
@@ -243,7 +243,7 @@ def islice(iterable: Any, *bounds: Any) -> Any:
         return call(iterators.islice_of, iterable, start, stop, step)
     if is_captured(iterable) or has_traced((start, stop, step)) and not isinstance(iterable, Iterator):
         return call(iterators.islice, _sequence(iterable), start, stop, step)
-    return itertools.islice(iterable, start, stop, step)
+    return itertools.islice(iterable, *[known_number(bound) for bound in (start, stop, step)])
 
 
 def _with_function(original: Callable, followed: Callable) -> None:

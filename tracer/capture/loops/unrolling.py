@@ -12,7 +12,7 @@ from ....compile.traversal import has_effects
 from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError, ConcretizationError, RecordedAgain
+from ...recording.errors import CarryTypeError, ConcretizationError, RecordedAgain, TracerError
 from ...recording.trace import Storage, Trace
 from ..branches import at_most, decide, truth
 from ..choices import Choice
@@ -241,11 +241,14 @@ def _are_long_with_texts(trace: Trace, rows: Rows, body: Block, names: Names) ->
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
     """Run this; a number of rounds may become static: of several the one made of least.
 
-    So it does where types cannot be reconciled, and where Python needs what changes from round to round.
+    So it does where types cannot be reconciled, where Python needs what changes from round to round, and where rounds ask an
+    iterator from outside.
     """
     try:
         return run()
-    except (CarryTypeError, ConcretizationError) as error:
+    except TracerError as error:
+        if not isinstance(error, (CarryTypeError, ConcretizationError)) and not error.is_of_an_iterator:
+            raise
         is_inner = isinstance(error, ConcretizationError)
         if is_inner and error.sources is not None and not isinstance(error.__cause__, CarryTypeError):
             raise
