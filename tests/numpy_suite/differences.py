@@ -194,9 +194,6 @@ DIFFERENCES: dict[str, str] = _by_test(
         "np.min_scalar_type of a number that changes between calls is refused": """
             _core/tests/test_multiarray.py::TestMinScalarType
         """,
-        "np.ufunc.at with a mask and an operand that is no scalar is refused": """
-            _core/tests/test_ufunc.py::TestUfunc::test_ufunc_at_boolean
-        """,
         "messages, and the kind of an exception, where NumPy looks at arguments in another order": """
             _core/tests/test_indexing.py::TestBooleanIndexing::test_bool_as_int_argument_errors
             _core/tests/test_multiarray.py::TestDevice::test_to_device

@@ -15,7 +15,7 @@ from ..support.undecorated import assert_alike
 
 class Model:
     def __init__(self):
-        self.calls, self.weights, self.seen = 0, np.ones(2), []
+        self.calls, self.weights, self.seen, self.gain = 0, np.ones(2), [], 1.0
 
     def key(self, value):
         self.calls += 1
@@ -58,6 +58,32 @@ def around(value):
     MODEL.seen.append("in")
     yield value + 1 if value > 0 else value
     MODEL.seen.append("out")
+
+
+@contextlib.contextmanager
+def gain(factor):
+    before, MODEL.gain = MODEL.gain, MODEL.gain * factor
+    try:
+        yield MODEL
+    finally:
+        MODEL.gain = before
+
+
+def under_conditions(x):
+    """Managers that are made on one side of a branch, and in rounds that may raise."""
+    saturated, read = 0, []
+    for value in x:
+        try:
+            with gain(3.0) as model:
+                if model.gain * value > 5:
+                    raise OverflowError("saturated")
+                read.append(model.gain * value)
+        except OverflowError:
+            saturated += 1
+    if x[0] > 0:
+        with gain(2.0) as model:
+            read.append(model.gain * x[0])
+    return saturated, read, MODEL.gain
 
 
 @functools.singledispatch
@@ -108,6 +134,7 @@ FUNCTIONS = {
     "attrgetter of several": lambda x: operator.attrgetter("calls", "weights.shape")(MODEL),
     "apply_along_axis": lambda x: np.apply_along_axis(MODEL.of_a_row, 1, x.reshape(2, 2)),
     "contextmanager": within(around),
+    "contextmanager under conditions": under_conditions,
     "contextmanager of a method": within(MODEL.watching),
     "ExitStack": with_callback,
     "singledispatch": lambda x: (described(x), described(x[0]), described(int(x[1]))),

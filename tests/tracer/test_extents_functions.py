@@ -203,7 +203,20 @@ def counted_in_columns(rows, columns):
     return table
 
 
-@pytest.mark.parametrize("function", [counted_pairs, counted_from_the_end, counted_in_a_view, counted_in_columns])
+def summed_by_selected_rows(rows, columns):
+    """Of arrays of two dimensions, masks beside columns, and numbers for all."""
+    chosen = np.flatnonzero(rows > 0)
+    table, values = np.zeros((4, 3)), np.outer(columns, [1.0, 2.0, 4.0])
+    np.add.at(table, rows[chosen], values[chosen])
+    np.add.at(table, chosen % 4, 1)
+    np.maximum.at(table, (rows[chosen], 1), values[chosen, 1] * 3)
+    np.add.at(table, (table[:, 0] > 2, slice(1, 3)), table[table[:, 0] > 2, :2])
+    return table
+
+
+@pytest.mark.parametrize(
+    "function", [counted_pairs, counted_from_the_end, counted_in_a_view, counted_in_columns, summed_by_selected_rows]
+)
 def test_a_tuple_is_an_index_of_at(function):
     jitted = jit(function)
     for seed in (1, 2, 3):
@@ -302,3 +315,27 @@ def test_an_array_without_dimensions_is_set_where_a_mask_says():
         return out, lines
 
     check(program, np.array(2.5), np.array([-1.0, 3]), again=[(np.array(0.5), np.array([-1.0]))])
+
+
+def padded_to_a_length(x):
+    found = x[x > 2]
+    table = np.pad(np.outer(x, x)[:2, :2], ((0, len(found)), (1, 0)), constant_values=(7, 8))
+    return np.pad(found, (0, 6 - len(found))), np.pad(x, (len(found), 1), constant_values=(7, 8)), table
+
+
+def test_widths_of_padding_may_be_sizes():
+    jitted = jit(padded_to_a_length)
+    for x in (np.array([3.0, 2, 5, 0]), np.zeros(4), np.full(4, 9.0)):
+        for found, expected in zip(jitted(x), padded_to_a_length(x)):
+            np.testing.assert_array_equal(found, expected, strict=True)
+    with pytest.raises(ValueError, match="index can't contain negative values"):
+        jit(lambda x: np.pad(x, (0, 1 - np.count_nonzero(x))))(np.ones(3))
+
+
+def means_by_name(x):
+    names, numbers = np.unique(np.array(["b", "a", "b"]), return_inverse=True)
+    return [(str(name), value) for name, value in zip(names, np.bincount(numbers, weights=x))]
+
+
+def test_counts_of_known_numbers_have_a_known_size():
+    assert jit(means_by_name)(np.array([1.0, 2, 4])) == [("a", 2.0), ("b", 5.0)]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from phlox import TracerError, cond, fori_loop, host_call, jit
+from phlox import ConcretizationError, TracerError, cond, fori_loop, host_call, jit
 from random_streams import GENERATOR, RANDOM_STATE, assert_same, state
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -444,7 +444,7 @@ def test_seeding_again_behind_a_legacy_generator_of_another_kind():
     assert_same(jit(seeded)(3), seeded(3))
 
 
-def test_spawn_is_refused():
+def test_children_of_seeds():
     def children(seed):
         return [np.random.default_rng(one).random() for one in np.random.SeedSequence(seed).spawn(2)]
 
@@ -452,8 +452,9 @@ def test_spawn_is_refused():
         sequences = [np.random.SeedSequence(seed, spawn_key=(k,)) for k in range(2)]
         return [np.random.default_rng(one).random() for one in sequences]
 
-    assert jit(said)(3) == children(3)
-    with pytest.raises(NotImplementedError, match=r"spawn_key=\(0,\)"):
-        jit(children)(3)
+    jitted = jit(children)
+    assert jit(said)(3) == children(3) == jitted(3) == jitted(3) and jitted(4) == children(4)
+    with pytest.raises(ConcretizationError, match="as a seed that has children"):
+        jit(lambda x: children(int(x.sum())))(np.ones(3))
     with pytest.raises(NotImplementedError, match="Generator.spawn"):
         jit(lambda seed: np.random.default_rng(seed).spawn(2)[0].random())(3)

@@ -139,7 +139,7 @@ OF_RANDOM_STATES = {
     ),
 }  # fmt: skip
 OF_PYTHON = {
-    "random": lambda g, t: (g.random(), g.uniform(t, 2 * t), g.uniform(1, 2), g.expovariate(2.0), g.random()),
+    "random": lambda g, t: (g.random(), g.uniform(t, 2 * t), g.uniform(1, 2), g.expovariate(2.0), g.expovariate(t), g.random()),
     "integers": lambda g, t: (
         g.randint(1, 6), g.randrange(100), g.randrange(1), g.randrange(-5, 2**33), g.randrange(2**31), g.randrange(2**31 + 1),
         g.randrange(2**32), g.randrange(2**32 + 1), g.randrange(2**40), g.randint(-(2**61), 2**61),

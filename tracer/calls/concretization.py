@@ -34,11 +34,15 @@ def make_known(
     takes_floats = not is_unproven and error.array.element_type is not hlo.PRED
     takes_arrays = takes_floats and error.purpose != ENDS_RECURSION
     arrays = [leaf for leaf in sources if takes_arrays and leaf.is_short_row_of_integers]
+    outside = error.outside
     if not all(leaf in arrays or (leaf.is_number if takes_floats else leaf.is_integer) for leaf in sources):
-        return False
+        # Integers beside arrays may be all that it depends on, as where a branch hands on what both have decided.
+        sources, arrays, outside = [leaf for leaf in sources if takes_arrays and leaf.is_integer], [], frozenset()
+        if not sources:
+            return False
     if is_unproven and any(leaf.interval is None for leaf in sources):  # of the integers of NumPy's there are no fewer
         return False
-    if not sources and error.outside <= policy.known:
+    if not sources and outside <= policy.known:
         return False
     for leaf in sources:
         if is_unproven:
@@ -47,5 +51,5 @@ def make_known(
             reader.intervals[leaf.path] = None
         else:
             reader.known.add(leaf.path)
-    policy.known |= error.outside | {Argument(leaf.path).key for leaf in arrays}
+    policy.known |= outside | {Argument(leaf.path).key for leaf in arrays}
     return True

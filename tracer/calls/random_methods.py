@@ -156,7 +156,10 @@ class _Seeded(NamedTuple):
     kwargs: dict
 
     def spawn(self, n_children: int) -> list[Any]:
-        """NumPy counts the children, which the program does not."""
+        """NumPy counts the children, which the program does not: a seed that is a number becomes known."""
+        for one in (*self.args, *self.kwargs.values()):
+            if isinstance(one, TracedArray) and not one.ndim:
+                as_index(one, "as a seed that has children")  # raises ConcretizationError
         raise NotImplementedError(
             "SeedSequence.spawn of a seed that depends on traced values is not implemented. Fix: the children are "
             "np.random.SeedSequence(seed, spawn_key=(0,)), (1,) and so on"

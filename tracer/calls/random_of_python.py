@@ -34,8 +34,8 @@ def uniform(source, a, b):
 @methods("expovariate", RANDOM)
 def expovariate(source, lambd=1.0):
     rate = _number(lambd)
-    if isinstance(rate, TracedArray) or not rate:
-        raise not_drawn()  # it may be zero
+    if not isinstance(rate, TracedArray) and not rate:
+        raise not_drawn()
     return _ONE.result(source.draw("inverse_exponential", _ONE, hlo.F64)) / rate
 
 

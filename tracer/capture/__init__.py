@@ -4,7 +4,15 @@ Outside of a trace all of it means what plain Python means.
 """
 
 from . import breakpoints, conversions, creation, drawn_arrays, given_warnings, math_functions, number_methods, printing, slots  # noqa: F401
-from .calls import builtin_functions, by_element, masked_arrays, numpy_sources, standard_library  # noqa: F401
+from .calls import (  # noqa: F401
+    array_iterators,
+    averaging,
+    builtin_functions,
+    by_element,
+    masked_arrays,
+    numpy_sources,
+    standard_library,
+)
 from .keys import counters  # noqa: F401
 from .lists import methods  # noqa: F401
 from .outside import copying  # noqa: F401

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..functions.dates import known_as_dates
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import IntegerOverflow
 from ..recording.intervals import note_interval
@@ -65,6 +66,14 @@ def number_of(value: TracedArray) -> TracedArray:
     if kind in ("signed", "unsigned"):
         return value if value.weak_type else integer_of(value)
     return converted(value, {"pred": hlo.PRED, "float": hlo.F64, "complex": hlo.C128}[kind])
+
+
+def _date(kind: type) -> Any:
+    return lambda *args, **kwargs: kind(*map(known_as_dates, args), **kwargs)
+
+
+for _kind in (np.datetime64, np.timedelta64):
+    implements(_kind)(_date(_kind))
 
 
 @implements(int)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import copy
 import itertools
+import operator
 from typing import Any
 
 from ..recording.current_trace import current_trace
-from ..recording.errors import RecordedAgain, TracerError
+from ..recording.errors import RecordedAgain, TracerError, asked_elsewhere
 from .choices import Choice
 from .entries import has_open_keys
 from .library.iterators import Count, Cycle, Iterating
@@ -53,11 +54,22 @@ def _require_made_here(iterable: Any) -> None:
         if _ITERATORS_ARE_ASKED not in program.guessed_bounds and _is_iterator(iterable):
             program.guessed_bounds[_ITERATORS_ARE_ASKED] = True
             raise RecordedAgain
-        raise TracerError(
+        raise asked_elsewhere(
             "an iterator that is made outside of a loop or a branch that depends on traced values is asked for an element in "
             "it, or one that a loop has left where the program decides. Fix: make it there, or count positions (i += 1, and "
             "values[i])"
         )
+
+
+def require_end(iterator: Any) -> None:
+    """To be called where the program may leave a loop: one without another end gets an iterator that counts positions."""
+    guessed = current_trace().program.guessed_bounds
+    if _ITERATORS_ARE_ASKED not in guessed and type(iterator) in _ENDLESS and operator.length_hint(iterator, -1) < 0:
+        guessed[_ITERATORS_ARE_ASKED] = True
+        raise RecordedAgain
+
+
+_ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 
 def note_left(iterator: Any) -> None:

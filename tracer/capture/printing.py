@@ -148,7 +148,7 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
             return found
         if builtin is builtins.str and len(args) == 1 and type(args[0]) is Choice and not any(map(is_open, args[0].values)):
             return Choice(args[0].number, list(map(str, args[0].values)))
-        if builtin is builtins.str and len(args) == 1 and is_text(args[0]):
+        if builtin is builtins.str and len(args) == 1 and is_text(args[0]) and not isinstance(args[0], str):
             return args[0]
         if conversion is not None and len(args) == 1 and not kwargs and isinstance(args[0], TracedArray) and args[0].is_scalar:
             return text((args[0], conversion, ""))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import types
 from collections.abc import Callable
 from typing import Any
 
 from ..outside.ownership import is_of_the_user
-from ..recording.attributes import attributes_of
+from ..recording.attributes import attributes_of, is_generated
 from ..recording.operands import has_traced
 
 _MADE_BY_A_STATEMENT = 1 << 9  # of the flags of classes, CPython's Py_TPFLAGS_HEAPTYPE
@@ -35,4 +36,6 @@ def is_compared_by_program(item: Any) -> bool:
     """Whether the user's class of an object, or of one in a tuple, compares what the program computes."""
     if type(item) is tuple:
         return any(map(is_compared_by_program, item))
-    return special_method(item, "__lt__") is not None and has_traced(list(attributes_of(item).values()))
+    kind = type(item)
+    is_compared = dataclasses.is_dataclass(kind) and is_generated(kind.__lt__) or special_method(item, "__lt__") is not None
+    return is_compared and has_traced(list(attributes_of(item).values()))

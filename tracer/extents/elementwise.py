@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ..functions.dates import has_dates, known_as_dates
 from ..functions.selection import python_bool
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
@@ -34,6 +35,8 @@ def call_ufunc(ufunc: np.ufunc, inputs: tuple, out: Any = None, **arguments: Any
     inputs, out = inputs[: ufunc.nin], out if len(inputs) == ufunc.nin else inputs[ufunc.nin :]
     outputs = () if out is None else out if isinstance(out, tuple) else (out,)
     inputs = tuple(prepare(value) for value in inputs)
+    if has_dates(inputs):
+        return ufunc(*map(known_as_dates, inputs), out=out, **arguments)
     where = prepare(arguments.pop("where", True))
     trace = require_trace(*inputs)
     padded, sizes = broadcast_together(trace, (*inputs, where))
@@ -191,6 +194,8 @@ def copy(array, order="C"):
 
 @implements_dynamic(np.ndarray.astype)
 def astype(array, dtype, order="K", casting="unsafe", subok=True, copy=True):
+    if hlo.as_dtype(dtype).kind in "mM":
+        return known_as_dates(array).astype(dtype)
     if not copy and hlo.as_dtype(dtype) == array.dtype:
         return array
     trace = require_trace(array)

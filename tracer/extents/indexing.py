@@ -6,12 +6,14 @@ out of range raise IndexError when the program runs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import hlo
 from ...hlo.shape import row_major_strides
+from ..functions.ufunc_calls import require_nonnegative_exponent, update_of
 from ..indexing.basic import assigned_value, is_basic_entry, is_mask_entry, no_index, selects_all
 from ..indexing.index_arrays import ArraySelection, any_of, second, select_arrays, taken, update_selected
 from ..indexing.masked_selection import MaskedSelection
@@ -19,7 +21,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import implements_dynamic
 from ..recording.memory_order import is_contiguous
-from ..recording.operands import as_traced
+from ..recording.operands import as_traced, broadcast, prepare
 from ..recording.trace import Trace
 from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if
 from .slices import Steps, is_run, read_steps, steps_of, write_steps
@@ -347,18 +349,53 @@ def _with_slices_first(trace: Trace, array: TracedArray, entries: list[Any]) -> 
 
 
 def _write_arrays(trace: Trace, array: TracedArray, entries: list[Any], value: Any) -> None:
+    def updates_of(shape: tuple[int, ...], sizes: Sizes) -> Instruction:
+        return assigned(trace, value, shape, sizes, array.element_type)
+
+    _update_arrays(trace, array, entries, updates_of, second(array.element_type))
+
+
+def _update_arrays(
+    trace: Trace, array: TracedArray, entries: list[Any], updates_of: Callable[..., Instruction], combine: hlo.Computation
+) -> None:
+    """Each selected element becomes ``combine(element, update)``, with the updates for a selection of a shape and sizes."""
     base, entries = _with_slices_first(trace, array, entries)
     target = base.padded(trace) if isinstance(base, DynamicArray) else base
     selection, sizes, of_result = _selected(trace, base, target, entries)
-    updates = assigned(trace, value, selection.shape, of_result, array.element_type)
+    updates = updates_of(selection.shape, of_result)
     if sizes:  # what lies behind the sizes goes nowhere
         first = selection.indices[0]
         inside = valid(trace, selection.index_shape, sizes).instruction(trace)
         nowhere = hlo.full_like(first, selection.base.shape[selection.dimensions[0]])
         selection = selection._replace(indices=(hlo.select(inside, first, nowhere), *selection.indices[1:]))
-    update_selected(trace, selection, updates, second(array.element_type))
+    update_selected(trace, selection, updates, combine)
     if isinstance(base, DynamicArray):
         base.set_value(dynamic(trace, target, base.sizes(trace)).recorded(trace))
+
+
+@implements_dynamic(np.ufunc.at)
+def at(ufunc: np.ufunc, array: TracedArray, index: Any, *operands: Any) -> None:
+    """In place, ``array[index] = ufunc(array[index], *operands)``, once for each time that an element is selected."""
+    if ufunc.nout != 1:
+        raise ValueError("Only single output ufuncs supported at this time")
+    trace, entries = require_trace(array), _entries(array, index)
+    if all(is_basic_entry(entry) for entry in entries):
+        array[index] = ufunc(array[index], *operands)
+        return
+    values = [prepare(operand) for operand in operands]
+    combine, given = update_of(ufunc, array, [one.padded(trace) if isinstance(one, DynamicArray) else one for one in values])
+
+    def updates_of(shape: tuple[int, ...], sizes: Sizes) -> Instruction:
+        if not values:
+            return broadcast(hlo.constant(0, given), shape)
+        updates = assigned(trace, values[0], shape, sizes, given)
+        if ufunc is np.power:
+            inside = valid(trace, shape, sizes).instruction(trace) if sizes else hlo.constant(True, hlo.PRED)
+            exponents = hlo.select(broadcast(inside, shape), updates, hlo.full_like(updates, 0))
+            require_nonnegative_exponent(trace, values[0], exponents)
+        return updates
+
+    _update_arrays(trace, array, entries, updates_of, combine)
 
 
 def _write_masked(trace: Trace, array: DynamicArray, mask: TracedArray, value: Any) -> None:

@@ -13,10 +13,10 @@ from ..functions.padding import pairs_of
 from ..functions.reduceat import reduced_at
 from ..functions.selection import python_bool
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.dynamic_array import DynamicArray, dynamic, valid
-from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic
+from ..recording.dynamic_array import DynamicArray, dynamic
+from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axis, prepare, require
-from .broadcasting import as_array, broadcast_together, dimensions_of, fail_if, with_bound
+from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange, ones
 
 
@@ -65,16 +65,31 @@ def _mirrored(at: Any, turn: Any) -> Any:
     return np.minimum(at, turn - at)
 
 
+def _joined(array: TracedArray, axis: int, widths: tuple, constants: tuple) -> TracedArray:
+    """The array between as many constants as the program decides."""
+    pieces = []
+    for width, constant in zip(widths, constants):
+        require(width >= 0, ValueError, "index can't contain negative values")
+        shape = tuple([width if d == axis else size for d, size in enumerate(array.shape)])
+        pieces.append(FUNCTIONS[np.full](shape, as_array(prepare(constant)).astype(array.dtype), array.dtype))
+    return np.concatenate([pieces[0], array, pieces[1]], axis)
+
+
 @implements_dynamic(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
-    """By numbers of elements that are known, with constants or with elements of the array."""
-    widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in pairs_of(pad_width, array.ndim, "pad_width")]
+    """With constants, by any numbers of elements, or with elements of the array, by numbers that are known."""
+    widths = pairs_of(pad_width, array.ndim, "pad_width")
     constants = kwargs.pop("constant_values", 0)
+    if mode != "constant":
+        widths = [tuple(as_index(one, "as a pad width") for one in pair) for pair in widths]
     if kwargs or mode not in ("constant", *_PADDED):
         options = ", ".join([f"mode={mode!r}", *[f"{name}=" for name in kwargs]])
         raise NotImplementedError(f"np.pad with {options} of an array whose size is known at run time only")
     constants = pairs_of(constants, array.ndim, "constant_values")
     for axis, (before, after) in enumerate(widths):
+        if isinstance(before, TracedArray) or isinstance(after, TracedArray):
+            array = _joined(array, axis, (before, after), constants[axis])
+            continue
         if before < 0 or after < 0:
             raise ValueError("index can't contain negative values")
         if not before and not after:
@@ -257,44 +272,3 @@ def reduceat(ufunc, array, indices, axis=0, dtype=None, out=None):
     padded = slices.padded(trace) if isinstance(slices, DynamicArray) else slices
     found = reduced_at(ufunc, padded, indices, size, dtype)
     return np.moveaxis(dynamic(trace, found, sizes) if sizes else found, 0, axis)
-
-
-@implements_dynamic(np.ufunc.at)
-def at(ufunc, array, index, *operands):
-    """Where a mask says, or at positions."""
-    if isinstance(index, (TracedArray, np.ndarray)) and index.dtype == bool:
-        operands = [as_array(prepare(one)) for one in operands]
-        if any(one.ndim for one in operands):
-            raise NotImplementedError(f"np.{ufunc.__name__}.at with a mask and an operand that is no scalar is not implemented")
-        array[index] = ufunc(array[index], *operands)
-        return
-    if isinstance(array, DynamicArray):
-        index, trace = index if isinstance(index, tuple) else (index,), require_trace(array)
-        are_numbers = all(not np.ndim(prepare(one)) for one in operands)  # they fit what lies behind the sizes, too
-        whole_slice = slice(None)
-        if any(
-            one is None or isinstance(one, slice) and not (are_numbers and one == whole_slice) or one is ... for one in index
-        ):
-            raise NotImplementedError(f"np.{ufunc.__name__}.at of slices of an array whose size is known at run time only")
-        whole = array.padded(trace)
-        sizes = zip(index, array.shape)
-        places = [one if isinstance(one, slice) else _checked_places(as_array(prepare(one)), size) for one, size in sizes]
-        at(ufunc, whole, places[0] if len(places) == 1 else tuple(places), *operands)
-        array[...] = dynamic(trace, whole, array.sizes(trace))
-        return
-    if not isinstance(index, DynamicArray) or index.ndim != 1 or array.ndim != 1 or index.dtype == bool:
-        METHODS[np.ufunc.at](ufunc, array, index, *operands)
-        return
-    trace = require_trace(array, index)
-    places = _checked_places(index, array.shape[0])
-    padded, sizes = broadcast_together(trace, [places, *map(as_array, map(prepare, operands))])
-    longer = np.concatenate([array, np.zeros_like(array[:1])])
-    beyond = np.where(valid(trace, padded[0].shape, sizes), padded[0], array.shape[0])
-    METHODS[np.ufunc.at](ufunc, longer, beyond, *padded[1:])
-    array[...] = longer[:-1]
-
-
-def _checked_places(index, size):
-    inside = np.all((index >= -size) & (index < size))
-    require(inside, IndexError, "an index is out of bounds")
-    return np.where(index < 0, index + size, index)

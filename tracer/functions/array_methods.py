@@ -14,6 +14,7 @@ from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
 from ..recording.operands import ARRAYS_ARE_NUMBERS, convert, require_element
+from .dates import known_as_dates
 
 
 @implements_method(np.ndarray.clip)
@@ -52,10 +53,7 @@ def copy(self, order="C"):
 def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     """The array in another dtype; a copy unless ``copy`` is false and nothing changes. Raises TypeError as NumPy does."""
     if hlo.as_dtype(dtype).kind in "mM":
-        raise NotImplementedError(
-            f"traced numbers as {hlo.as_dtype(dtype)} are not implemented. Fix: compute with numbers of days or seconds, and "
-            "make dates of them outside of the function, or take them from an array of dates (days[numbers])"
-        )
+        return known_as_dates(self).astype(dtype)
     target = promotion.native(dtype)
     promotion.require_cast(self.dtype, target, casting)
     if not copy and target == self.dtype:

@@ -32,6 +32,7 @@ from ..recording.operands import (
     settled,
     shape_argument,
 )
+from .dates import has_dates, known_as_dates
 from .shape_manipulation import permuted, reshaped
 
 Instruction = hlo.Instruction
@@ -239,6 +240,8 @@ def arange(start=None, stop=None, step=1, dtype=None, *, device=None, like=None)
     if start is stop is None:
         raise TypeError("arange() requires stop to be specified.")
     start, stop = (0, start) if stop is None else (0 if start is None else start, stop)
+    if has_dates((start, stop, step)) or dtype is not None and np.dtype(dtype).kind in "mM":
+        return np.arange(*map(known_as_dates, (start, stop, step)), dtype=dtype)
     bounds = start, stop, step = [settled(bound, "as a bound of arange") for bound in (start, stop, step)]
     if has_traced(bounds):
         return DYNAMIC[np.arange](start, stop, step, dtype)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import implements
+from ..recording.function_tables import DYNAMIC, implements
 from ..recording.memory_order import in_order_of
 from ..recording.operands import as_traced, broadcast, convert, instruction_of, result
 from ..recording.trace import Trace
@@ -73,10 +73,22 @@ def known_widths(pad_width: Any, rank: int) -> list[tuple[int, ...]]:
     return widths
 
 
+def _is_of_contents(width: Any) -> bool:
+    """Whether arrays, and not numbers that may become known, decide how many elements these are."""
+    if not isinstance(width, TracedArray) or width.known_value is not None:
+        return False
+    trace = require_trace(width)
+    number = width.instruction(trace)
+    return bool(trace.sources(number)) and not trace.may_become_known(number)
+
+
 @implements(np.pad)
 def pad(array, pad_width, mode="constant", **kwargs):
     """The widths must be known while tracing; a function as mode is the business of `capture/calls/numpy_sources.py`."""
     array = as_traced(array)
+    pairs = pairs_of(pad_width, array.ndim, "pad_width")
+    if mode == "constant" and any(_is_of_contents(one) for pair in pairs for one in pair):
+        return DYNAMIC[np.pad](array, pad_width, **kwargs)
     widths = known_widths(pad_width, array.ndim)
     if mode not in ("constant", "empty", "linear_ramp", *_BY_POSITION, *_BY_VALUE):
         raise ValueError(f"mode '{mode}' is not supported")

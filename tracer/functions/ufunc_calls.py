@@ -8,7 +8,7 @@ that ``where=`` leaves out are 0 (in NumPy they are undefined).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from ..recording.function_tables import (
     SCALAR_OPERATORS,
     UFUNCS,
     Kernel,
+    dynamic_implementation,
     implements_method,
     ufunc_kernel,
 )
@@ -43,6 +44,7 @@ from ..recording.operands import (
     sequence,
 )
 from ..recording.trace import Trace
+from .dates import has_dates, known_as_dates
 from .floating_point_errors import OVERFLOWS, flag_errors, flag_overflow_of_scalars
 from .recorded_calls import record_again
 
@@ -70,6 +72,9 @@ def call_ufunc(
     """``ufunc(*inputs, ...)``. Raises what NumPy raises; NotImplementedError for a ufunc without a kernel."""
     plain = where is True and casting == "same_kind" and dtype is signature is sig is axes is axis is None and not keepdims
     inputs = tuple([value if type(value) is TracedArray else prepare(value) for value in inputs])
+    if has_dates(inputs):
+        options = {"out": out, "where": where, "casting": casting, "dtype": dtype}
+        return ufunc(*map(known_as_dates, inputs), **{name: known_as_dates(one) for name, one in options.items()})
     if DynamicArray in map(type, inputs):  # made of a list
         if not plain:
             raise NotImplementedError(f"np.{ufunc.__name__} of a list whose length the program decides, with further arguments")
@@ -125,7 +130,7 @@ def _record(
     if outputs or where is not True:
         shape = _shape_with_outputs(shape, outputs, where)
     if ufunc is np.power:
-        _require_nonnegative_exponent(trace, inputs[1], operands[1])
+        require_nonnegative_exponent(trace, inputs[1], operands[1])
     operands = [broadcast(operand, shape) for operand in operands]
     emitted = _as_tuple(kernel.emit(*operands))
     if handling(trace) and not kernel.clears_flags:
@@ -260,7 +265,7 @@ def _filled(value: bool, shape: tuple[int, ...]) -> TracedArray:
     return result(trace, broadcast(hlo.constant(value, hlo.PRED), shape))
 
 
-def _require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instruction) -> None:
+def require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instruction) -> None:
     """Integers to negative integer powers raise ValueError: at once where the exponent is known, else when the program runs."""
     if operand.shape.element_type.kind != "signed":
         return
@@ -302,9 +307,8 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
         array[index] = call_ufunc(ufunc, (array[index], *operands))
     elif isinstance(index, TracedArray) and is_mask_entry(index):
         if any(getattr(operand, "shape", np.shape(operand)) != () for operand in operands):
-            raise NotImplementedError(
-                f"np.{ufunc.__name__}.at with a mask and an operand that is no scalar is not implemented for traced arrays"
-            )
+            dynamic_implementation(np.ufunc.at)(ufunc, array, index, *operands)
+            return
         require_mask_fits(array, index.shape, 0)
         chosen = index.reshape(*index.shape, *[1] * (array.ndim - index.ndim))
         array[...] = FUNCTIONS[np.where](chosen, call_ufunc(ufunc, (array, *operands)), array)
@@ -312,11 +316,17 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
         _at_arrays(ufunc, array, index, operands)
 
 
-def _at_arrays(ufunc: np.ufunc, array: TracedArray, index: Any, operands: tuple) -> None:
-    """A scatter whose computation is the ufunc, in its loop's types; the results are cast as NumPy does here: unsafely."""
-    values = [prepare(operand) for operand in operands]
+class Update(NamedTuple):
+    """How a ufunc updates the elements of an array: by ``combine(element, update)``, with updates of this type."""
+
+    combine: hlo.Computation
+    element_type: hlo.ElementType
+
+
+def update_of(ufunc: np.ufunc, array: TracedArray, values: list[Any]) -> Update:
+    """In the types of the ufunc's loop; the results are cast as NumPy does here: unsafely."""
     types = promotion.loop_types(ufunc, (array.dtype, *map(class_of, values)))
-    trace, own = require_trace(array), array.element_type
+    own = array.element_type
     given = types[1] if values else own
     emit = ufunc_kernel(ufunc).emit
 
@@ -327,11 +337,16 @@ def _at_arrays(ufunc: np.ufunc, array: TracedArray, index: Any, operands: tuple)
         return hlo.tuple(combined, unused[0]) if unused else combined
 
     shapes = [hlo.Shape(kind) for kind in ((own, given) if given is own else (own, given, own, given))]
-    combine = hlo.computation(f"{ufunc.__name__}_at", shapes, updated)
+    return Update(hlo.computation(f"{ufunc.__name__}_at", shapes, updated), given)
+
+
+def _at_arrays(ufunc: np.ufunc, array: TracedArray, index: Any, operands: tuple) -> None:
+    values = [prepare(operand) for operand in operands]
+    trace, (combine, given) = require_trace(array), update_of(ufunc, array, values)
     selection = select_arrays(array, index)
     updates = instruction_of(trace, values[0], given) if values else hlo.constant(0, given)
     if ufunc is np.power:
-        _require_nonnegative_exponent(trace, values[0], updates)
+        require_nonnegative_exponent(trace, values[0], updates)
     if broadcast_shapes(selection.shape, updates.shape.dimensions) != selection.shape:
         raise ValueError("array is not broadcastable to correct shape")
     update_selected(trace, selection, broadcast(updates, selection.shape), combine)

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 class TracerError(TypeError):
     """A function cannot be traced as it is written."""
 
+    is_of_an_iterator = False  # whether a loop asks one from outside, which it may where its rounds are unrolled
+
     def __reduce__(self) -> Any:
         return _again, (type(self), str(self))  # without the traced arrays that it is about
 
@@ -147,6 +149,13 @@ class IntegerOverflow(StaleCapture, OverflowError):
         "a Python integer grows beyond 64 bits where the program computes it; make the arguments that it comes from, or that "
         "the number of rounds of a loop comes from, static, or compute with floats"
     )
+
+
+def asked_elsewhere(message: str) -> TracerError:
+    """That a loop or a branch asks an iterator from outside of it, which nobody can put back."""
+    error = TracerError(message)
+    error.is_of_an_iterator = True
+    return error
 
 
 ENDS_RECURSION = "to end a recursion"

@@ -4,7 +4,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import ConcretizationError, jit
 
 NAMES = np.array(["anna", "bert", "carl", "dora", "emil"])
 DAYS = np.arange("2024-01-29", "2024-02-03", dtype="M8[D]")
@@ -29,7 +29,18 @@ def in_order(x):
 
 def under_a_mask(x):
     found = NAMES[x > 0]
-    return found, len(found), found.shape, found[::-1], list(found), [name.title() for name in found]
+    assert sorted(found.tolist()) == sorted(map(str, found))
+    return (
+        found,
+        found.tolist(),
+        NAMES[np.argsort(x)].reshape(1, 5).tolist(),
+        DAYS[np.argsort(x)].tolist(),
+        len(found),
+        found.shape,
+        found[::-1],
+        list(found),
+        [name.title() for name in found],
+    )
 
 
 def counted(x):
@@ -122,9 +133,15 @@ def in_a_branch(x):
     return labels, best, labels[x.argmin()], labels[-1]
 
 
+def named_in_turn(x):
+    found = x[x > 0]
+    letters = [f"{letter}{value:.1f}" for letter, value in zip("abcde", found)]
+    return [(str(name), value) for name, value in zip(NAMES, found)], letters, dict(zip(["p", "q", "r"], found))
+
+
 FUNCTIONS = [
     chosen, selected, in_order, under_a_mask, counted, grouped, as_text, moved, spelled, days, codes, filled_in_a_loop,
-    put_under_a_mask, in_a_branch,
+    put_under_a_mask, in_a_branch, named_in_turn,
 ]  # fmt: skip
 
 
@@ -147,7 +164,27 @@ def test_lists_of_them():
 
 
 def test_what_is_not_implemented_says_so():
-    with pytest.raises(NotImplementedError, match="traced numbers as timedelta64"):
-        jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3))
+    with pytest.raises(ConcretizationError, match="where dates and times are made of numbers"):
+        jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3.0))
     with pytest.raises(NotImplementedError, match="np.partition of an array of texts"):
         jit(lambda x: np.partition(np.where(x > 0, "a", "b"), 1))(np.ones(3))
+
+
+def test_numbers_that_follow_from_arguments_become_dates():
+    def days_of(start, count, hours):
+        times = start + np.arange(count) * np.timedelta64(hours, "h")
+        return times, np.timedelta64(count, "D"), start + count, np.arange(start, start + count), (times - start).astype(int)
+
+    jitted = jit(days_of)
+    for given in ((np.datetime64("2024-02-27T00"), 3, 12), (np.datetime64("2023-02-27T00"), 2, 6)):
+        assert repr(jitted(*given)) == repr(days_of(*given))
+
+
+def test_the_text_of_a_scalar_of_numpy_is_of_the_type_str():
+    def best(x):
+        found = {str(name): value for name, value in zip(NAMES, x)}
+        return max(found, key=found.get), str(NAMES[1]), str(NAMES[1]) if x[0] > 0 else "none"
+
+    function, x = jit(best), np.array([1.0, 3, 2])
+    assert list(map(type, function(x))) == [str, str, str]
+    assert function(x) == ("bert", "bert", "bert") and function(-x) == ("anna", "bert", "none")

@@ -640,3 +640,20 @@ def test_a_function_inside_that_only_counts_up_a_variable_has_it_in_a_loop_over_
     traced = jit(count)
     for x in (np.arange(5.0), np.arange(40.0), np.arange(5.0)):
         assert traced(x) == count(x)
+
+
+def test_rounds_of_an_argument_ask_a_generator_from_outside():
+    def halves():
+        value = 1.0
+        while True:
+            yield value
+            value /= 2
+
+    def asked(n, x):
+        first, second = halves(), halves()
+        next(second)
+        return [[next(one) * x for one in (first, second)] for _ in range(n)], list(itertools.islice(first, n))
+
+    jitted = jit(asked)
+    for n, x in ((3, 2.0), (3, 0.5), (2, 1.0)):
+        assert jitted(n, x) == asked(n, x)

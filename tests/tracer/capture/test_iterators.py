@@ -197,6 +197,22 @@ def round_robin(x):
     return queues
 
 
+def left_by_the_program(x):
+    total = x[0] + 3
+    for k in itertools.count(1, 2):
+        total /= 2
+        if total * k < 0.01:
+            break
+    for factor in itertools.cycle([0.5, 0.25]):
+        total += factor
+        if total > 5:
+            break
+    for _ in itertools.repeat(None):
+        total *= 2
+        if total > 1e4:
+            return k, total
+
+
 def numbered_by_value(x):
     numbers, ids = itertools.count(), {}
     for v in x:
@@ -231,7 +247,7 @@ def of_a_class(x):
     "function",
     [
         rest_of_an_array, with_a_default, until_there_is_none, several_at_a_time, one_of_two, letters, round_robin,
-        numbered_by_value, of_a_class,
+        left_by_the_program, numbered_by_value, of_a_class,
     ],
 )  # fmt: skip
 def test_iterators_that_captured_loops_ask(function):

@@ -15,6 +15,12 @@ CALLS = [
 PROGRAMS = []
 
 
+@dataclass(order=True)
+class Event:
+    time: float
+    place: int = field(compare=False)
+
+
 class Downwards:
     def __init__(self, value):
         self.square, self.value = value * value, value
@@ -131,7 +137,7 @@ def equal_ones_keep_their_order(x):
     return [place for _, place in sorted(found, key=lambda pair: pair[0])]
 
 
-class Event(NamedTuple):
+class Arrival(NamedTuple):
     time: float
     kind: str
     number: int
@@ -152,12 +158,24 @@ def sorted_by_keys_of_the_program(x):
 
 @program
 def named_tuples_in_a_heap(x):
-    events = [Event(float(time), "arrival", number) for number, time in enumerate(x[:3])]
+    events = [Arrival(float(time), "arrival", number) for number, time in enumerate(x[:3])]
     is_less, first = events[0] < events[1], min(events)
     heapq.heapify(events)
     event = heapq.heappop(events)
-    heapq.heappush(events, Event(event.time + 1.5, "end", event.number))
+    heapq.heappush(events, Arrival(event.time + 1.5, "end", event.number))
     return is_less, first, event, events[0].kind
+
+
+@program
+def in_a_heap(x):
+    waiting, order = [Event(value, place) for place, value in enumerate(x)], []
+    heapq.heapify(waiting)
+    while waiting:
+        event = heapq.heappop(waiting)
+        order.append(event.place)
+        if event.time < 0.5:
+            heapq.heappush(waiting, Event(event.time + 1, event.place))
+    return order
 
 
 @pytest.mark.parametrize("function", PROGRAMS)

@@ -22,7 +22,7 @@ from ...recording.errors import ConcretizationError, TracerError
 from ...recording.operands import as_traced, has_traced
 from .. import made_iterators, places
 from ..choices import Choice, Maybe
-from ..coded_arrays import CodedArray
+from ..coded_arrays import CodedArray, coded
 from ..conversions import bool_, is_open
 from ..distribution import each, truth_of
 from ..entries import elements_in, has_open_keys, is_open_set
@@ -123,13 +123,19 @@ def _is_taken_apart(value: Any) -> bool:
     return isinstance(value, (list, Lazy, Rows)) or is_made_text(value) or has_open_keys(value) or is_of_open_length(value)
 
 
+def _rows_of_known(iterable: Any) -> Rows | None:
+    """What is gone over beside something whose length the program decides."""
+    if isinstance(iterable, (list, tuple, str)):
+        return ListRows(list(iterable) if isinstance(iterable, str) else iterable)
+    is_known = type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "USmM"
+    return coded(iterable).rows() if is_known else None
+
+
 @implements(zip)
 def zip_(*iterables: Any, strict: bool = False) -> Any:
     parts = [rows_of(iterable) for iterable in iterables]
-    if any(map(is_open_list, iterables)):
-        parts = [
-            ListRows(one) if part is None and isinstance(one, (list, tuple)) else part for part, one in zip(parts, iterables)
-        ]
+    if any(map(is_open_list, iterables)) or any(part is not None and isinstance(part.length, TracedArray) for part in parts):
+        parts = [_rows_of_known(one) if part is None else part for part, one in zip(parts, iterables)]
     if None in parts or not any(map(is_captured, iterables)) and not all(part.length > 8 for part in parts):
         made = zip(*map(items_for_python, iterables), strict=strict)
         places.note_made(made)

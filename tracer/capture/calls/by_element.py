@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ import numpy as np
 from ...recording.array import TracedArray
 from ...recording.dynamic_array import DynamicArray
 from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced, require
-from ..library.iterators import ArrayIterator
+from ..coded_arrays import CodedArray, as_python
 from ..lists.mapping import mapped
 from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
@@ -131,40 +131,16 @@ def ndenumerate(arr: Any) -> Any:
     return Zip([Indices(arr.shape), ArrayRows(arr.reshape(-1))])
 
 
-class Elements(Rows):
-    """`numpy.nditer` over one array: views of its elements, without dimensions."""
-
-    def __init__(self, array: TracedArray) -> None:
-        self.array, self._indices = array, Indices(array.shape)
-        self.length = self._indices.length
-
-    def element(self, position: Any) -> Any:
-        return self.array[(*self._indices.element(position), ...)]
-
-    def __enter__(self) -> Elements:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        pass
-
-    def __iter__(self) -> Iterator[Any]:
-        return (self.element(position) for position in range(self.length))
+def _tolist(array: CodedArray) -> Any:
+    """Lists of Python's texts, in their order; of a size that the program decides, a list of as many."""
+    if array.codes.is_dynamic and array.dtype.kind in "mM":
+        raise NotImplementedError("tolist of an array of dates whose size is known at run time only is not implemented")
+    if array.ndim != 1:
+        return [_tolist(one) for one in array] if array.ndim else array.item()
+    return mapped(as_python, array.rows()) if array.codes.is_dynamic else [as_python(one) for one in array]
 
 
-_ASKED = {"multi_index", "c_index"}
-
-
-@implements(np.nditer)
-def nditer(op: Any, flags: Any = None, op_flags: Any = None, *args: Any, **kwargs: Any) -> Any:
-    if not has_traced(op if isinstance(op, (list, tuple)) else [op]):
-        return np.nditer(op, flags, op_flags, *args, **kwargs)
-    simple = isinstance(op, TracedArray) and not args and kwargs.get("order", "K") in "KC" and kwargs.keys() <= {"order"}
-    if not simple or not _ASKED.issuperset(flags or ()) or not op.flags.c_contiguous:
-        raise NotImplementedError(
-            "np.nditer of traced arrays is implemented for one row-major array, with the flags multi_index and c_index; use "
-            "np.ndindex(x.shape)"
-        )
-    return call(ArrayIterator, op) if flags else Elements(op)
+CodedArray.tolist = _tolist
 
 
 class Pieces(Rows):

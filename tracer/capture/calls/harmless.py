@@ -20,7 +20,7 @@ from ..outside.kinds import OUTSIDE_CONTAINERS
 # Calls of what stands in these modules, and of methods of these types, do nothing but return a value.
 _HARMLESS_MODULES = frozenset({
     "builtins", "numpy", "scipy", "math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "copy",
-    "re", "typing", "warnings", "dataclasses", "fractions", "decimal", "statistics", "phlox", "ml_dtypes",
+    "re", "typing", "warnings", "dataclasses", "fractions", "decimal", "statistics", "contextlib", "phlox", "ml_dtypes",
 })  # fmt: skip
 _HARMLESS_TYPES = (
     list, dict, set, frozenset, tuple, str, bytes, int, float, complex, range, slice, type, types.ModuleType, np.ndarray,
@@ -45,6 +45,8 @@ def leaves_no_traces(function: Any) -> bool:
         return True
     is_function = isinstance(function, (types.FunctionType, types.BuiltinFunctionType))
     module = (function if is_function else type(function)).__module__ or ""
+    if isinstance(function, types.FunctionType) and hasattr(function, "__wrapped__"):  # whose own module it does not tell
+        module = function.__globals__.get("__name__", "")
     return getattr(function, "__name__", "") not in _HARMFUL and _is_harmless_module(module)
 
 

@@ -22,7 +22,7 @@ from ...calls.outside_state import look
 from ...outside.ownership import is_of_the_user
 from ...outside.values import decimal_context
 from ...recording.array import TracedArray
-from ...recording.operands import has_traced
+from ...recording.operands import has_traced, known_number
 from .. import made_iterators, places
 from ..choices import Choice
 from ..copies import require_own
@@ -33,6 +33,7 @@ from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
 from ..loops.iteration import Lazy, Rows, is_captured, items_for_python, rows_of
+from ..special_methods import is_compared_by_program
 from .dispatch import call
 from .meanings import MEANINGS, TAKE_MAYBES, implements
 
@@ -65,7 +66,8 @@ def _of_a_list(original: Callable, followed: Callable, is_change: bool) -> None:
     """``followed`` in the place of a function whose first argument is a list."""
 
     def implementation(holder: Any, *args: Any, **kwargs: Any) -> Any:
-        if any(map(_is_traced, (holder, *args))) or any(map(_is_followed, kwargs.values())):
+        is_followed = any(map(_is_traced, (holder, *args))) or any(map(_is_followed, kwargs.values()))
+        if is_followed or any(map(is_compared_by_program, (*args, *(holder if type(holder) is list else ())))):
             return call(followed, holder, *args, **kwargs)
         if is_change:
             require_own(holder)
@@ -116,14 +118,14 @@ _of_elements(heapq.nlargest, heaps.nlargest)
 # --- folds ---
 
 
-def _may_give_traced(iterable: Any) -> bool:
+def may_give_traced(iterable: Any) -> bool:
     """Whether there are traced values in what is gone over, or may be, as in what an iterator gives."""
     return isinstance(iterable, Iterator) or _is_traced(iterable)
 
 
 @implements(functools.reduce)
 def reduce(function: Callable, iterable: Any, *initial: Any) -> Any:
-    if not _is_followed(function) and not _may_give_traced(iterable) and not _is_traced(initial):
+    if not _is_followed(function) and not may_give_traced(iterable) and not _is_traced(initial):
         return functools.reduce(function, iterable, *initial)
     if initial:
         return call(iterators.reduce_from, function, iterable, *initial)
@@ -132,7 +134,7 @@ def reduce(function: Callable, iterable: Any, *initial: Any) -> Any:
 
 @implements(itertools.accumulate)
 def accumulate(iterable: Any, func: Callable | None = None, *, initial: Any = None) -> Any:
-    if not _is_followed(func) and not _may_give_traced(iterable) and not _is_traced(initial):
+    if not _is_followed(func) and not may_give_traced(iterable) and not _is_traced(initial):
         return itertools.accumulate(iterable, func, initial=initial)
     func = operator.add if func is None else func
     if initial is not None:
@@ -170,6 +172,13 @@ def cycle(iterable: Any) -> Any:
     if made_iterators.are_iterators_asked():
         return call(iterators.Cycle, _sequence(iterable))
     return itertools.cycle(begun(iterable))
+
+
+@implements(itertools.repeat)
+def repeat(value: Any, *times: Any, **kwargs: Any) -> Any:
+    if made_iterators.are_iterators_asked() and not times and not kwargs:
+        return call(iterators.Cycle, [value])
+    return itertools.repeat(value, *times, **kwargs)
 
 
 @implements(itertools.count)
@@ -234,7 +243,7 @@ def islice(iterable: Any, *bounds: Any) -> Any:
         return call(iterators.islice_of, iterable, start, stop, step)
     if is_captured(iterable) or has_traced((start, stop, step)) and not isinstance(iterable, Iterator):
         return call(iterators.islice, _sequence(iterable), start, stop, step)
-    return itertools.islice(iterable, start, stop, step)
+    return itertools.islice(iterable, *[known_number(bound) for bound in (start, stop, step)])
 
 
 def _with_function(original: Callable, followed: Callable) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ...outside.ownership import is_of_the_user
 from ...recording.current_trace import current_trace
-from ...recording.errors import TracerError
+from ...recording.errors import TracerError, asked_elsewhere
 from .. import made_iterators, places
 from ..calls.dispatch import call
 from .iteration import Lazy, unlisted
@@ -55,7 +55,7 @@ class TracedGenerator(Lazy):
     def _require_made_here(self, what: str) -> None:
         """Nobody can put it back to where it was before a loop or a branch, which may be recorded again, or done many times."""
         if current_trace() is not self._trace:
-            raise TracerError(
+            raise asked_elsewhere(
                 f"a generator that is made outside of a loop or a branch that depends on traced values is {what} in it. Fix: "
                 "make it there, or make a list of it before (list(...))"
             )

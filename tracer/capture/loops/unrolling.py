@@ -13,12 +13,12 @@ from ....hlo.interrupts import is_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError, ChangedCopyError, ConcretizationError, RecordedAgain
+from ...recording.errors import CarryTypeError, ChangedCopyError, ConcretizationError, RecordedAgain, TracerError
 from ...recording.trace import Storage, Trace
 from ..branches import decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
-from ..made_iterators import note_left
+from ..made_iterators import note_left, require_end
 from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
 from ..places import Names, are_containers_changed, is_round, journal, local_names
 from ..sides import at_most
@@ -243,11 +243,14 @@ def _are_long_with_texts(trace: Trace, rows: Rows, body: Block, names: Names) ->
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
     """Run this; a number of rounds may become static: of several the one made of least.
 
-    So it does where types cannot be reconciled, and where Python needs what changes from round to round.
+    So it does where types cannot be reconciled, where Python needs what changes from round to round, and where rounds ask an
+    iterator from outside.
     """
     try:
         return run()
-    except (CarryTypeError, ChangedCopyError, ConcretizationError) as error:
+    except TracerError as error:
+        if not isinstance(error, (CarryTypeError, ChangedCopyError, ConcretizationError)) and not error.is_of_an_iterator:
+            raise
         is_inner = isinstance(error, ConcretizationError)
         if is_inner and error.sources is not None and not isinstance(error.__cause__, CarryTypeError):
             raise
@@ -434,6 +437,7 @@ def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, name
         if isinstance(outcome, Mixed):
             if not may_leave(outcome):
                 continue
+            require_end(elements)
             note_left(elements)
             if nested == _MOST_NESTED:
                 return _in_turn(outcome, elements, body, orelse, names)
