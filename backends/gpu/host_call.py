@@ -36,7 +36,9 @@ class HostInstruction:
         instruction, target = self._instruction, None
         if instruction.opcode == "custom-call":
             if loop_call(instruction) is not None:
-                native = CpuBackend().compile(parse_module(instructions_text([instruction])))
+                alone = parse_module(instructions_text([instruction]))
+                # The names of a plan that was kept are others, and code is kept by them.
+                native = CpuBackend().compile(parse_module(alone.as_text(names="canonical")))
                 return of_table(instruction, lambda operands: native(*operands), keeps=False)
             target = find_target(instruction.attributes["custom_call_target"])
         return of_table(instruction, evaluation_of(instruction, target))
