@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from llvmlite import binding
 
-from .llvm_work import require_memory, run_interruptibly
+from ..llvm.llvm_work import require_memory, run_interruptibly
 from .target import FULL, Target, compiling_machine, initialize, target_machine
 
 

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from llvmlite import binding
 
+from ..llvm.llvm_work import run_interruptibly
 from .address_spaces import with_address_spaces
 from .code_object import link_code_object
 from .emission_apart import emit_apart
@@ -36,6 +37,10 @@ def compile_kernels(llvm_ir: str, target: Target, is_trusted: bool = True) -> by
     What is not trusted is emitted in a process of its own, which LLVM may end. Raises NotImplementedError where LLVM has no
     code for something.
     """
+    return run_interruptibly(llvm_ir, lambda: _compiled(llvm_ir, target, is_trusted))
+
+
+def _compiled(llvm_ir: str, target: Target, is_trusted: bool) -> bytes:
     if target.family == "spirv":
         return _spirv(llvm_ir, target, "object")
     if not is_trusted:

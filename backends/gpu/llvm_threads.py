@@ -15,6 +15,7 @@ from llvmlite import binding
 from llvmlite.binding import ffi
 
 from ...runtime.thread_count import thread_limit
+from ..llvm.llvm_work import free_lock
 
 
 def in_threads(function: Callable[[str], str], texts: Iterable[str]) -> list[str]:
@@ -23,22 +24,11 @@ def in_threads(function: Callable[[str], str], texts: Iterable[str]) -> list[str
     threads = min(len(given), thread_limit().value)
     if threads < 2:
         return [function(text) for text in given]
-    _free_lock()
+    free_lock()
     with ThreadPoolExecutor(threads) as pool:
         # The longest ones begin first.
         made = {text: pool.submit(function, text) for text in sorted(given, key=len, reverse=True)}
         return [made[text].result() for text in given]
-
-
-def _free_lock() -> None:
-    """Take llvmlite's lock from this thread, which is in no function of LLVM's, and would keep it from those it waits for.
-
-    An interrupt leaves it so at a step of functions that others, as Numba, have called while it is held (`cpu.llvm_work`).
-    """
-    lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None)
-    is_held = getattr(lock, "_is_owned", None)
-    while is_held is not None and is_held():
-        lock.release()
 
 
 def run_passes(manager: binding.ModulePassManager, module: binding.ModuleRef, builder: binding.PassBuilder) -> None:

@@ -59,6 +59,7 @@ def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
         _at_work.discard(running)
         running.release()
 
+    free_lock()
     process = os.getpid()
     if not _start(run, running):
         return work()
@@ -72,7 +73,6 @@ def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
 
 
 _at_work: set[_thread.LockType] = set()
-os.register_at_fork(after_in_child=_at_work.clear)
 
 
 def _start(run: Callable[[], None], running: _thread.LockType) -> bool:
@@ -94,6 +94,20 @@ def wait_for_all() -> None:
     for running in list(_at_work):
         with running:
             pass
+
+
+os.register_at_fork(before=wait_for_all)  # a child would find llvmlite's lock taken
+
+
+def free_lock() -> None:
+    """Take llvmlite's lock from this thread, which is in no function of LLVM's, and would keep it from those it waits for.
+
+    An interrupt leaves it so at a step of functions that others, as Numba, have called while it is held.
+    """
+    lock = getattr(getattr(ffi.lib, "_lock", None), "_lock", None)
+    is_held = getattr(lock, "_is_owned", None)
+    while is_held is not None and is_held():
+        lock.release()
 
 
 class _SingleStep:

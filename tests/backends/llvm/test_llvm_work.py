@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from llvmlite.binding import ffi
 from phlox import cond, fori_loop, jit
-from phlox.backends.cpu import llvm_work
+from phlox.backends.llvm import llvm_work
 from signals import Interrupt, interrupt
 
 LONG = "x" * (1 << 20)
@@ -90,7 +90,7 @@ def test_what_takes_long_is_left_alone_by_an_interrupt():
 
 AT_THE_END = """
 import signal, time
-from phlox.backends.cpu import llvm_work
+from phlox.backends.llvm import llvm_work
 
 def handler(number, frame):
     raise TimeoutError
