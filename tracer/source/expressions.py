@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .comprehensions import can_be_captured, parts_of
-from .names import FIELDS, PART, binds_within_expression, children
+from .names import FIELDS, PART, TAKE, binds_within_expression, children
 
 HELPERS = "_phlox"  # the free variable that holds the helpers
 _COMPARISONS = {
@@ -139,7 +139,7 @@ class Expressions:
             node.func = helper("getattr", node, holder, name)
         else:
             self.visit_parts(node)
-        if isinstance(node.func, ast.Name) and node.func.id == "super":
+        if isinstance(node.func, ast.Name) and node.func.id in ("super", TAKE):  # which take what they are given as it is
             return node
         if isinstance(node.func, ast.Name) and node.func.id in _OF_ALL and len(node.args) == 1 and not node.keywords:
             if isinstance(node.args[0], ast.Starred):

@@ -9,9 +9,8 @@ from __future__ import annotations
 import ast
 
 from .expressions import helper, located
-from .names import DEFINITIONS, all_arguments, children, copied, found_in, marked_nodes
+from .names import DEFINITIONS, TAKE, all_arguments, children, copied, found_in, marked_nodes
 
-_TAKE = "_phlox_take"
 _YIELDS = (ast.Yield, ast.YieldFrom)
 
 
@@ -26,7 +25,7 @@ def split(function: ast.FunctionDef, prefix: str) -> list[ast.FunctionDef]:
     pushing = _pushing([copied(statement) for statement in function.body])
     parts = [_part(f"{prefix}pull", names, [], function.body, place)]
     if pushing is not None:
-        parts.append(_part(f"{prefix}push", names, [_TAKE], pushing, place))
+        parts.append(_part(f"{prefix}push", names, [TAKE], pushing, place))
     given = [ast.Name(part.name, ast.Load()) for part in parts] + [ast.Constant(None)] * (2 - len(parts))
     values = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
     function.body = [*parts, located(ast.Return(helper("generator", place, *given, values)), place)]
@@ -78,7 +77,7 @@ def _pushed(statement: ast.stmt) -> list[ast.stmt] | None:
 
 
 def _taken(value: ast.expr, place: ast.stmt) -> ast.stmt:
-    call = ast.Call(ast.Name(_TAKE, ast.Load()), [value], [])
+    call = ast.Call(ast.Name(TAKE, ast.Load()), [value], [])
     return located(ast.If(call, [ast.Return(None)], []), place)
 
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 PART = "_phlox_part"
+# What is called with each value of a generator.
+TAKE = "_phlox_take"
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _SUSPENDING = frozenset({ast.Yield, ast.YieldFrom, ast.Await, ast.AsyncFor, ast.AsyncWith})

@@ -40,6 +40,8 @@ _LEFT = {"MAError", "MaskError", "MaskType", "default_fill_value", "maximum_fill
 for _name, _original in vars(np.ma).items():
     if _name.startswith("_") or isinstance(_original, types.ModuleType) or not callable(_original) or _name in _LEFT:
         continue
+    if vars(np).get(_name) is _original:  # which asks its arguments
+        continue
     _function = BY_NAME.get(_name)
     MEANINGS[_original] = _not_implemented(_name) if _function is None else _followed(_function)
 

@@ -67,13 +67,13 @@ def divided(ufunc):
     return call
 
 
-def equality(ufunc):
-    """Where one is masked, the masks are compared."""
+def compared(ufunc):
+    """The operator, which leaves in masked elements what it finds; where one is masked, equality compares the masks."""
 
     def call(a, b):
-        result = ufunc(getdata(a), getdata(b))
+        result = ufunc(*_operands(a, b)) if is_decided(a, b) else ufunc(getdata(a), getdata(b))
         mask = _mask_of_two(a, b, result.shape)
-        if mask is not nomask and result.ndim:
+        if mask is not nomask and result.ndim and ufunc in (np.equal, np.not_equal):
             result = np.where(mask, ufunc(getmaskarray(a), getmaskarray(b)), result)
         return MaskedArray(result, mask, is_decided=result.ndim == 0 or is_decided(a, b))
 
@@ -122,14 +122,13 @@ _UNARY = (
     np.sqrt, np.tan, np.tanh,
 )  # fmt: skip
 _BINARY = (
-    np.add, np.arctan2, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.greater, np.greater_equal, np.hypot, np.less,
-    np.less_equal, np.logical_and, np.logical_or, np.logical_xor, np.multiply, np.subtract,
+    np.add, np.arctan2, np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.equal, np.greater, np.greater_equal, np.hypot,
+    np.less, np.less_equal, np.logical_and, np.logical_or, np.logical_xor, np.multiply, np.not_equal, np.subtract,
 )  # fmt: skip
 _DIVISIONS = (np.true_divide, np.floor_divide, np.remainder, np.fmod)
 FUNCTIONS = {
     **{ufunc: unary(ufunc, _OUTSIDE.get(ufunc)) for ufunc in _UNARY}, **{ufunc: binary(ufunc) for ufunc in _BINARY},
-    **{ufunc: divided(ufunc) for ufunc in _DIVISIONS}, np.equal: equality(np.equal), np.not_equal: equality(np.not_equal),
-    np.power: power,
+    **{ufunc: divided(ufunc) for ufunc in _DIVISIONS}, np.power: power,
 }  # fmt: skip
 
 
@@ -165,6 +164,11 @@ def _reflected(ufunc):
     return lambda self, other: function(other, self)
 
 
+def _comparison(ufunc):
+    function = compared(ufunc)
+    return lambda self, other: function(self, other)
+
+
 def _in_place(ufunc, neutral):
     """Masked elements keep their data; so do those that the operand masks, and those that it cannot divide."""
 
@@ -191,7 +195,7 @@ for _name, _ufunc in _OPERATORS.items():
     setattr(MaskedArray, f"__{_name}__", _operator(_ufunc))
     setattr(MaskedArray, f"__r{_name}__", _reflected(_ufunc))
 for _name, _ufunc in _COMPARISONS.items():
-    setattr(MaskedArray, f"__{_name}__", _operator(_ufunc))
+    setattr(MaskedArray, f"__{_name}__", _comparison(_ufunc))
 for _name, _ufunc, _neutral in (
     ("iadd", np.add, 0), ("isub", np.subtract, 0), ("imul", np.multiply, 1), ("itruediv", np.true_divide, 1),
 ):  # fmt: skip
@@ -204,7 +208,7 @@ _FILLS_OUTSIDE = {np.log: 1, np.log2: 1, np.log10: 1, np.arccosh: 1, **dict.from
 
 
 def of_ufunc(self, ufunc, method, *inputs, **kwargs):
-    """The data are what the ufunc makes of them, but outside of its domain; that, and what is masked, is filled there."""
+    """The data are what the ufunc makes of them, but outside of its domain, which is masked."""
     if method != "__call__" or kwargs or ufunc.nout > 1 or ufunc.signature is not None:
         spelling = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise NotImplementedError(
@@ -216,8 +220,10 @@ def of_ufunc(self, ufunc, method, *inputs, **kwargs):
     for one in inputs[1:]:
         mask = mask | getmaskarray(one)
     if (ufunc in _OUTSIDE or ufunc in _DIVISIONS) and not is_decided(*inputs):
-        mask = mask | (_OUTSIDE[ufunc](data[0]) if ufunc in _OUTSIDE else _cannot_divide(*data))
-        result = np.where(mask, np.asarray(_FILLS_OUTSIDE.get(ufunc, 0)).astype(result.dtype), result)
+        # What is masked counts as outside of an interval, but not as what cannot be divided.
+        outside = _OUTSIDE[ufunc](data[0]) | mask if ufunc in _OUTSIDE else _cannot_divide(*data)
+        mask = mask | outside
+        result = np.where(outside, np.asarray(_FILLS_OUTSIDE.get(ufunc, 0)).astype(result.dtype), result)
     return MaskedArray(result, mask, fill_of(*inputs), is_decided=is_decided(*inputs))
 
 

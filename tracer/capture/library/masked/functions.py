@@ -98,7 +98,8 @@ def _of_data(function):
 _OF_NUMPY = {
     **{getattr(np, name): _method(name) for name in _METHODS_OF_NUMPY},
     **{function: _of_data(function) for function in _OF_DATA},
-    np.ndim: lambda a: a.ndim, np.shape: lambda a: a.shape, np.size: lambda a: a.size, np.expand_dims: making.expand_dims,
+    np.amax: _method("max"), np.amin: _method("min"), np.expand_dims: making.expand_dims, np.ndim: lambda a: a.ndim,
+    np.shape: lambda a: a.shape, np.size: lambda a: a.size,
 }  # fmt: skip
 
 

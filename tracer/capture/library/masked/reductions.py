@@ -39,8 +39,10 @@ def mean(self, axis=None, dtype=None, out=None, keepdims=False):
         found = _reduced(self, np.mean(self.data, axis=axis, dtype=dtype, keepdims=keepdims), axis, keepdims)
         if found.dtype.kind != "f":
             return found
-        # As a quotient of masked arrays.
-        return MaskedArray(found.data, np.isinf(found.data), self.fill, self.is_hard, is_decided=found.is_decided)
+        # As a quotient by a ufunc, for which infinity cannot be divided.
+        mask = np.isinf(found.data)
+        data = np.where(mask, np.ones((), found.dtype), found.data)
+        return MaskedArray(data, mask, self.fill, self.is_hard, is_decided=found.is_decided)
     if dtype is None and self.data.dtype.kind in "iub":
         dtype = np.float64
     is_narrow = dtype is None and self.data.dtype == np.float16
