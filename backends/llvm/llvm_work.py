@@ -52,6 +52,7 @@ def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
     running.acquire()
 
     def run() -> None:
+        _at_work.add(running)  # not before: what a handler raises in between would leave it there for ever
         try:
             outcomes.append((work(), None))
         except BaseException as error:  # noqa: BLE001, it is raised in the thread that waits
@@ -61,7 +62,7 @@ def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
 
     free_lock()
     process = os.getpid()
-    if not _start(run, running):
+    if not _start(run):
         return work()
     while not running.acquire(timeout=1.0):
         if os.getpid() != process:  # a handler has forked, and the child has this thread only
@@ -75,13 +76,11 @@ def run_interruptibly(llvm_ir: str, work: Callable[[], Result]) -> Result:
 _at_work: set[_thread.LockType] = set()
 
 
-def _start(run: Callable[[], None], running: _thread.LockType) -> bool:
+def _start(run: Callable[[], None]) -> bool:
     before = _thread.stack_size(_STACK_BYTES)
-    _at_work.add(running)
     try:
         _thread.start_new_thread(run, ())
     except RuntimeError:  # there can be no further thread
-        _at_work.discard(running)
         return False
     finally:
         _thread.stack_size(before)
@@ -92,8 +91,9 @@ def _start(run: Callable[[], None], running: _thread.LockType) -> bool:
 def wait_for_all() -> None:
     """Wait for what is at work, as the end of the process does: LLVM cannot be left in the middle."""
     for running in list(_at_work):
-        with running:
-            pass
+        while running in _at_work:  # who waits for its result may take the lock first
+            if running.acquire(timeout=0.1):
+                running.release()
 
 
 os.register_at_fork(before=wait_for_all)  # a child would find llvmlite's lock taken

@@ -108,7 +108,7 @@ def launch_loop(
     key = (frame.kernels.number(walked), lanes, ahead, origin is not None)
     name = roots[0].opcode
     any_size = None
-    if is_plain and frame.is_grouping:
+    if is_plain and count > 1 and frame.is_grouping:  # the place of the only vector is known
         own = of_any_size(walked)
         any_size = None if own is None else AnySize((frame.kernels.number(own), lanes), count)
     frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source, any_size=any_size)

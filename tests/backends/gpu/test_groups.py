@@ -174,9 +174,10 @@ def test_loops_of_several_sizes_share_their_code():
 
     assert 1 <= code(1200).count(" fdiv ") == code(1200, 32, 4000, 8).count(" fdiv ")
     backend_or_skip("opencl")
-    given = [numbers(size) for size in (1200, 32, 4000, 8)]
-    for one, other in zip(jit(function, backend="opencl")(*given), function(*given)):
-        np.testing.assert_array_equal(one, other)
+    for sizes in ((1200, 32, 4000, 8), (1, 7), (4, 7, 300)):  # of one vector the place is known
+        given = [numbers(size) for size in sizes]
+        for one, other in zip(jit(function, backend="opencl")(*given), function(*given)):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_members_of_groups_that_are_given_up_stand_where_others_find_them(monkeypatch):
