@@ -13,6 +13,7 @@ from ...outside.guards import Guard, SameAs, short
 from ...outside.paths import MISSING, Derived, Path
 from ...recording import pytree
 from ...recording.current_trace import current_trace
+from ...recording.operands import has_traced
 from ..library.masked.array import MaskedArray
 from ..library.masked.functions import BY_NAME
 from ..outside.surroundings import Surroundings
@@ -27,14 +28,17 @@ def _followed(function: Callable) -> Callable:
     return run
 
 
-def _not_implemented(name: str) -> Callable:
-    def refuse(*args: Any, **kwargs: Any) -> Any:
-        raise NotImplementedError(f"np.ma.{name} is not implemented in traced functions")
+def _of_known_values(name: str, original: Callable) -> Callable:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        given = (*args, *kwargs.values())
+        if has_traced(given) or any(isinstance(one, MaskedArray) for one in given):
+            raise NotImplementedError(f"np.ma.{name} is not implemented in traced functions")
+        return original(*args, **kwargs)
 
-    return refuse
+    return run
 
 
-# What makes no difference to masked arrays, or makes none.
+# What makes no masked arrays.
 _LEFT = {"MAError", "MaskError", "MaskType", "default_fill_value", "maximum_fill_value", "minimum_fill_value"}
 
 for _name, _original in vars(np.ma).items():
@@ -43,7 +47,7 @@ for _name, _original in vars(np.ma).items():
     if vars(np).get(_name) is _original:  # which asks its arguments
         continue
     _function = BY_NAME.get(_name)
-    MEANINGS[_original] = _not_implemented(_name) if _function is None else _followed(_function)
+    MEANINGS[_original] = _of_known_values(_name, _original) if _function is None else _followed(_function)
 
 
 # --- from outside ---
