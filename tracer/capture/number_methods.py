@@ -150,11 +150,12 @@ def bytes_(*args: Any, **kwargs: Any) -> Any:
 
 
 def _tolist_of_coded(array: CodedArray) -> Any:
-    if not array.ndim:
-        return as_python(array[()])
-    if array.codes.is_dynamic:
-        return mapped(as_python if array.ndim == 1 else _tolist_of_coded, rows_of(array))
-    return [as_python(one) if array.ndim == 1 else _tolist_of_coded(one) for one in array]
+    """Lists of Python's texts, in their order; of a size that the program decides, a list of as many."""
+    if array.codes.is_dynamic and array.dtype.kind in "mM":
+        raise NotImplementedError("tolist of an array of dates whose size is known at run time only is not implemented")
+    if array.ndim != 1:
+        return [_tolist_of_coded(one) for one in array] if array.ndim else array.item()
+    return mapped(as_python, rows_of(array)) if array.codes.is_dynamic else [as_python(one) for one in array]
 
 
 CodedArray.tolist = _tolist_of_coded

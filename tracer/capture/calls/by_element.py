@@ -11,7 +11,6 @@ import numpy as np
 from ...recording.array import TracedArray
 from ...recording.dynamic_array import DynamicArray
 from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced, require
-from ..coded_arrays import CodedArray, as_python
 from ..lists.mapping import mapped
 from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
@@ -129,18 +128,6 @@ def ndenumerate(arr: Any) -> Any:
     if not isinstance(arr, TracedArray):
         return np.ndenumerate(arr)
     return Zip([Indices(arr.shape), ArrayRows(arr.reshape(-1))])
-
-
-def _tolist(array: CodedArray) -> Any:
-    """Lists of Python's texts, in their order; of a size that the program decides, a list of as many."""
-    if array.codes.is_dynamic and array.dtype.kind in "mM":
-        raise NotImplementedError("tolist of an array of dates whose size is known at run time only is not implemented")
-    if array.ndim != 1:
-        return [_tolist(one) for one in array] if array.ndim else array.item()
-    return mapped(as_python, array.rows()) if array.codes.is_dynamic else [as_python(one) for one in array]
-
-
-CodedArray.tolist = _tolist
 
 
 class Pieces(Rows):
