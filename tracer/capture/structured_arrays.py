@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ..outside.guards import Guard, SameAs, short
+from ..outside.guards import Guard, short
 from ..outside.paths import MISSING, Derived, Path
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -397,14 +397,12 @@ def _from_outside(surroundings: Surroundings, value: np.ndarray, path: Path) -> 
         form, (numbers,) = _apart(value)
     except NotImplementedError:
         return surroundings.opaque(value, path)
-    made = surroundings.arrays_in_parts.get(id(value))
-    if made is None:
+
+    def make() -> StructuredArray:
         surroundings.guard(SameFields(path, _form_key(value)))
-        found = StructuredArray(surroundings.handle(numbers, Derived(path, _numbers_of)), form)
-        made = surroundings.arrays_in_parts[id(value)] = found, path
-    elif made[1].key != path.key:
-        surroundings.guard(SameAs(path, made[1]))
-    return made[0]
+        return StructuredArray(surroundings.handle(numbers, Derived(path, _numbers_of)), form)
+
+    return surroundings.in_parts(value, path, make)
 
 
 @dataclass(eq=False, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ...outside.guards import Guard, SameAs, short
+from ...outside.guards import Guard, short
 from ...outside.paths import MISSING, Derived, Path
 from ...recording import pytree
 from ...recording.current_trace import current_trace
@@ -93,16 +93,14 @@ def _from_outside(surroundings: Surroundings, array: np.ma.MaskedArray, path: Pa
     about = _about(array)
     if about is None or array.dtype.kind not in "biufc":
         return surroundings.opaque(array, path)
-    made = surroundings.arrays_in_parts.get(id(array))
-    if made is None:
+
+    def make() -> Any:
         surroundings.guard(SameMasking(path, about))
-        parts = [surroundings.handle(array.data, Derived(path, _data_of))]
-        if about[2]:
-            parts.append(surroundings.handle(array.mask, Derived(path, _mask_of)))
-        made = surroundings.arrays_in_parts[id(array)] = _put_together(about, tuple(parts)), path
-    elif made[1].key != path.key:
-        surroundings.guard(SameAs(path, made[1]))
-    return made[0]
+        parts, _ = _taken_apart(array)
+        read = zip(parts, (_data_of, _mask_of))
+        return _put_together(about, tuple([surroundings.handle(part, Derived(path, how)) for part, how in read]))
+
+    return surroundings.in_parts(array, path, make)
 
 
 @dataclass(eq=False, slots=True)

@@ -251,6 +251,15 @@ class Surroundings:
             return self.opaque(value, path)
         return self.handle(value, path)
 
+    def in_parts(self, value: np.ndarray, path: Path, make: Callable[[], Any]) -> Any:
+        """What stands for an array that is several to the program, made once for all places that hold it."""
+        made = self.arrays_in_parts.get(id(value))
+        if made is None:
+            made = self.arrays_in_parts[id(value)] = make(), path
+        elif made[1].key != path.key:
+            self.guard(SameAs(path, made[1]))
+        return made[0]
+
     def handle(self, value: np.ndarray, path: Path) -> TracedArray:
         if id(value) in self.aliases:
             self.guard(SameObject(path, value))
