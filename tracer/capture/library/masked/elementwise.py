@@ -154,19 +154,9 @@ def _of_operator(ufunc):
     return lambda a, b: plain(a, b) if is_decided(a, b) else function(a, b)
 
 
-def _operator(ufunc):
-    function = _of_operator(ufunc)
-    return lambda self, other: function(self, other)
-
-
 def _reflected(ufunc):
     function = _of_operator(ufunc)
     return lambda self, other: function(other, self)
-
-
-def _comparison(ufunc):
-    function = compared(ufunc)
-    return lambda self, other: function(self, other)
 
 
 def _in_place(ufunc, neutral):
@@ -192,10 +182,10 @@ def _in_place(ufunc, neutral):
 
 
 for _name, _ufunc in _OPERATORS.items():
-    setattr(MaskedArray, f"__{_name}__", _operator(_ufunc))
+    setattr(MaskedArray, f"__{_name}__", _of_operator(_ufunc))
     setattr(MaskedArray, f"__r{_name}__", _reflected(_ufunc))
 for _name, _ufunc in _COMPARISONS.items():
-    setattr(MaskedArray, f"__{_name}__", _comparison(_ufunc))
+    setattr(MaskedArray, f"__{_name}__", compared(_ufunc))
 for _name, _ufunc, _neutral in (
     ("iadd", np.add, 0), ("isub", np.subtract, 0), ("imul", np.multiply, 1), ("itruediv", np.true_divide, 1),
 ):  # fmt: skip
