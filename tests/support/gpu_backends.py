@@ -105,6 +105,11 @@ def emulated_backend(architecture):
     return backend
 
 
+def emulated_failure(architecture):
+    """What went wrong in a kernel on the emulated device, None if nothing did."""
+    return _emulated[architecture][0].failure
+
+
 def _emulated_hip(architecture):
     pytest.importorskip("tinygrad", reason="tinygrad, whose tables the emulator of AMD's devices reads, is not installed")
     from amd_emulator.hip import EmulatedHip  # which needs them

@@ -38,7 +38,7 @@ def backend(request):
 
 @pytest.fixture
 def emulated(registered):
-    """``emulated(architecture)`` makes an emulated device of AMD's the backend "emulated", and returns it."""
+    """``emulated(architecture)`` makes an emulated device the backend "emulated", and returns it."""
 
     def use(architecture):
         backend = emulated_backend(architecture)

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import floats
 from .memory import LOCAL_WINDOW, SHARED_WINDOW
-from .operations import DTYPES, bits_of_type
+from .operations import DTYPES, bits_of_type, is_float
 
 _SHARED, _LOCAL = np.uint64(SHARED_WINDOW), np.uint64(LOCAL_WINDOW)
 
@@ -125,7 +125,7 @@ def atomic_change(name, kind, space, count, offset, keeps_subnormal):
     dtype = DTYPES[kind]
     pair = 2 if kind.endswith("x2") else 1
     size = bits_of_type(kind) // 8
-    function = _function(name, kind, space, keeps_subnormal)
+    function, in_order = _function(name, kind, space, keeps_subnormal), is_float(kind) or name == "cas"
 
     def run(running, base, *values):
         addresses = _addresses(running, base, offset)
@@ -139,17 +139,19 @@ def atomic_change(name, kind, space, count, offset, keeps_subnormal):
                 operands = [np.broadcast_to(one, running.count * pair).reshape(-1, pair)[which] for one in operands]
                 for half in range(pair):
                     at = (places + number * size) // dtype.itemsize + half
-                    found = _one_after_the_other(view, at, function, [one[:, half] for one in operands])
+                    found = _one_after_the_other(
+                        view, at, function, [one[:, half] for one in operands], is_float(kind) or name == "cas"
+                    )
                     before[:, number].reshape(-1, pair)[which, half] = found
         return before[:, 0].copy()
 
     return run
 
 
-def _one_after_the_other(view, places, function, operands):
+def _one_after_the_other(view, places, function, operands, in_order):
     before = np.empty(places.size, view.dtype)
-    # The last threads are first: nothing may depend on the order.
-    left = np.arange(places.size)[::-1]
+    # The last threads are first, as nothing may depend on the order; but sums of floats do, in their last bits.
+    left = np.arange(places.size) if in_order else np.arange(places.size)[::-1]
     while left.size:  # one of each place at a time
         _, first = np.unique(places[left], return_index=True)
         now = left[first]

@@ -121,7 +121,7 @@ class LocalMemory(_OfEach):
 
 
 class SharedMemory(_OfEach):
-    """A block's. It is known of each ``unit`` of bytes which thread has written it since the last barrier, and which read it."""
+    """A block's. It is known of each ``unit`` of bytes which thread has written and read it since the last barrier."""
 
     def __init__(self, count, size, unit):
         super().__init__(count, size)

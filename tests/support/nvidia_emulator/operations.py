@@ -188,7 +188,7 @@ def _add_with_carry(a, b, carry=None):
     carried = found < a
     if carry is not None:
         more = found + carry.astype(found.dtype)
-        carried |= more < found
+        carried = carried | (more < found)
         found = more
     return found, carried
 
@@ -198,7 +198,7 @@ def _subtract_with_borrow(a, b, borrow=None):
     borrowed = a < b
     if borrow is not None:
         less = found - borrow.astype(found.dtype)
-        borrowed |= less > found
+        borrowed = borrowed | (less > found)
         found = less
     return found, borrowed
 
