@@ -101,6 +101,7 @@ PROGRAMS = {
     "a loop in one kernel": (rounds, random(50, np.float64)),
     "a loop of launches": (summed_again, random(2100, np.float64)),
     "as long as it takes": (diffused, random(40, np.float64)),
+    "logarithms": (lambda x: np.log(np.abs(x)), random(600, np.float64)),
     "transposed": (lambda x: x.T.copy(), random((65, 67), np.int8)),
     "divided": (lambda x: (x // 7, x % -13, x / 3), random(600, np.int64)),
 }

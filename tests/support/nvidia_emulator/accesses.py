@@ -139,9 +139,7 @@ def atomic_change(name, kind, space, count, offset, keeps_subnormal):
                 operands = [np.broadcast_to(one, running.count * pair).reshape(-1, pair)[which] for one in operands]
                 for half in range(pair):
                     at = (places + number * size) // dtype.itemsize + half
-                    found = _one_after_the_other(
-                        view, at, function, [one[:, half] for one in operands], is_float(kind) or name == "cas"
-                    )
+                    found = _one_after_the_other(view, at, function, [one[:, half] for one in operands], in_order)
                     before[:, number].reshape(-1, pair)[which, half] = found
         return before[:, 0].copy()
 
