@@ -7,7 +7,7 @@ from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, WITH_SAMPLES, emu
 from operation_checks import check_samples
 from phlox import jit
 from phlox.backends.gpu.errors import DeviceLostError
-from thinning import LEFT_TO_CI, one_in_all
+from thinning import LEFT_TO_CI
 
 AT_ONCE = 4  # samples of an operation
 LONG = {
@@ -15,17 +15,17 @@ LONG = {
 }  # fmt: skip
 
 ARCHITECTURES = AMD_ARCHITECTURES + PTX_ARCHITECTURES
-on_all = pytest.mark.parametrize("architecture", ARCHITECTURES)
+on_all = pytest.mark.parametrize("architecture", [*ARCHITECTURES[:-1], pytest.param(ARCHITECTURES[-1], marks=LEFT_TO_CI)])
 
 
-def in_turn(cases):
-    """Each case on one architecture, and on the others where time does not count."""
-    count = len(ARCHITECTURES)
-    return [
-        pytest.param(case, architecture, marks=[] if (number - place) % count == 0 else LEFT_TO_CI)
-        for number, case in enumerate(cases)
-        for place, architecture in enumerate(ARCHITECTURES)
+def in_turn(cases, step):
+    """Each case on all of AMD's architectures and one of NVIDIA's; one in so many is ordinary."""
+    chosen = [
+        (case, architecture)
+        for place, case in enumerate(cases)
+        for architecture in (*AMD_ARCHITECTURES, PTX_ARCHITECTURES[place % len(PTX_ARCHITECTURES)])
     ]
+    return [pytest.param(*one, marks=LEFT_TO_CI if place % step else []) for place, one in enumerate(chosen)]
 
 
 SHORT = [opcode for opcode in WITH_SAMPLES if opcode not in LONG]
@@ -33,10 +33,7 @@ SHORT = [opcode for opcode in WITH_SAMPLES if opcode not in LONG]
 
 @pytest.mark.parametrize(
     ("opcode", "architecture"),
-    [
-        *one_in_all(17, SHORT, ARCHITECTURES),
-        *[pytest.param(*case.values, marks=LEFT_TO_CI) for case in one_in_all(1, sorted(LONG), ARCHITECTURES)],
-    ],
+    [*in_turn(SHORT, 17), *[pytest.param(*one.values, marks=LEFT_TO_CI) for one in in_turn(sorted(LONG), 1)]],
 )
 def test_operation(opcode, architecture):
     backend, samples = emulated_backend(architecture), native_samples(opcode)
@@ -107,7 +104,7 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize(("name", "architecture"), in_turn(PROGRAMS))
+@pytest.mark.parametrize(("name", "architecture"), in_turn(PROGRAMS, 7))
 def test_program(emulated, name, architecture):
     emulated(architecture)
     function, x = PROGRAMS[name]
