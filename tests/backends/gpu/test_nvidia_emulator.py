@@ -5,7 +5,7 @@ import phlox
 import pytest
 from gpu_backends import emulated_failure
 from nvidia_emulator.floats import APPROXIMATIONS, approximate_reciprocal_of_double
-from nvidia_emulator.memory import IllegalAddressError, MisalignedAddressError, RaceError
+from nvidia_emulator.memory import IllegalAddressError, MisalignedAddressError, RaceError, SharedMemory
 from nvidia_emulator.processor import TrapError
 from phlox import jit
 from phlox.backends.gpu.errors import DeviceError
@@ -33,10 +33,9 @@ def kernel_text(lines, memory=""):
     return f"{HEADER}.visible .entry custom({parameters})\n{{\n{memory}{REGISTERS}{lines}\n{end}\n}}\n"
 
 
-def run(lines, given, memory="", shared=0):
-    custom = phlox.gpu.kernel(
-        "custom", result=lambda x: x, grid=1, block=len(given), cuda=kernel_text(lines, memory).encode(), shared_bytes=shared
-    )
+def run(lines, given, memory="", grid=1):
+    text = kernel_text(lines, memory).encode()
+    custom = phlox.gpu.kernel("custom", result=lambda x: x, grid=grid, block=len(given), cuda=text)
     return jit(lambda x: custom(x), backend="emulated")(given)
 
 
@@ -221,6 +220,7 @@ FAULTS = {
     "no barrier": (f"{COPY} cp.async.wait_group 0; {OTHER} ld.shared.b64 %rd9, [%r14];", RaceError),
     "no wait": (f"{COPY} {OTHER} bar.sync 0; ld.shared.b64 %rd9, [%r14]; bar.sync 0; st.shared.b64 [%r14], %rd6;", RaceError),
     "several writers": ("mov.b32 %r9, 0; st.shared.b64 [%r9], %rd6; mov.b64 %rd9, 0;", RaceError),
+    "blocks that meet": ("mov.b64 %rd9, 0;", RaceError, 2),
     "constants that change": ("ld.global.nc.b64 %rd9, [%rd5];", RaceError),
     "a shuffle of a few": ("setp.lt.u32 %p1, %r1, 3; @%p1 shfl.sync.bfly.b32 %r9, %r2, 1, 31, -1; mov.b64 %rd9, 0; bar.sync 0;",
                            TrapError),
@@ -232,14 +232,14 @@ FAULTS = {
 
 @pytest.mark.parametrize("name", one_in(4, FAULTS))
 def test_faults_are_found(emulated, name):
-    lines, kind = FAULTS[name]
+    lines, kind, *grid = FAULTS[name]
     emulated("sm_80")
     given = np.arange(64, dtype=np.uint64)
     if kind is None:
         run(lines, given, SHARED)
         return
     with pytest.raises(DeviceError):
-        run(lines, given, SHARED)
+        run(lines, given, SHARED, *grid)
     assert isinstance(emulated_failure("sm_80"), kind)
 
 
@@ -247,3 +247,13 @@ def test_copies_arrive_when_one_waits_for_them(device):
     lines = f"{COPY} {OTHER} cp.async.wait_group 0; bar.sync 0; ld.shared.b64 %rd9, [%r14];"
     given = np.arange(64, dtype=np.uint64)
     np.testing.assert_array_equal(run(lines, given, SHARED), given ^ 1)
+
+
+def test_products_read_what_a_fence_has_shown_to_them():
+    memory, threads = SharedMemory(1, 64, 4), np.arange(4)
+    memory.show_to_products(threads)
+    memory.note_write(4 * threads, 4, threads)
+    with pytest.raises(RaceError):
+        memory.require_shown(np.arange(16))
+    memory.show_to_products(threads)
+    memory.require_shown(np.arange(16))

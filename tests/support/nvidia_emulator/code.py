@@ -55,7 +55,7 @@ class KernelCode:
         self.shared, self.local = {}, {}
         self.shared_bytes = self.local_bytes = 0
         self.dynamic_names = []
-        self.least_shared_access = 8
+        self.least_shared_access = self.least_device_access = 8
         functions = self._called()
         self._lay_out(functions)
         for one in functions:

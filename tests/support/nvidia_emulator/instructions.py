@@ -135,6 +135,8 @@ def instruction_lines(code, instruction):
     """Lines of Python, and the names of the registers that they read and write. Raises NotImplementedError."""
     lines = Lines(code, instruction)
     name = instruction.opcode.split(".")[0]
+    if instruction.opcode.startswith("fence.proxy.async"):
+        return ["x.show_to_products()"], [], []
     if name in _NOTHING or instruction.opcode in _NOTHING:
         return [], [], []
     special = _SPECIALS.get(name)
@@ -229,14 +231,17 @@ def _load(lines, opcode, operands):
             _load_parameter(lines, found[1], offset + number * size, target, kind)
         return
     base, offset = lines.address(operands[1])
-    _note_shared(lines, space, size)
+    _note_size(lines, space, size)
     function = lines.named(load(space, size, count, offset, "nc" in parts, bool({"volatile", "relaxed", "acquire"} & {*parts})))
     lines.results(targets, f"{function}(x, {base})", [f"{'s' if is_signed(kind) else 'b'}{8 * size}"] * count)
 
 
-def _note_shared(lines, space, size):
+def _note_size(lines, space, size):
+    code = lines.code
     if space in ("shared", "generic"):
-        lines.code.least_shared_access = min(lines.code.least_shared_access, size)
+        code.least_shared_access = min(code.least_shared_access, size)
+    if space in ("global", "generic", "const"):
+        code.least_device_access = min(code.least_device_access, size)
 
 
 def _load_parameter(lines, name, offset, target, kind):
@@ -265,7 +270,7 @@ def _store(lines, opcode, operands):
             lines.result(register, f"x.full({lines.source(source, f'b{8 * size}')})", f"b{8 * size}")
         return
     base, offset = lines.address(operands[0])
-    _note_shared(lines, space, size)
+    _note_size(lines, space, size)
     function = lines.named(store(space, size, len(sources), offset, bool({"volatile", "relaxed", "release"} & {*parts})))
     values = [lines.source(one, f"b{8 * size}") for one in sources]
     lines.text.append(f"{function}(x, {base}, {', '.join(values)})")
@@ -280,7 +285,7 @@ def _atomic(lines, opcode, operands):
     name = next((one for one in parts if one in ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")), None)
     if name is None or (count > 1 and is_returned):
         raise lines.unknown()
-    _note_shared(lines, space, bits_of_type(kind) // 8)
+    _note_size(lines, space, bits_of_type(kind) // 8)
     values = [lines.source(one, kind) for operand in rest[1:] for one in elements(operand)]
     function = lines.named(atomic_change(name, kind, space, count, offset, "noftz" in parts))
     lines.result(target, f"{function}(x, {base}, {', '.join(values)})", kind)
@@ -342,7 +347,6 @@ def _multiply_together(lines, opcode, operands):
     flags = [int(one) for one in operands[4:]]
     sources = [lines.source(one, kind) for one in sums]
     sources += [lines.source(one, "b64") for one in operands[1:3]] + [lines.source(operands[3], "pred")]
-    lines.code.least_shared_access = min(lines.code.least_shared_access, 1)
     lines.results(sums, f"{lines.named(multiply_together(name, flags))}(x, {', '.join(sources)})", [kind] * len(sums))
 
 

@@ -34,7 +34,7 @@ class Processor:
         blocks = grid[0] * grid[1] * grid[2]
         order = np.random.default_rng(blocks).permutation(blocks)
         at_once = max(1, self.at_once // padded)
-        self.memory.begin_launch()
+        self.memory.begin_launch(blocks, code.least_device_access)
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):
                 _Launch(self, code, grid, block, parameters, dynamic_bytes, order[first : first + at_once]).run()
@@ -45,7 +45,7 @@ class _Launch:
     """Blocks of a launch that are in the processor together."""
 
     def __init__(self, processor, code, grid, block, parameters, dynamic_bytes, numbers):
-        self.code = code
+        self.code, self.numbers = code, numbers
         threads = block[0] * block[1] * block[2]
         self.padded = -(-threads // LANES) * LANES
         self.count = len(numbers) * self.padded

@@ -22,6 +22,11 @@ class Running:
             self._blocks = self._launch.block_of if self._is_all else self._launch.block_of[self.lanes]
         return self._blocks
 
+    @property
+    def block_numbers(self):
+        """Those of the blocks in the launch."""
+        return self._launch.numbers[self.blocks]
+
     def part(self, which):
         return Running(self._launch, self.lanes[which], False)
 
@@ -82,7 +87,11 @@ class Running:
     def wait_for_copies(self, left):
         self._launch.copies.wait(self.lanes, left)
 
+    def show_to_products(self):
+        self.memories["shared"].show_to_products(self.lanes)
+
     def note_product(self, places, data):
+        self.memories["shared"].require_shown(places)
         self._launch.products.ask(int(self.lanes[0]), places, data)
 
     def commit_products(self):
