@@ -29,8 +29,8 @@ class RaceError(Exception):
 class DeviceMemory:
     """The device's. ``written`` and ``kept`` are places that a launch has written, and that it said no one would write.
 
-    Blocks of a launch may write the same bytes only where all of them do it atomically, and read what others write only so. Of
-    each unit of bytes it is known which block of which launch has written and read it, by numbers that grow from launch to launch.
+    Blocks of a launch may write the same bytes only where all of them do it atomically, and read what others write only so. It
+    is known of each unit of bytes which block of which launch has written and read it, by numbers that grow with each launch.
     """
 
     def __init__(self, data: np.ndarray, begin: int, granted: np.ndarray) -> None:
