@@ -7,7 +7,7 @@ from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, WITH_SAMPLES, emu
 from operation_checks import check_samples
 from phlox import jit
 from phlox.backends.gpu.errors import DeviceLostError
-from thinning import LEFT_TO_CI
+from thinning import LEFT_TO_CI, left_to_ci
 
 AT_ONCE = 4  # samples of an operation
 LONG = {
@@ -136,6 +136,23 @@ def test_products_of_other_sizes_run_the_same_kernel(emulated, architecture):
     assert len(names) == 4 and len(set(names[:3])) == 1 and names[3] not in names[:3]
     for found, expected in zip(compiled(*values), multiplied(*values), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@left_to_ci
+def test_blocks_that_combine_rows_do_not_write_the_same_bytes(emulated):
+    """Runs of updates, which are reduced in a tree."""
+    emulated("sm_80")
+    places, updates = np.arange(1700) % 3, random((1700, 5)).round()
+
+    def added(x, places, updates):
+        np.add.at(x, places, updates)
+        return x
+
+    with phlox.config(deterministic=True):
+        compiled = jit(added, backend="emulated").compile(np.zeros((4, 5), np.float32), places, updates)
+    assert "scatter_reduce" in compiled.as_text("plan")
+    found = compiled(np.zeros((4, 5), np.float32), places, updates)
+    np.testing.assert_array_equal(found, added(np.zeros((4, 5), np.float32), places, updates))
 
 
 # --- the processor ---
