@@ -53,15 +53,12 @@ class Lines:
         name = code.local_name(operand)
         if kind == "pred" or storage == dtype:
             return name
-        if bits < 8 * storage.itemsize:
-            name = f"{name}.astype({self._dtype(np.dtype(f'u{bits // 8}'))})"
-        elif bits > 8 * storage.itemsize:
+        if bits > 8 * storage.itemsize:
             raise self.unknown()
-        return (
-            f"{name}.view({self._dtype(dtype)})"
-            if dtype != np.dtype(f"u{dtype.itemsize}") or bits > 8 * dtype.itemsize
-            else name
-        )
+        if bits < 8 * storage.itemsize:
+            storage = np.dtype(f"u{bits // 8}")
+            name = f"{name}.astype({self._dtype(storage)})"
+        return name if storage == dtype else f"{name}.view({self._dtype(dtype)})"
 
     def _dtype(self, dtype):
         name = f"t_{dtype.kind}{dtype.itemsize}"
