@@ -31,8 +31,8 @@ from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .launches_together import AnySize, Asked, EmitWithBindings, together
-from .phases import is_phase, is_small
-from .plan import Copy, Launch, Place, Plan, Step, inside, places_of
+from .phases import USUAL_THREADS, is_phase, is_small
+from .plan import Copy, Launch, Place, Plan, Step, While, inside, places_of
 from .short_plans import is_short
 from .target import Target
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 256
 _SLOT_BYTES = 16  # of a scalar: as large as any
+_WORD_BYTES = 8
 _LEAST_NANOSECONDS_IN_LOOPS = 60_000
 _ANY = 1 << 31  # of blocks: a number that a kernel does not know
 
@@ -116,6 +117,20 @@ def _scalar_results(root: Instruction) -> dict[Value, int]:
 
 
 @dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop of the plan as it was written: what stands ``before`` it for its sake, somewhere, and right ``after`` it.
+
+    ``is_odd``: a byte that says whether an odd number of rounds has run, where the body swaps pointers.
+    """
+
+    step: While
+    before: list[Step]
+    after: list[Copy]
+    is_odd: Place | None
+    source: object
+
+
+@dataclass(frozen=True, eq=False)
 class _Member:
     """An instruction inside of a group, and where its results and its own memory begin among those of the group."""
 
@@ -136,6 +151,7 @@ class Frame:
         self.is_deterministic = is_deterministic(program)
         self.kernels = KernelModule(program.name, target)
         self.steps: list[Step] = []
+        self.loops: list[Loop] = []
         self.moving: dict[Buffer, Place] = {}
         self.pointers = 0
         self._waiting: list[_Waiting] = []
@@ -220,6 +236,12 @@ class Frame:
             self._slots += slots
         return Place("temporary", self._workspace[0])
 
+    def words(self, count: int) -> Place:
+        """So many words of memory that nothing else uses."""
+        begin = self.assignment.arena_size + self._slots * _SLOT_BYTES
+        self._slots += -(-count * _WORD_BYTES // _SLOT_BYTES)
+        return Place("temporary", begin)
+
     def _scalar_place(self, instruction: Instruction | None, leaf: int, shape: Shape) -> Stored:
         """Memory for a scalar that an instruction computes: a result of the program where it is one, else a slot."""
         number = None if instruction is None else self._result_numbers.pop(Value(instruction, leaf), None)
@@ -280,6 +302,10 @@ class Frame:
         In a loop that takes more, as what is divided cannot be a phase of one kernel that runs all of the loop.
         """
         return most_pieces(work) if not self.depth or work >= _LEAST_NANOSECONDS_IN_LOOPS else 1
+
+    def block_threads(self, wanted: int) -> int:
+        """How many threads a block has that needs no more than so many: in loops, as many as others that have barriers."""
+        return max(wanted, USUAL_THREADS) if self.depth else wanted
 
     def add(self, step: Step) -> None:
         """A step that may read or write anything."""
