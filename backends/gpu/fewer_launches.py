@@ -57,9 +57,10 @@ def _as_one(frame: Frame, run: list[Launch | Copy | Fill]) -> list[Step]:
         return list(run)
     places = places_of(run)
     numbers = {place: number for number, place in enumerate(places)}
-    key = tuple([_form(step, numbers) for step in run])
+    key = tuple([_form(step, numbers) for step in run]), tuple([place in frame.slots for place in places])
 
     def emit(kernel: Kernel) -> None:
+        kernel.are_apart([number for number, place in enumerate(places) if place in frame.slots])
         PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(list(run))
 
     name = frame.kernels.kernel("together", key, len(places), ONE_THREAD, emit, overlap=True)

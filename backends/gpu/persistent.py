@@ -77,8 +77,7 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
 
     def emit(kernel: Kernel) -> None:
         if threads == 1:
-            for number in [number for number, place in enumerate(places) if place in frame.slots]:
-                kernel.is_apart(number)
+            kernel.are_apart([number for number, place in enumerate(places) if place in frame.slots])
         pointers = dict(zip(places, kernel.arguments))
         if words is None:
             PhaseWriter(frame, kernel, pointers).write(steps)

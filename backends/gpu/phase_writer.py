@@ -85,17 +85,20 @@ class PhaseWriter:
         if at_once > 1 or threads < self.threads:
             first, own = b.udiv(self.thread, I32(threads)), b.urem(self.thread, I32(threads))
 
+        # What loops carry is in registers where the driver's compiler sees all that uses it.
+        attributes = ("alwaysinline",) if self.threads == 1 else ()
+
         def turn(number: ir.Value) -> None:
             block = b.add(b.mul(number, I32(at_once)), first)
             indices = [*_split(b, own, kernel.grid.threads), *_split(b, block, kernel.grid.blocks)]
             if at_once * threads == self.threads and blocks % at_once == 0:
-                b.call(kernel.phase, [*pointers, *indices])
+                b.call(kernel.phase, [*pointers, *indices], attrs=attributes)
             else:
                 is_one = b.icmp_unsigned("<", block, I32(blocks))
                 if at_once * threads != self.threads:
                     is_one = b.and_(is_one, b.icmp_unsigned("<", first, I32(at_once)))
                 with b.if_then(is_one):
-                    b.call(kernel.phase, [*pointers, *indices])
+                    b.call(kernel.phase, [*pointers, *indices], attrs=attributes)
             if kernel.shared_bytes or kernel.has_barriers:
                 self.kernel.barrier()
 
