@@ -15,6 +15,7 @@ from .imported_intrinsics import import_intrinsics
 from .kernel import IS_PLAIN
 from .kernel_parts import joined_ptx, kernel_parts
 from .llvm_threads import emit_assembly, in_threads, run_passes
+from .narrowed_integers import with_masks
 from .negations import without_negations
 from .straight_code import is_straight, straight_code
 from .target import Target
@@ -68,7 +69,7 @@ def assembly(llvm_ir: str, target: Target) -> str:
 
 def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
     """The kernels as they are: drivers optimize them, and of pointers that loops carry Intel's compiler makes wrong ones."""
-    inlined = without_negations(_inlined(with_address_spaces(llvm_ir, target.spaces), target))
+    inlined = with_masks(without_negations(_inlined(with_address_spaces(llvm_ir, target.spaces), target)))
     return import_intrinsics(inlined, lambda llvm_ir: emit_apart(llvm_ir, form, target.triple), is_binary=form == "object")
 
 
