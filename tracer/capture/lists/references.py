@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...recording import pytree
 from ...recording.array import TracedArray
-from ...recording.attributes import is_record
+from ...recording.attributes import attributes_of, is_record
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ..choices import Choice
 from ..entries import OPEN
 from ..forms import STAND_FOR_ELEMENTS
+from ..places import where_made
 
 if TYPE_CHECKING:
     from ...recording.program import Program
@@ -348,6 +349,8 @@ def _lists_in(values: Iterable[Any]) -> Iterator[list]:
             yield from _lists_in(value)
         elif type(value) is Choice:
             yield from _lists_in(value.values)
+        elif where_made(value) is not None:
+            yield from _lists_in(attributes_of(value).values())
 
 
 def refuse(table: Table) -> NoReturn:

@@ -135,7 +135,8 @@ def _elements_of(row: Row) -> list[Any]:
     for column in instructions(table):
         sizes = column.shape.dimensions[1:]
         columns.append(hlo.reshape(hlo.dynamic_slice(column, *with_rest(column, position), sizes=(1, *sizes)), sizes))
-    return [made(table.kind, columns, length_of([row]), table.place)]
+    place = None if table.lengths is None else table.place  # lists of one length have no capacity that was guessed
+    return [made(table.kind, columns, length_of([row]), place)]
 
 
 # --- numbers ---

@@ -13,7 +13,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import ConcretizationError
 from .. import made_iterators, places
 from ..branches import decide, truth
-from ..choices import Maybe
+from ..choices import Choice, Maybe
 from ..distribution import condition
 from ..entries import has_open_keys
 from ..forms import may_be_shared
@@ -85,7 +85,7 @@ class Loop:
 
     def is_open(self) -> bool:
         """Whether the program decides how many values there are."""
-        if type(self.iterable) is TracedGenerator:
+        if type(self.iterable) in (TracedGenerator, Choice):
             return True
         rows = rows_of(self.iterable) if is_captured(self.iterable) else None
         if rows is not None and isinstance(rows.length, TracedArray) and rows.length.known_value is None:
