@@ -25,8 +25,8 @@ _CODE_LEVEL_OF_STRAIGHT_CODE = 0
 _LEVEL_OF_USERS = 3
 # Of kernels that say so of themselves: half of the time, for the same code.
 _PASSES_OF_PLAIN_KERNELS = (
-    "always_inliner", "global_dead_code_eliminate", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "loop_unroll",
-    "instruction_combine", "simplify_cfg", "post_order_function_attributes",
+    "always_inliner", "global_dead_code_eliminate", "sroa", "simplify_cfg", "loop_rotate", "loop_unroll", "instruction_combine",
+    "simplify_cfg", "post_order_function_attributes",
 )  # fmt: skip
 _PASSES_OF_STRAIGHT_CODE = ("always_inliner", "global_dead_code_eliminate", "instruction_combine", "simplify_cfg")
 
