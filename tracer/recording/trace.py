@@ -109,12 +109,18 @@ class RecordingBuilder(hlo.Builder):
         if alike is not None:
             return self._again(alike, operands)
         made = super().emit(opcode, *operands, shape=shape, **details)
-        made.shape = self._shapes.setdefault(made.shape, made.shape)
         self.inferred.note(made.operation, shapes, made.attributes, made.shape, made.shape)
         if key is not None:
             self._alike[key] = made.operation, made.attributes, made.shape, made.name
             self._kept.append(shapes)
         return made
+
+    def canonical(self, made: hlo.Instruction) -> hlo.Instruction:
+        """The instruction with the one object of its shape."""
+        shape = self._shapes.setdefault(made.shape, made.shape)
+        if shape is made.shape:
+            return made
+        return hlo.Instruction(made.operation, made.operands, made.attributes, shape, made.name, made.source, made.annotations)
 
     def constant(self, value: Any, element_type: hlo.ElementType | None = None) -> hlo.Instruction:
         """As of any builder."""
