@@ -349,8 +349,8 @@ def _lists_in(values: Iterable[Any]) -> Iterator[list]:
             yield from _lists_in(value)
         elif type(value) is Choice:
             yield from _lists_in(value.values)
-        elif where_made(value) is not None:
-            yield from _lists_in(attributes_of(value).values())
+        elif type(value) is not TracedArray and where_made(value) is not None:  # not further: objects may hold one another
+            yield from [part for part in attributes_of(value).values() if type(part) is list]
 
 
 def refuse(table: Table) -> NoReturn:
