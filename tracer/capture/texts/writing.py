@@ -289,7 +289,8 @@ def _as_shown(value: TracedArray) -> Instruction:
 def of_host(value: Deferred) -> Piece:
     """A text that Python makes, or that of what it makes."""
     most = _places_of_host()
-    return _piece_of_host(*characters_of_text(for_host(value), value.function, most), most)
+    named = str if type(value) is WrittenText else value.function
+    return _piece_of_host(*characters_of_text(for_host(value), named, most), most)
 
 
 def _places_of_host() -> int:
