@@ -22,6 +22,7 @@ from ..recording.operands import (
     instruction_of,
     known_number,
     normalize_axis,
+    one_or_several,
     prepare,
     require_out,
     result,
@@ -333,7 +334,7 @@ def tensordot(a, b, axes=2):
     trace, lhs, rhs = _operands(a, b)
     ranks = lhs.shape.rank, rhs.shape.rank
     if isinstance(axes, (tuple, list)):
-        left, right = (tuple(one) if isinstance(one, (tuple, list, np.ndarray)) else (one,) for one in axes)
+        left, right = map(one_or_several, axes)
     else:
         count = as_index(axes, "as a number of axes")
         left, right = tuple(range(ranks[0] - count, ranks[0])), tuple(range(count))

@@ -13,7 +13,7 @@ from ... import hlo
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import implements, implements_dynamic
-from ..recording.operands import as_traced, normalize_axis, require
+from ..recording.operands import as_traced, normalize_axis, one_or_several, require
 from ..recording.trace import Trace
 
 Instruction = hlo.Instruction
@@ -63,7 +63,7 @@ def _windows(x: TracedArray, window_shape: Any, axis: Any) -> tuple[tuple[int, .
                 f"{len(windows)} window_shape elements and `x.ndim` is {x.ndim}."
             )
         return windows, tuple(range(x.ndim))
-    axes = tuple([normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, (tuple, list)) else (axis,))])
+    axes = tuple([normalize_axis(one, x.ndim) for one in one_or_several(axis)])
     if len(windows) != len(axes):
         raise ValueError(
             f"Must provide matching length window_shape and axis; got {len(windows)} window_shape elements and {len(axes)} "
