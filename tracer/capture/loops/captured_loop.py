@@ -43,6 +43,7 @@ from ..outcomes import (
 from ..places import (
     UNBOUND,
     Contents,
+    Item,
     Journal,
     LocalName,
     Names,
@@ -470,10 +471,21 @@ class CapturedLoop:
 
     def _add(self, place: Place, before: Any, end: Any) -> None:
         """One more place whose value is carried."""
+        if isinstance(place, Contents) and isinstance(before, dict):
+            before = self._with_carried_items(place.holder, before)
         self._put_together(place, before, end)
         slot = self.slots[place.key] = Slot(place, before)
         if not self._state_differs(slot, before, end):
             slot.form = form_with(place, varying(before), end, self.outer, self._place())
+
+    def _with_carried_items(self, holder: dict, contents: dict) -> dict:
+        """What a dict holds before the loop, of what it holds in a round, where until now single items of it were carried."""
+        items = [slot for slot in self.slots.values() if isinstance(slot.place, Item) and slot.place.holder is holder]
+        for slot in items:
+            del self.slots[slot.place.key]
+            self.aliases.forget(slot.place.key)
+        contents |= {slot.place.index: slot.initial for slot in items}
+        return {key: value for key, value in contents.items() if value is not UNBOUND}
 
     def _put_together(self, place: Place, before: Any, end: Any) -> None:
         """Lists from before the loop of which a place holds one or the other are put into a table, or must not be changed."""
