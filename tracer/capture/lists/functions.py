@@ -278,7 +278,8 @@ def _with_arrays_inside(value: Any) -> Any:
     if not isinstance(value, (list, tuple)) or not holds_open_list(value):
         return value
     are_rows = any(map(is_open_list, value))
-    return [array_of_list(one) if are_rows and isinstance(one, (list, tuple)) else _with_arrays_inside(one) for one in value]
+    found = [array_of_list(one) if are_rows and isinstance(one, (list, tuple)) else _with_arrays_inside(one) for one in value]
+    return tuple(found) if isinstance(value, tuple) else found  # which is an index of several dimensions, as of `np.add.at`
 
 
 def _without_ranges(value: Any) -> Any:
