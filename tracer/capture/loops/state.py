@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,9 @@ from ..forms import (
     OneOf,
     Optional,
     carried,
+    fixed_in,
     form_of,
+    is_around,
     is_number,
     joined,
     kind_in,
@@ -157,9 +162,30 @@ def carried_row(form: Form, row: Sequence[Any]) -> list[Any]:
     return [zero_like(trace, kind) if number is NOWHERE else carried(number) for number, kind in given]
 
 
+def _is_made_of(function: Any, outer: Trace) -> bool:
+    """Whether a function, or one that it calls, holds values of the round, and not of the trace around the loop."""
+    found = [function]
+    for one in found:
+        if isinstance(one, TracedArray) and not is_around(one.root_storage.trace, outer):
+            return True
+        found += [held for held in _held_by(one) if not any(held is known for known in found)]
+    return False
+
+
+def _held_by(function: Any) -> Iterator[Any]:
+    if isinstance(function, partial):
+        yield from (function.func, *function.args, *function.keywords.values())
+    for cell in (function.__closure__ or ()) if isinstance(function, FunctionType) else ():
+        with suppress(ValueError):  # it is not bound
+            yield cell.cell_contents
+
+
 def form_with(place: Place, form: Form, value: Any, outer: Trace, loop: str) -> Form:
     """The form that values of this form have together with this value, which a round leaves there. Raises CarryTypeError."""
-    both = joined(form, form_of(value, outer, as_views=True), in_loop=True)
+    found = form_of(value, outer, as_views=True)
+    if any(_is_made_of(one, outer) for one in fixed_in(found)):
+        raise CarryTypeError(f"{place.name} holds another function in each round of {loop}, which the round makes")
+    both = joined(form, found, in_loop=True)
     if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
         both = without_sizes(both)
     if isinstance(place, Contents) and not isinstance(both, Container):
