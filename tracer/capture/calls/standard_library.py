@@ -29,10 +29,11 @@ from ..copies import require_own
 from ..entries import has_open_keys
 from ..keys.views import DictView
 from ..library import bisection, enums, heaps, iterators, orderings
+from ..lists.elements import are_alike
 from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
-from ..loops.iteration import Lazy, Rows, is_captured, items_for_python, rows_of
+from ..loops.iteration import KnownElements, Lazy, Rows, is_captured, items_for_python, rows_of
 from ..special_methods import is_compared_by_program
 from .dispatch import call
 from .meanings import MEANINGS, TAKE_MAYBES, implements
@@ -56,6 +57,8 @@ def _sequence(iterable: Any) -> Any:
     """What can be asked for its elements by their positions."""
     if isinstance(iterable, TracedGenerator):
         return iterable.elements()
+    if isinstance(iterable, range):
+        return iterable
     return rows_of(iterable) if isinstance(iterable, Rows) or is_captured(iterable) else call(list, iterable)
 
 
@@ -212,11 +215,18 @@ _PRODUCTS = {2: iterators.product_of_two, 3: iterators.product_of_three}
 @implements(itertools.product)
 def product(*iterables: Any, repeat: int = 1) -> Any:
     iterables *= repeat
-    ranges = [iterable for iterable in iterables if isinstance(iterable, range)]
-    are_many = len(ranges) == len(iterables) and math.prod(map(len, ranges)) > _FEW
-    if len(iterables) in _PRODUCTS and (are_many or any(map(_is_captured, iterables))):
+    if len(iterables) not in _PRODUCTS:
+        return itertools.product(*iterables)
+    if any(map(_is_captured, iterables)):
         return call(_PRODUCTS[len(iterables)], *map(_sequence, iterables))
+    if all(map(_has_numbers, iterables)) and math.prod(map(len, iterables)) > _FEW:
+        rows = [one if isinstance(one, range) else KnownElements(one) for one in iterables]
+        return call(_PRODUCTS[len(iterables)], *rows)
     return itertools.product(*iterables)
+
+
+def _has_numbers(iterable: Any) -> bool:
+    return isinstance(iterable, range) or type(iterable) in (list, tuple) and len(iterable) > 1 and are_alike(list(iterable))
 
 
 def _is_captured(iterable: Any) -> bool:
