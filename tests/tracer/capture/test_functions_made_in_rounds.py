@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from phlox import jit
 from phlox.tracer.capture.loops.captured_loop import CapturedLoop
+from thinning import one_in
 
 X = np.random.default_rng(0).random(24)
 
@@ -33,7 +34,7 @@ def best_function(make, x):
     return best[0], best[1].function(0.5)
 
 
-@pytest.mark.parametrize("make", [made, lambda factor: functools.partial(scaled, factor)])
+@pytest.mark.parametrize("make", one_in(2, [made, lambda factor: functools.partial(scaled, factor)]))
 def test_functions_that_rounds_make_are_found_out_at_once(make, monkeypatch):
     recorded = []
     record = CapturedLoop._record

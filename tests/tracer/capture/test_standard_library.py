@@ -10,6 +10,7 @@ from collections import deque
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import left_to_ci
 
 from .test_keys import check
 
@@ -291,6 +292,7 @@ def test_standard_library(function):
     check(function, CALLS)
 
 
+@left_to_ci
 def test_products_of_ranges_are_as_short_as_loops():
     def summed(x, count):
         total = 0.0
