@@ -49,21 +49,21 @@ from .texts.deferred import Deferred, asked, is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
 from .tries import finally_, try_
+from .truths import Later, all_hold, and_, not_, one_holds, or_, tested
 from .unpacking import is_sequence, known_to_python, pairs_of, spread, spread_text, starred, tuple_of, unpacked, zipped
 
 __all__ = [
-    "added_in_place", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined",
+    "added_in_place", "all_hold", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined",
     "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ",
     "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
     "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
-    "note_contents", "note_global", "note_nonlocal", "or_", "ordered", "pairs_of", "raised", "Return", "set_of",
+    "note_contents", "note_global", "note_nonlocal", "one_holds", "or_", "ordered", "pairs_of", "raised", "Return", "set_of",
     "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times", "try_",
     "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
 delattr, getattr, setattr, slice = delattr_, getattr_, setattr_, slice
-Later = Callable[[], Any]
 
 
 # --- names ---
@@ -138,51 +138,6 @@ def is_(value: Any, other: Any) -> Any:
         require_known_arrays(value, other)
         require_trace().program.compares_arrays |= value.root_storage.is_from_outside and other.root_storage.is_from_outside
     return value is other
-
-
-def not_(value: Any) -> Any:
-    value = condition(value)
-    if isinstance(value, TracedArray) and truth(value) is None:
-        negated = np.logical_not(value if not value.shape else value.reshape(()))
-        negated.weak_type = True  # a bool of Python's
-        return negated
-    return not value
-
-
-def and_(value: Any, *later: Later) -> Any:
-    if not later:
-        return value
-    test = condition(value)
-    holds = truth(test)
-    if holds is None:
-        return choose_traced(test, lambda: and_(later[0](), *later[1:]), lambda: _known_as(False, value))
-    return and_(later[0](), *later[1:]) if holds else value
-
-
-def tested(value: Any) -> Any:
-    """What decides in the place of a value, of which only that counts."""
-    return truth_of(value) if isinstance(value, (list, dict, set)) and current_trace() is not None else value
-
-
-def _known_as(truth_value: bool, value: Any) -> Any:
-    """A value where its truth is known: one that is a bool is that, so that ``a or True`` is True."""
-    if type(value) is Maybe and truth_value:
-        return _known_as(True, value.value)
-    if isinstance(value, TracedArray) and value.is_scalar and value.element_type.kind == "pred":
-        if value.exact is not None:  # a bool of Python's or of NumPy's
-            return each(lambda one: _known_as(truth_value, one), value.exact)
-        return truth_value if value.weak_type else np.bool_(truth_value)
-    return value
-
-
-def or_(value: Any, *later: Later) -> Any:
-    if not later:
-        return value
-    test = condition(value)
-    holds = truth(test)
-    if holds is None:
-        return choose_traced(test, lambda: _known_as(True, value), lambda: or_(later[0](), *later[1:]))
-    return value if holds else or_(later[0](), *later[1:])
 
 
 _ORDERS = {"lt", "le", "gt", "ge"}

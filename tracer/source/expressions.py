@@ -171,7 +171,7 @@ class Expressions:
         may_be_lists = [isinstance(value, _MAY_BE_LISTS) for value in node.values]
         values = [self.visit_test(value) for value in node.values]
         values = [helper("tested", value, value) if is_one else value for value, is_one in zip(values, may_be_lists)]
-        return helper("and_" if isinstance(node.op, ast.And) else "or_", node, values[0], *map(later, values[1:]))
+        return helper("all_hold" if isinstance(node.op, ast.And) else "one_holds", node, values[0], *map(later, values[1:]))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Sums and products may be lists, which are new then; texts do not ask the right operand of ``%`` and ``*``."""
@@ -325,7 +325,7 @@ def _starred(elements: list[ast.expr], name: str = "starred") -> list[ast.expr]:
 
 
 def _all_of(tests: list[ast.expr]) -> ast.expr:
-    return tests[0] if len(tests) == 1 else helper("and_", tests[0], tests[0], *map(later, tests[1:]))
+    return tests[0] if len(tests) == 1 else helper("all_hold", tests[0], tests[0], *map(later, tests[1:]))
 
 
 def _may_be_a_list(node: ast.BinOp) -> bool:
