@@ -249,7 +249,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if _may_call(function):
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
-        return each_within(lambda given: call_numpy(function, given, kwargs), args)
+        return each_within(lambda given: call_numpy(function, given, kwargs), without_maybes(args))
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
     return each_within(lambda given: places.done_by(function, given, kwargs), args)

@@ -157,11 +157,20 @@ def carried_row(form: Form, row: Sequence[Any]) -> list[Any]:
     return [zero_like(trace, kind) if number is NOWHERE else carried(number) for number, kind in given]
 
 
+def _of_any_size_where_wider(form: Form, both: Form) -> Form:
+    """What a form has become, where arrays of one more shape in each round, also in parts of it, are one of any size."""
+    if isinstance(form, Optional) and isinstance(both, Optional):
+        return Optional(both.absent, _of_any_size_where_wider(form.form, both.form))
+    if isinstance(form, Container) and isinstance(both, Container) and len(form.parts) == len(both.parts):
+        return Container(both.type, both.auxiliary, tuple(map(_of_any_size_where_wider, form.parts, both.parts)))
+    if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
+        return without_sizes(both)
+    return both
+
+
 def form_with(place: Place, form: Form, value: Any, outer: Trace, loop: str) -> Form:
     """The form that values of this form have together with this value, which a round leaves there. Raises CarryTypeError."""
-    both = joined(form, form_of(value, outer, as_views=True), in_loop=True)
-    if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
-        both = without_sizes(both)
+    both = _of_any_size_where_wider(form, joined(form, form_of(value, outer, as_views=True), in_loop=True))
     if isinstance(place, Contents) and not isinstance(both, Container):
         raise CarryTypeError(
             f"{place.name} enters a round of {loop} with {len(form.parts)} elements and leaves it with {len(value)}: it must "
