@@ -15,7 +15,7 @@ from ..recording.operands import ARRAYS_ARE_NUMBERS, as_traced
 from .branches import truth
 from .calls.meanings import implements
 from .distribution import condition, each, truth_of
-from .helpers import not_
+from .equality import not_
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked
 

@@ -26,8 +26,8 @@ from ..coded_arrays import CodedArray, coded
 from ..conversions import bool_, is_open
 from ..distribution import each, truth_of
 from ..entries import elements_in, has_open_keys, is_open_set
+from ..equality import choose, is_none, not_, ordered
 from ..forms import is_number
-from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
 from ..library import iterators, powers

@@ -73,6 +73,7 @@ _CHANGING = {
     "discard",
 }  # fmt: skip
 _STORING = {"append", "extend", "insert"}
+_TAKE_FUNCTIONS = (map, filter, functools.reduce)
 # What goes over the elements of its arguments, and for which it does not matter what these lie in.
 _GO_OVER = {sorted, max, min, set, frozenset, collections.Counter}
 _GO_OVER_ARGUMENTS = {
@@ -105,6 +106,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function.required(), *args, **kwargs)
     if kind is Choice:
         return each(lambda one: call(one, *args, **kwargs), function)
+    if kwargs and type(kwargs.get("key")) is Choice:
+        kwargs["key"] = _any_of(kwargs["key"])
+    elif args and type(args[0]) is Choice and function in _TAKE_FUNCTIONS and all(map(callable, args[0].values)):
+        args = (_any_of(args[0]), *args[1:])
     if args and type(args[0]) is TracedArray and args[0].exact is not None and function in _OF_EXACT_TYPES:
         return each(lambda one: call(function, one, *args[1:]), args[0].exact)
     at_run_time = meaning_of_state(function)
@@ -253,6 +258,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
     return each_within(lambda given: places.done_by(function, given, kwargs), args)
+
+
+def _any_of(functions: Choice) -> Callable:
+    """A function for one of several, where what calls it is done once."""
+    return lambda *args: call(functions, *args)
 
 
 def _with_texts_together(args: Sequence[Any]) -> Sequence[Any]:

@@ -256,6 +256,22 @@ def want_records(program: Program, kind: type) -> None:
     wanted.add((kind.__module__, kind.__qualname__))
 
 
+def try_dicts(values: Iterable[dict]) -> None:
+    """Let what makes these dicts make records. Raises RecordedAgain where that can be; where the function cannot be recorded
+    so `try_records` puts that right."""
+    program = current_trace().program
+    made = program.guessed_bounds.setdefault(_RECORDS_MADE, {})
+    if not notes_dicts(program):
+        made[_DICTS_NOTED] = Needs()
+        raise RecordedAgain
+    makers = {program.dict_makers.get(id(value)) for value in values}
+    if None in makers or not makers.isdisjoint(made):
+        return
+    made.update(dict.fromkeys(makers, Needs()))
+    program.guessed_bounds.setdefault(_RECORDS_TRIED, set()).update(makers)
+    raise RecordedAgain
+
+
 def notes_dicts(program: Program) -> bool:
     """Whether it is noted what makes dicts, as some that are copies are changed."""
     return _DICTS_NOTED in records_made(program)
