@@ -5,7 +5,6 @@
 
 NOT_YET = {
     "agents.mcts_nim": "error: ChangedCopyError: a Node is changed that is one of sever...",
-    "algorithms.merge_intervals": "error: NotImplementedError: an order of lists whose elements ar...",
     "algorithms.tarjan_components": "error: ConcretizationError: tarjan_components.<locals>.strong c...",
     "classic_learners.gradient_boosted_dicts": "error: ConcretizationError: The traced value s64[] is used to c...",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",

@@ -265,6 +265,8 @@ def ordered(name: str, first: Any, second: Any) -> Any:
     first, second = _fields(first, second, f"__{name}__") or (first, second)
     if sets.are_sets(first, second):
         return sets.compared(name, first, second)
+    if type(first) is list and type(second) is list and (is_open_list(first) or is_open_list(second)):
+        return call(searches.is_before, first, second, OPERATORS[name])
     if _are_sequences(first, second, f"__{name}__") and (holds_unknown(first) or holds_unknown(second)):
         return _in_lexical_order(name, first, second)
     return OPERATORS[name](first, second)

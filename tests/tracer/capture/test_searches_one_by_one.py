@@ -1,4 +1,4 @@
-"""``in``, ``==``, ``index`` and ``count`` of lists whose elements are lists, dicts and objects that the program changes."""
+"""``in``, ``==``, ``<``, ``index`` and ``count`` of lists whose elements are lists, dicts and objects that the program changes."""
 
 from dataclasses import dataclass
 
@@ -117,10 +117,33 @@ def of_tuples_and_views(x):
     return found, o in d.values(), [2] in d.values(), [int(x[0] > 0)] in d.values(), ("a", [int(x[0] > 0)]) in d.items()
 
 
-LONG = [pytest.param(function, marks=LEFT_TO_CI) for function in (changed_lists, changed_dicts, changed_objects)]
+def in_order(x):
+    rows = [[int(value * 3), int(value * 10)] for value in x if value > -10]
+    rows[int(x[0] > 0)][1] += 1
+    greatest, least = max(rows), min(rows)
+    ranked = sorted(rows, reverse=True)
+    rows.sort()
+    return rows, ranked, greatest, least, rows[0] < rows[1], rows[0] >= rows[1]
+
+
+def greatest_of_lists(x):
+    rows = [[int(value * 3), int(value * 10)] for value in x if value > -10]
+    rows[int(x[0] > 0)][1] += 1
+    return max(rows), min(rows)
+
+
+def lists_behind_equal_numbers(x):
+    rows = []
+    for value in x:
+        rows.append((int(value * 0.1), [int(value * 10)]))
+        rows[0][1].append(3)
+    return max(rows), min(rows), sorted(rows)
+
+
+LONG = changed_lists, changed_dicts, changed_objects, in_order, lists_behind_equal_numbers
 PROGRAMS = [
-    *LONG, seen_once, of_known_lists, of_known_dicts, of_known_objects, of_dataclasses, of_a_class_that_compares,
-    of_tuples_and_views,
+    *[pytest.param(function, marks=LEFT_TO_CI) for function in LONG], greatest_of_lists, seen_once, of_known_lists,
+    of_known_dicts, of_known_objects, of_dataclasses, of_a_class_that_compares, of_tuples_and_views,
 ]  # fmt: skip
 
 

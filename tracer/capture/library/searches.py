@@ -32,3 +32,11 @@ def are_equal(first, second):
         if not (first[k] is second[k] or first[k] == second[k]):
             return False
     return True
+
+
+def is_before(first, second, shorter):
+    """``first < second`` of lists; ``shorter`` says so of their lengths, where one of them begins with the other."""
+    for k in range(min(len(first), len(second))):
+        if not (first[k] is second[k] or first[k] == second[k]):
+            return shorter(first[k], second[k])
+    return shorter(len(first), len(second))
