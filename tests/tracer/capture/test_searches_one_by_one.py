@@ -1,4 +1,4 @@
-"""``in``, ``==``, ``<``, ``index`` and ``count`` of lists whose elements are lists, dicts and objects that the program changes."""
+"""``in``, ``==``, ``<``, ``index`` and ``count`` of lists of lists, dicts and objects that the program changes."""
 
 from dataclasses import dataclass
 
