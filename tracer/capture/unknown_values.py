@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.attributes import attributes_of, is_generated, is_record
@@ -17,9 +19,13 @@ from .origins import merged_from
 from .special_methods import special_method
 from .texts.deferred import Deferred
 
+_PLAIN = frozenset({int, float, complex, bool, str, bytes, type(None), np.int64, np.float64})
+
 
 def holds_unknown(value: Any) -> bool:
     """Whether the program decides to what this is equal."""
+    if type(value) in _PLAIN:
+        return False
     if type(value) is TracedArray:
         return value.known_value is None
     if isinstance(value, (Maybe, Choice, Deferred)) or is_open_list(value) or has_open_keys(value):
@@ -48,6 +54,8 @@ def is_searched_one_by_one(holder: list, value: Any) -> bool:
 
 
 def _is_compared_by_itself(value: Any) -> bool:
+    if type(value) in _PLAIN:
+        return False
     if isinstance(value, (tuple, list)) and not is_open_list(value):
         return any(map(_is_compared_by_itself, value))
     return isinstance(value, dict) or row_behind(value) is not None or _is_compared_by_program(value)

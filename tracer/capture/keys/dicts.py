@@ -60,8 +60,6 @@ from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries
 Instruction = hlo.Instruction
 _NONE = object()
 _FACTORY = "what defaultdict calls"
-# So many dicts, of which the program decides which one it is, are told apart by branches.
-_FEW_DICTS = 1
 
 
 def change(holder: Any, contents: dict[Any, Any]) -> None:
@@ -161,11 +159,11 @@ def known_place(holder: dict, key: TracedArray) -> TracedArray:
 
 
 def one_of(values: list[Any], number: TracedArray) -> Any:
-    """The one of these values that has this number; of lists, and of many dicts with the same keys, a row of a table."""
+    """The one of these values that has this number; of lists, and of dicts with the same keys, a row of a table."""
     if len(values) > 1 and all(type(value) is list for value in values):
         found = tables.reference(values, number)
         return Choice(number, values) if found is None else found
-    if len(values) > _FEW_DICTS and all(type(value) is dict for value in values):
+    if len(values) > 1 and all(type(value) is dict for value in values):
         known_keys.try_records(values)
     if all(map(keys_in, values)) or not any(isinstance(value, (list, dict, set)) for value in values):
         try:

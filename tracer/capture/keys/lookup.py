@@ -124,7 +124,7 @@ def stored(
         entries, key = with_texts(entries), as_key(key)
     kind = _type_with(entries, key, value)
     run = _with_room(ordered(settled(entries, kind)))
-    note_arrays([value])
+    note_arrays([value], kind)
     row, count, end = row_of((key, value), kind), key_columns(kind), instruction_of(run.length)
     note_copies(require_trace(), value)
     index, held = None, None

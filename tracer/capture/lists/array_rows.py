@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...recording import pytree
 from ...recording.aliases import bases_of
@@ -12,9 +12,14 @@ from ...recording.current_trace import current_trace
 from ..choices import Choice, Maybe
 from ..forms import is_around, may_be_shared
 
+if TYPE_CHECKING:
+    from .elements import ElementType
 
-def note_arrays(values: Iterable[Any]) -> None:
+
+def note_arrays(values: Iterable[Any], kind: ElementType) -> None:
     """To be called with what becomes rows. An array that was there before, or has become a row, can be in several."""
+    if not any(number is not None and number.shape.rank for number in kind.numbers):
+        return
     trace = current_trace()
     program = trace.program
     for array in () if program.moves_rows else _arrays_in(values):

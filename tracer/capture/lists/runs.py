@@ -239,7 +239,7 @@ def empty(kind: ElementType, capacity: int, place: str | None = None) -> Run:
 
 def run_of(values: Sequence[Any], kind: ElementType) -> Run:
     """A run of these elements."""
-    note_arrays(values)
+    note_arrays(values, kind)
     if (known := constant_columns(values, kind)) is not None:
         columns = [
             hlo.constant(np.concatenate([column, np.zeros((1, *column.shape[1:]), column.dtype)]), one.shape.element_type)
@@ -323,7 +323,7 @@ def set_row(run: Run, position: Instruction, value: Any) -> Run:
     if kind is None:
         raise not_one_type(run.type, joined_types([value]), [value])
     note_copies(require_trace(), value)
-    note_arrays([value])
+    note_arrays([value], kind)
     return _with_row(retyped(run, kind), position, row_of(value, kind))
 
 
@@ -445,7 +445,7 @@ def extended(run: Run, piece: Any) -> Run:
         columns = instructions(ordered(retyped(piece, kind)))
         rows = [[hlo.reshape(rows_between(one, j, j + 1), one.shape.dimensions[1:]) for one in columns] for j in range(count)]
     else:
-        note_arrays(piece)
+        note_arrays(piece, kind)
         rows = [row_of(value, kind) for value in piece]
     for j, row in enumerate(rows):
         run = _with_row(run, hlo.add(end, j) if j else end, row)
