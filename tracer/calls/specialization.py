@@ -71,7 +71,7 @@ class Specialization:
         self._is_deterministic = bool(determinism)
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
-        self.changes_anything = self.changes_arrays or bool(recording.effects)
+        self.changes_anything = self.changes_arrays or bool(recording.effects) or recording.changes_before_errors
         errors = [error for error, *_ in recording.error_messages]
         is_made_again = self.changes_anything or any(kind in errors for kind in (SizeBeyondBound, OtherKind, LeftToPython))
         # Whether such a call goes back to Python in any case; with effects integers that are too large are errors.

@@ -32,6 +32,7 @@ class Program:
         self.error_handling = np.geterr()  # as it was outside of the function
         self.print_options = np.get_printoptions()  # the same
         self.compares_arrays = False  # whether it is asked if two arrays of the caller's are one
+        self.changes_before_errors = False  # whether a side of a branch that raises has changed something before
         self.may_err = False  # whether what `np.geterr()` says decides what the program does
         self.caught: set[int] = set()  # the numbers of errors that handlers have caught
         self.open_tries = 0  # try statements with handlers whose bodies are being recorded
