@@ -49,6 +49,7 @@ from ..places import (
     Place,
     holds_the_same,
     journal,
+    let_be_read,
     local_names,
     note,
     note_all_made,
@@ -122,6 +123,7 @@ class CapturedLoop:
         self.inexact: set[int] = set()  # errors of which it is not known what has been done before them
         self.met: set[int] = set()  # lists that have met at one place
         self.shared: set[Any] = set()  # places of containers that rounds append, and that have several places
+        self.unreadable: list[tuple[Any, Any]] = []  # as of a `Journal`, of rounds that have come to their end
         self.settled = settled_before(outer, body)
         self._begin()
 
@@ -157,6 +159,7 @@ class CapturedLoop:
                 except _Again as again:
                     if again.loop is not self:
                         raise
+                    self._let_be_read()
                     self._reset()
                     if again.prepare is not None:
                         again.prepare()
@@ -176,6 +179,11 @@ class CapturedLoop:
 
     def _place(self) -> str:
         return f"the loop at {function_place(self.body)}"
+
+    def _let_be_read(self) -> None:
+        """Let containers hold again what they held before rounds that have come to their end have made them unreadable."""
+        let_be_read(self.unreadable)
+        self.unreadable = []
 
     def _reset(self) -> None:
         for place in (*self.places, *self.others):
@@ -245,6 +253,7 @@ class CapturedLoop:
             put_back(entries)
             entries.clear()
             raise
+        self.unreadable += entries.unreadable
 
     def _enter(self, slots: Sequence[Slot], state: list[Any]) -> tuple[Any, Any, Any]:
         values = iter(state)
