@@ -128,6 +128,8 @@ def parts_of(value: Any, is_plain: bool) -> Iterator[Any]:
 
 # What writes what functions make of texts: takes their values, and gives a part of a text, or None where Python has to make it.
 WRITERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+# Those whose values are numbers, which may stand among the program's characters.
+OF_NUMBERS: set[Callable[..., Any]] = {chr}
 # Likewise of what holds texts: takes whether the text is to be plain, too, and gives parts.
 WRITERS_OF_PARTS: dict[Callable[..., Any], Callable[..., Iterable[Any] | None]] = {}
 
