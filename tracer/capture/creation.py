@@ -24,6 +24,7 @@ from .calls.dispatch import call
 from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant, with_arrays
 from .coded_arrays import CodedArray
+from .library.masked.array import MaskedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array
 from .masked import without_masks
 from .structured_arrays import StructuredArray
@@ -41,7 +42,7 @@ def _creation(function: Callable) -> Callable:
     made = FUNCTIONS[function]
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
-        if args and isinstance(args[0], StructuredArray):
+        if args and isinstance(args[0], (StructuredArray, MaskedArray)):
             return function(*args, **kwargs)
         if function in _STRUCTURED and structured.is_structured(
             dtype := kwargs.get("dtype", args[1] if len(args) == 2 else None)

@@ -499,6 +499,8 @@ class TracedArray(ArrayMethods, Operators):
         return METHODS.get(method) or FUNCTIONS.get(function)
 
     def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
+        if len(types) > 1 and not all([issubclass(kind, (TracedArray, np.ndarray)) for kind in types]):
+            return NotImplemented  # the other one is asked
         found = FUNCTIONS.get(function)
         if found is None:
             raise not_implemented(function)
