@@ -29,8 +29,9 @@ from .keys import dicts, sets
 from .keys.dicts import contains_key, dict_of
 from .keys.listed import set_of
 from .keys.views import DictView, holds_in_view
-from .library import iterators
+from .library import iterators, orderings
 from .lists import comparisons
+from .lists.comparisons import sequence_of
 from .lists.references import row_behind
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
@@ -254,6 +255,8 @@ def _is_traced(value: Any) -> bool:
 def _holds_traced(value: Any) -> bool:
     if type(value) is Maybe or type(value) is Choice:
         return True
+    if is_open_list(value):
+        return True
     return _is_traced(value) or (isinstance(value, (tuple, list)) and any(map(_holds_traced, value)))
 
 
@@ -354,6 +357,8 @@ def ordered(name: str, first: Any, second: Any) -> Any:
     first, second = _fields(first, second, f"__{name}__") or (first, second)
     if sets.are_sets(first, second):
         return sets.compared(name, first, second)
+    if (is_open_list(first) or is_open_list(second)) and sequence_of(first) is sequence_of(second) in (list, tuple):
+        return call(orderings.in_lexical_order, OPERATORS[name], first, second)
     if _are_sequences(first, second, f"__{name}__") and (_holds_traced(first) or _holds_traced(second)):
         return _in_lexical_order(name, first, second)
     return OPERATORS[name](first, second)

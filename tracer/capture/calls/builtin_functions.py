@@ -39,7 +39,6 @@ from ..lists.functions import extreme, sorted_list, total, truths
 from ..lists.growing import note_list
 from ..lists.mapping import mapped
 from ..lists.methods import method
-from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..lists.text_ranks import in_groups, in_one_run
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
@@ -263,7 +262,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
             return builtin(*args, key=key, **default)
         items = in_one_run(_elements(args, any_order=key is None))
         items = in_groups(items) if _are_texts(items) else items
-        if is_open_list(items) or any(type(item) is Maybe for item in items):
+        if is_open_list(items) or any(type(item) is Maybe or is_open_list(item) for item in items):
             return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None and not _have_an_order(items) or not items:
             return builtin(items, **default)
@@ -406,7 +405,7 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     is_open = is_open_list(items) or any(type(item) is Maybe for item in items)
     if key is None and not is_open and (known := _order_of_first_parts(items, reverse)) is not None:
         return [items[position] for position in known]
-    if is_open or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
+    if is_open or any(is_open_list(item) or is_compared_by_program(item) for item in items):
         return sorted_list(items, key, reverse)
     if _are_texts(items):
         return sorted_list(in_groups(items), key, reverse)

@@ -16,7 +16,7 @@ from .access import any_row, items_of, of_common_types, rows_inside
 from .columns import rows_between
 from .elements import element_type, joined_type
 from .equal_rows import equal_rows
-from .references import require_comparable
+from .references import Row, require_comparable
 from .runs import (
     Run,
     instruction_of,
@@ -32,6 +32,8 @@ from .runs import (
 from .text_ranks import both_written, written
 
 Instruction = hlo.Instruction
+# How lists of lists are searched, and compared; `methods` puts it here, as it calls what is captured.
+ONE_BY_ONE: dict[str, Any] = {}
 
 
 def matches(run: Run, value: Any) -> Instruction | None:
@@ -50,6 +52,20 @@ def matches(run: Run, value: Any) -> Instruction | None:
         for is_nan in rows_of_nan(other):
             _leave_nan_to_python(hlo.and_(found, hlo.full_like(found, hlo.reshape(hlo.slice(is_nan, (0,), (1,)), ()))))
     return hlo.and_(found, equal_rows(one, other, True)) if one.columns else found
+
+
+def holds_lists(structure: Any) -> bool:
+    """Whether values of this structure of `pytree`'s are, or hold, lists whose length the program decides."""
+    if structure is pytree.LEAF:
+        return False
+    kind, _, children = structure
+    return kind is Run or kind is Row or any(map(holds_lists, children))
+
+
+def are_searched(items: Sequence[Any], value: Any) -> bool:
+    """Whether these are lists that are compared one by one, as the program decides how long they are."""
+    kind = type_of_items(items)
+    return kind is not None and isinstance(value, (list, tuple)) and holds_lists(kind.structure)
 
 
 def rows_of_nan(run: Run) -> list[Instruction]:
@@ -73,12 +89,17 @@ def holds(holder: list, value: Any) -> Any:
     items = items_of(holder)
     if type_of_items(items) is None:
         return False
+    if are_searched(items, value):
+        return ONE_BY_ONE["position"](items, value) >= 0
     rows = matches(settled(items), value)
     return False if rows is None else _truth(any_row(rows))
 
 
 def first_match(items: Sequence[Any], value: Any) -> tuple[TracedArray, Instruction] | None:
     """The position of the first element that is equal to the value, and whether there is one; None where none can be."""
+    if are_searched(items, value):
+        position = ONE_BY_ONE["position"](items, value)
+        return number_of(instruction_of(position)), hlo.ge(instruction_of(position), 0)
     rows = matches(settled(items), value) if items else None
     if rows is None:
         return None
@@ -87,20 +108,22 @@ def first_match(items: Sequence[Any], value: Any) -> tuple[TracedArray, Instruct
     return number_of(hlo.convert(position.instruction(trace), hlo.S64)), any_row(rows)
 
 
-def _sequence_of(value: Any) -> type:
+def sequence_of(value: Any) -> type:
     """What a list is that may be one from outside, or a deque."""
     return getattr(type(value), "followed_class", list if isinstance(value, list) else type(value))
 
 
 def equal(first: Any, second: Any) -> Any:
     """``first == second`` of lists, of which one at least has a length that the program decides."""
-    if _sequence_of(first) is not _sequence_of(second):
+    if sequence_of(first) is not sequence_of(second):
         return False
     first, second = items_of(first), items_of(second)
     lengths = hlo.eq(instruction_of(length_of(first)), instruction_of(length_of(second)))
     kinds = type_of_items(first), type_of_items(second)
     if None in kinds:
         return _truth(lengths)
+    if any(holds_lists(kind.structure) for kind in kinds):
+        return ONE_BY_ONE["equal"](first, second)
     first, second = written(first), written(second)
     kinds = type_of_items(first), type_of_items(second)
     for kind in kinds:

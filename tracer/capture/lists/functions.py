@@ -41,7 +41,7 @@ from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, stacked
 from .comparisons import rows_of_nan
 from .elements import ElementType, LeafForm
 from .mapping import keys_of
-from .references import are_positions, require_comparable
+from .references import Row, are_positions, require_comparable
 from .runs import (
     Run,
     instruction_of,
@@ -95,6 +95,8 @@ def _compare_themselves(structure: Any) -> bool:
     kind, _, children = structure
     if issubclass(kind, Deferred):
         return False
+    if kind is Run or kind is Row:
+        return True
     if kind in (tuple, list) or issubclass(kind, tuple) and kind.__lt__ is tuple.__lt__:
         return any(map(_compare_themselves, children))
     if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.order:

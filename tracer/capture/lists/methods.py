@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from ...recording.array import TracedArray, require_trace
 from .. import places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS
+from ..library import searches
 from . import tables
 from .access import (
     change,
@@ -23,7 +25,7 @@ from .access import (
     sliced,
     without,
 )
-from .comparisons import first_match, matches
+from .comparisons import ONE_BY_ONE, are_searched, first_match, matches
 from .references import row_of
 from .runs import (
     Run,
@@ -40,6 +42,9 @@ from .runs import (
     type_of_items,
     with_capacity,
 )
+
+ONE_BY_ONE["position"] = functools.partial(call, searches.position_of)
+ONE_BY_ONE["equal"] = functools.partial(call, searches.are_equal)
 
 
 def method(name: str) -> Callable:
@@ -125,6 +130,8 @@ def _found(items: Sequence[Any], value: Any, message: str) -> TracedArray:
 @method("count")
 def count(holder: list, value: Any) -> Any:
     items = items_of(holder)
+    if are_searched(items, value):
+        return call(searches.count_of, items, value)
     rows = matches(settled(items), value) if items else None
     if rows is None:
         return 0
