@@ -244,6 +244,11 @@ class TracedArray(ArrayMethods, Operators):
         new = FUNCTIONS[np.reshape](old, shape)
         self.storage, self._view, self._shape = None, new._view, new.shape
 
+    def become(self, other: TracedArray) -> None:
+        """Let this handle stand for another array, that is no view."""
+        self.storage, self._view, self._shape = other.storage, None, other.shape
+        self.unusual_strides = other.unusual_strides
+
     @property
     def dtype(self) -> np.dtype:
         return self.element_type.dtype
