@@ -115,6 +115,13 @@ _of_elements(heapq.nsmallest, heaps.nsmallest)
 _of_elements(heapq.nlargest, heaps.nlargest)
 
 
+@implements(heapq.merge)
+def merge(*iterables: Any, key: Callable | None = None, reverse: bool = False) -> Any:
+    concerns_traced = any(map(may_give_traced, iterables)) or _is_followed(key)
+    merged = functools.partial(call, heaps.merge) if concerns_traced else heapq.merge
+    return merged(*iterables, key=key, reverse=reverse)
+
+
 # --- folds ---
 
 
