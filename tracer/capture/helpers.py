@@ -46,6 +46,7 @@ from .origins import is_shared_by_names, may_be_one, merged_from, require_known_
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names, note_nonlocal
 from .special_methods import special_method
+from .text_fields import TextArray
 from .texts.deferred import Deferred, asked, is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
@@ -215,7 +216,7 @@ def contains(item: Any, container: Any) -> Any:
         return contains_key(container, item)
     if type(container) is DictView:
         return holds_in_view(container, item)
-    if isinstance(container, CodedArray):
+    if isinstance(container, (CodedArray, TextArray)):
         return _as_bool(np.any(container == item))
     if isinstance(container, Deferred) or isinstance(container, str) and isinstance(item, Deferred):
         return asked(operator.contains, False, container, item)

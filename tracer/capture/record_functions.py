@@ -15,7 +15,7 @@ from ..recording.function_tables import DYNAMIC, FUNCTIONS
 from ..recording.operands import as_traced
 from .calls.dispatch import call
 from .structured_arrays import FUNCTIONS_OF_RECORDS, StructuredArray, constant, filled, is_structured, not_implemented, of_rows
-from .text_fields import TextArray, of_one_width
+from .text_fields import TextArray, as_python, of_one_width
 from .texts.deferred import Deferred
 
 Records = StructuredArray | TextArray
@@ -291,7 +291,7 @@ def _tolist(self: StructuredArray) -> Any:
 
 
 def _as_python(value: Any) -> Any:
-    return call(str, value) if isinstance(value, Deferred) else value.tolist()
+    return as_python(value) if isinstance(value, Deferred) else value.tolist()
 
 
 def _item(self: StructuredArray, *index: Any) -> Any:

@@ -74,7 +74,9 @@ class TextArray(Lazy):
         return TextArray(self.codes.copy(), self.dtype)
 
     def tolist(self) -> Any:
-        return self[()] if self.ndim == 0 else [one.tolist() if isinstance(one, TextArray) else one for one in self]
+        if self.ndim == 0:
+            return as_python(self[()])
+        return [one.tolist() if isinstance(one, TextArray) else as_python(one) for one in self]
 
     def reshape(self, *shape: Any) -> TextArray:
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
@@ -119,6 +121,16 @@ def text_of_codes(codes: np.ndarray) -> np.str_:
     return np.ascontiguousarray(codes).view(f"U{len(codes)}")[0]
 
 
+def text_of_python(codes: np.ndarray) -> str:
+    return str(text_of_codes(codes))
+
+
+def as_python(text: Any) -> Any:
+    """A text of NumPy's as one of Python's."""
+    is_one = isinstance(text, Deferred) and text.function is text_of_codes
+    return Deferred(text_of_python, *text.values) if is_one else text
+
+
 def _piece(codes: TracedArray) -> Piece:
     places = np.arange(1, codes.shape[-1] + 1)
     count = np.max(np.where(codes != 0, places, 0))
@@ -130,8 +142,9 @@ def _converted(array: TracedArray, kind: hlo.ElementType) -> hlo.Instruction:
     return hlo.convert(array.instruction(require_trace()), kind)
 
 
-WRITERS[text_of_codes] = _piece
-OF_NUMBERS.add(text_of_codes)
+_TEXTS = (text_of_codes, text_of_python)
+WRITERS.update(dict.fromkeys(_TEXTS, _piece))
+OF_NUMBERS.update(_TEXTS)
 
 
 # --- several ---
@@ -141,7 +154,7 @@ def codes_of(value: Any, dtype: np.dtype | None = None) -> Any:
     """The code points of texts, as many as they have at most, or as a type has."""
     if isinstance(value, TextArray):
         codes = value.codes
-    elif isinstance(value, Deferred) and value.function is text_of_codes:
+    elif isinstance(value, Deferred) and value.function in _TEXTS:
         (codes,) = value.values
     elif isinstance(value, (str, bytes, list, tuple, np.ndarray, np.generic, int, float)):
         array = np.ascontiguousarray(np.array(value) if dtype is None else np.array(value, dtype))

@@ -201,6 +201,13 @@ def texts_one_by_one(a):
     return found, longest, a[0]["name"], a["name"][1].upper(), [name for name in a["name"]], a["name"].tolist(), a.tolist()
 
 
+def texts_as_keys(a):
+    in_order = [str(person["name"]) for person in sorted(a, key=lambda person: person["name"])]
+    by_name = {str(person["name"]): int(person["age"]) for person in a}
+    heaviest = max(a, key=lambda person: person["weight"])
+    return in_order, by_name, heaviest["name"], "bob" in a["name"], "zed" in a["name"], ", ".join(a["name"])
+
+
 def groups(a):
     sums = {}
     for person in a:
@@ -240,6 +247,7 @@ CASES = {
     structured: lambda: (np.arange(6.0).reshape(3, 2),), with_more: lambda: (pairs(), np.arange(5.0)),
     with_fewer: lambda: (pairs(),), of_texts: lambda: (people(),), texts_in_order: lambda: (people(),),
     texts_set: lambda: (people(), 2.5), texts_one_by_one: lambda: (people(),), groups: lambda: (people(),),
+    texts_as_keys: lambda: (people(),),
     texts_made: lambda: (np.arange(3.0),), bytes_in_fields: lambda: (of_bytes(),), in_other_order: lambda: (swapped(),),
     beside_dates: lambda: (dated(),),
 }  # fmt: skip

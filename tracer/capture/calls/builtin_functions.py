@@ -412,6 +412,8 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if not has_traced(items) and key is None:
         return sorted(items, reverse=reverse)
     keys = items if key is None else [call(key, item) for item in items]
+    if any(map(is_made_text, keys)):
+        return sorted_list(items, key, reverse)
     if not has_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[position] for position in order]
