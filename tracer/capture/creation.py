@@ -28,6 +28,7 @@ from .library.masked.array import MaskedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array
 from .masked import without_masks
 from .structured_arrays import StructuredArray
+from .text_fields import TextArray
 
 _CREATIONS = (
     np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,
@@ -96,12 +97,14 @@ def _conversion(function: Callable) -> Callable:
         if (plain := without_masks(value)) is not value:
             value, args = plain, (plain, *args[1:])
             kwargs.pop("object", kwargs.pop("a", None))
-        if isinstance(value, CodedArray):
+        if isinstance(value, (CodedArray, TextArray)):
             if len(args) != 1 or kwargs:
                 raise NotImplementedError(
                     f"np.{function.__name__} of texts that depend on traced values, with further arguments"
                 )
             return value.copy() if function in (np.array, np.copy) else value
+        if type(value) in (list, tuple) and len(args) + len(kwargs) == 1 and structured.are_among(value):
+            return call(np.stack, list(value))
         if isinstance(value, StructuredArray):
             if len(args) != 1 or {*kwargs} - {"copy"} or kwargs.get("copy", True) is None:
                 raise NotImplementedError(f"np.{function.__name__} of a structured array, with further arguments")

@@ -39,7 +39,6 @@ class _Table:
     """The records that are given to a function, one behind another, and the positions of each."""
 
     def __init__(self, function: Callable, given: Sequence[Any], first: Records) -> None:
-        self.first = first
         if isinstance(first, TextArray):
             parts = of_one_width(given)
             kind = "U" if first.dtype.kind == "U" else "S"

@@ -22,6 +22,7 @@ from ..recording.device_arrays import ArrayOnDevice
 from ..recording.dynamic_array import DynamicArray
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced
+from .lists.runs import is_open_list
 from .loops.iteration import ArrayRows, Lazy, Rows
 from .outside.surroundings import Surroundings
 from .text_fields import TextArray, with_last_axis
@@ -346,6 +347,9 @@ def call_with_fields(function: Callable, args: tuple, kwargs: dict) -> Any:
     return FUNCTIONS_OF_RECORDS[function](*args, **kwargs)
 
 
+TextArray.__array_function__ = StructuredArray.__array_function__  # type: ignore[attr-defined]
+
+
 def filled(make: Callable, shape: Any, dtype: Any, fill: Any = None) -> StructuredArray:
     """What a function makes of a shape, such as `np.zeros`; all fields of it then have a value."""
     dtype = np.dtype(dtype)
@@ -367,6 +371,8 @@ def constant(array: np.ndarray) -> StructuredArray:
 
 def of_rows(make: Callable, rows: Sequence[Any], dtype: Any) -> StructuredArray:
     """``np.array(rows, dtype)``, of tuples with traced values."""
+    if is_open_list(rows):
+        raise not_implemented("np.array of a list whose length the program decides")
     if not has_traced(rows):
         return constant(np.array(rows, dtype))
     found = filled(make, len(rows), dtype)

@@ -16,7 +16,8 @@ from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from .loops.iteration import ArrayRows, Lazy, Rows
 from .texts.characters import memory
-from .texts.deferred import Deferred
+from .texts.deferred import Deferred, is_made_text
+from .texts.reading import places_of, plain
 from .texts.writing import OF_NUMBERS, WRITERS, Piece
 
 
@@ -56,9 +57,6 @@ class TextArray(Lazy):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self.codes[with_last_axis(index)] = codes_of(value, self.dtype)
-
-    def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
-        raise _not_implemented(f"np.{function.__name__}")
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if ufunc not in _COMPARISONS or method != "__call__" or kwargs:
@@ -127,7 +125,7 @@ def text_of_python(codes: np.ndarray) -> str:
 
 def as_python(text: Any) -> Any:
     """A text of NumPy's as one of Python's."""
-    is_one = isinstance(text, Deferred) and text.function is text_of_codes
+    is_one = type(text) is Deferred and text.function is text_of_codes
     return Deferred(text_of_python, *text.values) if is_one else text
 
 
@@ -154,7 +152,7 @@ def codes_of(value: Any, dtype: np.dtype | None = None) -> Any:
     """The code points of texts, as many as they have at most, or as a type has."""
     if isinstance(value, TextArray):
         codes = value.codes
-    elif isinstance(value, Deferred) and value.function in _TEXTS:
+    elif isinstance(value, Deferred) and getattr(value, "function", None) in _TEXTS:
         (codes,) = value.values
     elif isinstance(value, (str, bytes, list, tuple, np.ndarray, np.generic, int, float)):
         array = np.ascontiguousarray(np.array(value) if dtype is None else np.array(value, dtype))
@@ -162,9 +160,24 @@ def codes_of(value: Any, dtype: np.dtype | None = None) -> Any:
             raise _not_implemented(f"a comparison with {array.dtype}")
         width = np.uint32 if array.dtype.kind == "U" else np.uint8
         codes = array.reshape((*np.shape(value), 1)).view(width)
+    elif dtype is not None and dtype.kind == "U" and is_made_text(value):
+        return _written_codes(value, dtype.itemsize // 4)
     else:
         raise _not_implemented(f"a {type(value).__name__} beside those")
     return codes if dtype is None else _widened(codes, dtype.itemsize // (4 if dtype.kind == "U" else 1))
+
+
+def _written_codes(text: Any, width: int) -> TracedArray:
+    """The first characters of a text that lies among the program's, and zeros behind it."""
+    start, count = places_of(plain(text))
+    characters, places = memory().now(), hlo.iota(hlo.Shape(hlo.S64, (width,)), 0)
+    inside = hlo.minimum(hlo.add(places, hlo.full_like(places, start)), characters.shape.size - 1)
+    found = hlo.gather(
+        characters, inside, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=1,
+        slice_sizes=(1,),
+    )  # fmt: skip
+    found = hlo.select(hlo.lt(places, hlo.full_like(places, count)), found, hlo.full_like(found, 0))
+    return TracedArray.from_instruction(require_trace(), hlo.convert(found, hlo.U32), is_scalar=False)
 
 
 def _widened(codes: Any, width: int) -> Any:
@@ -175,9 +188,11 @@ def _widened(codes: Any, width: int) -> Any:
 
 
 def of_one_width(values: Sequence[Any]) -> list[Any]:
-    found = [codes_of(one) for one in values]
-    width = max(one.shape[-1] for one in found)
-    return [_widened(one, width) for one in found]
+    made = [is_made_text(one) and getattr(one, "function", None) not in _TEXTS for one in values]
+    found = [None if is_made else codes_of(one) for one, is_made in zip(values, made)]
+    # Of a text that the program makes one more is looked at, which is 0 unless it is longer.
+    width = max(one.shape[-1] for one in found if one is not None) + any(made)
+    return [_written_codes(one, width) if codes is None else _widened(codes, width) for one, codes in zip(values, found)]
 
 
 def _equal(first: Any, second: Any) -> Any:

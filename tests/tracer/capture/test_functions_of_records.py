@@ -208,6 +208,21 @@ def texts_as_keys(a):
     return in_order, by_name, heaviest["name"], "bob" in a["name"], "zed" in a["name"], ", ".join(a["name"])
 
 
+def texts_that_are_made(a):
+    b = a.copy()
+    for k in range(len(b)):
+        b["name"][k] = b["name"][k].upper() + str(b["age"][k])
+    sums = [(str(name), a["weight"][a["name"] == name].sum()) for name in sorted(set(str(one) for one in a["name"]))]
+    return b, sums, a["name"] == a["name"][1] + "x", a["name"] == "b" + a["name"][1][1:], a["name"] < a["name"][2]
+
+
+def of_lists(a):
+    names = np.array(a["name"])
+    names[0] = "new"
+    chosen = np.where(a["age"] > 15, a["name"], "young")
+    return np.array([a[0], a[2]]), np.array([a, a[::-1]]), np.array([a["name"], names]), isinstance(names, np.ndarray), chosen
+
+
 def groups(a):
     sums = {}
     for person in a:
@@ -247,7 +262,8 @@ CASES = {
     structured: lambda: (np.arange(6.0).reshape(3, 2),), with_more: lambda: (pairs(), np.arange(5.0)),
     with_fewer: lambda: (pairs(),), of_texts: lambda: (people(),), texts_in_order: lambda: (people(),),
     texts_set: lambda: (people(), 2.5), texts_one_by_one: lambda: (people(),), groups: lambda: (people(),),
-    texts_as_keys: lambda: (people(),),
+    texts_as_keys: lambda: (people(),), texts_that_are_made: lambda: (people(),), of_lists: lambda: (people(),),
+   
     texts_made: lambda: (np.arange(3.0),), bytes_in_fields: lambda: (of_bytes(),), in_other_order: lambda: (swapped(),),
     beside_dates: lambda: (dated(),),
 }  # fmt: skip

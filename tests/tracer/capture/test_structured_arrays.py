@@ -315,6 +315,7 @@ REFUSED = {
     "np.char.upper|np.upper": lambda a: np.char.upper(np.zeros_like(a, [("t", "U2")])["t"]),
     "the field 't' of a structured array, of type datetime64": lambda a: np.zeros_like(a, [("t", "M8[s]")])["t"],
     "with the field 'y' of type object": lambda a: np.zeros_like(a, [("y", "O")]),
+    "as records": lambda a: np.array([(r["x"], r["v"]) for r in a if r["x"] > 0], a.dtype),
     "usemask=False": lambda a: recfunctions.append_fields(a, "z", a["x"]),
 }
 

@@ -70,6 +70,7 @@ from ..outside.surroundings import current_surroundings
 from ..special_methods import is_compared_by_program, special_method
 from ..structured_arrays import StructuredArray
 from ..structured_arrays import type_of as structured_type
+from ..text_fields import TextArray
 from ..texts.deferred import Deferred, asked, is_bytes, is_made_text
 from .dispatch import call
 from .meanings import implements
@@ -496,6 +497,9 @@ def _same_or_each(function: Callable[[Any], Any], value: Choice) -> Any:
     return found[0] if all(one is found[0] for one in found) else each(function, value)
 
 
+_STAND_INS = (TracedArray, TracedDeque, Deferred, StructuredArray, TextArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)
+
+
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
     if type(value) is Choice:
@@ -504,7 +508,7 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
     if isinstance(value, MaskedArray):
         return is_masked_instance(value, kinds)
-    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)):
+    if isinstance(value, _STAND_INS):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
 
@@ -521,6 +525,8 @@ def type_(*args: Any) -> Any:
         return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
+    if not others and isinstance(value, TextArray):
+        return np.ndarray
     if not others and isinstance(value, MaskedArray):
         return type_of_masked(value)
     if not others and isinstance(value, ListedSet):

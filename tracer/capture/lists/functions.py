@@ -25,6 +25,7 @@ from ..forms import Parts, common_type, kind_of
 from ..library import orderings
 from ..loops.iteration import TracedRange
 from ..merging import selected
+from ..structured_arrays import is_structured
 from ..texts.deferred import Deferred
 from . import number_types
 from .access import (
@@ -313,6 +314,11 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
     if function in _JOINING and args and is_open_list(args[0]):
         return DYNAMIC[function](array_of_list(args[0]), *args[1:], **kwargs)  # NumPy would go over the rows
     if function in (np.array, np.asarray) and (len(args) == 2 or kwargs.get("dtype") is not None):
+        if is_structured(kwargs.get("dtype", args[-1])):
+            raise NotImplementedError(
+                f"np.{function.__name__} of a list that a loop has made, or whose length the program decides, as records, is "
+                "not implemented. Fix: np.zeros with as many records as there may be, whose fields are set"
+            )
         return call(function, array_of_list(args[0], has_dtype=True), *args[1:], **kwargs)
     of_any_type = function in _ALIKE_OF_NONE
     given = dict(zip(kwargs, _with_arrays(list(kwargs.values()), of_any_type)))
