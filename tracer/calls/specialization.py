@@ -11,7 +11,7 @@ import numpy as np
 
 from ...backends.registry import Backend, Executable
 from ...compile.traversal import has_dynamic_shapes, has_effects
-from ...hlo.interrupts import is_of_a_signal
+from ...hlo.interrupts import not_of_a_signal
 from ...hlo.tracebacks import raised_at
 from ...runtime.determinism import determinism
 from ..outside.effects import take_effect
@@ -203,8 +203,8 @@ class Specialization:
         except StaleCapture as stale:
             stale.beginning = beginning
             raise
-        except Exception as error:
-            if not self.changes_anything or is_of_a_signal(error):
+        except not_of_a_signal(Exception) as error:
+            if not self.changes_anything:
                 raise
             raise RaisedBehindChanges(lambda error=error: error, beginning=beginning) from None
         if self.is_single:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ...hlo.interrupts import is_of_a_signal
+from ...hlo.interrupts import not_of_a_signal
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.choices import Maybe
@@ -218,9 +218,7 @@ def record(
                 policy.known |= columns  # Python needs what they hold: their entries are read one by one
                 continue
             raise
-        except Exception as error:
-            if is_of_a_signal(error):
-                raise
+        except not_of_a_signal(Exception) as error:
             if give_up_rows(guessed_bounds):
                 continue
             opened = trace.program.surroundings.opened - policy.known
@@ -305,8 +303,8 @@ def _record(
         try:
             with _handling_as_before(trace):
                 result = surroundings.functions.entered(function)(*args, **kwargs)
-        except Exception as error:
-            if getattr(function, "is_for_any_form", False) or is_of_a_signal(error):
+        except not_of_a_signal(Exception) as error:
+            if getattr(function, "is_for_any_form", False):
                 raise  # NumPy does it before it changes anything
             if not is_raised_by_user(error) or not is_open(error):
                 if _is_raised_behind_changes(trace, error, unique, parameters):

@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NoReturn
 
-from ....hlo.interrupts import is_of_a_signal
+from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import function_place
 from ...control_flow.loops import Loop
 from ...recording import pytree
@@ -319,7 +319,7 @@ class CapturedLoop:
                 if self.may_be_empty and is_raised_when_run(error):
                     record_raise(current_trace(), error)
                     outcome = BREAK
-                elif isinstance(error, Exception) and not is_of_a_signal(error):
+                elif isinstance(error, not_of_a_signal(Exception)):
                     failed = error
                 else:
                     raise
@@ -349,9 +349,8 @@ class CapturedLoop:
             if not getattr(failed, "is_of_recursion", False):
                 try:  # it may have failed for want of state, as where it reads the list that it appends to
                     self._look_for_more(slots, ends, changed, None)
-                except Exception as error:
-                    if is_of_a_signal(error):
-                        raise
+                except not_of_a_signal(Exception):
+                    pass
             raise failed
         slots_and_growing = (*[slot.place for slot in self.slots.values()], *self.growing.places())
         require_one_name(self.places, self.before, ends, slots_and_growing, self._place())

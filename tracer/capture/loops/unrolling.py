@@ -9,7 +9,7 @@ from typing import Any
 
 from .... import hlo
 from ....compile.traversal import has_effects
-from ....hlo.interrupts import is_of_a_signal
+from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
@@ -108,8 +108,8 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
     count = len(rows)
     try:
         return attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
-    except Exception as error:
-        if count > _MOST_ROUNDS or _place_of(body) in current_trace().program.guessed_bounds or is_of_a_signal(error):
+    except not_of_a_signal(Exception) as error:
+        if count > _MOST_ROUNDS or _place_of(body) in current_trace().program.guessed_bounds:
             raise
         failure = error
     current_trace().program.long_loops[code_of(body), count, is_round()] = 0
@@ -349,9 +349,8 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
                 tried = True
                 try:
                     return attempt(capture, (test, body, orelse), names)
-                except Exception as error:  # as it was before there were captured loops
-                    if is_of_a_signal(error):
-                        raise
+                except not_of_a_signal(Exception):
+                    pass  # as it was before there were captured loops
         outcome = body()
         if isinstance(outcome, Mixed) and not outcome.possible <= {END_CODE, CONTINUE_CODE}:
             return if_it_goes_on(outcome, lambda: while_(test, body, orelse, names), names, (test, body, orelse))
