@@ -7,13 +7,12 @@ type, and else as bytes. A field is a view of it, so what is written to one is i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import hlo
-from ..outside.guards import Guard, short
+from ..outside.guards import SameForm
 from ..outside.paths import MISSING, Derived, Path
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -399,23 +398,10 @@ def _from_outside(surroundings: Surroundings, value: np.ndarray, path: Path) -> 
         return surroundings.opaque(value, path)
 
     def make() -> StructuredArray:
-        surroundings.guard(SameFields(path, _form_key(value)))
+        surroundings.guard(SameForm(path, _form_key, _form_key(value)))
         return StructuredArray(surroundings.handle(numbers, Derived(path, _numbers_of)), form)
 
     return surroundings.in_parts(value, path, make)
-
-
-@dataclass(eq=False, slots=True)
-class SameFields(Guard):
-    """An array of a type and with a dtype."""
-
-    form: Any
-
-    def holds(self, found: Any) -> bool:
-        return _form_key(found) == self.form
-
-    def words(self, found: Any) -> str:
-        return f"{self.path.text}: {short(self.form)} -> {short(_form_key(found))}"
 
 
 def _numbers_of(value: Any) -> Any:

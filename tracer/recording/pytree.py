@@ -241,20 +241,24 @@ def unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 
 def types_within(structure: Structure) -> tuple[Any, ...]:
-    """The types of what a structure holds besides leaves, as keys: what is equal may be of several.
+    """What tells apart what is equal of what a structure holds besides leaves, as keys: types, and of floats the texts.
 
-    >>> types_within(flatten({1: 3, (True,): [4]})[1])
-    (<class 'int'>, (<class 'bool'>,))
+    >>> types_within(flatten({1: 3, (True,): [4], -0.0: 5})[1])
+    (<class 'int'>, (<class 'bool'>,), (<class 'float'>, '-0.0'))
     """
     if structure is LEAF:
         return ()
     _, auxiliary, children = structure
-    own = () if auxiliary is None else _types(auxiliary) if type(auxiliary) is tuple else (type(auxiliary),)
+    own = () if auxiliary is None else _types(auxiliary) if type(auxiliary) is tuple else _types((auxiliary,))
     return (*own, *[one for child in children if child is not LEAF for one in types_within(child)])
 
 
 def _types(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple([_types(value) if type(value) is tuple else type(value) for value in values])
+    return tuple([_types(value) if type(value) is tuple else _type(value) for value in values])
+
+
+def _type(value: Any) -> Any:
+    return (type(value), repr(value)) if isinstance(value, (float, complex)) else type(value)
 
 
 def leaf_count(structure: Structure) -> int:

@@ -313,6 +313,22 @@ def test_same_values_by_every_backend():
     assert phlox.tree_map(lambda leaf: leaf, ma.array([1, 2], mask=[0, 1])).mask.tolist() == [False, True]
 
 
+def test_fill_values_are_told_apart_and_nan_is_one_value():
+    """Among arguments and outside: what equals another one, as -0.0 does, and what does not equal itself."""
+
+    def f(m):
+        return m * 2, kept[0].fill_value
+
+    kept, g = [None], jit(f)
+    for fill in (0.0, -0.0, np.nan, np.nan, 0.0, -0.0):
+        m = ma.array([1.0, 2], mask=[0, 1], fill_value=fill)
+        kept[0] = ma.array([3.0], fill_value=fill)
+        (doubled, fill_outside), (expected, _) = g(m), f(m)
+        require_same(doubled, expected)
+        assert repr(float(doubled.fill_value)) == repr(float(fill_outside)) == repr(fill)
+    assert g.cache_info().misses == 3
+
+
 # --- whole programs ---
 
 

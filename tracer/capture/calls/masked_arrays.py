@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...outside.guards import Guard, short
+from ...outside.guards import SameForm
 from ...outside.paths import MISSING, Derived, Path
 from ...recording import pytree
 from ...recording.current_trace import current_trace
@@ -52,13 +51,19 @@ for _name, _original in vars(np.ma).items():
 
 # --- from outside ---
 
+# One object of each, which is equal to itself inside of tuples.
+_NANS: dict[str, Any] = {}
+
 
 def _about(array: Any) -> Any:
     """What code is made for of a masked array: its fill value, whether its mask is hard, and whether it has one."""
     if type(array) is not np.ma.MaskedArray or array.dtype.names is not None:
         return None
     fill = vars(array).get("_fill_value")
-    return None if fill is None else fill.item(), array.hardmask, array.mask is not np.ma.nomask
+    if fill is not None:
+        fill = fill.item()
+        fill = fill if fill == fill else _NANS.setdefault(repr(fill), fill)
+    return fill, array.hardmask, array.mask is not np.ma.nomask
 
 
 def _data_of(array: Any) -> Any:
@@ -95,25 +100,12 @@ def _from_outside(surroundings: Surroundings, array: np.ma.MaskedArray, path: Pa
         return surroundings.opaque(array, path)
 
     def make() -> Any:
-        surroundings.guard(SameMasking(path, about))
+        surroundings.guard(SameForm(path, _about, about))
         parts, _ = _taken_apart(array)
         read = zip(parts, (_data_of, _mask_of))
         return _put_together(about, tuple([surroundings.handle(part, Derived(path, how)) for part, how in read]))
 
     return surroundings.in_parts(array, path, make)
-
-
-@dataclass(eq=False, slots=True)
-class SameMasking(Guard):
-    """A masked array with this fill value, with or without a mask."""
-
-    about: Any
-
-    def holds(self, found: Any) -> bool:
-        return _about(found) == self.about
-
-    def words(self, found: Any) -> str:
-        return f"{self.path.text}: {short(self.about)} -> {short(_about(found))}"
 
 
 Surroundings.masked = staticmethod(_from_outside)
