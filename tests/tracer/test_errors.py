@@ -12,6 +12,7 @@ import numpy as np
 import phlox
 import pytest
 from jitted_calls import compiled as compiled_with
+from paths import ROOT
 from phlox import jit
 from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop
 from phlox.tracer.recording.errors import RecordedAgain
@@ -19,6 +20,23 @@ from phlox.tracer.recording.errors import RecordedAgain
 
 def compiled(function=None, **options):
     return compiled_with(function, **{"control_flow": "trace"} | options)
+
+
+# What no user meets, but who builds compiled programs, or a command line, from parts.
+OF_PARTS = {"CommandError", "NotBatchedError", "ProgramError"}
+FOLDERS = ("backends", "client", "compile", "gpu", "hlo", "runtime", "tracer", "xla_builder")
+
+
+def test_each_error_stands_where_users_find_it_and_in_the_documents():
+    documents = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("errors.md", "devices.md"))
+    classes = re.compile(r"^class ((?!_)\w+(?:Error|Warning))\(", re.MULTILINE)
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    names = {name for path in files for name in classes.findall(path.read_text(encoding="utf-8"))} - OF_PARTS
+    assert len(names) > 20
+    for name in names:
+        places = [one for one in (phlox, phlox.gpu, phlox.hlo, phlox.runtime) if name in one.__all__]
+        assert places and getattr(places[0], name).__module__ == places[0].__name__, name
+        assert f"{name}`" in documents, name
 
 
 HERE = r"test_errors\.py:\d+"

@@ -20,6 +20,7 @@ class TracerError(TypeError):
     """A function cannot be traced as it is written."""
 
     is_of_an_iterator = False  # whether a loop asks one from outside, which it may where its rounds are unrolled
+    is_of_order = False  # whether a set is gone over in an order that only Python knows
 
     def __reduce__(self) -> Any:
         return _again, (type(self), str(self))  # without the traced arrays that it is about
@@ -49,8 +50,8 @@ class StaticArgumentError(TracerError):
 class CarryTypeError(TracerError):
     """The state of a loop, or the results of branches, do not keep one structure, shape and dtype."""
 
-    # Whether it stays where a loop's first round is none of the loop.
-    is_of_rest = False
+    is_of_rest = False  # whether it stays where a loop's first round is none of the loop
+    is_of_swap = False  # whether a name is bound to another array while the one that it held is changed in place
 
 
 class ChangedCopyError(TracerError):

@@ -97,7 +97,7 @@ class CapturedLoop:
     """Records one loop, over rows or while a test holds; again with more state, until no round changes anything else.
 
     copies: a name that holds an array which is changed in place, and then another one, holds a copy of the first from the
-    beginning. That this is not read under another name is seen to (`aliases`); without, it is `Aliased`. Of a loop that
+    beginning. That this is not read under another name is seen to (`aliases`); without, it is an error. Of a loop that
     ``may_be_empty`` the program raises what a round always raises, if there is one.
     """
 

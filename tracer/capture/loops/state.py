@@ -40,12 +40,11 @@ from .iteration import Rows
 _MOST_OF_OWN_SIZES = 8
 
 
-class Aliased(CarryTypeError):
-    """A name is bound to another array while the one that it held is changed in place."""
-
-
-class SizesFollow(TracerError):
-    """The sizes of arrays in each of a few rounds are known where these are recorded one by one."""
+def aliased(message: str) -> CarryTypeError:
+    """That a name is bound to another array while the one that it held is changed in place."""
+    error = CarryTypeError(message)
+    error.is_of_swap = True
+    return error
 
 
 class Slot:
@@ -63,14 +62,17 @@ class Slot:
 
 
 def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | None) -> None:
-    """Raises SizesFollow where there are a few rounds, whose numbers alone decide how large arrays in them are."""
+    """Raises TracerError where there are a few rounds, whose numbers alone decide how large arrays in them are.
+
+    The sizes are known where the rounds are recorded one by one.
+    """
     if rows is None or not isinstance(rows.length, int) or rows.length > _MOST_OF_OWN_SIZES:
         return
     fixed: set[hlo.Instruction] = set()
     following = {position.instruction(trace)}
     for made in trace.builder.instructions:
         if made.opcode == "set-dimension-size" and made.operands[1] in following:
-            raise SizesFollow("the number of the round decides on the sizes of arrays, and there are few rounds")
+            raise TracerError("the number of the round decides on the sizes of arrays, and there are few rounds")
         if made.opcode == "constant":
             fixed.add(made)
         elif made.operands and not made.called_computations and all(one in fixed or one in following for one in made.operands):
@@ -138,14 +140,14 @@ def require_one_name(names: Sequence[Place], before: dict, ends: dict, changed: 
 def require_unaliased(place: Place, before: Any, copies: bool, loop: str) -> None:
     """A round may not change an array in place whose name it then gives to another one, if others see the first.
 
-    ``copies`` as of `CapturedLoop`. Raises Aliased.
+    ``copies`` as of `CapturedLoop`. Raises CarryTypeError.
     """
     trace = current_trace()
     for array in pytree.flatten(before)[0]:
         if isinstance(array, TracedArray) and array.shape and array.root_storage in trace.written:
             if copies and array is before and not array.root_storage.is_from_outside:
                 continue
-            raise Aliased(
+            raise aliased(
                 f"{place.name} is changed in place, and bound to another array, in a round of {loop}. Fix: write the new "
                 f"values into it ({place.name}[...] = ...)"
             )

@@ -29,7 +29,7 @@ from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .pushed_rounds import over_generator
 from .settled import settled_before
-from .state import Aliased
+from .state import aliased
 from .trials import Block, attempt, code_of, note_long, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
@@ -279,7 +279,7 @@ def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: 
             return attempt(way, (body, orelse), names)
         except (CarryTypeError, ChangedCopyError) as error:
             failure = error
-            if not isinstance(error, Aliased):
+            if not getattr(error, "is_of_swap", False):
                 break
     if isinstance(rows, Tail):
         raise failure
@@ -288,12 +288,12 @@ def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: 
 
 def _captured_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     if orelse is not None:
-        raise Aliased("a loop with else that swaps arrays")
+        raise aliased("a loop with else that swaps arrays")
 
     def round_(pair: tuple[Any, Any]) -> Any:
         for element in pair:
             if body(element) not in (None, CONTINUE):
-                raise Aliased("a loop that swaps arrays is left early")
+                raise aliased("a loop that swaps arrays is left early")
 
     _captured(Pairs(rows), None, round_, None, names, (body,), copies=False)
     if len(rows) % 2:
