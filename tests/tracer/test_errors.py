@@ -310,3 +310,37 @@ def test_errors_have_the_names_by_which_users_catch_them():
         for one in classes:
             assert getattr(sys.modules[one.__module__], one.__name__) is one
             assert one.__module__ in ("phlox", "phlox.gpu")
+
+
+NO_INTEGERS = [3.0, np.float64(3), np.ones(3), 2j, np.ones(2, int), np.bool_(True), np.array(2.5)]
+USES_OF_INTEGERS = [
+    lambda x: [i for i in range(x)],
+    hex,
+    lambda x: [1, 2, 3][x],
+    lambda x: (1, 2, 3)[x],
+    lambda x: [5] * (x if np.ndim(x) == 0 and type(x) is not np.ndarray else 2.0),
+    lambda x: np.ones((2, 2)).sum(axis=x if np.ndim(x) else np.array(2.5)),
+]
+
+
+@pytest.mark.parametrize("use", USES_OF_INTEGERS, ids=range(len(USES_OF_INTEGERS)))
+def test_what_is_no_integer_is_said_in_the_words_of_python(use):
+    for value in NO_INTEGERS:
+        with pytest.raises(Exception) as expected:
+            use(value)
+        with pytest.raises(type(expected.value), match=f"^{re.escape(str(expected.value))}$"):
+            jit(lambda x: use(x))(value)
+
+
+def test_arrays_are_not_called_and_have_no_attributes_of_others():
+    def told(x):
+        found = []
+        for use in (lambda: x(1), lambda: setattr(x, "name", 1), lambda: x.name):
+            try:
+                use()
+            except (TypeError, AttributeError) as error:
+                found.append(str(error))
+        return found
+
+    for value in (np.ones(3), 2.0, np.float32(1)):
+        assert jit(told)(value) == told(value)

@@ -102,6 +102,9 @@ def jit(
     if not callable(function):
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
     if not is_ordinary(function):
-        raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
+        raise TypeError(
+            f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine: decorate what it "
+            "calls for its arrays instead, or let it return a list"
+        )
     static = static_argnums, static_argnames
     return JittedFunction(function, *static, backend, control_flow, tiered, fastmath, seconds, deterministic)

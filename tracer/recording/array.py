@@ -17,7 +17,7 @@ from ... import hlo
 from ...hlo.shape import element_strides, row_major_strides
 from .array_methods import ArrayMethods
 from .current_trace import current_trace
-from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
+from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError, name_of_type, no_integer
 from .function_tables import (
     FUNCTIONS,
     METHODS,
@@ -364,7 +364,7 @@ class TracedArray(ArrayMethods, Operators):
 
     def __index__(self) -> int:
         if self.shape or not self.element_type.is_integer:
-            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+            raise no_integer(self)
         if (known := self.known_value) is not None:
             return int(known)
         raise ConcretizationError(
@@ -469,9 +469,8 @@ class TracedArray(ArrayMethods, Operators):
             ufunc, operands = simple_power(*operands) or (ufunc, operands)
         elif ufunc is np.multiply and (self.weak_type or self.is_scalar) and not self.shape:
             if isinstance(sequence := operands[operands[0] is self], (list, tuple)):
-                if not self.weak_type and (self.element_type is hlo.PRED or not self.element_type.is_integer):
-                    kind = self.dtype.type
-                    raise TypeError(f"can't multiply sequence by non-int of type '{kind.__module__}.{kind.__name__}'")
+                if not (self.element_type.is_integer or self.weak_type and self.element_type is hlo.PRED):
+                    raise TypeError(f"can't multiply sequence by non-int of type '{name_of_type(self.run_time_type)}'")
                 return sequence * operator.index(self)  # Python's: a sequence, repeated
         if ufunc in SCALAR_OPERATORS and all(map(_is_scalar, operands)):
             return SCALAR_OPERATORS[ufunc](ufunc, operands)
@@ -540,6 +539,8 @@ def _is_complex_beside_float(first: Any, *second: Any) -> bool:
 
 def as_index(value: Any, purpose: str) -> int:
     """An integer that has to be known while tracing; ConcretizationError says what for if it is traced."""
-    if isinstance(value, TracedArray) and (value.shape or not value.element_type.is_integer or value.known_value is None):
+    if isinstance(value, TracedArray) and not value.is_scalar and (value.shape or not value.element_type.is_integer):
+        raise no_integer(value)
+    if isinstance(value, TracedArray) and (not value.element_type.is_integer or value.known_value is None):
         raise ConcretizationError(value, purpose, HINTS["range"])
     return operator.index(value)

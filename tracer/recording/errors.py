@@ -279,6 +279,18 @@ def at(location: hlo.SourceLocation | None) -> str:
     return f"{location}" + (f": `{line}`" if line else "")
 
 
+def name_of_type(kind: type) -> str:
+    """As messages of the interpreter have it."""
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+
+
+def no_integer(array: TracedArray) -> TypeError:
+    """What Python says where this is given in the place of an integer."""
+    if not array.is_scalar:
+        return TypeError("only integer scalar arrays can be converted to a scalar index")
+    return TypeError(f"'{name_of_type(array.run_time_type)}' object cannot be interpreted as an integer")
+
+
 def _used_at(location: hlo.SourceLocation | None) -> str:
     return f" at {at(location)}" if location is not None else ""
 

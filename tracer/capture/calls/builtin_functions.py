@@ -18,7 +18,7 @@ from ...recording.aliases import link
 from ...recording.array import TracedArray, require_trace
 from ...recording.attributes import class_of
 from ...recording.dynamic_array import DynamicArray
-from ...recording.errors import ConcretizationError, TracerError
+from ...recording.errors import ConcretizationError, TracerError, name_of_type
 from ...recording.operands import as_traced, has_traced
 from .. import made_iterators, places
 from ..choices import Choice, Maybe
@@ -477,13 +477,8 @@ def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
     if all(type_(number) in (int, bool) for number in numbers):
         return call(powers.power_modulo, *[number + 0 for number in numbers])
     if any(issubclass(type_(number), np.generic) for number in numbers):
-        raise TypeError(_NO_POWER.format(*[_name_of_type(type_(number)) for number in numbers]))
+        raise TypeError(_NO_POWER.format(*[name_of_type(type_(number)) for number in numbers]))
     raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
-
-
-def _name_of_type(kind: type) -> str:
-    """As messages of the interpreter have it."""
-    return f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
 
 
 _NO_POWER = "unsupported operand type(s) for ** or pow(): '{}', '{}', '{}'"

@@ -25,7 +25,7 @@ from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
-from ...recording.errors import TracerError
+from ...recording.errors import TracerError, name_of_type
 from ...recording.operands import has_traced
 from ...source.reading import note_source
 from ...source.rewriting import reason_against
@@ -241,6 +241,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     method = _call_method(kind)
     if _is_users(method):
         return captured(method)(function, *args, **kwargs)
+    if isinstance(function, TracedArray):
+        raise TypeError(f"'{name_of_type(function.run_time_type)}' object is not callable")
     require_no_effect(function)
     if places.may_be_put_back() and not leaves_no_traces(function):
         raise _not_captured(function)
