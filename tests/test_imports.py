@@ -401,7 +401,8 @@ def test_the_wheel_holds_every_package():
     with open(ROOT / "pyproject.toml", "rb") as file:
         listed = tomllib.load(file)["tool"]["setuptools"]["packages"]
     on_disk = [".".join(filter(None, ["phlox", folder])) for folder in package_folders()]
-    assert sorted(listed) == sorted(on_disk)
+    of_type_checkers = [f"phlox.{path.parent.name}" for path in (ROOT / "stubs").glob("*/__init__.pyi")]
+    assert sorted(listed) == sorted(on_disk + of_type_checkers)
     for folder in package_folders():
         assert (ROOT / Path(*folder.split(".")) / "__init__.py").exists(), f"{folder} has no __init__.py"
 
