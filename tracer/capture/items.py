@@ -73,12 +73,20 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, (TracedArray, CodedArray, StructuredArray)) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
+        if holder.dtype.kind == "O":
+            raise _no_object(index)
         return (coded if holder.dtype.kind in "USmM" else as_traced)(holder)[index]
     if isinstance(holder, str) and isinstance(index, slice):
         return Deferred(part_of_text, holder, index.start, index.stop, index.step)
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     return holder[index]
+
+
+def _no_object(index: Any) -> Exception:
+    if isinstance(index, TracedArray) and index.is_scalar:  # which may become known
+        return ConcretizationError(index, "as an index of an array of objects", "Use a list of them.")
+    return NotImplementedError("elements of an array of objects at places that the program decides: use a list of them")
 
 
 def _exact(holder: Any, index: Any) -> Any:
