@@ -539,8 +539,6 @@ def _is_complex_beside_float(first: Any, *second: Any) -> bool:
 
 def as_index(value: Any, purpose: str) -> int:
     """An integer that has to be known while tracing; ConcretizationError says what for if it is traced."""
-    if isinstance(value, TracedArray) and not value.is_scalar and (value.shape or not value.element_type.is_integer):
-        raise no_integer(value)
-    if isinstance(value, TracedArray) and (not value.element_type.is_integer or value.known_value is None):
+    if isinstance(value, TracedArray) and (value.shape or not value.element_type.is_integer or value.known_value is None):
         raise ConcretizationError(value, purpose, HINTS["range"])
     return operator.index(value)
