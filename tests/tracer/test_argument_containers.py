@@ -163,7 +163,7 @@ def test_keys_that_are_equal_are_told_apart():
         return [str(key) for key in table]
 
     f = jit(text_of_key)
-    for key in (0, 0.0, -0.0, False, np.float64(-0.0), 0.0):
+    for key in (0, 0.0, -0.0, False, np.float64(-0.0), np.float32(0.0), np.float32(-0.0), 0.0, (0.0,), (-0.0,)):
         assert f({key: 1.0}) == text_of_key({key: 1.0})
 
 

@@ -281,7 +281,7 @@ def at(location: hlo.SourceLocation | None) -> str:
 
 def name_of_type(kind: type) -> str:
     """As messages of the interpreter have it."""
-    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
 
 
 def no_integer(array: TracedArray) -> TypeError:

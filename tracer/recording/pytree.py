@@ -253,12 +253,16 @@ def types_within(structure: Structure) -> tuple[Any, ...]:
     return (*own, *[one for child in children if child is not LEAF for one in types_within(child)])
 
 
+# Values of these that are equal may differ in what they hold, or in a sign of zero.
+_TOLD_BY_MORE = frozenset([tuple, float, complex, *[np.dtype(kind).type for kind in "efdgFDG"]])
+
+
 def _types(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple([_types(value) if type(value) is tuple else _type(value) for value in values])
+    return tuple([type(value) if type(value) not in _TOLD_BY_MORE else _told(value) for value in values])
 
 
-def _type(value: Any) -> Any:
-    return (type(value), repr(value)) if isinstance(value, (float, complex)) else type(value)
+def _told(value: Any) -> tuple[Any, ...]:
+    return _types(value) if type(value) is tuple else (type(value), repr(value))
 
 
 def leaf_count(structure: Structure) -> int:
