@@ -16,13 +16,14 @@ import sys as _sys
 
 from . import client, debug, gpu
 from .backends.loading import load_hlo
-from .backends.registry import available_backends
+from .backends.registry import BackendUnavailableError, available_backends
 from .debug.kernels import profile_as_asked as _profile_as_asked
 from .runtime import load_custom_calls, register_custom_call
 from .runtime.config import config
 from .tracer import (
     BudgetExceededWarning,
     CarryTypeError,
+    ChangedCopyError,
     ConcretizationError,
     DeviceArray,
     LeakedArrayError,
@@ -58,11 +59,13 @@ _sys.modules[__name__ + ".numpy"], _sys.modules[__name__ + ".random"] = numpy, r
 __version__ = "0.1.0"
 
 __all__ = [
+    "BackendUnavailableError",
+    "BudgetExceededWarning",
     "CarryTypeError",
+    "ChangedCopyError",
     "ConcretizationError",
     "DeviceArray",
     "LeakedArrayError",
-    "BudgetExceededWarning",
     "MixedDevicesError",
     "RecompilationWarning",
     "ShapeDtype",

@@ -56,7 +56,7 @@ def evaluation_of(instruction: Instruction, target: Any) -> Callable[[tuple[Any,
         layouts = stated_operand_shapes(attributes["operand_layout_constraints"], operand_shapes)
         try:
             return target.prepared(layouts, instruction.shape, attributes["backend_config"])
-        except Exception as error:
+        except BaseException as error:
             is_raised_by(instruction, error)
             raise
 

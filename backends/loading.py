@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -205,7 +205,15 @@ class LoadedModuleBase:
         return f"<loaded HLO module {self.module.name}: ({parameters}) -> {self.module.entry.shape}>"
 
 
-LoadedModule = make_callable_type(LoadedModuleBase)
+if TYPE_CHECKING:
+
+    class LoadedModule(LoadedModuleBase):
+        """What type checkers see."""
+
+        def __call__(self, *arguments: Any, **named: Any) -> Any: ...
+
+else:
+    LoadedModule = make_callable_type(LoadedModuleBase)
 
 
 def _structured(shape: hlo.Shape | hlo.TupleShape, results: tuple[Any, ...]) -> Any:

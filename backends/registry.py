@@ -85,6 +85,8 @@ class Backend(Protocol):
 class BackendUnavailableError(RuntimeError):
     """A registered backend cannot be used here; the message says why."""
 
+    __module__ = "phlox"  # where users find it
+
 
 Loader = Callable[..., Backend]
 

@@ -10,21 +10,26 @@ The need goes backwards through what keeps the places of elements: from results 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-
-from ..hlo import PRED, S32, S64, Computation, Instruction, Shape, leaves, make_instruction
+from ..hlo import S32, S64, Computation, Instruction, Shape, leaves
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.shape import AnyShape
 from .contraction import contraction_of
 from .fused_computations import as_computation, has_scan, result_roots
 from .in_place import update_of
-from .known_values import known_value
-
-# For each dimension the instruction that says how far it is needed; None where all of it is.
-Need = tuple[Instruction | None, ...]
+from .masks import (
+    Need,
+    Outside,
+    inside_of,
+    need_of_reduced,
+    size_before_last,
+    sizes_before_zeros,
+    sizes_of_mask,
+    unclamped,
+    within_mask,
+)
 
 
 class Limit(NamedTuple):
@@ -41,7 +46,6 @@ class Limit(NamedTuple):
 Limits = dict[int, Limit]
 
 _SIZES = (Shape(S32), Shape(S64))
-_FALSE = make_instruction("constant", (), {"literal": np.bool_(False)})
 # Loop nests over fewer elements are not worth a loop of unknown length.
 _LEAST_ELEMENTS = 256
 
@@ -70,7 +74,7 @@ class _Needs:
             sizes = iter(root.operands[len(results) :])
             for operand, shape in zip(root.operands, results):
                 self.need(
-                    operand, 0, tuple([_unclamped(next(sizes)) if shape.is_dynamic(d) else None for d in range(shape.rank)])
+                    operand, 0, tuple([unclamped(next(sizes)) if shape.is_dynamic(d) else None for d in range(shape.rank)])
                 )
             for operand in root.operands[len(results) :]:
                 self.need_all(operand)
@@ -106,7 +110,7 @@ class _Needs:
             self._visit_fusion(instruction, computation)
             return
         elif not instruction.shape.is_tuple and (opcode == "reduce" or _is_loop(instruction)):
-            needs = _needs_of_operands(instruction, self._need_of(instruction), _unclamped)
+            needs = _needs_of_operands(instruction, self._need_of(instruction), unclamped)
             for operand, need in zip(instruction.operands, needs):
                 self.need(operand, 0, need)
             if opcode != "reduce":
@@ -135,7 +139,7 @@ class _Needs:
 
     def _visit_fusion(self, fusion: Instruction, computation: Computation) -> None:
         outside = dict(zip(computation.parameters, fusion.operands))
-        sizes = {parameter: _unclamped(operand) for parameter, operand in outside.items()}
+        sizes = {parameter: unclamped(operand) for parameter, operand in outside.items()}
         roots = result_roots(computation)
         given = [self.needs.get((fusion, leaf)) for leaf in range(len(roots))]
         known = [need for need in given if need is not None] or [(None,) * roots[0].shape.rank]
@@ -152,7 +156,7 @@ class _Needs:
                 continue
             needs = list(_needs_of_operands(instruction, need, sizes.get))
             if instruction is roots[0] and instruction.opcode == "reduce":
-                needs[0] = reduced = _need_of_reduced(instruction, need, sizes.get)
+                needs[0] = reduced = need_of_reduced(instruction, need, sizes.get)
                 self._limit(fusion, instruction.operands[0].shape, reduced)
             for operand, below in zip(instruction.operands, needs):
                 _note(inside, operand, below)
@@ -162,7 +166,7 @@ class _Needs:
     def _visit_scan(self, instruction: Instruction, computation: Computation) -> None:
         """Of a scan the steps in front of the size, where nobody needs what is carried behind the last one."""
         outside = dict(zip(computation.parameters, instruction.operands))
-        sizes = {parameter: _unclamped(operand) for parameter, operand in outside.items()}
+        sizes = {parameter: unclamped(operand) for parameter, operand in outside.items()}
         scan = next(one for one in computation.instructions if one.opcode == "scan")
         shapes, carries = leaves(scan.shape), scan.attributes["num_carries"]
         split, outputs = len(scan.operands) - carries, len(shapes) - carries
@@ -213,7 +217,7 @@ class _Needs:
         """Behind a mask there is what comes last: only what is in front of it has to be sorted. Whether that is so."""
         (along,) = sort.attributes["dimensions"]
         shapes = leaves(sort.shape)
-        sizes = (_size_before_last(operand, number, sort) for number, operand in enumerate(sort.operands))
+        sizes = (size_before_last(operand, number, sort) for number, operand in enumerate(sort.operands))
         size = next((one for one in sizes if one is not None), None)
         if size is None or shapes[0].size < _LEAST_ELEMENTS or not self._is_there(size, sort):
             return False
@@ -238,7 +242,7 @@ class _Needs:
             right[d] = size
         self._limit(dot, dot.shape, need)
         if contraction.row_count > 1 and contraction.column_count > 1:  # a product with a vector may read on
-            zeros = [_sizes_before_zeros(operand) for operand in dot.operands]
+            zeros = [sizes_before_zeros(operand) for operand in dot.operands]
             for number, (of_left, of_right) in enumerate(contraction.terms, dot.shape.rank):
                 size = zeros[0].get(of_left)
                 if size is not None and size is zeros[1].get(of_right) and self._is_there(size, dot):
@@ -259,23 +263,6 @@ class _Needs:
         sizes = {d: size for d, size in enumerate(need) if size is not None and self._is_there(size, instruction)}
         if sizes:
             self.limits[instruction] = {d: Limit(size, shape.dimensions[d]) for d, size in sizes.items()}
-
-
-# Of operations that bound a number, which operands are lower bounds.
-_LOWER_BOUNDS = {"clamp": slice(1), "maximum": slice(None), "minimum": slice(0)}
-
-
-def _unclamped(size: Instruction) -> Instruction:
-    """The size without the bounds that it is given, which are the array's own: a loop stops there in any case."""
-    while size.opcode in _LOWER_BOUNDS:
-        values = [operand for operand in size.operands if operand.opcode != "constant"]
-        lowest = [one for one in size.operands[_LOWER_BOUNDS[size.opcode]] if one.opcode == "constant"]
-        if len(values) != 1 or any(one.attributes["literal"] > 0 for one in lowest):
-            break
-        if size.opcode == "clamp" and values[0] is not size.operands[1]:
-            break
-        (size,) = values
-    return size
 
 
 def _joined(one: Need, other: Need) -> Need:
@@ -305,9 +292,6 @@ def _is_loop(instruction: Instruction) -> bool:
     return ELEMENTWISE in instruction.operation.traits or instruction.opcode in _PLACES or instruction.opcode == "gather"
 
 
-Outside = Callable[[Instruction], "Instruction | None"]
-
-
 def _needs_of_operands(instruction: Instruction, need: Need, outside: Outside) -> Iterator[Need]:
     """How far each operand is needed where the instruction is needed so far; ``outside`` names the sizes in masks."""
     opcode = instruction.opcode
@@ -315,7 +299,7 @@ def _needs_of_operands(instruction: Instruction, need: Need, outside: Outside) -
     if opcode == "select" and operands[0].shape.rank:
         predicate, inside, otherwise = operands
         yield need
-        yield _within(need, predicate, outside)
+        yield within_mask(need, predicate, outside)
         yield need
     elif opcode == "reduce":
         count = len(operands) // 2
@@ -401,7 +385,7 @@ def _counted_below(value: Instruction, need: Need, outside: Outside) -> Instruct
         return _counted_below(operands[0], need, outside)
     if opcode in ("reshape", "broadcast"):
         return _counted_below(operands[0], _PLACES[opcode](value, need), outside)
-    if opcode == "select" and any(need[d] is size for d, size in _masks(operands[0], outside)):
+    if opcode == "select" and any(need[d] is size for d, size in sizes_of_mask(operands[0], outside)):
         return _counted_below(operands[1], need, outside)
     return None
 
@@ -412,117 +396,3 @@ _PLACES: Mapping[str, Callable[[Instruction, Need], Need]] = {
     "slice": _of_slice,
     "reshape": _of_reshape,
 }
-
-
-def _need_of_reduced(reduce: Instruction, need: Need, outside: Outside) -> Need:
-    """How far a reduction has to go: behind a mask there is what changes nothing."""
-    value, *others = reduce.operands
-    reduced = reduce.attributes["dimensions"]
-    kept = iter(need)
-    found = tuple([None if d in reduced else next(kept) for d in range(value.shape.rank)])
-    if len(others) != 1 or value.opcode not in ("select", "and") or not value.operands[0].shape.rank:
-        return found
-    predicate, otherwise = (value.operands[0], value.operands[2]) if value.opcode == "select" else (value, _FALSE)
-    if not _changes_nothing(otherwise, others[0], reduce.attributes["to_apply"]):
-        return found
-    within = _within((None,) * value.shape.rank, predicate, outside)
-    return tuple([within[d] if d in reduced else size for d, size in enumerate(found)])
-
-
-def _changes_nothing(value: Instruction, init: Instruction, to_apply: Computation) -> bool:
-    """Whether this is the number with which the reduction begins, and which it combines with any other to that one."""
-    operation = to_apply.combining_operation
-    identity = None if operation is None else operation.identity(value.shape.element_type)
-    filled, first = _number(value), _number(init)
-    if identity is None or filled is None or first is None:
-        return False
-    return bool(filled == identity and first == identity)
-
-
-def _number(value: Instruction) -> np.ndarray | None:
-    while value.opcode == "broadcast":
-        (value,) = value.operands
-    literal = value.attributes["literal"] if value.opcode == "constant" else None
-    return literal if literal is not None and not literal.shape else None
-
-
-def inside_of(starts: Instruction, scatter: Instruction) -> Need:
-    """How far start indices have to be looked at: behind a mask there are those that lie outside of the operand."""
-    whole = (None,) * starts.shape.rank
-    value, outside = _computed(starts)
-    dimensions = scatter.attributes["scatter_dims_to_operand_dims"]
-    if value.opcode != "select" or not value.operands[0].shape.rank or len(dimensions) != 1:
-        return whole
-    predicate, _, otherwise = value.operands
-    place = _number(otherwise)
-    if place is None or 0 <= place < scatter.operands[0].shape.dimensions[dimensions[0]]:
-        return whole
-    return _within(whole, predicate, outside)
-
-
-def _size_before_last(operand: Instruction, number: int, sort: Instruction) -> Instruction | None:
-    """The size behind which an operand of a sort has what comes before nothing, in the dimension that is sorted."""
-    value, outside = _computed(operand)
-    predicate, last = value, np.bool_(False)
-    if value.opcode == "select" and value.operands[0].shape.rank:
-        predicate, last = value.operands[0], _number(value.operands[2])
-    elif value.shape.element_type is not PRED:
-        return None
-    if last is None or known_value(sort.attributes["to_apply"].root, {2 * number: last}) != False:  # noqa: E712, not None
-        return None
-    (along,) = sort.attributes["dimensions"]
-    return next((size for d, size in _masks(predicate, outside) if d == along and size is not None), None)
-
-
-def _sizes_before_zeros(operand: Instruction) -> dict[int, Instruction]:
-    """By dimension the size behind which an operand is zero."""
-    value, outside = _computed(operand)
-    if value.opcode != "select" or not value.operands[0].shape.rank or _number(value.operands[2]) != 0:
-        return {}
-    return {d: size for d, size in _masks(value.operands[0], outside) if size is not None}
-
-
-def _computed(value: Instruction) -> tuple[Instruction, Outside]:
-    """What computes a value, in a fusion perhaps, and which sizes its scalar operands are."""
-    fusion, leaf = (value.operands[0], value.attributes["index"]) if value.opcode == "get-tuple-element" else (value, 0)
-    if fusion.opcode != "fusion":
-        return value, _unclamped
-    computation = fusion.attributes["calls"]
-    roots = result_roots(computation)
-    sizes = {parameter: _unclamped(operand) for parameter, operand in zip(computation.parameters, fusion.operands)}
-    return roots[leaf], sizes.get
-
-
-def _within(need: Need, predicate: Instruction, outside: Outside) -> Need:
-    """As far as it is needed, and the mask true: where nothing else says how far, a mask does."""
-    found = list(need)
-    for dimension, size in _masks(predicate, outside):
-        if found[dimension] is None:
-            found[dimension] = size
-    return tuple(found)
-
-
-def _masks(predicate: Instruction, outside: Outside) -> Iterable[tuple[int, Instruction]]:
-    """The dimensions in which a mask is true in front of a size only, with the sizes."""
-    if predicate.opcode == "and":
-        return [found for operand in predicate.operands for found in _masks(operand, outside)]
-    if predicate.opcode == "broadcast":
-        places = predicate.attributes["dimensions"]
-        return [(places[d], size) for d, size in _masks(predicate.operands[0], outside)]
-    if predicate.opcode != "compare" or predicate.attributes["direction"] != "LT":
-        return []
-    position, bound = predicate.operands
-    if bound.opcode != "broadcast" or bound.operands[0].shape.rank:
-        return []
-    size = outside(bound.operands[0])
-    dimension = _counted(position)
-    return [] if size is None or dimension is None else [(dimension, size)]
-
-
-def _counted(position: Instruction) -> int | None:
-    """The dimension in which an array counts from 0."""
-    if position.opcode == "iota":
-        return position.attributes["iota_dimension"]
-    if position.opcode == "broadcast" and position.operands[0].opcode == "iota":
-        return position.attributes["dimensions"][position.operands[0].attributes["iota_dimension"]]
-    return None

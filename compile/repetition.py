@@ -73,8 +73,9 @@ def search_runs(codes: Sequence[int], least_count: int, stop_of: Callable[[Run],
     latest: dict[tuple[int, ...], int] = {}  # where each window was seen last
     tried: dict[int, int] = {}  # how far the sequence is known to repeat with a period
     free, position = 0, 0  # what lies before free belongs to a run that was taken
-    while position < len(codes):
-        window = tuple(codes[position : position + _WINDOW])
+    windows = list(zip(*[codes[k:] for k in range(_WINDOW)]))
+    while position < len(windows):
+        window = windows[position]
         before = latest.get(window)
         latest[window] = position
         position += 1

@@ -64,7 +64,11 @@ class Builder:
     ) -> Instruction:
         """Append the instruction; ``shape`` is the result shape where the operation cannot infer it. Raises ShapeError."""
         source = self.where() if self.where is not None else None
-        return self.append(make_instruction(opcode, operands, attributes, shape, name, source, annotations))
+        return self.append(self.canonical(make_instruction(opcode, operands, attributes, shape, name, source, annotations)))
+
+    def canonical(self, made: Instruction) -> Instruction:
+        """What stands for an instruction that has been made, before it is appended."""
+        return made
 
     def write(self, function: Callable[..., Any], *arguments: Any, **keywords: Any) -> Any:
         """What a function of `phlox.hlo` returns that writes here."""

@@ -116,7 +116,12 @@ def as_dtype(dtype: Any) -> np.dtype:
     >>> as_dtype(np.dtypes.Float32DType), as_dtype("i2")
     (dtype('float32'), dtype('int16'))
     """
-    return dtype() if isinstance(dtype, type) and issubclass(dtype, np.dtype) else np.dtype(dtype)
+    if isinstance(dtype, type) and issubclass(dtype, np.dtype):
+        return dtype()
+    try:
+        return np.dtype(dtype)
+    except TypeError as error:  # the user's, not the compiler's, as its traceback would say
+        raise error.with_traceback(None) from None
 
 
 def element_type_of(dtype: np.dtype | type[np.dtype]) -> ElementType:

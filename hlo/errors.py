@@ -35,6 +35,10 @@ class HloSyntaxError(HloError):
         super().__init__(text)
 
 
+for _error in (HloError, ShapeError, VerificationError, AddressSpaceError, HloSyntaxError):
+    _error.__module__ = __name__.rpartition(".")[0]  # where users find them
+
+
 def require(condition: bool, *message: object) -> None:
     """Raise ShapeError with the joined message parts unless the condition holds.
 

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import signal
+import sys
 from functools import partial
 from types import CodeType, FunctionType, MethodType
 from typing import Any
+
+
+def not_of_a_signal(*kinds: type[BaseException]) -> tuple[type[BaseException], ...]:
+    """What an except clause names that takes exceptions of these kinds for an answer, such as that something cannot be done.
+
+    It takes none that the handler of a signal has raised. The clause asks when there is an exception: a try costs nothing.
+
+    >>> try:
+    ...     reply = int("twelve")
+    ... except not_of_a_signal(Exception):
+    ...     reply = None
+    >>> reply is None
+    True
+    """
+    error = sys.exception()
+    return () if error is not None and is_of_a_signal(error) else kinds
 
 
 def is_of_a_signal(error: BaseException) -> bool:

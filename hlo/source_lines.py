@@ -64,8 +64,9 @@ def user_instruction() -> tuple[SourceLocation, int] | None:
     while frame is not None:
         code = frame.f_code
         file = code.co_filename
-        inside = internal.get(file)
-        if inside is None:
+        try:  # there are many frames: a subscript takes half of the time of a call of `get`
+            inside = internal[file]
+        except KeyError:
             inside = belongs_to_a_library(file)
         if not inside:
             key = (id(code), frame.f_lasti)

@@ -48,7 +48,7 @@ def keep_frames_of_users(error: BaseException) -> None:
 
     To be followed by a bare ``raise``, which adds no frame. Nothing is taken out where the compiler has failed by a mistake.
     """
-    if os.environ.get("PHLOX_FULL_TRACEBACK", "") not in ("", "0") or _is_a_mistake_of_the_compiler(error.__traceback__):
+    if os.environ.get("PHLOX_FULL_TRACEBACK", "") not in ("", "0") or _is_a_mistake_of_the_compiler(error):
         return
     seen: set[int] = set()
     pending: list[BaseException | None] = [error]
@@ -78,11 +78,12 @@ def for_users(function: _F) -> _F:
     return called  # type: ignore[return-value]
 
 
-def _is_a_mistake_of_the_compiler(traceback: TracebackType | None) -> bool:
-    """Whether the error arose in the compiler, but not from a ``raise`` of its own."""
+def _is_a_mistake_of_the_compiler(error: BaseException) -> bool:
+    """Whether the error arose in the compiler, but not from a ``raise`` of its own, nor for want of memory."""
+    traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if traceback is None:
+    if traceback is None or isinstance(error, MemoryError):
         return False
     code = traceback.tb_frame.f_code
     if code.co_filename == __file__:  # `for_users` has not come to call the function: its arguments are others

@@ -22,9 +22,13 @@ Combine = Callable[[list[Any]], Sequence[Any]]
 class DeadlockError(RuntimeError):
     """Every device that has not ended waits for another. The message says where each waits, and for whom."""
 
+    __module__ = "phlox.runtime"  # where users find it
+
 
 class CommunicationError(RuntimeError):
     """What other devices do does not fit, or one of them has failed, so that it cannot be waited for."""
+
+    __module__ = "phlox.runtime"  # where users find it
 
 
 @dataclass(eq=False)

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from ..hlo.interrupts import is_of_a_signal
+from ..hlo.interrupts import not_of_a_signal
 from .settings import bytes_setting
 
 _MAGIC = b"phlox cache entry 1\n"
@@ -92,9 +92,7 @@ class DiskCache:
                 if time.time() - status.st_mtime > _MARKED_AGAIN:
                     with suppress(OSError):
                         os.utime(path)
-        except (OSError, MemoryError) as error:
-            if is_of_a_signal(error):  # TimeoutError is an OSError
-                raise
+        except not_of_a_signal(OSError, MemoryError):  # TimeoutError, which handlers raise, is an OSError
             return None
         body = data[len(_MAGIC) + _DIGEST :]
         if not body or data[: -len(body)] != _MAGIC + hashlib.sha256(key.encode() + body).digest():
@@ -122,9 +120,8 @@ class DiskCache:
             if self._until_looked_at < 0:
                 self._until_looked_at = _LOOKED_AT_EACH
                 self._drop_old_ones()
-        except OSError as error:
-            if is_of_a_signal(error):
-                raise
+        except not_of_a_signal(OSError):
+            pass
 
     def entries(self) -> list[Entry]:
         """The entries, the most recently used first."""

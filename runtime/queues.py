@@ -25,6 +25,8 @@ DEFAULT_TIMEOUT = 60.0  # seconds
 class QueueClosedError(RuntimeError):
     """A queue or channel was closed, and holds nothing that the caller could have."""
 
+    __module__ = "phlox.runtime"  # where users find it
+
 
 class HostQueue:
     """A queue of values, in order, at most ``capacity`` of them; safe to use from several threads at once.

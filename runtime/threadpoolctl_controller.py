@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib import metadata, util
+from importlib import util
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -45,6 +45,8 @@ def _register(threadpoolctl: ModuleType) -> None:
             set_num_threads(num_threads)
 
         def get_version(self) -> str | None:
+            from importlib import metadata  # here, since it loads slowly
+
             try:
                 return metadata.version("phlox")
             except metadata.PackageNotFoundError:

@@ -16,6 +16,9 @@ GOLDEN = ROOT / "tests" / "golden"
 
 
 def pytest_addoption(parser):
+    parser.addoption(
+        "--emulated", metavar="ARCHITECTURE", help="an emulated NVIDIA device is that of the backend cuda: sm_80, sm_90a"
+    )
     parser.addoption("--within", type=float, metavar="SECONDS", help="skip the tests that have not begun after so long")
     parser.addoption("--update-goldens", action="store_true", help="write the golden files anew; review the difference by eye")
 

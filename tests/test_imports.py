@@ -337,6 +337,27 @@ def test_machine_code_is_made_and_loaded_in_one_place():
         assert found <= MAKE_MACHINE_CODE.get(name, set()), f"{name}: {found}"
 
 
+def answers_of_anything(source):
+    """The lines of except clauses that take any Exception for an answer: all but those that raise it again."""
+    handlers = [node for node in nodes_of(source) if isinstance(node, ast.ExceptHandler)]
+    kinds = {node: node.type.elts if isinstance(node.type, ast.Tuple) else [node.type] for node in handlers}
+    wide = [node for node in handlers if any(kind is None or ast.unparse(kind) == "Exception" for kind in kinds[node])]
+    return [node.lineno for node in wide if ast.unparse(node.body[-1]) != "raise"]
+
+
+def test_attempts_take_no_exception_of_a_signal_for_an_answer():
+    """They go through `not_of_a_signal`."""
+    for name in MODULES:
+        assert not answers_of_anything(MODULES[name].read_text(encoding="utf-8")), name
+
+
+def test_answers_of_anything_are_found():
+    tried = "try:\n    f()\nexcept {}:\n    {}"
+    assert all(answers_of_anything(tried.format(kinds, "pass")) for kinds in ("", "Exception as error", "(Exception, A)"))
+    assert not any(answers_of_anything(tried.format(kinds, "pass")) for kinds in ("KeyError", "not_of_a_signal(Exception)"))
+    assert not answers_of_anything(tried.format("Exception", "raise"))
+
+
 def set_on_instructions(source):
     """The parts of an instruction's identity that a file sets outside of a constructor."""
     constructors = [node for node in nodes_of(source) if isinstance(node, ast.FunctionDef) and node.name == "__init__"]
@@ -380,7 +401,8 @@ def test_the_wheel_holds_every_package():
     with open(ROOT / "pyproject.toml", "rb") as file:
         listed = tomllib.load(file)["tool"]["setuptools"]["packages"]
     on_disk = [".".join(filter(None, ["phlox", folder])) for folder in package_folders()]
-    assert sorted(listed) == sorted(on_disk)
+    of_type_checkers = [f"phlox.{path.parent.name}" for path in (ROOT / "stubs").glob("*/__init__.pyi")]
+    assert sorted(listed) == sorted(on_disk + of_type_checkers)
     for folder in package_folders():
         assert (ROOT / Path(*folder.split(".")) / "__init__.py").exists(), f"{folder} has no __init__.py"
 

@@ -62,7 +62,7 @@ def test_the_wheel_holds_the_package_and_nothing_else(wheel):
     assert len(tops) == 2 and "phlox" in tops, tops
     assert not [name for name in names if name.startswith(("phlox/tests/", "phlox/notebooks/"))]
     assert any(name.endswith("licenses/LICENSE") for name in names)
-    assert "phlox/py.typed" in names
+    assert {"phlox/py.typed", "phlox/numpy/__init__.pyi", "phlox/random/__init__.pyi"} <= set(names)
 
 
 def test_it_works_away_from_the_checkout(python, tmp_path):

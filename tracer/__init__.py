@@ -19,13 +19,20 @@ from .device.array import DeviceArray
 from .device.exchange import from_dlpack
 from .device.placement import device, device_put, memory_stats
 from .recording.device_arrays import MixedDevicesError
-from .recording.errors import CarryTypeError, ConcretizationError, LeakedArrayError, StaticArgumentError, TracerError
+from .recording.errors import (
+    CarryTypeError,
+    ChangedCopyError,
+    ConcretizationError,
+    LeakedArrayError,
+    StaticArgumentError,
+    TracerError,
+)
 from .recording.pytree import register_pytree, tree_map
 
 __all__ = [
-    "BudgetExceededWarning", "CacheEntry", "CacheInfo", "CarryTypeError", "Compiled", "ConcretizationError", "DeviceArray",
-    "GpuKernel", "LeakedArrayError", "Lowered", "MixedDevicesError", "RecompilationWarning", "ShapeDtype",
-    "StaticArgumentError", "Traced", "TracerError", "associative_scan", "cond", "custom_call", "device", "device_put",
-    "devices", "fori_loop", "from_dlpack", "host_call", "jit", "kernel", "map", "memory_stats", "register_pytree", "scan",
-    "switch", "tree_map", "while_loop",
+    "BudgetExceededWarning", "CacheEntry", "CacheInfo", "CarryTypeError", "ChangedCopyError", "Compiled",
+    "ConcretizationError", "DeviceArray", "GpuKernel", "LeakedArrayError", "Lowered", "MixedDevicesError",
+    "RecompilationWarning", "ShapeDtype", "StaticArgumentError", "Traced", "TracerError", "associative_scan", "cond",
+    "custom_call", "device", "device_put", "devices", "fori_loop", "from_dlpack", "host_call", "jit", "kernel", "map",
+    "memory_stats", "register_pytree", "scan", "switch", "tree_map", "while_loop",
 ]  # fmt: skip

@@ -72,7 +72,9 @@ def _steps_of_one(instruction: Instruction, known: dict[Computation, float]) -> 
         return max(called)
     cost = instruction.operation.cost
     if cost is not None:
-        return cost * sum(_vectors(shape.size, shape.byte_size) for shape in leaves(instruction.shape))
+        # The rest of an array that is updated stays where it is.
+        computed = instruction.shape if instruction.operation.updated_operand is None else instruction.operands[1].shape
+        return cost * sum(_vectors(shape.size, shape.byte_size) for shape in leaves(computed))
     shapes = tuple([operand.shape for operand in instruction.operands])
     work = instruction.operation.work(shapes, instruction.shape, instruction.attributes) or 0
     element_bytes = max((leaf.element_type.byte_size for shape in shapes for leaf in leaves(shape)), default=1)

@@ -32,8 +32,10 @@ from .kept_code import kept_program
 from .kernels.contraction import runs_on_units
 from .memory import GpuMemory
 from .narrow_factors import MULTIPLY_NARROW_FACTORS, narrow_factors_pass
+from .persistent import loops_in_kernels
 from .pipeline import PIPELINE, PROCESSOR_PIPELINE
 from .plan import Plan
+from .plan import Step as PlanStep
 from .program import GpuProgram, Texts
 from .support import support
 from .target import Target
@@ -124,8 +126,14 @@ def _written(module: Module, target: Target) -> _Written:
     prepared = steps["insert-copies"]
     scratch = scratch_bytes_on(target, is_deterministic(prepared))
     frame = Frame(prepared, assign_buffers(prepared, scratch, ALIGNMENT), target)
-    plan = frame.emit() if target.processor is None else frame.emit(in_fewer_launches)
+    plan = frame.emit(_arranged)
     return _Written(steps["pad-dynamic-dimensions"], prepared, frame, plan, str(frame.kernels.llvm))
+
+
+def _arranged(frame: Frame, steps: list[PlanStep]) -> list[PlanStep]:
+    """The steps of a plan with fewer launches."""
+    steps = loops_in_kernels(frame, steps)
+    return steps if frame.target.processor is None else in_fewer_launches(frame, steps)
 
 
 # What "gpu" stands for: the first of these that has a device.

@@ -15,6 +15,8 @@ from .imported_intrinsics import import_intrinsics
 from .kernel import IS_PLAIN
 from .kernel_parts import joined_ptx, kernel_parts
 from .llvm_threads import emit_assembly, in_threads, run_passes
+from .narrowed_integers import with_masks
+from .negations import without_negations
 from .straight_code import is_straight, straight_code
 from .target import Target
 
@@ -25,8 +27,8 @@ _CODE_LEVEL_OF_STRAIGHT_CODE = 0
 _LEVEL_OF_USERS = 3
 # Of kernels that say so of themselves: half of the time, for the same code.
 _PASSES_OF_PLAIN_KERNELS = (
-    "always_inliner", "global_dead_code_eliminate", "sroa", "instruction_combine", "simplify_cfg", "loop_rotate", "loop_unroll",
-    "instruction_combine", "simplify_cfg", "post_order_function_attributes",
+    "always_inliner", "global_dead_code_eliminate", "sroa", "simplify_cfg", "loop_rotate", "loop_unroll", "instruction_combine",
+    "simplify_cfg", "post_order_function_attributes",
 )  # fmt: skip
 _PASSES_OF_STRAIGHT_CODE = ("always_inliner", "global_dead_code_eliminate", "instruction_combine", "simplify_cfg")
 
@@ -67,7 +69,7 @@ def assembly(llvm_ir: str, target: Target) -> str:
 
 def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
     """The kernels as they are: drivers optimize them, and of pointers that loops carry Intel's compiler makes wrong ones."""
-    inlined = _inlined(with_address_spaces(llvm_ir, target.spaces), target)
+    inlined = with_masks(without_negations(_inlined(with_address_spaces(llvm_ir, target.spaces), target)))
     return import_intrinsics(inlined, lambda llvm_ir: emit_apart(llvm_ir, form, target.triple), is_binary=form == "object")
 
 

@@ -16,11 +16,9 @@ from ..llvm.scalar_computations import emit_scalar_computation
 from ..llvm.scalar_control_flow import emit_scalar_conditional, emit_scalar_while
 from ..llvm.types import RegisterValue
 from .emitter_table import emits
-from .frame import Frame, Leaf, Stored, Values, known_scalar
+from .frame import Frame, Leaf, Loop, Stored, Values, known_scalar
 from .loop_counters import counter_of
-from .persistent import in_one_kernel
 from .plan import Conditional, Copy, Point, Step, While
-from .running_ahead import running_ahead
 
 
 @emits("while")
@@ -97,13 +95,8 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
         del frame.moving[state.seconds[leaf]]
     step = While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count)
     after: list[Step] = [Copy(home.place, firsts[leaf], home.shape.byte_size) for leaf, home in homes.items()]
-    steps = in_one_kernel(frame, before, step, after, loop.source)
-    if steps is None:
-        ahead = None if predicate is None else running_ahead(frame, step, None if is_odd is None else is_odd.place)
-        steps = [ahead or step, *after]
-    elif before and frame.steps[-len(before) :] == before:  # which the kernel does itself
-        del frame.steps[-len(before) :]
-    frame.steps += steps
+    frame.loops.append(Loop(step, before, after, None if is_odd is None else is_odd.place, loop.source))
+    frame.steps += [step, *after]
     for leaf, home in homes.items():
         current[leaf] = home
     return current

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,10 +31,11 @@ from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .launches_together import AnySize, Asked, EmitWithBindings, together
-from .phases import is_phase, is_small
-from .plan import Copy, Launch, Place, Plan, Step, inside, places_of
+from .phases import USUAL_THREADS, is_phase, is_small
+from .plan import Copy, Launch, Place, Plan, Step, While, inside, places_of
 from .short_plans import is_short
 from .target import Target
+from .waiting import Waiting, are_stored, may_wait_together
 
 if TYPE_CHECKING:
     from ..cpu.row_groups import RowGroups
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 
 ALIGNMENT = 256
 _SLOT_BYTES = 16  # of a scalar: as large as any
+_WORD_BYTES = 8
+_MOST_ELEMENTS = 32  # that one kernel writes
 _LEAST_NANOSECONDS_IN_LOOPS = 60_000
 _ANY = 1 << 31  # of blocks: a number that a kernel does not know
 
@@ -79,17 +82,8 @@ Leaf = Stored | Known | None
 Values = dict[Instruction, list[Leaf]]
 # From the values of operands to those of results, of scalars.
 EmitScalars = Callable[[ir.IRBuilder, list[Binding]], list[RegisterValue]]
-
-
-@dataclass(frozen=True, eq=False)
-class _Waiting:
-    """Scalars that are still to be computed: from ``inputs``, into ``outputs``; all of what an ``instruction`` does, if any."""
-
-    key: Any
-    inputs: tuple[Stored | Known, ...]
-    outputs: tuple[Stored, ...]
-    emit: EmitScalars
-    instruction: Instruction | None = None
+# From the values of operands, and the arrays that are written.
+EmitElement = Callable[[ir.IRBuilder, list[Binding], list[Array]], None]
 
 
 def is_deterministic(program: Module) -> bool:
@@ -116,6 +110,20 @@ def _scalar_results(root: Instruction) -> dict[Value, int]:
 
 
 @dataclass(frozen=True, eq=False)
+class Loop:
+    """A loop of the plan as it was written: what stands ``before`` it for its sake, somewhere, and right ``after`` it.
+
+    ``is_odd``: a byte that says whether an odd number of rounds has run, where the body swaps pointers.
+    """
+
+    step: While
+    before: list[Step]
+    after: list[Copy]
+    is_odd: Place | None
+    source: object
+
+
+@dataclass(frozen=True, eq=False)
 class _Member:
     """An instruction inside of a group, and where its results and its own memory begin among those of the group."""
 
@@ -136,9 +144,10 @@ class Frame:
         self.is_deterministic = is_deterministic(program)
         self.kernels = KernelModule(program.name, target)
         self.steps: list[Step] = []
+        self.loops: list[Loop] = []
         self.moving: dict[Buffer, Place] = {}
         self.pointers = 0
-        self._waiting: list[_Waiting] = []
+        self._waiting: list[Waiting] = []
         self.row_groups: RowGroups | None = None  # regions that wait for others on the same rows, on processors
         self._source: Any = None  # of what is being emitted
         self._instruction: Instruction | None = None  # likewise
@@ -220,6 +229,12 @@ class Frame:
             self._slots += slots
         return Place("temporary", self._workspace[0])
 
+    def words(self, count: int) -> Place:
+        """So many words of memory that nothing else uses."""
+        begin = self.assignment.arena_size + self._slots * _SLOT_BYTES
+        self._slots += -(-count * _WORD_BYTES // _SLOT_BYTES)
+        return Place("temporary", begin)
+
     def _scalar_place(self, instruction: Instruction | None, leaf: int, shape: Shape) -> Stored:
         """Memory for a scalar that an instruction computes: a result of the program where it is one, else a slot."""
         number = None if instruction is None else self._result_numbers.pop(Value(instruction, leaf), None)
@@ -280,6 +295,10 @@ class Frame:
         In a loop that takes more, as what is divided cannot be a phase of one kernel that runs all of the loop.
         """
         return most_pieces(work) if not self.depth or work >= _LEAST_NANOSECONDS_IN_LOOPS else 1
+
+    def block_threads(self, wanted: int) -> int:
+        """How many threads a block has that needs no more than so many: in loops, as many as others that have barriers."""
+        return max(wanted, USUAL_THREADS) if self.depth else wanted
 
     def add(self, step: Step) -> None:
         """A step that may read or write anything."""
@@ -409,10 +428,28 @@ class Frame:
 
         instruction: what this is all of. Its results are in no memory where others need them that are computed with them.
         """
-        self._flush_regions()
         outputs = [self._scalar_place(self._instruction, leaf, shape) for leaf, shape in enumerate(shapes)]
-        self._waiting.append(_Waiting(key, tuple(inputs), tuple(outputs), emit, instruction))
+        self._wait(Waiting(key, tuple(inputs), tuple(outputs), (), lambda b, values, _: emit(b, values), instruction))
         return outputs
+
+    def write_element(
+        self, key: Any, inputs: Sequence[Leaf], written: Sequence[Stored], emit: EmitElement, instruction: Instruction
+    ) -> None:
+        """Let ``emit(builder, bindings, arrays)`` write an element of each of the arrays, before anything else is run: all of
+        what an instruction does.
+        """
+
+        def emit_all(builder: ir.IRBuilder, values: list[Binding], arrays: list[Array]) -> list[RegisterValue]:
+            emit(builder, values, arrays)
+            return []
+
+        self._wait(Waiting(key, tuple(inputs), (), tuple(written), emit_all, instruction))
+
+    def _wait(self, one: Waiting) -> None:
+        self._flush_regions()
+        if not may_wait_together(self._waiting, one) or sum(bool(other.written) for other in self._waiting) > _MOST_ELEMENTS:
+            self.flush()
+        self._waiting.append(one)
 
     def move_scalars(self, moves: Sequence[tuple[Leaf, Stored]]) -> None:
         """Store scalars at places, all of them as they are now."""
@@ -420,9 +457,8 @@ class Frame:
             (source, target) for source, target in moves if not (isinstance(source, Stored) and source.place == target.place)
         ]
         if moves:
-            self._flush_regions()
             sources, targets = zip(*moves)
-            self._waiting.append(_Waiting("move", sources, targets, lambda builder, values: list(values)))
+            self._wait(Waiting("move", sources, targets, (), lambda builder, values, _: list(values)))
 
     def flush(self) -> None:
         """Run what waits: regions, which find scalars that were asked for before them, and scalars."""
@@ -434,8 +470,9 @@ class Frame:
         inputs: dict[Leaf, int] = {}
         outputs: list[Stored] = []
         stored: list[int] = []  # which of them are stored
+        written: list[Stored] = []
         wiring = []
-        for one, is_stored in zip(waiting, self._are_stored(waiting)):
+        for one, is_stored in zip(waiting, are_stored(waiting, self._users)):
             origins = []
             for leaf in one.inputs:
                 if isinstance(leaf, Stored) and leaf.place in made:
@@ -443,6 +480,7 @@ class Frame:
                 else:
                     origins.append(("given", inputs.setdefault(leaf, len(inputs))))
             wiring.append((one, tuple(origins)))
+            written += one.written
             for output in one.outputs:
                 made[output.place] = len(outputs)
                 if is_stored or output.place.region == "result":
@@ -451,24 +489,16 @@ class Frame:
 
         def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
             values: dict[str, list] = {"given": bindings, "made": []}
+            elements = iter(arrays[len(stored) :])
             for one, origins in wiring:
-                values["made"] += one.emit(kernel.builder, [values[origin][number] for origin, number in origins])
+                given = [values[origin][number] for origin, number in origins]
+                values["made"] += one.emit(kernel.builder, given, list(islice(elements, len(one.written))))
             for array, number in zip(arrays, stored):
                 array.store(kernel.builder, (), values["made"][number], 1)
 
-        key = tuple([(one.key, origins, len(one.outputs)) for one, origins in wiring]), tuple(stored)
-        self._launch(Asked("scalars", key, tuple(inputs), tuple([outputs[number] for number in stored]), ONE_THREAD, write))
-
-    def _are_stored(self, waiting: Sequence[_Waiting]) -> list[bool]:
-        """For each of these whether others than those behind it need its results."""
-        last = {one.instruction: number for number, one in enumerate(waiting)}
-
-        def is_stored(one: _Waiting) -> bool:
-            if one.instruction is None or one.instruction not in self._users:
-                return True
-            return any([user is None or last.get(user, -1) <= last[one.instruction] for user in self._users[one.instruction]])
-
-        return list(map(is_stored, waiting))
+        key = tuple([(one.key, origins, len(one.outputs), len(one.written)) for one, origins in wiring]), tuple(stored)
+        targets = (*[outputs[number] for number in stored], *written)
+        self._launch(Asked("scalars", key, tuple(inputs), targets, ONE_THREAD, write))
 
     # --- instructions ---
 

@@ -126,9 +126,9 @@ class Kernel:
             b.call(self.phase, [*self.function.args, *self.indices(b)])
             b.ret_void()
 
-    def is_apart(self, number: int) -> None:
-        """What the argument of this number points to, nothing else does."""
-        for argument in {self.function.args[number], self.arguments[number]}:
+    def are_apart(self, numbers: Sequence[int]) -> None:
+        """What the arguments of these numbers point to, nothing else does."""
+        for argument in {one for number in numbers for one in (self.function.args[number], self.arguments[number])}:
             argument.add_attribute("noalias")
 
     def indices(self, b: ir.IRBuilder) -> list[ir.Value]:

@@ -2,62 +2,97 @@
 
 To launch a kernel takes as long as one block needs for some thousand elements. The kernels of loops are emitted as functions
 that are told which thread and block they are (`kernel.Kernel.phase`); here each of them runs for all its blocks, some at once.
+Inner loops and branches are the block's own. Where a loop cannot be one kernel, those inside of it may.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import partial
 from math import prod
 
-from llvmlite import ir
-
-from ..llvm.branches import chosen
-from ..llvm.loops import carried_loop, while_loop
-from ..llvm.types import I8, I32, I64
-from .frame import Frame
+from .frame import Frame, Loop
 from .kernel import Grid, Kernel
+from .phase_writer import PhaseWriter, blocks_at_once
 from .phases import MOST_THREADS, MOST_TURNS, is_phase
-from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside, places_of
+from .plan import Advance, Conditional, Copy, Fill, Launch, Point, Step, While, inside, places_of
+from .resumable_writer import BEGINS, ResumableWriter, loops_to_leave, words_for
+from .running_ahead import running_ahead
 
 MOST_POINTERS = 128
-# Phases of a loop whose number is known: they take some tenths of a second on a GPU, and cannot be interrupted.
-_MOST_PHASES = 1 << 17
 
 
-def in_one_kernel(frame: Frame, before: list[Step], loop: While, after: list[Step], source: object) -> list[Step] | None:
-    """A loop with the steps before and after it as one kernel, which the host repeats as long as a predicate says so.
+def loops_in_kernels(frame: Frame, steps: list[Step], in_loop: bool = False) -> list[Step]:
+    """The steps with loops as kernels where that takes less time; of others rounds are launched, ahead where they can be."""
+    known = {id(loop.step): loop for loop in frame.loops}
+    result: list[Step] = []
+    rest = list(steps)
+    while rest:
+        step = rest.pop(0)
+        if isinstance(step, Conditional):
+            step.branches = [loops_in_kernels(frame, branch, in_loop) for branch in step.branches]
+        if not isinstance(step, While):
+            result.append(step)
+            continue
+        loop = known[id(step)]
+        kernels = in_one_kernel(frame, loop, in_loop)
+        if kernels is not None:
+            del rest[: len(loop.after)]
+            if loop.before and result[-len(loop.before) :] == loop.before:  # which the kernel does itself
+                del result[-len(loop.before) :]
+            result += kernels
+            continue
+        step.body = loops_in_kernels(frame, step.body, in_loop=True)
+        ahead = None if step.predicate is None else running_ahead(frame, step, loop.is_odd)
+        result.append(ahead or step)
+    return result
+
+
+def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
+    """A loop with the steps before and after it as one kernel, which the host repeats as long as a byte says so.
 
     None where that would take longer, or cannot be: something of it is for the host, or needs another number of threads.
     """
-    steps: list[Step] = [*before, loop, *after]
+    steps: list[Step] = [*loop.before, loop.step, *loop.after]
     phases = frame.kernels.phases
     launches = [step for step in inside(steps) if isinstance(step, Launch)]
-    if not launches or not _is_for_one_block(frame, loop, launches):
+    if not launches or not _is_for_one_block(frame, loop.step, launches):
         return None
     threads = _threads(frame, launches)
     if threads is None:
         return None
     turns = [_turns(phases[launch.kernel], threads) for launch in launches]
-    if sum(turns) > MOST_TURNS * len(turns) or _phases([loop]) > _MOST_PHASES:
+    if sum(turns) > MOST_TURNS * len(turns):
         return None
     internal = {number for step in inside(steps) if isinstance(step, Point) for number in step.numbers}
     places = [place for place in places_of(steps) if place.region != "moving" or place.number not in internal]
+    may_be_left = [inner for inner in loops_to_leave(steps) if inner is not loop.step or inner.predicate is None]
+    words = None
+    if may_be_left:
+        count = words_for(steps)
+        if count is None:
+            return None
+        words = frame.words(count)
+        places.append(words)
     if len(places) > MOST_POINTERS:
         return None
 
     def emit(kernel: Kernel) -> None:
         if threads == 1:
-            for number in [number for number, place in enumerate(places) if place in frame.slots]:
-                kernel.is_apart(number)
-        PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(steps)
+            kernel.are_apart([number for number, place in enumerate(places) if place in frame.slots])
+        pointers = dict(zip(places, kernel.arguments))
+        if words is None:
+            PhaseWriter(frame, kernel, pointers).write(steps)
+        else:
+            ResumableWriter(frame, kernel, pointers, pointers[words]).write_all(steps)
 
     grid = Grid((1, 1, 1), (threads, 1, 1))
-    phase = is_phase(frame.target, grid, frame.depth > 0, runs_ahead=False)
+    phase = is_phase(frame.target, grid, in_loop, runs_ahead=False)
     name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase, overlap=True)
-    launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=source)
-    return [launch if loop.predicate is None else While([launch], loop.predicate)]
+    launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=loop.source)
+    if words is not None:
+        # Processors need not be waited for, to read a byte.
+        first = [Fill(words, BEGINS, 1), *([launch] if frame.target.processor is None else [])]
+        return [*first, While([launch], words)]
+    return [launch if loop.step.predicate is None else While([launch], loop.step.predicate)]
 
 
 def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool:
@@ -65,11 +100,8 @@ def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool
     known = frame.kernels.phases
     if any(launch.kernel not in known or launch.shared_bytes for launch in launches):
         return False
-    for step in inside(loop.body):
-        if not isinstance(step, Launch | Copy | Fill | Point | Advance | While | Conditional):
-            return False
-        if isinstance(step, While) and step.predicate is not None:
-            return False
+    if not all(isinstance(step, Launch | Copy | Fill | Point | Advance | While | Conditional) for step in inside(loop.body)):
+        return False
     shared = sum(known[name].shared_bytes for name in {launch.kernel for launch in launches})
     return shared <= frame.target.shared_bytes
 
@@ -90,196 +122,5 @@ def _threads(frame: Frame, launches: list[Launch]) -> int | None:
     return threads
 
 
-def _at_once(kernel: Kernel, threads: int) -> int:
-    """How many blocks of a phase the block runs at once."""
-    return 1 if kernel.has_barriers or kernel.shared_bytes else threads // prod(kernel.grid.threads)
-
-
 def _turns(kernel: Kernel, threads: int) -> int:
-    return -(-prod(kernel.grid.blocks) // _at_once(kernel, threads))
-
-
-def _phases(steps: list[Step]) -> int:
-    """How many phases run, at most, until the host is asked."""
-    total = 0
-    for step in steps:
-        if isinstance(step, While):
-            total += _phases(step.body) * (1 if step.trips is None else step.trips)
-        elif isinstance(step, Conditional):
-            total += 1 + max(map(_phases, step.branches))
-        else:
-            total += isinstance(step, Launch | Copy | Fill)
-    return total
-
-
-def _moved(steps: list[Step]) -> list[Place]:
-    """The pointers that steps move."""
-    numbers = [number for step in inside(steps) if isinstance(step, Point | Advance) for number in step.numbers]
-    return [Place("moving", number) for number in dict.fromkeys(numbers)]
-
-
-@dataclass
-class PhaseWriter:
-    """Writes the steps of a plan as code of one block. ``pointers`` are where places are at this point of the code."""
-
-    frame: Frame
-    kernel: Kernel
-    pointers: dict[Place, ir.Value]
-
-    def __post_init__(self) -> None:
-        self.b = self.kernel.builder
-        self.thread = self.kernel.thread()
-        self.threads = prod(self.kernel.grid.threads)
-
-    def write(self, steps: list[Step]) -> None:
-        for step in steps:
-            match step:
-                case Launch():
-                    self.phase(step)
-                case Copy():
-                    self.copy(step)
-                case Fill():
-                    self.fill(step)
-                case Point():
-                    pointers = [self.pointers[place] for place in step.places]
-                    self.pointers |= {Place("moving", number): pointer for number, pointer in zip(step.numbers, pointers)}
-                case Advance():
-                    for number in step.numbers:
-                        place = Place("moving", number)
-                        self.pointers[place] = self.behind(self.pointers[place], I64(step.size))
-                case While():
-                    self.loop(step)
-                case Conditional():
-                    self.branch(step)
-
-    def phase(self, launch: Launch) -> None:
-        """All blocks of a kernel."""
-        b, kernel = self.b, self.frame.kernels.phases[launch.kernel]
-        blocks, threads = prod(kernel.grid.blocks), prod(kernel.grid.threads)
-        at_once = _at_once(kernel, self.threads)
-        pointers = [self.pointers[place] for place in launch.arguments]
-        first, own = I32(0), self.thread
-        if at_once > 1 or threads < self.threads:
-            first, own = b.udiv(self.thread, I32(threads)), b.urem(self.thread, I32(threads))
-
-        def turn(number: ir.Value) -> None:
-            block = b.add(b.mul(number, I32(at_once)), first)
-            indices = [*_split(b, own, kernel.grid.threads), *_split(b, block, kernel.grid.blocks)]
-            if at_once * threads == self.threads and blocks % at_once == 0:
-                b.call(kernel.phase, [*pointers, *indices])
-            else:
-                is_one = b.icmp_unsigned("<", block, I32(blocks))
-                if at_once * threads != self.threads:
-                    is_one = b.and_(is_one, b.icmp_unsigned("<", first, I32(at_once)))
-                with b.if_then(is_one):
-                    b.call(kernel.phase, [*pointers, *indices])
-            if kernel.shared_bytes or kernel.has_barriers:
-                self.kernel.barrier()
-
-        self.repeat(-(-blocks // at_once), turn)
-        self.kernel.barrier()
-
-    def copy(self, step: Copy) -> None:
-        b = self.b
-        target, source = self.pointers[step.target], self.pointers[step.source]
-
-        def move(kind: ir.IntType, offset: ir.Value) -> None:
-            size = kind.width // 8
-            value = b.load(self.behind(source, offset), typ=kind, align=size)
-            b.store(value, self.behind(target, offset), align=size)
-
-        with b.if_then(b.icmp_unsigned("!=", b.ptrtoint(target, I64), b.ptrtoint(source, I64))):
-            self.each_word(step.size, move)
-        self.kernel.barrier()
-
-    def fill(self, step: Fill) -> None:
-        b, target = self.b, self.pointers[step.target]
-
-        def set_to(kind: ir.IntType, offset: ir.Value) -> None:
-            size = kind.width // 8
-            b.store(kind(int.from_bytes(bytes([step.byte]) * size)), self.behind(target, offset), align=size)
-
-        self.each_word(step.size, set_to)
-        self.kernel.barrier()
-
-    def each_word(self, size: int, body: Callable[[ir.IntType, ir.Value], None]) -> None:
-        """``body(kind, offset)`` for all words of so many bytes: of four each, where that divides them."""
-        b = self.b
-        kind, count = (I32, size // 4) if size % 4 == 0 else (I8, size)
-
-        def turn(number: ir.Value) -> None:
-            index = b.add(b.mul(number, I32(self.threads)), self.thread)
-            with b.if_then(b.icmp_unsigned("<", index, I32(count))):
-                body(kind, b.zext(b.mul(index, I32(kind.width // 8)), I64))
-
-        self.repeat(-(-count // self.threads), turn)
-
-    def repeat(self, count: int, turn: Callable[[ir.Value], None], moving: Sequence[Place] = ()) -> None:
-        """``turn(number)`` for all numbers below the count, which is one at least; it moves these pointers."""
-
-        def body(number: ir.Value, values: list[ir.Value]) -> list[ir.Value]:
-            self.pointers |= zip(moving, values)
-            turn(self.b.trunc(number, I32))
-            return self.at(moving)
-
-        self.pointers |= zip(moving, carried_loop(self.b, 0, count, 1, self.at(moving), body, "turn"))
-
-    def at(self, places: Sequence[Place]) -> list[ir.Value]:
-        return [self.pointers[place] for place in places]
-
-    def loop(self, loop: While) -> None:
-        moving = [place for place in _moved(loop.body) if place in self.pointers]
-        if loop.predicate is None:
-            if loop.trips:
-                self.repeat(loop.trips, lambda _: self.write(loop.body), moving)
-            return
-        b = self.b
-        rounds = max(1, self.frame.target.phases // max(1, _phases(loop.body)))
-        with while_loop(b, [I32(0), *self.at(moving)], most=rounds) as repeated:
-            number, *values = repeated.values
-            self.pointers |= zip(moving, values)
-            goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
-            repeated.leave_unless(b.and_(goes_on, b.icmp_unsigned("<", number, I32(rounds))))
-            self.write(loop.body)
-            repeated.carry([b.add(number, I32(1)), *self.at(moving)])
-        self.pointers |= zip(moving, values)
-
-    def branch(self, step: Conditional) -> None:
-        b = self.b
-        which = self.number(step.selector, I8 if step.is_predicate else I32)
-        if step.is_predicate:
-            which = b.icmp_unsigned("!=", which, I8(0))
-        moving = [place for place in _moved([step]) if place in self.pointers]
-        before = dict(self.pointers)
-
-        def run(steps: list[Step]) -> list[ir.Value]:
-            self.pointers = dict(before)
-            self.write(steps)
-            return self.at(moving)
-
-        found = chosen(b, which, [partial(run, branch) for branch in step.branches])
-        self.pointers = before | dict(zip(moving, found))
-
-    def behind(self, pointer: ir.Value, offset: ir.Value) -> ir.Value:
-        return self.b.gep(pointer, [offset], source_etype=I8)
-
-    def number(self, place: Place, kind: ir.IntType) -> ir.Value:
-        """What all threads find at a place, before one of them goes on and writes it."""
-        found = self.b.load(self.pointers[place], typ=kind, align=kind.width // 8)
-        self.kernel.barrier()
-        return found
-
-
-def _split(b: ir.IRBuilder, number: ir.Value, sizes: tuple[int, int, int]) -> list[ir.Value]:
-    """The three indices of the block or thread with this number."""
-    found: list[ir.Value] = []
-    for dimension, size in enumerate(sizes):
-        rest = prod(sizes[dimension + 1 :])
-        if size == 1:
-            found.append(I32(0))
-        elif rest == 1:
-            found.append(number)
-        else:
-            found.append(b.urem(number, I32(size)))
-            number = b.udiv(number, I32(size))
-    return found
+    return -(-prod(kernel.grid.blocks) // blocks_at_once(kernel, threads))

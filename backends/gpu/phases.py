@@ -11,6 +11,8 @@ from .target import Target
 MOST_TURNS = 4
 MOST_THREADS = 512  # more would have few registers each
 _BESIDE_OTHERS = 4  # as many times the average
+# Of most kernels with barriers. All phases of a kernel that have some are to have as many threads.
+USUAL_THREADS = 256
 
 
 def is_small(target: Target, grid: Grid) -> bool:

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...hlo import Module
-from ..cpu.region_functions import most_pieces
 from ..cpu.work_estimate import nanoseconds
 from .kernel import ONE_THREAD
 from .plan import Conditional, HostCall, Launch, Step, While, inside
 from .target import Target
 
+# To wake another thread, once a step, and to wait for it, takes some tens of microseconds.
+_NANOSECONDS_OF_OTHERS = 200_000
+
 
 def is_short(target: Target, program: Module, steps: Sequence[Step]) -> bool:
-    """Whether what a program does, in these steps, is not worth more than one thread of a processor.
+    """Whether what a program does, in these steps, keeps no more than one thread of a processor busy, and not for long.
 
     However long it takes where loops, branches or the host go by what is computed: this thread would wait for that in any case.
     """
@@ -22,7 +24,7 @@ def is_short(target: Target, program: Module, steps: Sequence[Step]) -> bool:
     every = list(inside(steps))
     if not all((one.grid, one.block) == (ONE_THREAD.blocks, ONE_THREAD.threads) for one in every if isinstance(one, Launch)):
         return False
-    return any(map(_waits, every)) or most_pieces(nanoseconds(program.entry)) == 1
+    return any(map(_waits, every)) or nanoseconds(program.entry) < _NANOSECONDS_OF_OTHERS
 
 
 def _waits(step: Step) -> bool:

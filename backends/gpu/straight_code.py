@@ -10,7 +10,7 @@ import re
 
 _ARGUMENT = re.compile(r'ptr addrspace\(\d+\) ([^,%]*)(%"[^"]+")')
 _CAST = re.compile(r'\s+(%"[^"]+") = addrspacecast (?:ptr|\[[^\]]*\]) (addrspace\(\d+\))\*? (\S+) to ptr$')
-_ADDRESS = re.compile(r'\s+(%"[^"]+") = getelementptr [^%]*ptr (%"[^"]+"), .*$')
+_ADDRESS = re.compile(r'\s+(%"[^"]+") = getelementptr [^%]*ptr (%"[^"]+"), [^<]*$')  # vectors of indices make several
 _ACCESS = re.compile(r'\s+(?:%"[^"]+" = load|store) (?!atomic |volatile ).*, ptr (%"[^"]+"), align \d+$')
 _POINTER = re.compile(r'\bptr (%"[^"]+")')
 # A number of metadata that no one else uses.

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
 
-from ...hlo.interrupts import is_of_a_signal
+from ...hlo.interrupts import not_of_a_signal
 
 Result = TypeVar("Result")
 
@@ -29,9 +29,7 @@ def require_memory(llvm_ir: str) -> None:
     needed = _BASE_BYTES + _STACK_BYTES + _BYTES_PER_BYTE * len(llvm_ir)
     try:
         mmap.mmap(-1, needed).close()
-    except OSError as error:
-        if is_of_a_signal(error):  # TimeoutError is an OSError
-            raise
+    except not_of_a_signal(OSError) as error:  # TimeoutError, which handlers raise, is an OSError
         raise MemoryError(f"compiling {len(llvm_ir)} bytes of LLVM assembly takes up to {needed >> 20} MiB: {error}") from None
 
 

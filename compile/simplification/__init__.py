@@ -1,6 +1,19 @@
 """Algebraic simplification: rewrite rules as data, one file a subject, and the pass that applies them."""
 
-from . import arithmetic, concatenation, control, conversion, logic, movement, ordering, ranges, reductions, updates, windows
+from . import (
+    arithmetic,
+    concatenation,
+    control,
+    conversion,
+    logic,
+    movement,
+    ordering,
+    ranges,
+    reductions,
+    slices,
+    updates,
+    windows,
+)
 from .rule import RULES, Rule, rule, simplify
 
 __all__ = [
@@ -17,6 +30,7 @@ __all__ = [
     "reductions",
     "rule",
     "simplify",
+    "slices",
     "updates",
     "windows",
 ]

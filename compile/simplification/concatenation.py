@@ -1,4 +1,4 @@
-"""Rules of concatenates that put together again what was taken apart."""
+"""Rules of concatenates: that put together again what was taken apart, lie in one another, or are of one value."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 from ... import hlo
 from ...hlo import Instruction
-from .rule import f32, rule
+from .rule import f32, rule, scalar_under
+
+# A concatenate of more operands may have been divided for a backend.
+_MOST_JOINED = 128
 
 
 class _Rows(NamedTuple):
@@ -67,3 +70,49 @@ def _joined(operands: tuple[Instruction, ...], rows: _Rows | None) -> Instructio
     block = hlo.emit("slice", rows.array, slice=[(rows.start, rows.limit, 1), *((0, size, 1) for size in sizes[1:])])
     count = sum(operand.shape.dimensions[0] for operand in operands)
     return hlo.reshape(block, (count, *operands[0].shape.dimensions[1:]))
+
+
+@rule(
+    "concatenate",
+    fires=[
+        lambda: hlo.concatenate(f32(3), dimensions=(0,)),
+        lambda: hlo.concatenate(f32(2, 0), f32(2, 3), f32(2, 4), dimensions=(1,)),
+    ],
+    unchanged=lambda: hlo.concatenate(f32(3), f32(2), dimensions=(0,)),
+)
+def concatenate_of_nothing(concatenate: Instruction) -> Instruction | None:
+    """concatenate(x) -> x; operands without elements are left out"""
+    (along,) = concatenate.attributes["dimensions"]
+    kept = [x for x in concatenate.operands if x.shape.dimensions[along]]
+    if len(kept) == 1:
+        return kept[0]
+    return hlo.concatenate(*kept, dimensions=(along,)) if 0 < len(kept) < len(concatenate.operands) else None
+
+
+@rule(
+    "concatenate",
+    fires=lambda: hlo.concatenate(f32(2), hlo.concatenate(f32(3), f32(4), dimensions=(0,)), dimensions=(0,)),
+    unchanged=lambda: hlo.concatenate(f32(2), hlo.concatenate(*[f32(1)] * _MOST_JOINED, dimensions=(0,)), dimensions=(0,)),
+)
+def concatenate_of_concatenate(concatenate: Instruction) -> Instruction | None:
+    """concatenate(x, concatenate(y, z)) -> concatenate(x, y, z), along the same dimension, where these are not too many"""
+    operands: list[Instruction] = []
+    for x in concatenate.operands:
+        nested = x.opcode == "concatenate" and x.attributes == concatenate.attributes
+        operands.extend(x.operands if nested else (x,))
+    if not len(concatenate.operands) < len(operands) <= _MOST_JOINED:
+        return None
+    return hlo.concatenate(*operands, dimensions=concatenate.attributes["dimensions"])
+
+
+@rule(
+    "concatenate",
+    fires=lambda: hlo.concatenate(hlo.broadcast(v := f32(), (2,), ()), hlo.broadcast(v, (3,), ()), dimensions=(0,)),
+    unchanged=lambda: hlo.concatenate(hlo.broadcast(f32(), (2,), ()), hlo.broadcast(f32(), (3,), ()), dimensions=(0,)),
+)
+def concatenate_of_same_value(concatenate: Instruction) -> Instruction | None:
+    """concatenate(broadcast(v), broadcast(v)) -> broadcast(v), for a scalar v"""
+    scalar = scalar_under(concatenate.operands[0])
+    if scalar is None or any(scalar_under(x) is not scalar for x in concatenate.operands):
+        return None
+    return hlo.broadcast_in_dim(scalar, concatenate.shape.dimensions, ())

@@ -133,6 +133,22 @@ def _part_written_back(dimensions=(6, 4), starts=(2, 1), back=(1, 0)):
 
 @rule(
     "dynamic-update-slice",
+    fires=[
+        lambda: hlo.dynamic_update_slice(f32(3), f32(3), s32()),
+        lambda: hlo.dynamic_update_slice(f32(3), f32(0), s32()),
+    ],
+    unchanged=lambda: hlo.dynamic_update_slice(f32(3), f32(2), s32()),
+)
+def update_of_everything(operation: Instruction) -> Instruction | None:
+    """dynamic-update-slice(x, y, i) -> y, where y has the size of x; x, where y has no elements"""
+    x, update = operation.operands[:2]
+    if 0 in update.shape.dimensions:
+        return x
+    return update if x.shape.dimensions == update.shape.dimensions else None
+
+
+@rule(
+    "dynamic-update-slice",
     fires=[_part_written_back(), _part_written_back(starts=(9, 9))],
     unchanged=[_part_written_back(back=(0, 0))],
 )

@@ -25,7 +25,7 @@ from phlox.backends.cpu.target import host_target
 from phlox.compile import arena_packing, fusion_groups, loop_rolling, pass_manager
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.fusion import fusion_pass
-from phlox.compile.simplification import movement
+from phlox.compile.simplification import concatenation, slices
 from phlox.hlo import F64, PRED, S64, Shape, TupleShape, parse_module, scalar_computation, verify
 from phlox.xla_builder import XlaBuilder
 
@@ -234,8 +234,8 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(loop_rolling, "_LEAST_WEIGHT", 10)
     monkeypatch.setattr(function_parts, "_LARGEST_WEIGHT", 80)
     monkeypatch.setattr(function_parts, "_PART_LENGTH", 40)
-    monkeypatch.setattr(movement, "_MOST_TRIED", 8)
-    monkeypatch.setattr(movement, "_MOST_JOINED", 8)
+    monkeypatch.setattr(slices, "_MOST_TRIED", 8)
+    monkeypatch.setattr(concatenation, "_MOST_JOINED", 8)
 
 
 SMALL_FUSIONS = fusion_pass(replace(FUSION_POLICY, maximum_instructions=20))

@@ -5,8 +5,6 @@
 
 NOT_YET = {
     "agents.mcts_nim": "error: ChangedCopyError: a Node is changed that is one of sever...",
-    "agents.sarsa_on_grid": "error: ChangedCopyError: an array in a list whose length the pr...",
-    "algorithms.merge_intervals": "error: NotImplementedError: an order of lists whose elements ar...",
     "algorithms.tarjan_components": "error: ConcretizationError: tarjan_components.<locals>.strong c...",
     "classic_learners.gradient_boosted_dicts": "error: ConcretizationError: The traced value s64[] is used to c...",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
@@ -15,6 +13,5 @@ NOT_YET = {
     "pastimes.safe_division": "error: ConcretizationError: a list: a list whose length the pro...",
     "puzzles.best_move": "error: ConcretizationError: best_move.<locals>.value calls itse...",
     "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
-    "text_tools.structured_people_report": "error: NotImplementedError: a structured array with the field '...",
     "text_tools.validate_records": "error: CarryTypeError: a list whose length the program decides h...",
 }

@@ -251,3 +251,44 @@ def lasso_by_coordinate_descent(X, y, penalty):
         if biggest < 1e-9:
             break
     return w
+
+
+def cities(rng):
+    places = rng.random((7, 2))
+    return np.sqrt(((places[:, None] - places) ** 2).sum(axis=2)), int(rng.integers(1000))
+
+
+class Tour:
+    def __init__(self, stops, length):
+        self.stops, self.length = stops, length
+
+
+def length_of_tour(stops, distances):
+    return sum(distances[stops[k], stops[(k + 1) % len(stops)]] for k in range(len(stops)))
+
+
+@program(cities, lambda found, distances, seed: sorted(found[0]) == list(range(7)))
+def genetic_algorithm(distances, seed):
+    rng = np.random.default_rng(seed)
+    n = len(distances)
+    population = []
+    for _ in range(6):
+        stops = [int(stop) for stop in rng.permutation(n)]
+        population.append(Tour(stops, length_of_tour(stops, distances)))
+    for generation in range(8):
+        population.sort(key=lambda tour: tour.length)
+        following = population[:2]
+        for _ in range(4):
+            mother = population[min(rng.integers(0, 6, 2))].stops
+            father = population[min(rng.integers(0, 6, 2))].stops
+            begin, end = sorted(rng.integers(0, n, 2))
+            middle = mother[begin:end]
+            rest = [stop for stop in father if stop not in middle]
+            stops = rest[:begin] + middle + rest[begin:]
+            if rng.random() < 0.3:
+                i, k = rng.integers(0, n, 2)
+                stops[i], stops[k] = stops[k], stops[i]
+            following.append(Tour(stops, length_of_tour(stops, distances)))
+        population = following
+    best = min(population, key=lambda tour: tour.length)
+    return best.stops, best.length

@@ -3,10 +3,12 @@
 import functools
 
 import pytest
+from nvidia_emulator.cuda import EmulatedCuda
 from operation_checks import gap_rows, module_of
 from phlox.backends.cpu.target import host_target
 from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.drivers.available import find_driver
+from phlox.backends.gpu.drivers.cuda import CudaDriver
 from phlox.backends.gpu.drivers.hip import HipDriver
 from phlox.backends.gpu.memory_pool import MemoryPool
 from phlox.backends.gpu.plan import Launch
@@ -86,21 +88,33 @@ _emulated = {}
 
 
 def emulated_backend(architecture):
-    """The backend of an emulated AMD device behind HIP's driver, another one once a kernel has failed.
+    """The backend of an emulated device behind its vendor's driver, another one once a kernel has failed.
 
-    Skips the test where the tables of the instructions are not installed.
+    Skips the test where the tables of AMD's instructions are not installed.
     """
-    pytest.importorskip("tinygrad", reason="tinygrad, whose tables the emulator of AMD's devices reads, is not installed")
-    from amd_emulator.hip import EmulatedHip  # which needs them
-
     library, backend = _emulated.get(architecture, (None, None))
     if library is None or library.failure is not None:
-        library = EmulatedHip(architecture)
-        device = HipDriver(library).open(0)
-        backend = gpu_backend.GpuBackend("rocm", device, gpu_backend.target_of("amdgpu", device.properties))
+        if architecture.startswith("gfx"):
+            library, driver, family, name = _emulated_hip(architecture), HipDriver, "amdgpu", "rocm"
+        else:
+            library, driver, family, name = EmulatedCuda(architecture), CudaDriver, "nvptx", "cuda"
+        device = driver(library).open(0)
+        backend = gpu_backend.GpuBackend(name, device, gpu_backend.target_of(family, device.properties))
         backend.memory.pool = _BlocksByThemselves(device)
         _emulated[architecture] = library, backend
     return backend
+
+
+def emulated_failure(architecture):
+    """What went wrong in a kernel on the emulated device, None if nothing did."""
+    return _emulated[architecture][0].failure
+
+
+def _emulated_hip(architecture):
+    pytest.importorskip("tinygrad", reason="tinygrad, whose tables the emulator of AMD's devices reads, is not installed")
+    from amd_emulator.hip import EmulatedHip  # which needs them
+
+    return EmulatedHip(architecture)
 
 
 def operations_without_gpu_code():

@@ -158,6 +158,15 @@ def test_one_list_twice_is_an_error_where_it_is_changed():
     assert items == [1.0]
 
 
+def test_keys_that_are_equal_are_told_apart():
+    def text_of_key(table):
+        return [str(key) for key in table]
+
+    f = jit(text_of_key)
+    for key in (0, 0.0, -0.0, False, np.float64(-0.0), np.float32(0.0), np.float32(-0.0), 0.0, (0.0,), (-0.0,)):
+        assert f({key: 1.0}) == text_of_key({key: 1.0})
+
+
 def test_registered_containers_cannot_be_changed():
     @jit
     def f(holder):

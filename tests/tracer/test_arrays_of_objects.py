@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import ConcretizationError, jit
 
 
 def rows_of_unlike_lengths(x):
@@ -125,3 +125,16 @@ def test_an_array_from_outside_of_two_dimensions():
     assert value(2.0) == fractions.value(2.0) == [16.0, 3.0]
     value(3.0)
     assert value.cache_info().misses == 3
+
+
+def test_the_position_of_an_element_becomes_known_or_is_an_error():
+    def element(x, places, i):
+        out = np.empty(2, dtype=object)
+        out[0], out[1] = x, 2 * x
+        return out[i], out[places[0]]
+
+    f = jit(element)
+    for i in (1, 0, 1):
+        assert f(3.0, [1, 0], i) == element(3.0, [1, 0], i)
+    with pytest.raises(ConcretizationError, match="index of an array of objects .*Use a list"):
+        f(3.0, np.array([1, 0]), 1)

@@ -98,3 +98,22 @@ def test_on_one_side_of_a_branch():
 
     with pytest.raises(NotImplementedError, match="in a loop or a branch"):
         jit(changed)(np.arange(6.0))
+
+
+def test_resize():
+    def resized(x):
+        y, z, grown = x.copy(), x[:1].copy(), np.zeros(1)
+        y.resize(2, 3)
+        y[0] = 9
+        z.resize((3, 3))
+        for k in range(3):
+            grown.resize(k + 2)
+            grown[k] = x[0, k]
+        return y, z, grown, x
+
+    x = np.arange(12.0).reshape(3, 4)
+    assert repr(jit(resized)(x)) == repr(resized(x))
+    with pytest.raises(ValueError, match="cannot resize this array: it does not own its data"):
+        jit(lambda x: x[0].resize(2))(x)
+    with pytest.raises(NotImplementedError, match="resize of an array from outside"):
+        jit(lambda x: x.resize(2, refcheck=False))(x)

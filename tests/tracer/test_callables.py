@@ -136,7 +136,7 @@ class Generates:
 
 @pytest.mark.parametrize("function", [Generates(), functools.partial(Generates.__call__, None)])
 def test_callables_that_only_begin(function):
-    with pytest.raises(TypeError, match="ordinary function; '(Generates|__call__)' is a generator"):
+    with pytest.raises(TypeError, match="'(Generates|__call__)' is a generator"):
         jit(function)
 
 

@@ -3,8 +3,8 @@
 import base64
 import decimal
 import fractions
-import heapq
 import re
+import statistics
 import sys
 from types import SimpleNamespace
 
@@ -12,6 +12,7 @@ import numpy as np
 import phlox
 import pytest
 from jitted_calls import compiled as compiled_with
+from paths import ROOT
 from phlox import jit
 from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop
 from phlox.tracer.recording.errors import RecordedAgain
@@ -19,6 +20,23 @@ from phlox.tracer.recording.errors import RecordedAgain
 
 def compiled(function=None, **options):
     return compiled_with(function, **{"control_flow": "trace"} | options)
+
+
+# What no user meets, but who builds compiled programs, or a command line, from parts.
+OF_PARTS = {"CommandError", "NotBatchedError", "ProgramError"}
+FOLDERS = ("backends", "client", "compile", "gpu", "hlo", "runtime", "tracer", "xla_builder")
+
+
+def test_each_error_stands_where_users_find_it_and_in_the_documents():
+    documents = "".join((ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("errors.md", "devices.md"))
+    classes = re.compile(r"^class ((?!_)\w+(?:Error|Warning))\(", re.MULTILINE)
+    files = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*.py")]
+    names = {name for path in files for name in classes.findall(path.read_text(encoding="utf-8"))} - OF_PARTS
+    assert len(names) > 20
+    for name in names:
+        places = [one for one in (phlox, phlox.gpu, phlox.hlo, phlox.runtime) if name in one.__all__]
+        assert places and getattr(places[0], name).__module__ == places[0].__name__, name
+        assert f"{name}`" in documents, name
 
 
 HERE = r"test_errors\.py:\d+"
@@ -235,7 +253,7 @@ def test_functions_of_libraries_are_named():
         (lambda x: optimize.brentq(lambda t: t - x[0], 0, 5), "scipy.optimize.brentq"),
         (lambda x: optimize.minimize(lambda t: ((t - x) ** 2).sum(), x).x, "scipy.optimize.minimize"),
         (lambda x: signal.hilbert(x), "scipy.signal.hilbert"),
-        (lambda x: list(heapq.merge(x, x)), "heapq.merge"),
+        (lambda x: statistics.NormalDist(x[0]).mean, "statistics.NormalDist"),
     ]:
         with pytest.raises((ConcretizationError, NotImplementedError), match=rf"phlox.host_call\({name}, ") as caught:
             jit(function)(x)
@@ -292,3 +310,36 @@ def test_errors_have_the_names_by_which_users_catch_them():
         for one in classes:
             assert getattr(sys.modules[one.__module__], one.__name__) is one
             assert one.__module__ in ("phlox", "phlox.gpu")
+
+
+NO_INTEGERS = [3.0, np.float64(3), np.ones(3), 2j, np.ones(2, int), np.bool_(True), np.array(2.5)]
+USES_OF_INTEGERS = [
+    lambda x: [i for i in range(x)],
+    hex,
+    lambda x: [1, 2, 3][x],
+    lambda x: (1, 2, 3)[x],
+    lambda x: [5] * (x if np.ndim(x) == 0 and type(x) is not np.ndarray else 2.0),
+]
+
+
+@pytest.mark.parametrize("use", USES_OF_INTEGERS, ids=range(len(USES_OF_INTEGERS)))
+def test_what_is_no_integer_is_said_in_the_words_of_python(use):
+    for value in NO_INTEGERS:
+        with pytest.raises(Exception) as expected:
+            use(value)
+        with pytest.raises(type(expected.value), match=f"^{re.escape(str(expected.value))}$"):
+            jit(lambda x: use(x))(value)
+
+
+def test_arrays_are_not_called_and_have_no_attributes_of_others():
+    def told(x):
+        found = []
+        for use in (lambda: x(1), lambda: setattr(x, "name", 1), lambda: x.name):
+            try:
+                use()
+            except (TypeError, AttributeError) as error:
+                found.append(str(error))
+        return found
+
+    for value in (np.ones(3), 2.0, np.float32(1)):
+        assert jit(told)(value) == told(value)

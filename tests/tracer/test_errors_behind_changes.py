@@ -99,6 +99,35 @@ def on_both_sides(x, i):
         raise KeyError("small")
 
 
+def an_array_where_it_raises_alone(x, i):
+    if i > 5:
+        x[0] = 7
+        raise ValueError("large")
+    return x[1]
+
+
+def a_list_where_it_raises_alone(x, i):
+    for value in x:
+        if i > 5:
+            OUTSIDE.log.append(value)
+            TABLE[[0, 1][i]]  # noqa: B018
+
+
+def a_number_where_it_raises_alone(x, i):
+    if i > 5:
+        OUTSIDE.count += 1
+        if x[2] > 1:
+            raise ValueError("large")
+        raise KeyError("small")
+
+
+def drawn_where_it_raises_alone(x, i):
+    if i > 5:
+        value = OUTSIDE.generator.normal()
+        print("drawn", value)
+        raise ValueError("large")
+
+
 def asserted(x, i):
     x[0] = 9
     assert i < 5, "too large"

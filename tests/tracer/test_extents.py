@@ -6,7 +6,8 @@ import numpy as np
 import phlox
 import phlox.numpy
 import pytest
-from phlox import CarryTypeError, ConcretizationError, cond, fori_loop, jit, while_loop
+from phlox import CarryTypeError, ConcretizationError, cond, fori_loop, hlo, jit, while_loop
+from phlox.tracer.recording import dynamic_array
 
 from ..support.extents import check, line
 
@@ -472,3 +473,23 @@ def test_what_is_not_written_for_unknown_sizes_is_refused(function):
 def test_what_python_needs_is_refused():
     with pytest.raises(ConcretizationError):
         jit(lambda x: 1 if x[x > 0] else 0, backend="reference")(line())
+
+
+def test_sizes_are_compared_in_few_steps(monkeypatch):
+    compared = []
+    attributes = dynamic_array._same_attributes
+    monkeypatch.setattr(dynamic_array, "_same_attributes", lambda *both: compared.append(both) or attributes(*both))
+
+    def doubled():
+        size = hlo.constant(np.int32(1))
+        for _ in range(15):
+            size = hlo.add(size, size)
+        return size
+
+    def program(x):
+        hlo.tuple(first := doubled(), second := doubled())
+        assert dynamic_array.same_value(first, second)
+        return x
+
+    hlo.computation("sizes", [hlo.Shape(hlo.F32, (3,))], program)
+    assert len(compared) == 16

@@ -395,6 +395,22 @@ def test_windows_are_views():
     require_same(jit(seen)(np.arange(5.0)), seen(np.arange(5.0)))
     with pytest.raises(ValueError, match="read-only"):
         jit(lambda x: sliding_window_view(x, 3).fill(0))(np.arange(5.0))
+    with pytest.raises(NotImplementedError, match="write to a view that has elements of an array several times"):
+        jit(lambda x: sliding_window_view(x, 3, writeable=True).fill(0))(np.arange(5.0))
+
+
+def test_strided_views_of_all_orders_are_written_to():
+    def strided(x, y):
+        every_second = as_strided(x, (3, 2), (32, 8))
+        every_second[1:] *= 2
+        diagonal = as_strided(y, (3,), (32,))
+        diagonal[:] = [7, 8, 9]
+        blocks = as_strided(x.T[1:], (2, 2), (16, 32))
+        blocks[0, 1] = -1
+        return x, y, blocks, as_strided(y, (2, 2, 2), (8, 8, 24), writeable=False), every_second.flags.writeable
+
+    x, y = np.arange(12.0).reshape(3, 4), np.asfortranarray(np.arange(12.0).reshape(3, 4))
+    require_same(jit(strided)(x.copy(), y.copy("K")), strided(x.copy(), y.copy("K")))
 
 
 @left_to_ci

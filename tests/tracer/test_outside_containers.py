@@ -111,6 +111,19 @@ def lists(decorate):
 
 
 @program
+def a_list_appended_to_by_rounds_that_are_recorded_again(decorate):
+    log = ["before"]
+
+    @decorate
+    def f(x):
+        for value in x:
+            x[np.array([1, 2])] += 1
+            log.append(value)
+
+    return f, [lambda: log.append(7.0), lambda: log.clear()], lambda: log
+
+
+@program
 def lists_as_stacks(decorate):
     stack = [1.0, 2.0, 3.0]
 

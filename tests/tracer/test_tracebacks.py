@@ -36,6 +36,10 @@ def raised_while_traced(x):
     raise KeyError("mine")
 
 
+def unknown_dtype(x):
+    return x.astype("floot32")
+
+
 def index_out_of_range(x):
     y = x * 2
     return y[np.int64(7) + x[0].astype(int)]
@@ -159,6 +163,7 @@ FUNCTIONS = [
     in_parts_of_expressions, in_a_condition, in_a_lambda,
     in_a_helper, element_assigned, raised_while_traced, index_out_of_range, raised_in_loops_and_branches, raised_with_values,
     wrong_shapes_in_a_branch, assertion, unbound, from_a_comprehension, from_a_handler, from_the_host, missing_attribute,
+    unknown_dtype,
 ]  # fmt: skip
 
 
@@ -198,6 +203,21 @@ def test_the_names_of_functions(function, names):
     jitted = jit(function)
     for _ in range(2):
         assert [name for name, _ in shown(caught(jitted, np.ones(3)))] == names
+
+
+@pytest.mark.parametrize("done, is_shown", [("bytearray(1 << 62)", False), ("int('mistake')", True)])
+def test_lines_of_the_compiler_are_shown_where_it_fails_by_a_mistake(done, is_shown):
+    """Not where there is no memory."""
+    compiler = compile(done, phlox.hlo.__file__, "exec")
+
+    def call():
+        try:
+            exec(compiler)
+        except BaseException as error:
+            keep_frames_of_users(error)
+            raise
+
+    assert ("<module>" in [name for name, _ in shown(caught(call))]) == is_shown
 
 
 @pytest.mark.parametrize("arguments", [(1, 2, 3), ()])

@@ -14,7 +14,9 @@ pytest.importorskip("mypy")
 
 PROGRAM = """
 import numpy as np
-from phlox import jit
+import phlox.numpy as pnp
+from phlox import jit, load_hlo
+from phlox.random import Generator
 
 @jit
 def scaled(x: np.ndarray, n: int = 2) -> np.ndarray:
@@ -35,6 +37,11 @@ reveal_type(scaled.lower(x).compile())  # is "phlox.tracer.*Compiled"
 reveal_type(scaled.cache_info())  # is "phlox.tracer.*CacheInfo"
 reveal_type(element(x, n=0))  # is "float"
 reveal_type(Model().predict(x))  # is "numpy.ndarray
+reveal_type(load_hlo("program.hlo"))  # is "phlox.*LoadedModule"
+reveal_type(load_hlo("program.hlo")(x))  # is "Any"
+reveal_type(pnp.exp(2.0))  # is "Any"
+reveal_type(pnp.zeros(3))  # is "numpy.ndarray
+reveal_type(Generator(7))  # is "phlox.*Generator"
 scaled(x, 3)
 scaled("x")  # error: Argument 1 .* has incompatible type "str"
 scaled(x, m=1)  # error: Unexpected keyword argument "m"
@@ -49,7 +56,10 @@ def test_a_type_checker_sees_the_functions_own_type(tmp_path):
     (tmp_path / "program.py").write_text(PROGRAM)
     folder = tmp_path / "packages"  # by its name, whatever the checkout's folder is called
     folder.mkdir()
-    (folder / "phlox").symlink_to(Path(phlox.__file__).parent, target_is_directory=True)
+    checkout = Path(phlox.__file__).parent
+    (folder / "phlox").mkdir()
+    for path in [*checkout.glob("[!.]*"), *checkout.glob("stubs/*")]:  # as the wheel has them
+        (folder / "phlox" / path.name).symlink_to(path, target_is_directory=path.is_dir())
     command = [sys.executable, "-m", "mypy", "--follow-imports=silent", f"--cache-dir={os.devnull}", "program.py"]
     environment = {**os.environ, "MYPYPATH": str(folder)}
     done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=300)

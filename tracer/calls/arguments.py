@@ -78,9 +78,10 @@ class ArgumentReader:
         names = {names} if isinstance(names, str) else set(names)
         for number in numbers:
             if not isinstance(number, int) or not -len(self.positional) <= number < len(self.positional):
+                count = len(self.positional)
                 raise StaticArgumentError(
-                    f"static_argnums: {self.name}{self.signature} has {len(self.positional)} positional parameters, got the "
-                    f"number {number!r}"
+                    f"static_argnums: {self.name}{self.signature} has {count} positional parameter{'s' * (count != 1)}, got "
+                    f"the number {number!r}"
                 )
             names.add(self.positional[number])
         takes_any = any(parameter.kind is inspect.Parameter.VAR_KEYWORD for parameter in self.signature.parameters.values())

@@ -20,6 +20,7 @@ from ..outside.guards import (
     SameClass,
     SameContents,
     SameErrorHandling,
+    SameForm,
     SameFunction,
     SameKeys,
     SameLength,
@@ -191,6 +192,8 @@ def _guard_told(guard: Guard) -> str | None:
     match guard:
         case SameValue(value=value):
             return f"{text}: compiled for {short(value)}"
+        case SameForm(form=form):
+            return f"{text}: compiled for {short(form)}"
         case SameLength(length=length):
             return f"{text}: compiled for {length} items"
         case SameContents() | SameState():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from datetime import timedelta
 from typing import Any, ParamSpec, TypeVar, overload
@@ -102,6 +103,15 @@ def jit(
     if not callable(function):
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
     if not is_ordinary(function):
-        raise TypeError(f"jit requires an ordinary function; {callable_name(function)!r} is a generator or a coroutine")
+        name = callable_name(function)
+        if not inspect.isgeneratorfunction(function):
+            raise TypeError(
+                f"jit requires an ordinary function; {name!r} is a generator or a coroutine: decorate what it calls for its "
+                "arrays instead"
+            )
+        raise TypeError(
+            f"jit requires a function that returns; {name!r} is a generator, which is asked for one value after the other. "
+            f"Fix: jit a function that goes over it, with which it is compiled: jit(lambda *args: list({name}(*args)))"
+        )
     static = static_argnums, static_argnames
     return JittedFunction(function, *static, backend, control_flow, tiered, fastmath, seconds, deterministic)

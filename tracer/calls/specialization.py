@@ -11,7 +11,7 @@ import numpy as np
 
 from ...backends.registry import Backend, Executable
 from ...compile.traversal import has_dynamic_shapes, has_effects
-from ...hlo.interrupts import is_of_a_signal
+from ...hlo.interrupts import not_of_a_signal
 from ...hlo.tracebacks import raised_at
 from ...runtime.determinism import determinism
 from ..outside.effects import take_effect
@@ -71,7 +71,7 @@ class Specialization:
         self._is_deterministic = bool(determinism)
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
-        self.changes_anything = self.changes_arrays or bool(recording.effects)
+        self.changes_anything = self.changes_arrays or bool(recording.effects) or recording.changes_before_errors
         errors = [error for error, *_ in recording.error_messages]
         is_made_again = self.changes_anything or any(kind in errors for kind in (SizeBeyondBound, OtherKind, LeftToPython))
         # Whether such a call goes back to Python in any case; with effects integers that are too large are errors.
@@ -203,8 +203,8 @@ class Specialization:
         except StaleCapture as stale:
             stale.beginning = beginning
             raise
-        except Exception as error:
-            if not self.changes_anything or is_of_a_signal(error):
+        except not_of_a_signal(Exception) as error:
+            if not self.changes_anything:
                 raise
             raise RaisedBehindChanges(lambda error=error: error, beginning=beginning) from None
         if self.is_single:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ... import hlo
-from ...hlo.interrupts import is_of_a_signal
+from ...hlo.interrupts import not_of_a_signal
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
 from ..capture.choices import Maybe
@@ -22,7 +22,7 @@ from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
 from ..capture.places import UNBOUND
-from ..capture.raising import is_raised_by_user, is_raised_when_run, record_raise
+from ..capture.raising import is_of_stand_ins, is_raised_by_user, is_raised_when_run, record_raise
 from ..capture.shared_containers import with_shared
 from ..capture.texts.deferred import is_open
 from ..capture.texts.shared import is_recorded_again
@@ -144,7 +144,8 @@ class Recording:
     the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call. The program
     calls ``host_functions``, and takes random numbers of the ``generators`` at these paths. Outputs and effects need the
     arguments ``containers``. It ``compares_arrays`` where it asks whether two of the caller's are one. ``unrolled_loops`` says
-    by file and line how, and why, a loop is none of the program.
+    by file and line how, and why, a loop is none of the program. ``changes_before_errors``: sides of branches that raise change
+    something before, which no result shows.
     """
 
     module: hlo.Module
@@ -164,6 +165,7 @@ class Recording:
     containers: frozenset[str] = frozenset()
     compares_arrays: bool = False
     unrolled_loops: dict[tuple[str, int], str] = field(default_factory=dict)
+    changes_before_errors: bool = False
     trace_seconds: float = 0.0
 
 
@@ -218,9 +220,7 @@ def record(
                 policy.known |= columns  # Python needs what they hold: their entries are read one by one
                 continue
             raise
-        except Exception as error:
-            if is_of_a_signal(error):
-                raise
+        except not_of_a_signal(Exception) as error:
             if give_up_rows(guessed_bounds):
                 continue
             opened = trace.program.surroundings.opened - policy.known
@@ -305,12 +305,13 @@ def _record(
         try:
             with _handling_as_before(trace):
                 result = surroundings.functions.entered(function)(*args, **kwargs)
-        except Exception as error:
-            if getattr(function, "is_for_any_form", False) or is_of_a_signal(error):
+        except not_of_a_signal(Exception) as error:
+            if getattr(function, "is_for_any_form", False):
                 raise  # NumPy does it before it changes anything
             if not is_raised_by_user(error) or not is_open(error):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
-                    raise RaisedBehindChanges(lambda error=error: error, is_sure=True) from None
+                    is_sure = "TracedArray" not in str(error)  # an operand may go together with an array without elements
+                    raise RaisedBehindChanges(lambda error=error: error, is_sure) from None
                 if not trace.program.error_messages or not is_raised_when_run(error):
                     raise
             # It is raised when the program runs, made of values, or behind others.
@@ -339,7 +340,7 @@ def _is_raised_behind_changes(
     trace: Trace, error: Exception, storages: list[Storage], parameters: list[hlo.Instruction]
 ) -> bool:
     """Whether the function, which raises this at each call, has changed something before; not where phlox lacks something."""
-    if isinstance(error, (TracerError, NotImplementedError, RaisedBehindChanges)) or "TracedArray" in str(error):
+    if isinstance(error, (TracerError, NotImplementedError, RaisedBehindChanges)) or is_of_stand_ins(error):
         return False
     if trace.program.replaced_concretization(error) is not None:
         return False
@@ -405,7 +406,7 @@ def _finish(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         program.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),
         program.host_functions, [one.path for one in program.generators.values()], _containers_needed(collected, effects),
-        program.compares_arrays, program.unrolled_loops,
+        program.compares_arrays, program.unrolled_loops, program.changes_before_errors,
     )  # fmt: skip
 
 

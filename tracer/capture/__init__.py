@@ -3,7 +3,20 @@
 Outside of a trace all of it means what plain Python means.
 """
 
-from . import breakpoints, conversions, creation, drawn_arrays, given_warnings, math_functions, number_methods, printing, slots  # noqa: F401
+from . import (  # noqa: F401
+    breakpoints,
+    conversions,
+    creation,
+    drawn_arrays,
+    given_warnings,
+    helpers,
+    math_functions,
+    number_methods,
+    printing,
+    record_fields,
+    record_functions,
+    slots,
+)
 from .calls import (  # noqa: F401
     array_iterators,
     averaging,

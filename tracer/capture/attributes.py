@@ -13,13 +13,15 @@ from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ..indexing.masked_selection import MaskedSelection
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Item, Path
 from ..recording.array import TracedArray, require_trace
 from ..recording.attributes import is_record
 from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import TracerError
+from ..recording.errors import TracerError, name_of_type
 from . import places
 from .branches import choose
 from .calls.dispatch import call
@@ -199,8 +201,7 @@ def _of_traced(holder: TracedArray, name: str) -> Any:
     if name == "__class__":
         return holder.run_time_type
     if holder.is_scalar and not hasattr(kind := holder.run_time_type, name):
-        shown = kind.__name__ if kind.__module__ == "builtins" else f"numpy.{kind.__name__}"
-        raise AttributeError(f"'{shown}' object has no attribute '{name}'", name=name, obj=holder)
+        raise AttributeError(f"'{name_of_type(kind)}' object has no attribute '{name}'", name=name, obj=holder)
     if holder.is_scalar and holder.weak_type and (method := MEANINGS.get(getattr(holder.run_time_type, name))) is not None:
         return functools.partial(method, holder)  # a special method of Python's numbers
     if name == "dtype" and holder.has_other_order:
@@ -267,6 +268,15 @@ def _has_own(surroundings: Surroundings, holder: Any, path: Path | None, name: s
     return surroundings.convert(holder.__dict__.get(name, MISSING), Item(Attribute(path, "__dict__"), name)) is not MISSING
 
 
+def _require_of_arrays(holder: TracedArray, name: str) -> None:
+    kind = holder.run_time_type
+    if not hasattr(kind, name):
+        try:
+            setattr(np.ndarray(0) if kind is np.ndarray else kind(), name, None)
+        except AttributeError as error:  # in the words of this version of Python
+            raise AttributeError(str(error), name=name, obj=holder) from None
+
+
 def setattr_(holder: Any, name: str, value: Any) -> None:
     """``holder.name = value``"""
     if type(holder) is Maybe:
@@ -276,6 +286,8 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         return
     surroundings = current_surroundings()
     require_own(holder, name)
+    if isinstance(holder, TracedArray):
+        _require_of_arrays(holder, name)
     if surroundings is None or isinstance(holder, TracedArray):
         setattr(holder, name, value)
         return

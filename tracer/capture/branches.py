@@ -289,6 +289,7 @@ def _note_raise(raised: _Raise, test: TracedArray, live: Sequence[Place], before
     """
     branches, side = raised.branches, raised.side
     outer = branches.outer
+    outer.program.changes_before_errors |= _changes_what_stays(side)
     nothing = Trace("nothing", outer, branches.inputs)
     branches.traces = raised.beside(nothing, side.trace)
     if outer.program.regions and not side.inexact:
@@ -303,6 +304,14 @@ def _note_raise(raised: _Raise, test: TracedArray, live: Sequence[Place], before
         del side.trace.written[storage]
     branches.choose(raised.selector, [[], []], [])
     note_errors(outer, raised.known, codes)
+
+
+def _changes_what_stays(side: Side) -> bool:
+    """Whether a side has changed arrays from outside, or containers, attributes and variables that may be from there."""
+    if any(storage.is_from_outside for storage in side.trace.written.keys() - side.writes):
+        return True
+    places = [(place, old) for place, old in side.places.values() if not isinstance(place, _places.LocalName)]
+    return any(not is_unchanged(place, old, side.ends[place.key]) for place, old in places)
 
 
 def _held_where_raised(

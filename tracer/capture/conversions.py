@@ -15,9 +15,9 @@ from ..recording.operands import ARRAYS_ARE_NUMBERS, as_traced
 from .branches import truth
 from .calls.meanings import implements
 from .distribution import condition, each, truth_of
-from .helpers import not_
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked
+from .truths import not_
 
 _OUT_OF_RANGE = IntegerOverflow("a float becomes a Python integer beyond 64 bits, which the program does not compute with")
 _SPLITTER = 2.0**27 + 1  # halves of a double, by Dekker

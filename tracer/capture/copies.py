@@ -128,6 +128,12 @@ def require_identity(*values: Any) -> None:
             )
 
 
+def _owners_of(container: Any) -> list[Any]:
+    """The objects and dicts of which this is an attribute or an item, among those that are copies."""
+    copies = [one for one in current_trace().program.copies.values() if not isinstance(one, (list, tuple, set))]
+    return [one for one in copies if any(part is container for part in _parts_of(one).values())]
+
+
 def require_own(holder: Any, *names: str) -> None:
     """To be called with a container that is about to be changed, or an object of which attributes with these names are."""
     trace = current_trace()
@@ -144,8 +150,9 @@ def require_own(holder: Any, *names: str) -> None:
     if key in program.copies:
         _require_rows(trace, holder)
         kind = getattr(type(holder), "followed_class", type(holder))
-        if not isinstance(holder, (list, dict, set)) or kind is dict:
-            want_records(program, kind)
+        kinds = {kind} if not isinstance(holder, (list, dict, set)) or kind is dict else set(map(type, _owners_of(holder)))
+        for one in kinds:
+            want_records(program, one)
         instead = "put another one there (x[i] = x[i] + [value]), or copy it first"
         if isinstance(holder, set):
             TRY_LISTED[0]()

@@ -24,9 +24,11 @@ from .calls.dispatch import call
 from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant, with_arrays
 from .coded_arrays import CodedArray
+from .library.masked.array import MaskedArray
 from .loops.stacked_rows import columns_of, is_row, whole_array
 from .masked import without_masks
 from .structured_arrays import StructuredArray
+from .text_fields import TextArray
 
 _CREATIONS = (
     np.zeros, np.empty, np.ones, np.full, np.zeros_like, np.empty_like, np.ones_like, np.full_like, np.eye, np.identity,
@@ -41,7 +43,7 @@ def _creation(function: Callable) -> Callable:
     made = FUNCTIONS[function]
 
     def implementation(*args: Any, **kwargs: Any) -> Any:
-        if args and isinstance(args[0], StructuredArray):
+        if args and isinstance(args[0], (StructuredArray, MaskedArray)):
             return function(*args, **kwargs)
         if function in _STRUCTURED and structured.is_structured(
             dtype := kwargs.get("dtype", args[1] if len(args) == 2 else None)
@@ -95,12 +97,14 @@ def _conversion(function: Callable) -> Callable:
         if (plain := without_masks(value)) is not value:
             value, args = plain, (plain, *args[1:])
             kwargs.pop("object", kwargs.pop("a", None))
-        if isinstance(value, CodedArray):
+        if isinstance(value, (CodedArray, TextArray)):
             if len(args) != 1 or kwargs:
                 raise NotImplementedError(
                     f"np.{function.__name__} of texts that depend on traced values, with further arguments"
                 )
             return value.copy() if function in (np.array, np.copy) else value
+        if type(value) in (list, tuple) and len(args) + len(kwargs) == 1 and structured.are_among(value):
+            return call(np.stack, list(value))
         if isinstance(value, StructuredArray):
             if len(args) != 1 or {*kwargs} - {"copy"} or kwargs.get("copy", True) is None:
                 raise NotImplementedError(f"np.{function.__name__} of a structured array, with further arguments")

@@ -55,10 +55,6 @@ def elements_in(holder: Any) -> Iterator[Any]:
     return (set if isinstance(holder, set) else frozenset).__iter__(holder)
 
 
-class OrderUnknown(TracerError):
-    """A set is gone over in an order that only Python knows."""
-
-
 def type_of_set(holder: Any) -> type:
     """Of what class a set is, for the user; one from outside has a class of its own."""
     return set if isinstance(holder, set) else type(holder)
@@ -83,7 +79,9 @@ def contents_of(holder: Any) -> dict[Any, Any]:
         return {elements.mark: elements.entries}
     try:
         return dict.fromkeys(holder)
-    except OrderUnknown:
+    except TracerError as error:
+        if not error.is_of_order:
+            raise
         return {UNORDERED: [(element, None) for element in elements_in(holder)]}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from .chosen_arrays import ChosenArrays, chosen_arrays
 from .coded_arrays import CodedArray, change_known, coded
 from .copies import note_copy_of, require_own
 from .distribution import each, each_within, holds_choice
+from .element_arrays import copy_to_change, note_copy, note_element, note_put, noted, put_element
 from .entries import is_open_dict
 from .keys import dicts
 from .lists import access as list_access
@@ -73,12 +75,20 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, (TracedArray, CodedArray, StructuredArray)) or not _needs_values(index):
         return holder[index]
     if isinstance(holder, np.ndarray):
+        if holder.dtype.kind == "O":
+            raise _no_object(index)
         return (coded if holder.dtype.kind in "USmM" else as_traced)(holder)[index]
     if isinstance(holder, str) and isinstance(index, slice):
         return Deferred(part_of_text, holder, index.start, index.stop, index.step)
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     return holder[index]
+
+
+def _no_object(index: Any) -> Exception:
+    if isinstance(index, TracedArray) and index.is_scalar:  # which may become known
+        return ConcretizationError(index, "as an index of an array of objects", "Use a list of them.")
+    return NotImplementedError("elements of an array of objects at places that the program decides: use a list of them")
 
 
 def _exact(holder: Any, index: Any) -> Any:
@@ -113,7 +123,7 @@ def _item_of_dict(holder: dict, key: Any) -> Any:
 def item_to_change(holder: Any, index: Any) -> Any:
     """``holder[index]``, to which an operator is applied in place, before it is set."""
     found = None if _is_plain(holder, index) else chosen_arrays(holder, index, ChosenArrays)
-    return getitem(holder, index) if found is None else found
+    return copy_to_change(getitem(holder, index), holder, index) if found is None else found
 
 
 def changed(holder: Any, index: Any) -> Any:
@@ -128,7 +138,7 @@ def changed(holder: Any, index: Any) -> Any:
         return Choice(number, [item for one in holder.values for item in one])
     if isinstance(holder, dict) and not is_open_dict(holder) and dicts.is_concerned(holder, index):
         return dicts.item(holder, index)
-    return getitem(holder, index)
+    return note_element(getitem(holder, index), holder, index)
 
 
 def _one_of_containers(holder: list | tuple, index: Any) -> Any:
@@ -247,6 +257,12 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
     if type(value) is ChosenArrays:
         return
+    if type(holder) is TracedArray and (element := noted(holder)) is not None:
+        before = getitem(element.holder, element.index)  # what else has been changed in it meanwhile is there
+        array = before.copy()
+        setitem(value, array, index)
+        setitem(note_copy(array, element, before), element.holder, element.index)
+        return
     if _is_plain(holder, index):
         _set_plain_item(value, holder, index)
         return
@@ -277,6 +293,14 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
         surroundings.require_followed(holder)
     if isinstance(holder, list) and isinstance(index, slice) and is_of_open_length(value):
         value = call(list, value)
+    if type(value) is TracedArray and (element := noted(value)) is not None and element.holder is holder:
+        put_element(element, partial(_put, value, holder, index))
+        return
+    note_put(holder, value)
+    _put(value, holder, index)
+
+
+def _put(value: Any, holder: Any, index: Any) -> None:
     if isinstance(holder, dict):
         dicts.put(holder, index, value)
     elif isinstance(holder, list) and (is_open_list(holder) or _needs_values(index)):

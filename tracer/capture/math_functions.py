@@ -12,6 +12,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
+from ..recording.errors import no_integer
 from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import has_traced
 from .calls.meanings import MEANINGS, implements
@@ -201,7 +202,7 @@ def _folded(function: Callable, ufunc: np.ufunc, start: int, integers: tuple[Any
     found: Any = start
     for one in integers:
         if isinstance(one, TracedArray) and not one.element_type.is_integer:
-            raise TypeError(f"'{one.element_type.kind}' object cannot be interpreted as an integer")
+            raise no_integer(one)
         found = ufunc(found, one)
     found.weak_type = True
     return found

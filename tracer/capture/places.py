@@ -492,10 +492,14 @@ def collected(run: Callable[[Callable[[Any], None]], Any]) -> list[Any]:
     return found
 
 
-def put_back(entries: Journal) -> None:
-    for _, held in reversed(entries.unreadable):
+def let_be_read(unreadable: list[tuple[Any, Any]]) -> None:
+    for _, held in reversed(unreadable):
         for place, before in held:
             place.set(before)
+
+
+def put_back(entries: Journal) -> None:
+    let_be_read(entries.unreadable)
     entries.unreadable = []
     for place, before in reversed(entries.values()):
         place.set(before)

@@ -25,6 +25,7 @@ from .calls.meanings import SAYING, TEXT_METHODS, implements
 from .choices import Choice
 from .keys.views import DictView
 from .loops.iteration import Rows
+from .text_fields import as_python
 from .texts.deferred import Deferred, call_later, concrete, is_open, is_text
 from .texts.formatting import text, told
 from .texts.methods import TextMethod
@@ -149,7 +150,7 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
         if builtin is builtins.str and len(args) == 1 and type(args[0]) is Choice and not any(map(is_open, args[0].values)):
             return Choice(args[0].number, list(map(str, args[0].values)))
         if builtin is builtins.str and len(args) == 1 and is_text(args[0]) and not isinstance(args[0], str):
-            return args[0]
+            return as_python(args[0])
         if conversion is not None and len(args) == 1 and not kwargs and isinstance(args[0], TracedArray) and args[0].is_scalar:
             return text((args[0], conversion, ""))
         if builtin is builtins.format and len(args) == 2 and not kwargs and type(args[1]) is str and _is_number(args[0]):

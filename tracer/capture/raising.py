@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dis
+import re
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,9 @@ from .texts.deferred import ExceptionOf, is_open, raise_later
 _OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _OF_PHLOX = (TracerError, NotImplementedError, StaleCapture, LeftToPython, RaisedBehindChanges, AssertionError)
 _OF_TRACING = (*_OF_PHLOX, RecursionError, MemoryError)
+# What Python says of an array that is called, and of two operands neither of which knows the other one.
+_OPERANDS = re.compile(r"^'TracedArray' object is (not callable)$|(?:operand type.*: |instances of )'(\w+)' and '(\w+)'$")
+_NO_OPERANDS = {"NoneType", "str", "bytes", "dict", "set", "frozenset", "function", "type", "module", "ellipsis"}
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _READING = {
     code for name, code in dis.opmap.items() if name.startswith("LOAD_") and name.endswith(("ATTR", "METHOD", "FAST_CHECK"))
@@ -94,6 +98,15 @@ def is_raised_by_user(error: BaseException) -> bool:
     return code.co_code[traceback.tb_lasti] == _RAISE and not is_of_a_signal(error)
 
 
+def is_of_stand_ins(error: BaseException) -> bool:
+    """Whether an error names what stands for an array, and is not what Python says of the array as well."""
+    text = str(error)
+    if "TracedArray" not in text:
+        return False
+    operands = _OPERANDS.search(text) if isinstance(error, TypeError) else None
+    return operands is None or not operands[1] and {*operands.groups()[1:]}.isdisjoint(_NO_OPERANDS)
+
+
 def is_raised_when_run(error: BaseException) -> bool:
     """Whether the program raises this where it comes there: what the user raises, and what Python and NumPy do of values.
 
@@ -101,7 +114,7 @@ def is_raised_when_run(error: BaseException) -> bool:
     """
     if is_raised_by_user(error):
         return True
-    if not isinstance(error, Exception) or isinstance(error, _OF_TRACING) or "TracedArray" in str(error):
+    if not isinstance(error, Exception) or isinstance(error, _OF_TRACING) or is_of_stand_ins(error):
         return False
     if _is_a_mistake(error) or is_of_a_signal(error):
         return False

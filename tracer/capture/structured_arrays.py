@@ -1,19 +1,19 @@
-"""Arrays of records with numeric fields (``np.zeros(n, dtype=[("x", "f8"), ("v", "f8", (3,))])``): one array of numbers.
+"""Arrays of records (``np.zeros(n, dtype=[("x", "f8"), ("v", "f8", (3,))])``): one array of numbers.
 
 That has an axis more, along which the fields of a record lie as they do in NumPy's memory: as elements, where all are of one
-type, and else as bytes. A field is a view of it, so what is written to one is in the array.
+type, and else as bytes. A field is a view of it, so what is written to one is in the array. Fields of texts are views, too, as
+the code points of these (`text_fields`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ... import hlo
-from ..outside.guards import Guard, short
+from ..outside.guards import SameForm
 from ..outside.paths import MISSING, Derived, Path
 from ..recording import pytree
 from ..recording.array import TracedArray
@@ -21,8 +21,10 @@ from ..recording.device_arrays import ArrayOnDevice
 from ..recording.dynamic_array import DynamicArray
 from ..recording.function_tables import FUNCTIONS
 from ..recording.operands import as_traced, has_traced
+from .lists.runs import is_open_list
 from .loops.iteration import ArrayRows, Lazy, Rows
 from .outside.surroundings import Surroundings
+from .text_fields import TextArray, with_last_axis
 
 
 class Form(NamedTuple):
@@ -43,28 +45,35 @@ def is_structured(dtype: Any) -> bool:
         return False
 
 
+_BYTE = np.dtype(np.uint8)
+
+
 def number_type(dtype: np.dtype) -> np.dtype:
     """The type of the numbers that a record is made of: that of all fields, or bytes. Raises NotImplementedError."""
     kinds = set(_scalar_types(dtype, ""))
-    (kind,) = kinds if len(kinds) == 1 else (np.dtype(np.uint8),)
+    (kind,) = kinds if len(kinds) == 1 else (_BYTE,)
     offsets = [offset for _, offset in _places(dtype)]
-    if kind.kind == "b" or dtype.itemsize % kind.itemsize or any(offset % kind.itemsize for offset in offsets):
-        return np.dtype(np.uint8)
+    if dtype.itemsize % kind.itemsize or any(offset % kind.itemsize for offset in offsets):
+        return _BYTE
     return kind
 
 
 def _scalar_types(dtype: np.dtype, path: str) -> Iterator[np.dtype]:
     for name, (part, *_) in dtype.fields.items():
         part, where = part.base, f"{path}{name}"
+        if part.hasobject:
+            raise NotImplementedError(f"a structured array with the field {where!r} of type {part} is not implemented")
         if part.names is not None:
             yield from _scalar_types(part, f"{where}.")
-        elif part.kind not in "biufc" or not part.isnative or part == np.longdouble or part == np.clongdouble:
-            raise NotImplementedError(
-                f"a structured array with the field {where!r} of type {part} is not implemented: fields are numbers, in the "
-                "byte order of the processor"
-            )
+        elif part.kind == "U" and part.isnative:
+            yield np.dtype(np.uint32)
         else:
-            yield part
+            yield part if part.kind in "iufc" and is_of_processor(part) else _BYTE
+
+
+def is_of_processor(dtype: np.dtype) -> bool:
+    """Whether the program has numbers of this type, in their byte order."""
+    return dtype.isnative and dtype != np.longdouble and dtype != np.clongdouble
 
 
 def _places(dtype: np.dtype) -> Iterator[tuple[str, int]]:
@@ -113,7 +122,7 @@ class StructuredArray(Lazy):
             return StructuredArray(self.numbers, self.form._replace(dtype=self.dtype[index]))
         if self.form.is_record:
             return self[self.dtype.names[index]]
-        return self._at(self.numbers[_with_last_axis(index)], index)
+        return self._at(self.numbers[with_last_axis(index)], index)
 
     def _at(self, numbers: TracedArray, index: Any) -> StructuredArray:
         parts = index if isinstance(index, tuple) else (index,)
@@ -128,49 +137,32 @@ class StructuredArray(Lazy):
         if self.form.is_record and isinstance(index, (int, np.integer)):
             self[self.dtype.names[index]] = value
             return
-        part = self[index]
         if isinstance(value, (np.void, np.ndarray)) and value.dtype.names is not None:
             value = constant(np.asarray(value))
-        if isinstance(value, list) and not has_traced(value):
-            value = constant(np.array(value, self.dtype))
-        if isinstance(value, StructuredArray):
-            self._put(part, index, value)
-        elif isinstance(value, tuple):
-            self._require_places(index)
-            if len(value) != len(self.dtype.names):
-                raise ValueError(
-                    f"could not assign tuple of length {len(value)} to structure with {len(self.dtype.names)} fields."
-                )
-            for name, one in zip(self.dtype.names, value):
-                part[name] = one
-        elif not isinstance(value, list) and np.ndim(value) == 0:
-            self._require_places(index)
-            for name in self.dtype.names:
-                part[name] = value
-        else:
-            raise NotImplementedError(
-                f"an assignment of a {type(value).__name__} to a structured array is not implemented; assign to its fields, "
-                "a['x'][...] = values"
-            )
-
-    def _require_places(self, index: Any) -> None:
-        """Raises where what is indexed is a copy, whose fields are not this array's."""
-        parts = index if isinstance(index, tuple) else (index,)
-        if any(isinstance(part, (list, np.ndarray, TracedArray)) and getattr(part, "ndim", 1) for part in parts):
-            raise NotImplementedError(
-                "an assignment of numbers or tuples to records of a structured array that a mask or an array of positions "
-                "chooses is not implemented; assign to each field, a['x'][mask] = value"
-            )
-
-    def _put(self, part: StructuredArray, index: Any, value: StructuredArray) -> None:
-        if value.dtype == self.dtype:
-            self.numbers[_with_last_axis(index)] = value.numbers
+        if isinstance(value, list):
+            value = of_rows(FUNCTIONS[np.zeros], value, self.dtype)
+        if isinstance(value, StructuredArray) and value.dtype == self.dtype:
+            self.numbers[with_last_axis(index)] = value.numbers
             return
-        self._require_places(index)
-        if len(value.dtype.names) != len(self.dtype.names):
-            raise ValueError("structures must have the same size")
-        for name, other in zip(self.dtype.names, value.dtype.names):  # by position, as NumPy does
-            part[name] = value[other]
+        whole = StructuredArray(self.numbers, self.form._replace(is_record=False))
+        for name, one in zip(self.dtype.names, self._for_each_field(value)):
+            whole[name][index] = one
+
+    def _for_each_field(self, value: Any) -> Iterator[Any]:
+        """What is assigned to the fields, by their position, as NumPy does."""
+        count = len(self.dtype.names)
+        if isinstance(value, StructuredArray):
+            if len(value.dtype.names) != count:
+                raise ValueError("structures must have the same size")
+            return (value[name] for name in value.dtype.names)
+        if isinstance(value, tuple):
+            if len(value) != count:
+                raise ValueError(f"could not assign tuple of length {len(value)} to structure with {count} fields.")
+            return iter(value)
+        if np.ndim(value):
+            extra = [(None,) * len(self.dtype[name].shape) for name in self.dtype.names]
+            return (value[(..., *axes)] for axes in extra)
+        return iter([value] * count)
 
     def _field(self, name: str) -> Any:
         if name not in self.dtype.fields:
@@ -179,11 +171,19 @@ class StructuredArray(Lazy):
         unit = self.numbers.dtype.itemsize
         part = self.numbers[..., offset // unit : (offset + dtype.itemsize) // unit]
         base, dimensions = dtype.base, dtype.shape
+        if base.kind in "US":
+            codes = part.view(np.uint32 if base.kind == "U" else _BYTE) if base.isnative else _in_other_order(part, np.uint32)
+            codes = codes.reshape((*self.shape, *dimensions, base.itemsize // codes.dtype.itemsize))
+            return TextArray(codes, base)[()] if self.form.is_record else TextArray(codes, base)
+        if base.kind in "mMV" and base.names is None or base.newbyteorder("=") in (np.longdouble, np.clongdouble):
+            raise NotImplementedError(f"the field {name!r} of a structured array, of type {base}, is not implemented")
         if base.names is not None:
             numbers = part.reshape((*self.shape, *dimensions, part.shape[-1] // max(1, int(np.prod(dimensions)))))
             return StructuredArray(numbers, Form(base, self.form.is_record and not dimensions, self.form.has_attributes))
         if base.kind == "b":
             part = _as_bools(part)
+        elif not base.isnative:
+            part = _in_other_order(part, base)
         elif base != part.dtype:
             part = part.view(base)
         if not dimensions:
@@ -195,7 +195,7 @@ class StructuredArray(Lazy):
             raise AttributeError(name)
         if self.form.has_attributes and name in self.dtype.names:
             return self[name]
-        raise _not_implemented(f".{name}")
+        raise not_implemented(f".{name}")
 
     def __eq__(self, other: Any) -> Any:
         return self._compared(other)
@@ -207,7 +207,7 @@ class StructuredArray(Lazy):
         if isinstance(other, (np.void, np.ndarray)) and other.dtype.names is not None:
             other = constant(np.asarray(other))
         if not isinstance(other, StructuredArray) or other.dtype.names != self.dtype.names:
-            raise _not_implemented("a comparison with another type")
+            raise not_implemented("a comparison with another type")
         found: Any = True
         for name in self.dtype.names:
             same = self[name] == other[name]
@@ -218,15 +218,33 @@ class StructuredArray(Lazy):
     def copy(self, order: str = "C") -> StructuredArray:
         return StructuredArray(self.numbers.copy(), self.form)
 
-    def item(self, *index: Any) -> Any:
-        raise _not_implemented(".item")
+    def astype(self, dtype: Any, *args: Any, copy: bool = True) -> StructuredArray:
+        dtype = np.dtype(dtype)
+        if args or dtype.names is None:
+            raise not_implemented(".astype with a dtype without fields, or with further arguments,")
+        if dtype == self.dtype:
+            return self.copy() if copy else self
+        found = filled(FUNCTIONS[np.zeros], self.shape, dtype)
+        found[...] = self
+        return found
 
-    def view(self, *args: Any, **kwargs: Any) -> StructuredArray:
+    def view(self, *args: Any, **kwargs: Any) -> Any:
         wanted = [*args, *kwargs.values()]
         if wanted == [np.recarray] and not self.form.is_record:
             dtype = np.dtype((np.record, self.dtype))
             return StructuredArray(self.numbers, self.form._replace(dtype=dtype, has_attributes=True))
-        raise _not_implemented(".view with another dtype")
+        if wanted == [np.ndarray]:
+            return StructuredArray(self.numbers, self.form._replace(has_attributes=False))
+        if len(wanted) != 1 or isinstance(wanted[0], type) and issubclass(wanted[0], np.ndarray):
+            raise not_implemented(".view as a subclass of ndarray")
+        dtype = np.dtype(wanted[0])
+        if dtype.names is not None and dtype.itemsize == self.itemsize and number_type(dtype) == self.numbers.dtype:
+            return StructuredArray(self.numbers, self.form._replace(dtype=dtype))
+        if dtype.base != self.numbers.dtype or self.ndim == 0 or dtype.shape and dtype.itemsize != self.itemsize:
+            raise not_implemented(".view with another dtype")
+        if dtype.shape:
+            return self.numbers.reshape((*self.shape, *dtype.shape))
+        return self.numbers.reshape((*self.shape[:-1], self.shape[-1] * self.numbers.shape[-1]))
 
     def reshape(self, *shape: Any) -> StructuredArray:
         sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
@@ -247,14 +265,7 @@ class StructuredArray(Lazy):
         self[...] = value
 
     def sort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
-        self.numbers[...] = _sorted(self, axis, order).numbers
-
-    def argsort(self, axis: int = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
-        if kind not in ("stable", "mergesort") and not stable:
-            raise NotImplementedError(
-                "argsort of a structured array whose order of equal records is left open is not implemented; kind='stable' is"
-            )
-        return _places_in_order(self, axis, order)
+        self.numbers[...] = np.sort(self, axis, kind, order, stable=stable).numbers
 
     def __array_function__(self, function: Callable, types: Any, args: tuple, kwargs: dict) -> Any:
         return call_with_fields(function, args, kwargs)
@@ -275,44 +286,67 @@ class _Records(Rows):
         return StructuredArray(numbers, self.array.form._replace(is_record=numbers.ndim == 1))
 
 
-def _not_implemented(what: str) -> NotImplementedError:
+def not_implemented(what: str) -> NotImplementedError:
     return NotImplementedError(f"{what} of a structured array is not implemented; its fields are arrays, a['x']")
 
 
-def _with_last_axis(index: Any) -> Any:
-    parts = index if isinstance(index, tuple) else (index,)
-    return (*parts, slice(None)) if any(part is Ellipsis for part in parts) else index
+def _in_other_order(part: TracedArray, kind: Any) -> TracedArray:
+    """A view of bytes as the numbers that they are in the other byte order; of complex ones each half is one."""
+    kind = np.dtype(kind).newbyteorder("=")
+    size = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize
+
+    def turned(base: hlo.Instruction) -> hlo.Instruction:
+        *sizes, count = base.shape.dimensions
+        pieces = hlo.reshape(base, (*sizes, count // size, size))
+        return hlo.reshape(hlo.reverse(pieces, dimensions=(len(sizes) + 1,)), (*sizes, count))
+
+    return _view(part, hlo.U8, turned, turned).view(kind)
 
 
 def _as_bools(part: TracedArray) -> TracedArray:
     """A view of bytes that are 0 and 1."""
+    return _view(part, hlo.PRED, lambda base: hlo.convert(base, hlo.PRED), lambda value: hlo.convert(value, hlo.U8))
 
-    def read(trace: Any, base: hlo.Instruction) -> hlo.Instruction:
-        return hlo.convert(base, hlo.PRED)
 
-    def write(trace: Any, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
-        return hlo.convert(value, hlo.U8)
+def _view(part: TracedArray, kind: hlo.ElementType, read: Callable, write: Callable) -> TracedArray:
+    """A view of bytes as other elements, one for each."""
+
+    def read_from(trace: Any, base: hlo.Instruction) -> hlo.Instruction:
+        return read(base)
+
+    def written_to(trace: Any, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
+        return write(value)
 
     if isinstance(part, DynamicArray):
-        return DynamicArray.view_on(part, part.bounds.with_element_type(hlo.PRED), read, write)
-    return TracedArray.view_of(part, part.shape, read, write, element_type=hlo.PRED)
+        return DynamicArray.view_on(part, part.bounds.with_element_type(kind), read_from, written_to)
+    return TracedArray.view_of(part, part.shape, read_from, written_to, element_type=kind)
 
 
 # --- made, and handed in and out ---
 
 
+_OF_RECORDS = (StructuredArray, TextArray)
+
+
 def are_among(values: Sequence[Any]) -> bool:
-    """Whether there is such an array among values, or in a list of theirs."""
-    return any(isinstance(one, StructuredArray) or type(one) in (list, tuple) and are_among(one) for one in values)
+    """Whether there is such an array, or a field of texts, among values, or in a list of theirs."""
+    return any(isinstance(one, _OF_RECORDS) or type(one) in (list, tuple) and are_among(one) for one in values)
+
+
+# What NumPy's functions do with such arrays, and with texts in fields.
+FUNCTIONS_OF_RECORDS: dict[Callable, Callable] = {}
 
 
 def call_with_fields(function: Callable, args: tuple, kwargs: dict) -> Any:
     """A call of NumPy's, which has such arrays among its arguments, or in a list of them."""
     if isinstance(function, np.ufunc):
         return function(*args, **kwargs)
-    if function not in _FUNCTIONS:
-        raise _not_implemented(f"np.{getattr(function, '__name__', function)}")
-    return _FUNCTIONS[function](*args, **kwargs)
+    if function not in FUNCTIONS_OF_RECORDS:
+        raise not_implemented(f"np.{getattr(function, '__name__', function)}")
+    return FUNCTIONS_OF_RECORDS[function](*args, **kwargs)
+
+
+TextArray.__array_function__ = StructuredArray.__array_function__  # type: ignore[attr-defined]
 
 
 def filled(make: Callable, shape: Any, dtype: Any, fill: Any = None) -> StructuredArray:
@@ -329,16 +363,21 @@ def filled(make: Callable, shape: Any, dtype: Any, fill: Any = None) -> Structur
 def constant(array: np.ndarray) -> StructuredArray:
     """A known array, as the program has it."""
     form = Form(array.dtype, has_attributes=isinstance(array, np.recarray))
-    numbers = as_traced(np.array(_numbers(np.ascontiguousarray(array), form.dtype).reshape((*array.shape, -1))))
+    numbers = _numbers(np.ascontiguousarray(array), form.dtype)
+    numbers = as_traced(np.array(numbers.reshape((*array.shape, numbers.shape[-1]))))
     return StructuredArray(numbers, form)
 
 
 def of_rows(make: Callable, rows: Sequence[Any], dtype: Any) -> StructuredArray:
     """``np.array(rows, dtype)``, of tuples with traced values."""
+    if is_open_list(rows):
+        raise not_implemented("np.array of a list whose length the program decides")
+    if not has_traced(rows):
+        return constant(np.array(rows, dtype))
     found = filled(make, len(rows), dtype)
     for place, row in enumerate(rows):
         if not isinstance(row, (tuple, StructuredArray)):
-            raise _not_implemented(f"np.array of a {type(row).__name__} among the records")
+            raise not_implemented(f"np.array of a {type(row).__name__} among the records")
         found[place] = row
     return found
 
@@ -399,23 +438,10 @@ def _from_outside(surroundings: Surroundings, value: np.ndarray, path: Path) -> 
         return surroundings.opaque(value, path)
 
     def make() -> StructuredArray:
-        surroundings.guard(SameFields(path, _form_key(value)))
+        surroundings.guard(SameForm(path, _form_key, _form_key(value)))
         return StructuredArray(surroundings.handle(numbers, Derived(path, _numbers_of)), form)
 
     return surroundings.in_parts(value, path, make)
-
-
-@dataclass(eq=False, slots=True)
-class SameFields(Guard):
-    """An array of a type and with a dtype."""
-
-    form: Any
-
-    def holds(self, found: Any) -> bool:
-        return _form_key(found) == self.form
-
-    def words(self, found: Any) -> str:
-        return f"{self.path.text}: {short(self.form)} -> {short(_form_key(found))}"
 
 
 def _numbers_of(value: Any) -> Any:
@@ -428,68 +454,3 @@ def _form_key(value: Any) -> Any:
 
 
 Surroundings.structured = staticmethod(_from_outside)
-
-
-# --- functions ---
-
-
-def _places_in_order(array: StructuredArray, axis: Any, order: Any) -> Any:
-    names = [order] if isinstance(order, str) else list(order or ())
-    for name in names:
-        if name not in array.dtype.names:
-            raise ValueError(f"unknown field name: {name}")
-    if axis not in (-1, 0) or array.ndim != 1:
-        raise _not_implemented("a sort along one of several axes")
-    keys: list[Any] = []
-    for name in dict.fromkeys([*names, *array.dtype.names]):  # those that are not named decide among equal ones
-        if array.dtype[name].base.names is not None:
-            raise _not_implemented("a sort by fields that are structured")
-        values = array[name]
-        keys += [values[(slice(None), *place)] for place in np.ndindex(array.dtype[name].shape)]
-    return np.lexsort(tuple(keys[::-1]))
-
-
-def _sorted(array: StructuredArray, axis: Any, order: Any) -> StructuredArray:
-    return array[_places_in_order(array, axis, order)]
-
-
-def _like(function: Callable, fill: Any = None) -> Callable:
-    make = FUNCTIONS[function]
-
-    def made(prototype: StructuredArray, dtype: Any = None, *args: Any, shape: Any = None, **kwargs: Any) -> Any:
-        if args or {*kwargs} - {"subok"}:
-            raise _not_implemented(f"np.{function.__name__}_like with further arguments")
-        return filled(make, prototype.shape if shape is None else shape, prototype.dtype if dtype is None else dtype, fill)
-
-    return made
-
-
-def _concatenated(arrays: Sequence[Any], axis: int = 0) -> StructuredArray:
-    arrays = [constant(one) if isinstance(one, np.ndarray) and one.dtype.names is not None else one for one in arrays]
-    first = arrays[0]
-    if not all(isinstance(one, StructuredArray) and one.dtype == first.dtype for one in arrays) or axis < 0:
-        raise _not_implemented("np.concatenate with arrays of another dtype, or with a negative axis,")
-    return StructuredArray(np.concatenate([one.numbers for one in arrays], axis), first.form)
-
-
-_FUNCTIONS: dict[Callable, Callable] = {
-    np.sort: lambda a, axis=-1, kind=None, order=None, *, stable=None: _sorted(a, axis, order),
-    np.argsort: lambda a, *args, **kwargs: a.argsort(*args, **kwargs),
-    np.copy: lambda a, order="K", subok=False: a.copy(),
-    np.shape: lambda a: a.shape,
-    np.ndim: lambda a: a.ndim,
-    np.size: lambda a, axis=None: a.size if axis is None else a.shape[axis],
-    np.ravel: lambda a, order="C": a.ravel(),
-    np.reshape: lambda a, shape: a.reshape(shape),
-    np.transpose: lambda a, axes=None: a.transpose(*(axes or ())),
-    np.take: lambda a, indices: a[indices],
-    np.compress: lambda condition, a: a[condition],
-    np.flip: lambda m: m[::-1],
-    np.concatenate: _concatenated,
-    np.append: lambda arr, values: _concatenated([arr, values]),
-    np.hstack: lambda tup: _concatenated(tup),
-    np.zeros_like: _like(np.zeros),
-    np.empty_like: _like(np.empty),
-    np.ones_like: _like(np.ones, 1),
-    np.array_equal: lambda a1, a2: a1.shape == a2.shape and np.array_equal(a1 == a2, np.ones(a1.shape, bool)),
-}

@@ -46,8 +46,13 @@ def try_(blocks: Blocks, handlers: Sequence[tuple], orelse: Block | None, names:
     """The way on which control goes on behind the statement. ``bound``: the names that are certainly so behind the body."""
 
     def go_on(outcome: Any) -> Any:
-        if outcome is not None or orelse is None:
+        if orelse is None or END_CODE not in possible_codes(outcome):
             return outcome
+        if isinstance(outcome, Mixed):
+            return decide(outcome.code == END_CODE, (behind_end, lambda: outcome.without(END_CODE)), names, sharing)
+        return behind_end()
+
+    def behind_end() -> Any:
         for place in local_names(sharing, bound):
             held = place.get()
             if isinstance(held, Maybe) and held.absent is UNBOUND:
@@ -108,6 +113,7 @@ def _behind(
         remaining = hlo.select(_is_one_of(found, some), hlo.constant(0, hlo.S64), remaining)
     trace.write(flag, remaining)
     caught = {code for some in codes.values() for code in some}
+    note_errors(trace, known)  # those that no handler catches are for the statements around
     raise_uncaught(trace, known, caught, lambda test, run: decide(test, (run, None)))
 
     if isinstance(outcome, Mixed) and END_CODE not in sequence.possible:

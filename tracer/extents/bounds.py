@@ -15,7 +15,7 @@ from ... import hlo
 from ...hlo.source_lines import user_location
 from ..recording.array import TracedArray
 from ..recording.dynamic_array import DynamicArray, same_value
-from ..recording.errors import ConcretizationError, SizeBeyondBound
+from ..recording.errors import ConcretizationError, SizeBeyondBound, no_integer
 from ..recording.guessed_bounds import FIRST_GUESS, LARGEST_SIZE
 from ..recording.trace import Trace
 from .broadcasting import fail_if
@@ -106,7 +106,7 @@ def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruct
             raise ValueError("negative dimensions are not allowed")
         return size, None
     if isinstance(value, DynamicArray) or value.ndim or not value.element_type.is_integer:
-        raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        raise no_integer(value)
     if value.known_value is not None:
         return size_of_shape(trace, int(value), purpose)
     require_known_at_run_time(trace, value, purpose)

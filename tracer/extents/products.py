@@ -11,7 +11,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import implements_dynamic
-from ..recording.operands import normalize_axis, prepare, zero_dimensional
+from ..recording.operands import normalize_axis, one_or_several, prepare, zero_dimensional
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 
 
@@ -135,7 +135,7 @@ def tensordot(a, b, axes=2):
     if isinstance(axes, int):
         of_a, of_b = list(range(a.ndim - axes, a.ndim)), list(range(axes))
     else:
-        of_a, of_b = (list(one) if isinstance(one, (tuple, list)) else [one] for one in axes)
+        of_a, of_b = map(one_or_several, axes)
     of_a, of_b = ([normalize_axis(one, array.ndim) for one in own] for own, array in ((of_a, a), (of_b, b)))
     if len(of_a) != len(of_b):
         raise ValueError("shape-mismatch for sum")

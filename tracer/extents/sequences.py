@@ -15,7 +15,7 @@ from ..functions.selection import python_bool
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axis, prepare, require
+from ..recording.operands import normalize_axis, one_or_several, prepare, require
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange, ones
 
@@ -45,7 +45,7 @@ def _taken(array: DynamicArray, positions: TracedArray, axis: int, sizes: dict) 
 def roll(a, shift, axis=None):
     if axis is None:
         return roll(np.ravel(a), shift, 0).reshape(a.shape)
-    axes, shifts = (tuple(one) if isinstance(one, (tuple, list)) else (one,) for one in (axis, shift))
+    axes, shifts = map(one_or_several, (axis, shift))
     for one, by in zip(axes, shifts * len(axes) if len(shifts) == 1 else shifts, strict=True):
         one = normalize_axis(one, a.ndim)
         positions, size, sizes = _positions(a, one)

@@ -21,6 +21,8 @@ from . import (  # noqa: F401
     joining,
     library_ufuncs,
     linear_algebra,
+    matrix_products,
+    norms,
     numerical,
     order_statistics,
     padding,

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import builtins
+import math
 
 import numpy as np
 
 from ... import hlo
 from ..indexing.basic import assigned_value
 from ..recording import promotion
-from ..recording.array import TracedArray, require_trace
+from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
@@ -269,10 +270,27 @@ def put(self, indices, values, mode="raise"):
 
 @implements_method(np.ndarray.resize)
 def resize(self, *shape, refcheck=True):
-    """NotImplementedError: the shape of a traced array does not change."""
-    raise NotImplementedError(
-        "ndarray.resize is not implemented for traced arrays: shapes do not change; use np.pad or np.concatenate"
-    )
+    """Of an array that the function has made, and where it has made it; what is new is 0. It has no views, by NumPy's rules."""
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape
+    if not shape or shape == (None,):
+        return
+    if self.base is not None:
+        raise ValueError("cannot resize this array: it does not own its data")
+    if self.is_scalar or self.is_dynamic or self.storage.is_from_outside or self.storage.trace is not require_trace(self):
+        raise NotImplementedError(
+            "ndarray.resize of an array from outside, in a loop or a branch, or of a size that is known at run time only, is "
+            "not implemented; use np.resize, np.pad or np.concatenate"
+        )
+    sizes = tuple([as_index(size, "as a size of a shape") for size in sizes])
+    if any(size < 0 for size in sizes):
+        raise ValueError("all elements of `new_shape` must be non-negative")
+    if not self.flags.c_contiguous:
+        raise NotImplementedError("ndarray.resize of a column-major array is not implemented")
+    line, count = FUNCTIONS[np.ravel](self), math.prod(sizes)
+    new = FUNCTIONS[np.zeros](count, self.dtype)
+    kept = min(count, self.size)
+    new[:kept] = line[:kept]
+    self.become(FUNCTIONS[np.reshape](new, sizes).copy())
 
 
 @implements_method(np.ndarray.setflags)

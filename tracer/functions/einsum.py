@@ -20,7 +20,7 @@ from ..recording.function_tables import implements
 from ..recording.memory_order import order_named
 from ..recording.operands import broadcast, class_of, convert, instruction_of, prepare, require_out, result, store
 from ..recording.trace import Trace
-from .linear_algebra import contract
+from .matrix_products import contract
 from .reductions import reduce_instruction
 
 Instruction = hlo.Instruction

@@ -194,8 +194,8 @@ def array_split(ary, indices_or_sections, axis=0):
     ary = as_traced(ary)
     axis = normalize_axis(axis, ary.ndim)
     size = ary.shape[axis]
-    if isinstance(indices_or_sections, (list, tuple, np.ndarray)) and np.ndim(indices_or_sections) == 1:
-        bounds = [0, *(as_index(one, "as a place to split at") for one in indices_or_sections), size]
+    if np.ndim(indices_or_sections) == 1:
+        bounds = [0, *(as_index(one, "as a place to split at") for one in one_or_several(indices_or_sections)), size]
         bounds = list(zip(bounds[:-1], bounds[1:]))
     else:
         sections = as_index(indices_or_sections, "as a number of sections")

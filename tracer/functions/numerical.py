@@ -13,7 +13,7 @@ from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements, implements_dynamic
 from ..recording.memory_order import laid_out
-from ..recording.operands import as_traced, class_of, has_traced, normalize_axis, require, result, store
+from ..recording.operands import as_traced, class_of, has_traced, normalize_axes, normalize_axis, require, result, store
 from .sorting import elements_at
 
 _NO_VALUE = np._NoValue
@@ -165,11 +165,7 @@ def ediff1d(ary, to_end=None, to_begin=None):
 @implements(np.gradient)
 def gradient(f, *varargs, axis=None, edge_order=1):
     f = as_traced(f)
-    axes = (
-        tuple(range(f.ndim))
-        if axis is None
-        else tuple(normalize_axis(one, f.ndim) for one in (axis if isinstance(axis, tuple) else (axis,)))
-    )
+    axes = normalize_axes(axis, f.ndim)
     if not varargs:
         spacings: list = [1.0] * len(axes)
     elif len(varargs) == 1 and np.ndim(varargs[0]) == 0:

@@ -50,7 +50,7 @@ def pairs_of(value: Any, rank: int, name: str) -> list[tuple[Any, Any]]:
 
 
 def _parts(value: Any) -> list[Any] | None:
-    if isinstance(value, (tuple, list)):
+    if isinstance(value, (tuple, list, range)):
         return list(value)
     return [value[place] for place in range(value.shape[0])] if getattr(value, "ndim", 0) else None
 

@@ -21,6 +21,7 @@ from ..recording.operands import (
     has_traced,
     normalize_axes,
     normalize_axis,
+    one_or_several,
     result,
     settled,
     shape_argument,
@@ -200,8 +201,7 @@ def moveaxis(a, source, destination):
 
 
 def _axis_list(axis: Any, rank: int, name: str) -> tuple[int, ...]:
-    axes = axis if isinstance(axis, (tuple, list, range)) else (axis,)
-    found = tuple(normalize_axis(one, rank, name) for one in axes)
+    found = tuple(normalize_axis(one, rank, name) for one in one_or_several(axis))
     if len(set(found)) < len(found):
         raise ValueError(f"repeated axis in `{name}` argument")
     return found
@@ -223,9 +223,9 @@ def rollaxis(a, axis, start=0):
 @implements(np.expand_dims)
 def expand_dims(a, axis):
     a = as_traced(a)
-    axes = axis if isinstance(axis, (tuple, list)) else (axis,)
+    axes = one_or_several(axis)
     rank = a.ndim + len(axes)
-    new = normalize_axes(tuple(axes), rank)
+    new = normalize_axes(axes, rank)
     if len(set(new)) < len(new):
         raise ValueError("repeated axis")
     sizes = iter(a.shape)

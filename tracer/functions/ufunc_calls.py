@@ -18,7 +18,7 @@ from ..indexing.index_arrays import select_arrays, update_selected
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.cast_errors import flag_errors_of_cast, handling
-from ..recording.dynamic_array import DynamicArray
+from ..recording.dynamic_array import DynamicArray, dynamic_arrays
 from ..recording.function_tables import (
     CONTRACTIONS,
     FUNCTIONS,
@@ -303,7 +303,9 @@ def at(ufunc: np.ufunc, array: Any, index: Any, *operands: Any) -> None:
     if ufunc.nout != 1:
         raise ValueError("Only single output ufuncs supported at this time")
     index = with_known_masks(index)
-    if is_basic(index):
+    if dynamic_arrays((index,)):
+        dynamic_implementation(np.ufunc.at)(ufunc, array, index, *operands)
+    elif is_basic(index):
         array[index] = call_ufunc(ufunc, (array[index], *operands))
     elif isinstance(index, TracedArray) and is_mask_entry(index):
         if any(getattr(operand, "shape", np.shape(operand)) != () for operand in operands):

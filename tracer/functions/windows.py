@@ -1,4 +1,4 @@
-"""Windows on arrays, and elements at given distances: views that hold elements several times, which cannot be written to."""
+"""Windows on arrays, and elements at given distances: views that may hold elements several times; such are not written to."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.lib import stride_tricks
 
 from ... import hlo
+from ..indexing.index_arrays import second
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import implements, implements_dynamic
-from ..recording.operands import as_traced, normalize_axis, require
+from ..recording.operands import as_traced, normalize_axis, one_or_several, require
 from ..recording.trace import Trace
 
 Instruction = hlo.Instruction
@@ -25,8 +26,6 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     """The sizes of the windows must be known while tracing."""
     x = as_traced(x)
     windows, axes = _windows(x, window_shape, axis)
-    if writeable:
-        raise NotImplementedError("sliding_window_view with writeable=True is not implemented for traced arrays")
     is_dynamic = isinstance(x, DynamicArray)
     sizes, strides = list(x.bounds.dimensions if is_dynamic else x.shape), None if is_dynamic else x.element_strides
     counts: list[Any] = list(x.shape)
@@ -47,7 +46,15 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
             if d in found:
                 found[d] = hlo.maximum(hlo.subtract(found[d], size - 1), 0)
         return dynamic(trace, read(trace, x.padded(trace).instruction(trace)), found)
-    return TracedArray.view_of(x, (*sizes, *windows), read, None, (*strides, *[strides[d] for d in axes]))
+    write = _refuse if writeable else None
+    return TracedArray.view_of(x, (*sizes, *windows), read, write, (*strides, *[strides[d] for d in axes]))
+
+
+def _refuse(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
+    raise NotImplementedError(
+        "to write to a view that has elements of an array several times, as of sliding_window_view or as_strided, is not "
+        "implemented; write to the array"
+    )
 
 
 def _windows(x: TracedArray, window_shape: Any, axis: Any) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -63,7 +70,7 @@ def _windows(x: TracedArray, window_shape: Any, axis: Any) -> tuple[tuple[int, .
                 f"{len(windows)} window_shape elements and `x.ndim` is {x.ndim}."
             )
         return windows, tuple(range(x.ndim))
-    axes = tuple([normalize_axis(one, x.ndim) for one in (axis if isinstance(axis, (tuple, list)) else (axis,))])
+    axes = tuple([normalize_axis(one, x.ndim) for one in one_or_several(axis)])
     if len(windows) != len(axes):
         raise ValueError(
             f"Must provide matching length window_shape and axis; got {len(windows)} window_shape elements and {len(axes)} "
@@ -97,7 +104,7 @@ def as_strided(
     x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True, *,
     check_bounds: bool | None = None,
 ) -> TracedArray:  # fmt: skip
-    """Of elements inside of the array whose memory it is, checked or not; the result cannot be written to."""
+    """Of elements inside of the array whose memory it is, checked or not; what has none of them twice can be written to."""
     x = as_traced(x)
     if isinstance(x, DynamicArray):
         raise NotImplementedError("as_strided of an array whose size is known at run time only is not implemented")
@@ -120,10 +127,50 @@ def as_strided(
                 "read memory that belongs to others"
             )
 
-    def read(trace: Trace, base: Instruction) -> Instruction:
-        return _strided(hlo.reshape(base, (whole.size,)), begin, sizes, steps)
+    order = _memory_order(whole)
 
-    return TracedArray.view_of(whole, sizes, read, None, steps)
+    def read(trace: Trace, base: Instruction) -> Instruction:
+        return _strided(_line(base, order), begin, sizes, steps)
+
+    def write(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
+        places = _places(begin, sizes, steps)
+        line = hlo.scatter(
+            _line(base, order), places, value, update_window_dims=(), inserted_window_dims=(0,), unique_indices=True,
+            scatter_dims_to_operand_dims=(0,), index_vector_dim=len(sizes), to_apply=second(base.shape.element_type),
+        )  # fmt: skip
+        turned = hlo.reshape(line, [base.shape.dimensions[d] for d in order])
+        return hlo.transpose(turned, [order.index(d) for d in range(len(order))])
+
+    if not writeable:
+        return TracedArray.view_of(whole, sizes, read, None, steps)
+    return TracedArray.view_of(whole, sizes, read, write if _are_distinct(sizes, steps) else _refuse, steps)
+
+
+def _are_distinct(sizes: Sequence[int], steps: Sequence[int]) -> bool:
+    """Whether no two elements are at one place: each step goes beyond what the smaller ones reach together."""
+    reach = 0
+    for step, size in sorted((abs(step), size) for step, size in zip(steps, sizes) if size > 1):
+        if step <= reach:
+            return False
+        reach += step * (size - 1)
+    return True
+
+
+def _memory_order(whole: TracedArray) -> list[int]:
+    """The dimensions of an array as they lie in memory, the outermost one first. Raises where there are gaps."""
+    order = sorted(range(whole.ndim), key=lambda d: (-whole.element_strides[d], -whole.shape[d]))
+    expected = 1
+    for d in reversed(order):
+        if whole.shape[d] != 1 and whole.element_strides[d] != expected:
+            raise NotImplementedError("as_strided of an array with gaps between its elements is not implemented")
+        expected *= whole.shape[d]
+    return order
+
+
+def _line(base: Instruction, order: Sequence[int]) -> Instruction:
+    """The elements as they lie in memory."""
+    turned = base if list(order) == sorted(order) else hlo.transpose(base, tuple(order))
+    return hlo.reshape(turned, (base.shape.size,))
 
 
 def _place_in_memory(x: TracedArray, whole: TracedArray) -> int:
@@ -133,13 +180,11 @@ def _place_in_memory(x: TracedArray, whole: TracedArray) -> int:
     views = [x]
     while views[-1].base is not None:
         views.append(views[-1].base)
-    is_plain = whole.unusual_strides is None and not whole.is_dynamic
-    if not is_plain or len({view.element_type for view in views}) > 1 or not x.size:
-        raise NotImplementedError(
-            "as_strided of a column-major array, of a view as another dtype, or of no elements is not implemented"
-        )
-    trace = require_trace(x)
-    places = hlo.reshape(hlo.iota(hlo.Shape(hlo.S64, (whole.size,)), 0), whole.shape)
+    if whole.is_dynamic or len({view.element_type for view in views}) > 1 or not x.size:
+        raise NotImplementedError("as_strided of a view as another dtype, or of no elements, is not implemented")
+    trace, order = require_trace(x), _memory_order(whole)
+    places = hlo.reshape(hlo.iota(hlo.Shape(hlo.S64, (whole.size,)), 0), tuple([whole.shape[d] for d in order]))
+    places = hlo.transpose(places, tuple([order.index(d) for d in range(len(order))]))
     for view in reversed(views[:-1]):
         places = view.view_reader(trace, places)
     found = TracedArray.from_instruction(trace, places).known_value
@@ -151,10 +196,14 @@ def _place_in_memory(x: TracedArray, whole: TracedArray) -> int:
 def _strided(line: Instruction, begin: int, sizes: Sequence[int], steps: Sequence[int]) -> Instruction:
     if not math.prod(sizes):
         return hlo.full(hlo.Shape(line.shape.element_type, tuple(sizes)), 0)
+    return hlo.gather(
+        line, _places(begin, sizes, steps), offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,),
+        index_vector_dim=len(sizes), slice_sizes=(1,),
+    )  # fmt: skip
+
+
+def _places(begin: int, sizes: Sequence[int], steps: Sequence[int]) -> Instruction:
     places = hlo.full(hlo.Shape(hlo.S64, tuple(sizes)), begin)
     for d, step in enumerate(steps):
         places = hlo.add(places, hlo.multiply(hlo.iota(places.shape, d), step))
-    return hlo.gather(
-        line, places, offset_dims=(), collapsed_slice_dims=(0,), start_index_map=(0,), index_vector_dim=len(sizes),
-        slice_sizes=(1,),
-    )  # fmt: skip
+    return places

@@ -293,6 +293,21 @@ class SameContents(Guard):
 
 
 @dataclass(eq=False, slots=True)
+class SameForm(Guard):
+    """What counts of an array of a kind that has code of its own; ``form_of`` tells it, None of what is no such array."""
+
+    form_of: Callable[[Any], Any]
+    form: Any
+
+    def holds(self, found: Any) -> bool:
+        return are_equal(self.form_of(found), self.form)
+
+    def words(self, found: Any) -> str:
+        form = self.form_of(found)
+        return f"{self.path.text}: {short(self.form)} -> {short(found if form is None else form)}"
+
+
+@dataclass(eq=False, slots=True)
 class SameState(Guard):
     """All that an object holds."""
 
@@ -399,7 +414,9 @@ def short(value: Any) -> str:
     """A value in messages."""
     if isinstance(value, np.ndarray):
         return f"an array {value.dtype}{list(value.shape)}"
-    text = repr(value) if isinstance(value, (int, float, complex, str, bytes, bool, type(None), np.generic)) else None
+    if type(value) is tuple and value:
+        return f"({', '.join(map(short, value))})"
+    text = repr(value) if isinstance(value, (np.dtype, int, float, complex, str, bytes, bool, type(None), np.generic)) else None
     if text is None:
         return f"{getattr(value, '__name__', None) or 'a ' + type(value).__name__}" if value is not MISSING else "nothing"
     return text if len(text) <= 40 else text[:37] + "..."

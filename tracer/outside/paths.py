@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any
 
-from ...hlo.interrupts import is_of_a_signal
+from ...hlo.interrupts import not_of_a_signal
 
 # The objects among the arguments of a call, by the names of their arguments.
 Objects = Mapping[str, Any]
@@ -240,7 +240,5 @@ class Called(Path):
     def read(self, objects: Objects) -> Any:
         try:
             return self.function(*self.args, **self.keywords)
-        except Exception as error:
-            if is_of_a_signal(error):
-                raise
+        except not_of_a_signal(Exception):
             return MISSING

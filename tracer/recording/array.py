@@ -17,7 +17,7 @@ from ... import hlo
 from ...hlo.shape import element_strides, row_major_strides
 from .array_methods import ArrayMethods
 from .current_trace import current_trace
-from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError
+from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError, name_of_type, no_integer
 from .function_tables import (
     FUNCTIONS,
     METHODS,
@@ -244,6 +244,11 @@ class TracedArray(ArrayMethods, Operators):
         new = FUNCTIONS[np.reshape](old, shape)
         self.storage, self._view, self._shape = None, new._view, new.shape
 
+    def become(self, other: TracedArray) -> None:
+        """Let this handle stand for another array, that is no view."""
+        self.storage, self._view, self._shape = other.storage, None, other.shape
+        self.unusual_strides = other.unusual_strides
+
     @property
     def dtype(self) -> np.dtype:
         return self.element_type.dtype
@@ -364,7 +369,7 @@ class TracedArray(ArrayMethods, Operators):
 
     def __index__(self) -> int:
         if self.shape or not self.element_type.is_integer:
-            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+            raise no_integer(self)
         if (known := self.known_value) is not None:
             return int(known)
         raise ConcretizationError(
@@ -469,9 +474,8 @@ class TracedArray(ArrayMethods, Operators):
             ufunc, operands = simple_power(*operands) or (ufunc, operands)
         elif ufunc is np.multiply and (self.weak_type or self.is_scalar) and not self.shape:
             if isinstance(sequence := operands[operands[0] is self], (list, tuple)):
-                if not self.weak_type and (self.element_type is hlo.PRED or not self.element_type.is_integer):
-                    kind = self.dtype.type
-                    raise TypeError(f"can't multiply sequence by non-int of type '{kind.__module__}.{kind.__name__}'")
+                if not (self.element_type.is_integer or self.weak_type and self.element_type is hlo.PRED):
+                    raise TypeError(f"can't multiply sequence by non-int of type '{name_of_type(self.run_time_type)}'")
                 return sequence * operator.index(self)  # Python's: a sequence, repeated
         if ufunc in SCALAR_OPERATORS and all(map(_is_scalar, operands)):
             return SCALAR_OPERATORS[ufunc](ufunc, operands)
@@ -499,6 +503,8 @@ class TracedArray(ArrayMethods, Operators):
         return METHODS.get(method) or FUNCTIONS.get(function)
 
     def __array_function__(self, function: Callable, types: Any, arguments: tuple, keywords: dict) -> Any:
+        if len(types) > 1 and not all([issubclass(kind, (TracedArray, np.ndarray)) for kind in types]):
+            return NotImplemented  # the other one is asked
         found = FUNCTIONS.get(function)
         if found is None:
             raise not_implemented(function)

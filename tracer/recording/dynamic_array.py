@@ -353,9 +353,17 @@ def dynamic_arrays(values: Iterable[Any]) -> list[DynamicArray]:
     return found
 
 
-def same_value(first: Instruction, second: Instruction, depth: int = 16) -> bool:
+def same_value(first: Instruction, second: Instruction) -> bool:
     """Whether two instructions compute the same by their structure, as far as a few levels show."""
-    if first is second:
+    return _is_same(first, second, _MOST_LEVELS, set())
+
+
+_MOST_LEVELS = 16
+
+
+def _is_same(first: Instruction, second: Instruction, depth: int, known: set[tuple[Instruction, Instruction]]) -> bool:
+    """The same; pairs that are ``known`` to be so are not looked at again, of which operands may have many."""
+    if first is second or (first, second) in known:
         return True
     if depth == 0 or first.operation is not second.operation or first.shape != second.shape:
         return False
@@ -363,7 +371,10 @@ def same_value(first: Instruction, second: Instruction, depth: int = 16) -> bool
         return False
     if len(first.operands) != len(second.operands) or not _same_attributes(first.attributes, second.attributes):
         return False
-    return all(same_value(one, other, depth - 1) for one, other in zip(first.operands, second.operands))
+    if not all(_is_same(one, other, depth - 1, known) for one, other in zip(first.operands, second.operands)):
+        return False
+    known.add((first, second))
+    return True
 
 
 def _same_attributes(first: dict[str, Any], second: dict[str, Any]) -> bool:

@@ -20,6 +20,7 @@ class TracerError(TypeError):
     """A function cannot be traced as it is written."""
 
     is_of_an_iterator = False  # whether a loop asks one from outside, which it may where its rounds are unrolled
+    is_of_order = False  # whether a set is gone over in an order that only Python knows
 
     def __reduce__(self) -> Any:
         return _again, (type(self), str(self))  # without the traced arrays that it is about
@@ -49,8 +50,8 @@ class StaticArgumentError(TracerError):
 class CarryTypeError(TracerError):
     """The state of a loop, or the results of branches, do not keep one structure, shape and dtype."""
 
-    # Whether it stays where a loop's first round is none of the loop.
-    is_of_rest = False
+    is_of_rest = False  # whether it stays where a loop's first round is none of the loop
+    is_of_swap = False  # whether a name is bound to another array while the one that it held is changed in place
 
 
 class ChangedCopyError(TracerError):
@@ -276,6 +277,18 @@ def at(location: hlo.SourceLocation | None) -> str:
     if len(line) > 100:
         line = line[:97] + "..."
     return f"{location}" + (f": `{line}`" if line else "")
+
+
+def name_of_type(kind: type) -> str:
+    """As messages of the interpreter have it."""
+    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+
+
+def no_integer(array: TracedArray) -> TypeError:
+    """What Python says where this is given in the place of an integer."""
+    if not array.is_scalar:
+        return TypeError("only integer scalar arrays can be converted to a scalar index")
+    return TypeError(f"'{name_of_type(array.run_time_type)}' object cannot be interpreted as an integer")
 
 
 def _used_at(location: hlo.SourceLocation | None) -> str:

@@ -20,6 +20,9 @@ _INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "p
 _WAY_OUT = "let the compiled code call it, by phlox.host_call({name}, result_shapes, ...)"
 # What stands for arrays and containers, in what Python says of operands.
 _OWN_CLASSES = re.compile(r"(?<=')(?:TracedArray|(?:Outside|Traced)(List|Dict|Set|Deque))(?=')")
+_OF_OPERANDS = re.compile(
+    r"unsupported operand type\(s\) for |'\S+' not supported between instances of |'\w+' object is not callable"
+)
 # Where what Python and NumPy ask of a traced array is answered.
 _ANSWERS = os.path.dirname(__file__) + os.sep
 
@@ -56,7 +59,7 @@ def add_note(error: Exception) -> None:
 
     What Python says of operands that do not go together names the classes that they have where nothing is traced.
     """
-    if isinstance(error, TypeError) and str(error).startswith("unsupported operand type(s) for "):
+    if isinstance(error, TypeError) and _OF_OPERANDS.match(str(error)):
         error.args = (_OWN_CLASSES.sub(lambda found: found[1].lower() if found[1] else "numpy.ndarray", str(error)),)
     name, traceback = "", error.__traceback__
     while traceback is not None:

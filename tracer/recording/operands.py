@@ -161,7 +161,7 @@ def as_traced(value: Any, dtype: Any = None) -> TracedArray:
 
 def as_strong(value: Any) -> TracedArray:
     """As `as_traced`, for functions in which Python's numbers do not adapt but are int64, float64 or complex128."""
-    return as_traced(value, None if isinstance(value, (list, tuple, TracedArray)) else np.dtype(class_of(value)))
+    return as_traced(value, None if isinstance(value, (list, tuple, range, TracedArray)) else np.dtype(class_of(value)))
 
 
 def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> Instruction:
@@ -350,10 +350,7 @@ def normalize_axes(axis: Any, rank: int, allow_duplicate: bool = False) -> tuple
     """Dimension numbers of an axis argument: None means all, in order. Raises AxisError; ValueError for repeated ones."""
     if axis is None:
         return tuple(range(rank))
-    if isinstance(axis, (tuple, list)):
-        axes = tuple(normalize_axis(one, rank) for one in axis)
-    else:
-        axes = (normalize_axis(axis, rank),)
+    axes = tuple(normalize_axis(one, rank) for one in one_or_several(axis))
     if not allow_duplicate and len(set(axes)) < len(axes):
         raise ValueError("duplicate value in 'axis'")
     return axes

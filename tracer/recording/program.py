@@ -32,6 +32,7 @@ class Program:
         self.error_handling = np.geterr()  # as it was outside of the function
         self.print_options = np.get_printoptions()  # the same
         self.compares_arrays = False  # whether it is asked if two arrays of the caller's are one
+        self.changes_before_errors = False  # whether a side of a branch that raises has changed something before
         self.may_err = False  # whether what `np.geterr()` says decides what the program does
         self.caught: set[int] = set()  # the numbers of errors that handlers have caught
         self.open_tries = 0  # try statements with handlers whose bodies are being recorded
@@ -87,6 +88,11 @@ class Program:
         self.left_iterators: dict[int, Any] = {}  # by id, those of which the program decides where a loop has left them
         self.attribute_dicts: dict[int, Any] = {}  # by id, dicts that are those of objects, with these
         self.merged: dict[int, Any] = {}  # containers of branches by id, with the test and those of both sides
+        self.element_arrays: dict[int, Any] = {}  # by id, arrays that are changed in containers (capture/element_arrays.py)
+        self.rows_made_of: set[Any] = set()  # the storages of arrays that have become elements of open lists
+        self.moves_rows = False  # whether elements only move to other rows
+        self.in_several_rows: set[Any] = set()  # those of these that may be in several rows
+        self.arrays_put: dict[int, int] = {}  # by id, how many arrays the function has put into these
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies
 

@@ -241,20 +241,28 @@ def unflatten_from(structure: Structure, leaves: Iterator[Any]) -> Any:
 
 
 def types_within(structure: Structure) -> tuple[Any, ...]:
-    """The types of what a structure holds besides leaves, as keys: what is equal may be of several.
+    """What tells apart what is equal of what a structure holds besides leaves, as keys: types, and of floats the texts.
 
-    >>> types_within(flatten({1: 3, (True,): [4]})[1])
-    (<class 'int'>, (<class 'bool'>,))
+    >>> types_within(flatten({1: 3, (True,): [4], -0.0: 5})[1])
+    (<class 'int'>, (<class 'bool'>,), (<class 'float'>, '-0.0'))
     """
     if structure is LEAF:
         return ()
     _, auxiliary, children = structure
-    own = () if auxiliary is None else _types(auxiliary) if type(auxiliary) is tuple else (type(auxiliary),)
+    own = () if auxiliary is None else _types(auxiliary) if type(auxiliary) is tuple else _types((auxiliary,))
     return (*own, *[one for child in children if child is not LEAF for one in types_within(child)])
 
 
+# Values of these that are equal may differ in what they hold, or in a sign of zero.
+_TOLD_BY_MORE = frozenset([tuple, float, complex, *[np.dtype(kind).type for kind in "efdgFDG"]])
+
+
 def _types(values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return tuple([_types(value) if type(value) is tuple else type(value) for value in values])
+    return tuple([type(value) if type(value) not in _TOLD_BY_MORE else _told(value) for value in values])
+
+
+def _told(value: Any) -> tuple[Any, ...]:
+    return _types(value) if type(value) is tuple else (type(value), repr(value))
 
 
 def leaf_count(structure: Structure) -> int:

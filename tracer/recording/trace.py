@@ -88,13 +88,14 @@ class RecordingBuilder(hlo.Builder):
     """A builder that infers the shapes of instructions that are alike once, of all computations of a program.
 
     Instructions are alike that apply an operation, with equal attributes, to the same shapes; these are told apart by identity,
-    which is exact as long as they are kept here.
+    which is exact as long as they are kept here. So that what follows is alike, too, equal shapes are one object.
     """
 
     def __init__(self, name: str, parent: RecordingBuilder | None) -> None:
         super().__init__(name, user_location)
         self._alike: dict[tuple, _Alike] = {} if parent is None else parent._alike
         self._kept: list[tuple[hlo.shape.AnyShape, ...]] = [] if parent is None else parent._kept
+        self._shapes: dict[hlo.shape.AnyShape, hlo.shape.AnyShape] = {} if parent is None else parent._shapes
         self.inferred = KnownUses(hlo.Operation.infer_shape) if parent is None else parent.inferred
 
     def emit(self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **details: Any) -> Any:
@@ -102,8 +103,9 @@ class RecordingBuilder(hlo.Builder):
         key = (opcode, shape, *map(id, shapes), *details.items())
         try:
             alike = self._alike.get(key)
-        except TypeError:  # literals, and lists, cannot be looked up
-            alike = key = None
+        except TypeError:  # literals, and what is in lists, cannot be looked up
+            key = None if opcode == "constant" else _with_tuples(key)
+            alike = None if key is None else self._alike.get(key)
         if alike is not None:
             return self._again(alike, operands)
         made = super().emit(opcode, *operands, shape=shape, **details)
@@ -112,6 +114,13 @@ class RecordingBuilder(hlo.Builder):
             self._alike[key] = made.operation, made.attributes, made.shape, made.name
             self._kept.append(shapes)
         return made
+
+    def canonical(self, made: hlo.Instruction) -> hlo.Instruction:
+        """The instruction with the one object of its shape."""
+        shape = self._shapes.setdefault(made.shape, made.shape)
+        if shape is made.shape:
+            return made
+        return hlo.Instruction(made.operation, made.operands, made.attributes, shape, made.name, made.source, made.annotations)
 
     def constant(self, value: Any, element_type: hlo.ElementType | None = None) -> hlo.Instruction:
         """As of any builder."""
@@ -129,6 +138,16 @@ class RecordingBuilder(hlo.Builder):
     def _again(self, alike: _Alike, operands: tuple[hlo.Instruction, ...]) -> hlo.Instruction:
         operation, attributes, shape, name = alike
         return self.append(hlo.Instruction(operation, operands, attributes, shape, name, user_location()))
+
+
+def _with_tuples(key: tuple) -> tuple | None:
+    """The key with tuples for lists, None where that cannot be looked up, either."""
+    key = tuple([(part[0], tuple(part[1])) if type(part) is tuple and type(part[1]) is list else part for part in key])
+    try:
+        hash(key)
+    except TypeError:
+        return None
+    return key
 
 
 class Trace:

@@ -171,11 +171,13 @@ class Expressions:
         may_be_lists = [isinstance(value, _MAY_BE_LISTS) for value in node.values]
         values = [self.visit_test(value) for value in node.values]
         values = [helper("tested", value, value) if is_one else value for value, is_one in zip(values, may_be_lists)]
-        return helper("and_" if isinstance(node.op, ast.And) else "or_", node, values[0], *map(later, values[1:]))
+        return helper("all_hold" if isinstance(node.op, ast.And) else "one_holds", node, values[0], *map(later, values[1:]))
 
     def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
         """Sums and products may be lists, which are new then; texts do not ask the right operand of ``%`` and ``*``."""
         kind = type(node.op)
+        if kind is ast.Add and type(node.left) is ast.BinOp and _may_be_a_list(node):
+            return self._sum(node)
         may_be_a_list = kind in _OF_LISTS and _may_be_a_list(node)
         may_be_a_text = kind is ast.Mult and (may_be_a_list or _is_text(node.left) or _is_text(node.right))
         node.left, node.right = self.visit(node.left), self.visit(node.right)
@@ -186,6 +188,16 @@ class Expressions:
         if kind in SET_OPERATORS and type(node.right) is not ast.Constant:
             return helper("combined", node, _constant(SET_OPERATORS[kind]), node.left, node.right)
         return helper("made", node, node) if may_be_a_list else node
+
+    def _sum(self, node: ast.BinOp) -> ast.expr:
+        """A sum of several terms, which may be lists: what the first ones make is not seen by anyone."""
+        sums = [node]
+        while _is_sum(sums[-1].left):
+            sums.append(sums[-1].left)
+        sums[-1].left = self.visit(sums[-1].left)
+        for one in reversed(sums):
+            one.right = self.visit(one.right)
+        return helper("made", node, node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.expr:
         self.visit_parts(node)
@@ -325,15 +337,30 @@ def _starred(elements: list[ast.expr], name: str = "starred") -> list[ast.expr]:
 
 
 def _all_of(tests: list[ast.expr]) -> ast.expr:
-    return tests[0] if len(tests) == 1 else helper("and_", tests[0], tests[0], *map(later, tests[1:]))
+    return tests[0] if len(tests) == 1 else helper("all_hold", tests[0], tests[0], *map(later, tests[1:]))
 
 
 def _may_be_a_list(node: ast.BinOp) -> bool:
-    sides = node.left, node.right
     if type(node.op) is ast.Mult:  # a list may be repeated a known number of times
-        sides = tuple([side for side in sides if not (type(side) is ast.Constant and type(side.value) is int)])
+        sides = [side for side in (node.left, node.right) if not (type(side) is ast.Constant and type(side.value) is int)]
+    else:
+        sides = [node.right]
+        while _is_sum(node.left):
+            sides.append((node := node.left).right)
+        sides.append(node.left)
     kinds = set(map(type, sides))
+    if ast.BinOp in kinds and any(_is_repeated_list(side) for side in sides):
+        return True
     return not _LISTS.isdisjoint(kinds) or _NO_LISTS.isdisjoint(kinds)
+
+
+def _is_repeated_list(node: ast.expr) -> bool:
+    """Whether it is as ``[0] * n``."""
+    return type(node) is ast.BinOp and type(node.op) is ast.Mult and (type(node.left) in _LISTS or type(node.right) in _LISTS)
+
+
+def _is_sum(node: ast.expr) -> bool:
+    return type(node) is ast.BinOp and type(node.op) is ast.Add
 
 
 def _is_text(node: ast.expr) -> bool:

@@ -17,7 +17,7 @@ from llvmlite import ir
 
 from ....compile.fused_computations import as_computation
 from ....compile.in_place import updated_operand
-from ....compile.live_sizes import inside_of
+from ....compile.masks import inside_of
 from ....hlo import Computation, Instruction, leaves
 from ....hlo.slices import slice_dimensions
 from ...llvm import index as indices

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from ....compile.contraction import contraction_of
 from ....compile.convolution_views import convolution_views
-from ....hlo import Instruction, Shape
+from ....hlo import F32, F64, Instruction, Shape
 from ....hlo.shape import element_strides
 from ....hlo.window import WindowDimension
 from ..emitter_table import emits
@@ -19,6 +20,9 @@ from .product import Product, dense_output, exchanged, has_its_rows_side_by_side
 from .product_parts import launch_sum_of_parts, parts_for, parts_shape
 from .tiled_product import launch_tiled_product
 from .vector_product import is_vector_product, launch_vector_product
+
+# Multiply-adds that one block computes in some launches' time.
+_MOST_OF_PHASE = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +72,7 @@ def launch_product(frame: Frame, owner: Instruction, contraction: Contracted, op
     count = contraction.parts
     fast_math = allows_less_precision(frame)
     form = None
-    if not is_vector_product(product, shapes):
+    if not is_vector_product(product, shapes) and not _is_phase(frame, instruction, product):
         form = matrix_form(frame.target, instruction, fast_math, product, shapes, count)
         count = count if form is None else form.division.parts
     parts = None
@@ -86,6 +90,12 @@ def launch_product(frame: Frame, owner: Instruction, contraction: Contracted, op
         launch_tiled_product(frame, instruction, written, pair, target, count)
     if parts is not None:
         launch_sum_of_parts(frame, instruction, product, count, parts, results)
+
+
+def _is_phase(frame: Frame, instruction: Instruction, product: Product) -> bool:
+    """Whether a product is better computed by what may be a phase of a loop in one kernel: by multiply-adds."""
+    types = {shape.element_type for shape in (instruction.shape, *[operand.shape for operand in instruction.operands])}
+    return frame.depth > 0 and prod(product.sizes) <= _MOST_OF_PHASE and types <= {F32, F64}
 
 
 def runs_on_units(target: Target, instruction: Instruction, fast_math: bool) -> bool:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from functools import partial
 from math import prod
 
@@ -49,6 +50,7 @@ def emit_fourier(frame: Frame, fft: Instruction, values: Values) -> list[Leaf]:
     *others, length = fft.shape.dimensions
     inverse, signals = fft.attributes["fft_type"] == "IFFT", prod(others)
     of_all = passes_for(frame.target, signals, length, element_type.byte_size)
+    of_all = [replace(one, threads=frame.block_threads(one.threads)) for one in of_all]
     for number, one in enumerate(of_all):
         is_last = number == len(of_all) - 1
         target = frame.scratch(fft, fft.shape) if (len(of_all) - number) % 2 == 0 else output

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from math import prod
 
+from llvmlite import ir
+
 from ....compile.fused_computations import as_computation, result_roots
 from ....hlo import Computation, ElementType, Instruction
 from ....hlo.operation import ELEMENTWISE, GIVEN, TUPLING
@@ -11,7 +13,7 @@ from ...llvm import start_indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
 from ...llvm.elemental import Binding, ElementalEmitter
-from ...llvm.index import Index
+from ...llvm.index import Affine, Index
 from ...llvm.types import I64, RegisterValue
 from ..emitter_table import ELEMENTS, emits
 from ..frame import Frame, Leaf, Stored, Values
@@ -47,6 +49,9 @@ def launch_loop(
     if not roots[0].shape.size:
         return
     inputs = [values[operand][0] for operand in instruction.operands]
+    if roots[0].shape.size == 1 and not frame.is_grouping:
+        write_element(frame, instruction, computation, inputs, outputs, origin)
+        return
     collapsed = None if origin is not None else collapse_dimensions(computation)
     walked, shapes = computation, [root.shape for root in roots]
     if collapsed is not None:
@@ -78,7 +83,7 @@ def launch_loop(
         starts = list(zip(bindings[len(inputs) :], [leaf.shape.element_type for leaf in origin or ()]))
 
         def store(index: Index, computed: list[RegisterValue]) -> None:
-            place = index if origin is None else _moved(kernel, index, starts, arrays[0], dimensions)
+            place = index if origin is None else _moved(b, index, starts, arrays[0], dimensions)
             for array, value, shape in zip(arrays, computed, shapes):
                 target = array if origin is not None else aligned(array, shape, lanes)
                 target.store(b, place, value, lanes)
@@ -114,6 +119,30 @@ def launch_loop(
     frame.launch(name, key, [*inputs, *(origin or ())], outputs, grid, write, instruction.source, any_size=any_size)
 
 
+def write_element(
+    frame: Frame,
+    instruction: Instruction,
+    computation: Computation,
+    inputs: list[Leaf],
+    outputs: list[Stored],
+    origin: list[Leaf] | None = None,
+) -> None:
+    """The only element of each of the results, which waits with the scalars; at an origin, if that is given."""
+    roots = result_roots(computation)
+    first = tuple([Affine(0)] * roots[0].shape.rank)
+
+    def emit(b: ir.IRBuilder, bindings: list[Binding], arrays: list[Array]) -> None:
+        emitter = ElementalEmitter(b, 1, dict(zip(computation.parameters, bindings)))
+        computed = [emitter.emit(root, first) for root in roots]
+        starts = list(zip(bindings[len(inputs) :], [leaf.shape.element_type for leaf in origin or ()]))
+        place = first if origin is None else _moved(b, first, starts, arrays[0], roots[0].shape.dimensions)
+        for array, value in zip(arrays, computed):
+            array.store(b, place, value, 1)
+
+    key = (frame.kernels.number(computation), origin is not None)
+    frame.write_element(key, [*inputs, *(origin or ())], outputs, emit, instruction)
+
+
 def _is_elementwise(instruction: Instruction) -> bool:
     """Whether an element is computed from the operands' of the same place, without branches that passes simplify."""
     opcode = instruction.opcode
@@ -138,10 +167,10 @@ def _launch_tiles(frame: Frame, instruction: Instruction, form: TiledForm, input
 
 
 def _moved(
-    kernel: Kernel, index: Index, origin: list[tuple[Binding, ElementType]], array: Array, sizes: tuple[int, ...]
+    b: ir.IRBuilder, index: Index, origin: list[tuple[Binding, ElementType]], array: Array, sizes: tuple[int, ...]
 ) -> Index:
     """The index behind an origin, at which a block of these sizes lies inside of the array."""
-    b, moved = kernel.builder, []
+    moved = []
     for component, (start, element_type), whole, size in zip(index, origin, array.shape.dimensions, sizes):
         if whole != size:
             component = start_indices.moved(b, component, start_indices.clamped(b, element_type, start, whole - size), 1)

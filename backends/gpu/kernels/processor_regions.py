@@ -31,6 +31,8 @@ from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
 from ..kernel import ONE_THREAD, Grid, Kernel
 from ..operations import scalars
 from ..processor_frame import launch_region, placed_array, stored
+from .dynamic_update_slice import dynamic_update_slice, emit_update
+from .loop import emit_loop as emit_elements
 from .nests import emit_on_processor, scratch_on_processor
 from .truth_words import as_given, in_words
 
@@ -221,19 +223,26 @@ def _computation(instruction: Instruction) -> Computation:
 def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A fusion, or an instruction outside of any."""
     computation = _computation(instruction)
-    if has_scan(computation) or update_of(instruction) is not None:
+    update = update_of(instruction)
+    if update is not None and update.operands[1].shape.size == 1:
+        return emit_update(frame, instruction, update, values)
+    if has_scan(computation) or update is not None:
         return emit_on_processor(frame, instruction, values)
     roots = result_roots(computation)
     if roots[0].opcode == "reduce":
         return _launch(frame, _region(frame, instruction, computation, values, _reduction))
     if roots[0].shape.rank == 0:
         return scalars(frame, instruction, computation, values)
+    if roots[0].shape.size == 1:
+        return emit_elements(frame, instruction, computation, values)
     return _launch(frame, _region(frame, instruction, computation, values, _loop))
 
 
 def _update(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """An update of a block of an array, where it lies."""
     operand, update, *starts = instruction.operands
+    if update.shape.size == 1:
+        return dynamic_update_slice(frame, instruction, values)
     output = frame.updated(instruction, 0, operand, values)
     if not update.shape.size:
         return [output]

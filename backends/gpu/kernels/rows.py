@@ -21,19 +21,21 @@ from ...llvm.types import I32, I64, RegisterValue, lane_values, register_bytes, 
 from .. import choices
 from ..frame import Frame, Leaf, Values
 from ..kernel import Grid, Kernel, index_of, index_of_vector, wide
+from ..phases import MOST_TURNS, USUAL_THREADS
 from ..teams import totals_of_teams
 from .vectors import aligned, lanes_for
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """How rows are divided: ``team`` threads hold ``vectors`` vectors each, of so many lanes."""
+    """How rows are divided: ``team`` threads hold ``vectors`` vectors each, of so many lanes; ``threads`` are in a block."""
 
     rows: tuple[int, ...]
     row: tuple[int, ...]
     lanes: int
     team: int
     vectors: int
+    threads: int
 
     @property
     def count(self) -> int:
@@ -45,7 +47,7 @@ class _Rows:
 
     @property
     def grid(self) -> Grid:
-        teams = max(1, choices.THREADS_OF_ROWS // self.team)
+        teams = max(1, self.threads // self.team)
         return Grid((-(-self.count // teams), 1, 1), (teams * self.team, 1, 1))
 
 
@@ -58,7 +60,10 @@ def _division(frame: Frame, computation: Computation) -> _Rows:
     team = 1
     while team < largest and team * choices.VECTORS_OF_ROW < in_row:
         team *= 2
-    return _Rows(rows, row, lanes, team, -(-in_row // team))
+    threads = choices.THREADS_OF_ROWS
+    if prod(rows) * team <= USUAL_THREADS * MOST_TURNS:
+        threads = frame.block_threads(threads)
+    return _Rows(rows, row, lanes, team, -(-in_row // team), threads)
 
 
 def emit_rows(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:

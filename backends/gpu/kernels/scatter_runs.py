@@ -109,8 +109,9 @@ class _Level:
             behind = place_of(b.select(has_behind, end, b.sub(end, I64(1))))
             goes_back = b.and_(has_before, b.icmp_unsigned("==", before, first))
             goes_on = b.and_(has_behind, b.icmp_unsigned("==", behind, last))
+            is_first = b.icmp_unsigned("==", element, element.type(0))
             if following:
-                with b.if_then(b.icmp_unsigned("==", element, element.type(0))):
+                with b.if_then(is_first):
                     for slot, place in enumerate((first, last)):
                         at = (Affine(b.add(b.mul(wide(b, chunk), I64(2)), I64(slot))),)
                         following[0].store(b, at, place, 1)
@@ -128,7 +129,8 @@ class _Level:
                     with b.if_then(b.and_(is_wanted, is_part)):
                         slot = b.select(begins_before, I64(0), I64(1))
                         at = b.add(b.mul(wide(b, chunk), I64(2)), slot)
-                        following[1].store(b, (Affine(at),), I8(1), 1)
+                        with b.if_then(is_first):  # who has said that nothing is there: it says so of all elements
+                            following[1].store(b, (Affine(at),), I8(1), 1)
                         elements = b.add(b.mul(at, I64(form.elements)), wide(b, element))
                         following[2].store(b, (Affine(elements),), value, 1)
 

@@ -69,7 +69,7 @@ def _sort_short(frame, instruction, key, lines, wanted, records, inputs, outputs
     padded = max(2, 1 << (lines.size - 1).bit_length())
     together = max(1, min(tile_size(records.order) // padded, 1 << (lines.count - 1).bit_length()))
     slots = together * padded
-    grid = Grid((-(-lines.count // together), 1, 1), (threads_for(slots), 1, 1))
+    grid = Grid((-(-lines.count // together), 1, 1), (frame.block_threads(threads_for(slots)), 1, 1))
     results = Lines(lines.outer, wanted, lines.inner)
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:

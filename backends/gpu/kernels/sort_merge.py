@@ -59,7 +59,7 @@ def merge_tiles(
     size, tiles = tile_size(order), tiles_of(order, lines)
     held, spare = (stored_records(frame, instruction, order, total, n * records_bytes(order, total)) for n in (0, 1))
     splits = frame.scratch(instruction, Shape(U32, (lines.count * tiles,)), 2 * records_bytes(order, total))
-    grid = Grid((lines.count * tiles, 1, 1), (threads_for(size), 1, 1))
+    grid = Grid((lines.count * tiles, 1, 1), (frame.block_threads(threads_for(size)), 1, 1))
 
     def write_tiles(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, operands = kernel.builder, list(map(flat, bindings))

@@ -83,7 +83,7 @@ def _select(frame, instruction, key, lines, size, records, held, inputs, results
     order, k = records.order, instruction.attributes["k"]
     tiles = -(-size // tile_size(order))
     slots = min(tile_size(order), 1 << (size - 1).bit_length())
-    grid = Grid((lines.count * tiles, 1, 1), (threads_for(slots), 1, 1))
+    grid = Grid((lines.count * tiles, 1, 1), (frame.block_threads(threads_for(slots)), 1, 1))
     given, kept = Lines(lines.count, size, 1), Lines(lines.count, tiles * k, 1)
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:

@@ -25,7 +25,6 @@ from ...llvm.types import I1, I32, I64, ComplexValue, RegisterValue, scalar_regi
 from ..emitter_table import emits
 from ..frame import Frame, Leaf, Values
 from ..kernel import Grid, Kernel, wide
-from ..target import Target
 
 _LARGEST = 64
 _THREADS = 256
@@ -134,12 +133,21 @@ def _row_and_column(kernel: Kernel, number: ir.Value, row: int) -> tuple[ir.Valu
     return wide(kernel.builder, quotient), wide(kernel.builder, rest)
 
 
-def _teams(size: int, batch: int, bytes_of_team: int, target: Target) -> tuple[int, int]:
+def _teams(frame: Frame, size: int, batch: int, bytes_of_team: int) -> tuple[int, int]:
     """How many matrices a block deals with, and the threads for each."""
     threads = 32
     while threads < _THREADS and threads * 8 < size * size:
         threads *= 2
-    return max(1, min(_THREADS // threads, batch, target.shared_bytes // max(bytes_of_team, 1))), threads
+    return _in_block(frame, threads, min(batch, frame.target.shared_bytes // max(bytes_of_team, 1)))
+
+
+def _in_block(frame: Frame, threads: int, most: int) -> tuple[int, int]:
+    """How many teams of so many threads, at least, are in a block, so many at most; and the threads of each."""
+    teams = max(1, min(_THREADS // threads, most))
+    if frame.block_threads(teams * threads) > teams * threads:
+        teams = 1 << (teams.bit_length() - 1)
+        threads = frame.block_threads(teams * threads) // teams
+    return teams, threads
 
 
 @emits("cholesky", is_native=_is_native_cholesky)
@@ -156,7 +164,7 @@ def emit_cholesky(frame: Frame, cholesky: Instruction, values: Values) -> list[L
     ]
     pitch = pitches[0] if pitches else None
     elements = size if pitch is None else size * pitch + size
-    teams, threads = _teams(size, batch, elements * element_type.byte_size, frame.target)
+    teams, threads = _teams(frame, size, batch, elements * element_type.byte_size)
     grid = Grid((-(-batch // teams), 1, 1), (teams * threads, 1, 1))
     write = partial(_write_cholesky, element_type, batch, size, pitch, teams, threads)
     frame.launch("cholesky", (teams, threads), [source], [output], grid, write, cholesky.source)
@@ -242,9 +250,8 @@ def emit_triangular_solve(frame: Frame, solve: Instruction, values: Values) -> l
         frame.launch("solve_columns", key, [matrix, right], [output], grid, write, solve.source)
         return [output]
     threads = min(_THREADS, -(-size * columns // 32) * 32)
-    teams = max(
-        1, min(_THREADS // threads, batch, frame.target.shared_bytes // (size * columns * solve.shape.element_type.byte_size))
-    )
+    bytes_of_team = size * columns * solve.shape.element_type.byte_size
+    teams, threads = _in_block(frame, threads, min(batch, frame.target.shared_bytes // bytes_of_team))
     grid = Grid((-(-batch // teams), 1, 1), (teams * threads, 1, 1))
     write = partial(_write_solve_of_few, solve, batch, teams, threads)
     key = (tuple(sorted(solve.attributes.items())), teams, threads)

@@ -16,6 +16,8 @@ MOST_IMPORTANT_FIRST = (
 
 
 def pytest_collection_modifyitems(config, items):
+    if (architecture := config.getoption("--emulated")) is not None:
+        register_backend("cuda", lambda: emulated_backend(architecture))
     if config.getoption("--within") is not None:
         places = {name: place for place, name in enumerate(MOST_IMPORTANT_FIRST)}
         items.sort(key=lambda item: places.get(item.path.stem, len(places)))
@@ -38,7 +40,7 @@ def backend(request):
 
 @pytest.fixture
 def emulated(registered):
-    """``emulated(architecture)`` makes an emulated device of AMD's the backend "emulated", and returns it."""
+    """``emulated(architecture)`` makes an emulated device the backend "emulated", and returns it."""
 
     def use(architecture):
         backend = emulated_backend(architecture)

@@ -87,6 +87,7 @@ def with_casts(lines, attributes=""):
         '  store ptr %"p", ptr %"q", align 8',
         '  store ptr %"p", ptr %"unknown", align 8',
         '  %"z" = load atomic i32, ptr %"p" monotonic, align 4',
+        '  %"z" = getelementptr double, ptr %"p", <2 x i64> %"n"',
     ],
 )
 def test_other_uses_of_pointers_are_left_alone(line):

@@ -1,91 +1,31 @@
-"""HIP's library with an emulated device: the driver's functions, whose launches run the code objects' machine code.
-
-The device's memory is a part of the process's, so that copies are those of the host.
-"""
+"""HIP's library with an emulated device: the driver's functions, whose launches run the code objects' machine code."""
 
 from __future__ import annotations
 
 import ctypes
 import struct
-import traceback
 
 import numpy as np
 from code_object_reader import dynamic_symbols, read_elf
-from host_as_device import HIP_EXTRA, ILLEGAL_ADDRESS, INVALID_VALUE, NOT_FOUND, OUT_OF_MEMORY, SUCCESS, HostAsDevice
+from emulated_library import EmulatedLibrary
+from host_as_device import HIP_EXTRA, ILLEGAL_ADDRESS, INVALID_VALUE, NOT_FOUND, OUT_OF_MEMORY, SUCCESS
 from phlox.backends.gpu.drivers.hip import HIP
 
 from .instructions import is_rdna
-from .memory import GRANULE, IllegalAddressError, Memory
+from .memory import IllegalAddressError, Memory
 from .notes import kernels_of
 from .processor import Kernel, Processor
 
-MEMORY_BYTES = 1 << 28
-_PAGE = 1 << 12
-_LAUNCH_FAILURE = 719
 _SHARED_BYTES = 64 << 10
 
 
-class EmulatedHip(HostAsDevice):
-    """The library. ``failure`` is what went wrong in a kernel, if anything did: HIP only tells a number."""
+class EmulatedHip(EmulatedLibrary):
+    """The library."""
 
     def __init__(self, architecture: str) -> None:
-        self.architecture = architecture
-        data = np.zeros(MEMORY_BYTES + _PAGE, np.uint8)
-        begin = -data.ctypes.data % _PAGE
-        self._data = data[begin : begin + MEMORY_BYTES]
-        self.begin = self._data.ctypes.data
-        self._granted = np.zeros(MEMORY_BYTES // GRANULE, bool)
-        self._device = Memory(self._data, self.begin, self._granted)
-        self._free = [(0, MEMORY_BYTES)]
-        self._sizes, self._loaded, self._functions = {}, {}, []
-        self.failure = None
-        self.processor = Processor(architecture, self._device)
-        super().__init__(HIP, HIP_EXTRA)
-
-    # --- memory ---
-
-    def _grant(self, size):
-        size_taken = -(-max(size, 1) // _PAGE) * _PAGE
-        for number, (at, left) in enumerate(self._free):
-            if left >= size_taken:
-                self._free[number] = at + size_taken, left - size_taken
-                self._sizes[self.begin + at] = size, size_taken
-                self._granted[at // GRANULE : (at + size + GRANULE - 1) // GRANULE] = True
-                self._data[at : at + size] = 0xA5
-                return self.begin + at
-        return None
-
-    def _take_back(self, address):
-        size, size_taken = self._sizes.pop(address)
-        at = address - self.begin
-        self._granted[at // GRANULE : (at + size + GRANULE - 1) // GRANULE] = False
-        # Neighbours become one again.
-        places = sorted([*self._free, (at, size_taken)])
-        self._free = []
-        for begin, length in places:
-            if self._free and sum(self._free[-1]) == begin:
-                self._free[-1] = self._free[-1][0], self._free[-1][1] + length
-            else:
-                self._free.append((begin, length))
-
-    def _MemAlloc(self, address, size):
-        found = self._grant(size)
-        if found is None:
-            return OUT_OF_MEMORY
-        address[0] = found
-
-    def _MemFree(self, address):
-        self._take_back(address)
-
-    def _DeviceTotalMem(self, size, device):
-        size[0] = MEMORY_BYTES
-
-    def _MemGetInfo(self, free, total):
-        free[0], total[0] = sum(size for _, size in self._free), MEMORY_BYTES
-
-    def _DeviceGetName(self, name, size, device):
-        text = f"emulated {self.architecture}".encode() + b"\0"
-        ctypes.memmove(name, text, len(text))
+        super().__init__(architecture, HIP, HIP_EXTRA)
+        self._loaded, self._functions = {}, []
+        self.processor = Processor(architecture, Memory(self.data, self.begin, self.granted))
 
     def _DeviceGetAttribute(self, value, key, device):
         lanes = 32 if is_rdna(self.architecture) else 64
@@ -105,20 +45,20 @@ class EmulatedHip(HostAsDevice):
         code = ctypes.string_at(text, section_headers + size * number)
         elf = read_elf(code)
         end = max(one["p_vaddr"] + one["p_memsz"] for one in elf.iter_segments("PT_LOAD"))
-        base = self._grant(end)
+        base = self.grant(end)
         if base is None:
             return OUT_OF_MEMORY
-        self._data[base - self.begin : base - self.begin + end] = 0
+        self.data[base - self.begin : base - self.begin + end] = 0
         for one in elf.iter_segments("PT_LOAD"):
             at = base - self.begin + one["p_vaddr"]
-            self._data[at : at + one["p_filesz"]] = np.frombuffer(one.data(), np.uint8)
+            self.data[at : at + one["p_filesz"]] = np.frombuffer(one.data(), np.uint8)
         module[0] = base
         self._loaded[base] = dynamic_symbols(elf), kernels_of(elf)
 
     def _ModuleUnload(self, module):
         del self._loaded[module]
-        self.processor.forget(module, module + self._sizes[module][0])
-        self._take_back(module)
+        self.processor.forget(module, module + self.sizes[module][0])
+        self.take_back(module)
 
     def _ModuleGetFunction(self, function, module, name):
         text = ctypes.string_at(name).decode()
@@ -136,7 +76,7 @@ class EmulatedHip(HostAsDevice):
             assert note[".wavefront_size"] == kernel.lanes
             assert not note[".uses_dynamic_stack"], "memory of lanes without a known size"
         except (AssertionError, NotImplementedError) as error:
-            return self._failed(error)
+            return self.failed(error)
         self._functions.append((kernel, note))
         function[0] = len(self._functions)
 
@@ -152,7 +92,7 @@ class EmulatedHip(HostAsDevice):
         for number, one in enumerate(explicit):
             value = ctypes.string_at(arguments[number], one[".size"])
             segment[one[".offset"] : one[".offset"] + one[".size"]] = value
-        address = self._grant(len(segment))
+        address = self.grant(len(segment))
         if address is None:
             return OUT_OF_MEMORY
         ctypes.memmove(address, bytes(segment), len(segment))
@@ -161,13 +101,7 @@ class EmulatedHip(HostAsDevice):
         except IllegalAddressError as error:
             self.failure, self.stream_status = error, ILLEGAL_ADDRESS
         except BaseException as error:  # nothing may leave a function that the driver calls
-            self.stream_status = self._failed(error)
+            self.stream_status = self.failed(error)
         finally:
-            self._take_back(address)
+            self.take_back(address)
         return SUCCESS
-
-    def _failed(self, error):
-        """The status for what the emulator cannot do, and for what no kernel should do; the reason is printed."""
-        traceback.print_exception(error)
-        self.failure = error
-        return _LAUNCH_FAILURE

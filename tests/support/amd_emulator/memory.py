@@ -9,11 +9,10 @@ import re
 
 import ml_dtypes
 import numpy as np
+from emulated_library import GRANULE
 
 from .instructions import FIRST_VGPR, Instruction, is_rdna
 from .operands import PRIVATE_APERTURE, SHARED_APERTURE, reader
-
-GRANULE = 16  # bytes, of which all can be accessed or none
 
 
 class IllegalAddressError(Exception):

@@ -55,7 +55,28 @@ def long(x):
     return table
 
 
-@pytest.mark.parametrize("function", [places, gradient_by_differences, several, orders, long])
+def pieces(x):
+    total, out = 0.0, np.empty_like(x)
+    for piece in np.nditer(x, flags=["external_loop"]):
+        total += piece.sum()
+    with np.nditer(
+        [x, x * 2, out], flags=["external_loop", "buffered"], op_flags=[["readonly"]] * 2 + [["writeonly"]]
+    ) as all_three:
+        for one, other, result in all_three:
+            np.add(one, other, out=result)
+    for piece in np.nditer(x, flags=["external_loop"], op_flags=["readwrite"]):
+        piece[...] = np.sqrt(piece)
+    return total, out, x, [piece.copy() for piece in np.nditer(x.T, flags=["external_loop"])]
+
+
+def broadcast(x):
+    both = np.broadcast(x, x[0])
+    out = np.empty(both.shape)
+    out.flat = [one * other for one, other in both]
+    return both.shape, both.ndim, both.size, both.numiter, out
+
+
+@pytest.mark.parametrize("function", [places, gradient_by_differences, several, orders, long, pieces, broadcast])
 def test_iterators_over_elements(function):
     jitted = jit(function)
     for x in (TABLE, TABLE[::-1] + 1):
@@ -72,5 +93,9 @@ def test_what_is_not_known_of_an_iterator_is_an_error():
 
     with pytest.raises(phlox.TracerError, match=r"where an np\.nditer is, behind a loop"):
         jit(left)(TABLE)
+    with pytest.raises(
+        NotImplementedError, match=r"np\.nditer of traced arrays with external_loop, that lie in several pieces"
+    ):
+        jit(lambda x: list(np.nditer(x[:, :1], flags=["external_loop"])))(TABLE)
     with pytest.raises(NotImplementedError, match=r"np\.nditer of traced arrays with these arguments"):
-        jit(lambda x: list(np.nditer(x, flags=["external_loop"])))(TABLE)
+        jit(lambda x: list(np.nditer(x, op_dtypes=["c16"], flags=["buffered"])))(TABLE)

@@ -212,3 +212,20 @@ def test_arguments_and_globals_stay_whole():
     with pytest.raises(phlox.TracerError, match="may be one that has been changed"):
         jit(f)(np.float64(3.0), given)
     assert given == [1.0, 2.0]
+
+
+def test_a_loop_that_is_recorded_again_finds_what_was_there_before():
+    """A round has changed what is perhaps the dict from before the loop, and carries more the next time."""
+
+    def f(x, limit, n):
+        held, step = {"n": n}, 1.0
+        while step < limit:
+            limit -= 1
+            held["n"] = step
+            step = 1
+            if x > 1:
+                held = {"n": 0}
+        return held
+
+    with pytest.raises(phlox.TracerError, match="does not come to an end"):
+        jit(f)(np.float64(0.5), 3.5, 3)

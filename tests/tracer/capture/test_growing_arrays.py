@@ -174,7 +174,20 @@ def beyond_the_first_bound(x, n):
     return big
 
 
+def none_before_the_first_round(x, n):
+    kept, parts = None, (None, 0)
+    for k in range(n):
+        row = x[None, :2] + k
+        kept = row if kept is None else np.concatenate([kept, row], axis=0)
+        if parts[0] is not None:
+            row = np.vstack([parts[0], row])
+        parts = (row, k)
+        x = x + kept.sum()
+    return kept, parts
+
+
 PROGRAMS = [
+    none_before_the_first_round,
     appended_where_positive,
     primes,
     path_of_a_point,

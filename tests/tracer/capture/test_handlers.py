@@ -2,8 +2,11 @@
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 from phlox.tracer.calls.jitted_function import JittedFunctionBase
+from random_handlers import RandomHandlers
+from thinning import LEFT_TO_CI, one_in
+from written_functions import written
 
 from ...support.undecorated import assert_alike
 
@@ -221,9 +224,45 @@ def straight_on(values):
     return counts, places
 
 
+def bodies_that_are_left_before_the_else_clause(values):
+    total, kept = 1.5, []
+    for value in values:
+        try:
+            if value > 5:
+                return total, kept
+            if value > 3:
+                continue
+            if value < -1:
+                raise ValueError
+        except ValueError:
+            total += 7
+        else:
+            total *= 2
+            kept.append(total)
+    return total, kept
+
+
+def errors_that_the_handlers_around_catch(values):
+    total, kept = 0, []
+    for value in values:
+        try:
+            try:
+                if value < 0:
+                    raise KeyError
+            except IndexError:
+                total -= 100
+            else:
+                total += 1000
+            kept.append(value)
+        except KeyError:
+            total += 1
+    return total, kept
+
+
 FUNCTIONS = [
     changed_before_and_behind, names_in_a_loop, handlers_within_handlers, objects_that_have_just_been_made, elements_of_arrays,
     a_stack, rounds_until_a_place_is_missing, in_place_without_end, a_text_that_follows, one_of_two_exceptions, straight_on,
+    pytest.param(bodies_that_are_left_before_the_else_clause, marks=LEFT_TO_CI), errors_that_the_handlers_around_catch,
 ]  # fmt: skip
 
 
@@ -234,3 +273,29 @@ def test_what_was_done_before_the_error_stays(function, never_by_python):
         given, expected_given = values.copy(), values.copy()
         assert_alike(jitted(given), function(expected_given))
         assert_alike(given, expected_given)
+
+
+CASES = (([0.2, 0.7, 1.0], []), ([3.0, -1.0, 0.4], [1.0]), ([-2.0, 2.5, 0.1], [1.0, 2.0, 3.0]), ([0.6, 1.7, -0.7, 5.0], [2.0]))
+
+
+def outcome(space, x, found):
+    """What a call returns or raises, and all that it has changed."""
+    arguments = np.array(x), np.array([1.0, 0.5]), list(found)
+    try:
+        result = space["program"](*arguments)
+    except (LookupError, ValueError) as error:
+        result = type(error).__name__
+    return result, arguments, dict(space["COUNTS"])
+
+
+@pytest.mark.parametrize("seed", one_in(40, range(1000, 1040)))
+def test_random_programs_agree(seed):
+    source = RandomHandlers(seed, 25).text()
+    plain, decorated = written(source, f"<handlers {seed}>"), written(source, f"<handlers {seed}, decorated>")
+    decorated["program"] = jit(decorated["program"])
+    for case in CASES:
+        try:
+            found = outcome(decorated, *case)
+        except TracerError as error:
+            pytest.skip(str(error))
+        assert_alike(found, outcome(plain, *case))

@@ -86,6 +86,20 @@ def test_an_axis_says_which_element_of_a_list_is_another(function):
         jitted(x, 2)
 
 
+def added_at_lists(x):
+    rows = [i for i in range(4) if x[i] > 1]
+    columns, table = [3 - i for i in rows], np.zeros((4, 4))
+    np.add.at(table, (rows, columns), 1)
+    np.subtract.at(table, (rows, rows), [x[i] for i in rows])
+    np.add.at(table, rows, 0.5)
+    return table
+
+
+@pytest.mark.parametrize("x", [[0.0, 2, 3, 1], [5.0, 2, 3, 4]])
+def test_lists_whose_length_the_program_decides_are_several_dimensions(x):
+    np.testing.assert_array_equal(jit(added_at_lists)(np.array(x)), added_at_lists(x), strict=True)
+
+
 def test_axes_of_a_loop():
     @jit
     def differences(x):

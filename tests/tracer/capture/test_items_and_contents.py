@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import LEFT_TO_CI
 
 
 def item_and_whole(x):
@@ -59,7 +60,28 @@ def behind_an_exception(x):
     return d
 
 
-@pytest.mark.parametrize("function", [item_and_whole, whole_and_item, branches_in_branches, in_a_loop, behind_an_exception])
+def items_of_a_loop_that_becomes_a_whole(x):
+    d, waiting = {k: "new" for k in range(3)}, [0]
+    while waiting:
+        k = waiting.pop()
+        d[k] = "seen"
+        for other in range(3):
+            if x[other] > k and d[other] == "new":
+                waiting.append(other)
+    return {k: len(v) for k, v in d.items()}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(items_of_a_loop_that_becomes_a_whole, marks=LEFT_TO_CI),
+        item_and_whole,
+        whole_and_item,
+        branches_in_branches,
+        in_a_loop,
+        behind_an_exception,
+    ],
+)
 def test_both_are_changed(function):
     jitted = jit(function)
     for sign in (1, -1, 1):

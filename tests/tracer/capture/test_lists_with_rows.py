@@ -260,3 +260,40 @@ def test_the_last_of_a_cache_is_dropped():
         return count, dict(cache)
 
     check(hits, X)
+
+
+def test_lists_made_in_two_ways_meet_in_objects():
+    class Tour:
+        def __init__(self, stops, cost):
+            self.stops, self.cost = stops, cost
+
+    def cut_and_joined(x):
+        tours = [Tour([int(v) for v in x[k : k + 3]], k) for k in range(3)]
+        for v in x:
+            tours.sort(key=lambda tour: tour.cost)
+            stops = tours[int(v) % 3].stops
+            first = stops[: int(v) % 4]
+            tours = tours[:2] + [Tour(first + [one for one in stops if one not in first], int(v))]
+        return [(tour.stops, tour.cost) for tour in tours]
+
+    check(cut_and_joined, X)
+
+
+def test_sums_of_three_lists_meet_others():
+    def turned(x):
+        tours = [[int(v) for v in x[k : k + 4]] for k in range(3)]
+        for v in x:
+            tours.sort(key=sum)
+            tour, cut = tours[int(v) % 3], int(v) % 4
+            tours = tours[:2] + [tour[cut:] + [9] * (cut // 2) + tour[:cut]]
+        return tours
+
+    check(turned, X)
+
+
+def test_a_comprehension_goes_over_one_of_several_tuples():
+    def others(x):
+        row = (1, 2) if x[0] > 4 else (3.5, "a", 5)
+        return [w * 2 for w in row if w != x[1]]
+
+    check(others, X)

@@ -113,10 +113,39 @@ def raised_behind_another(n, x):
     return int("abc")
 
 
+def operands_that_do_not_go_together(n, x):
+    x[0] = n
+    best = None
+    for value in x:
+        if value > 2:
+            if value > best:
+                best = value
+        else:
+            best = value
+    if n > 3:
+        x + None
+    if n < -2:
+        x()
+    return best
+
+
+def operands_in_every_round(n, x):
+    x[0] = n
+    for value in x:
+        value > None  # noqa: B015
+
+
+def an_operand_that_a_handler_sees(n, x):
+    try:
+        return x[n % 3] - "text"
+    except TypeError:
+        return -1
+
+
 FUNCTIONS = [
     shapes_that_differ, a_missing_key, a_text_that_is_no_number, attributes_that_are_not_there, rounds, the_other_operand,
     the_other_value, handlers, rounds_of_while, several_shapes, a_while_that_raises, a_round_that_raises_on_both_sides,
-    raised_behind_another,
+    raised_behind_another, operands_that_do_not_go_together, operands_in_every_round, an_operand_that_a_handler_sees,
 ]  # fmt: skip
 
 

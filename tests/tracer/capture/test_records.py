@@ -364,6 +364,16 @@ def given_to_functions(x):
     return total, ps
 
 
+def lists_of_chosen_ones(x):
+    """Nothing of the objects is changed but the lists that they hold."""
+    bins = [Node(k) for k in range(3)]
+    tables = [{"seen": [], "sum": 0} for _ in range(2)]
+    for value in x:
+        bins[int(value) % 3].near.append(float(value))
+        tables[int(value > 2)]["seen"].append(int(value))
+    return [node.near for node in bins], tables
+
+
 def stored_outside(x):
     ps = above_zero(x)
     for p in ps:
@@ -377,6 +387,7 @@ PROGRAMS = [
     moved_in_the_list, parts_of_lists, one_or_another, in_tuples, in_objects, in_a_dict, in_a_list_of_known_length,
     copied, taken_changed_and_put_back, popped_changed_and_put_back, compared_and_shown, with_lists,
     found_from_the_first, of_other_types, of_vectors, behind_errors, given_to_functions,
+    lists_of_chosen_ones,
 ]  # fmt: skip
 
 

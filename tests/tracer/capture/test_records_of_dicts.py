@@ -1,4 +1,4 @@
-"""Dicts with texts as keys in lists and dicts whose length the program decides: what is changed of one is seen everywhere."""
+"""Dicts with known keys in lists and dicts whose length the program decides: what is changed of one is seen everywhere."""
 
 import copy
 from collections import defaultdict
@@ -6,6 +6,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from phlox import TracerError, jit
+from thinning import LEFT_TO_CI
 
 X = np.array([3.0, -1.0, 4.0, 1.0, -5.0, 9.0])
 
@@ -154,9 +155,37 @@ def in_a_list_of_known_length(x):
     return rows
 
 
+def under_keys_of_a_dict(x):
+    table = {(i, j): {action: 0.0 for action in ("left", "right", 2)} for i in range(6) for j in range(6)}
+    state, taken = (int(np.argmax(x)), 0), []
+    for value in x:
+        action = max(table[state], key=table[state].get)
+        table[state][action] += value - max(table[state].values())
+        state = (state[0] + 1) % 6, (state[1] + (2 if value > 0 else 5)) % 6
+        taken.append(action)
+    table[state][2 if x[0] > 0 else "left"] = 7.0
+    return table, taken, table[state] is table[1, 1], sorted(table[state], key=table[state].get)
+
+
+def with_a_key_that_is_new(x):
+    table = {k: {0: 0.0, 1: 0.0} for k in range(3)}
+    table[int(np.argmax(x)) % 3][int(x[0] > 0) + int(x[1] > 0)] = 5.0
+    return table
+
+
+def lists_under_keys_of_a_dict(x):
+    table = {k: [0.0, k] for k in range(40)}
+    for k in range(len(x)):
+        row = table[(int(np.argmax(x)) + k) % 3]
+        row[k % 2] += x[k]
+        row.append(k)
+    return table
+
+
 PROGRAMS = [
     by_positions_and_names, of_several_types, asked_as_dicts_are, copied, written_in_several_places, with_lists_and_dicts,
     in_dicts, changed_behind, under_a_key_that_is_computed, ordered_and_chosen, in_a_list_of_known_length,
+    lists_under_keys_of_a_dict, with_a_key_that_is_new, pytest.param(under_keys_of_a_dict, marks=LEFT_TO_CI),
 ]  # fmt: skip
 
 

@@ -516,6 +516,29 @@ def test_a_recursion_that_known_numbers_in_objects_end_goes_as_deep_as_they_say(
     check(program, X)
 
 
+def reflected(x, depth=0):
+    if x < 0.2:
+        return 0.1
+    total = x * 2
+    if x > 0.3 and depth < 2:
+        total += reflected(x - 0.1, depth + 1)
+    return total
+
+
+@pytest.mark.parametrize("x", [0.1, 0.25, 0.5, 2.0])
+def test_a_recursion_ends_where_the_last_of_two_conditions_is_known_not_to_hold(x):
+    assert jit(lambda x: reflected(x[0]))(np.array([x])) == reflected(x)
+
+
+def test_conditions_are_known_where_one_of_their_operands_is():
+    def shapes(x, n):
+        one = np.ones(3) if x.sum() or n > 1 else np.ones(4)
+        other = np.ones(3) if x[0] > 1 and len(x) < n else np.ones(4)
+        return one.shape, other.shape
+
+    assert jit(shapes, static_argnames="n")(X, 2) == shapes(X, 2)
+
+
 def test_a_recursion_over_an_interval_ends_where_that_does():
     def halved(x, k, nodes):
         node = Node(x.sum() + k)

@@ -9,6 +9,8 @@ from collections import deque
 
 import numpy as np
 import pytest
+from phlox import jit
+from thinning import left_to_ci
 
 from .test_keys import check
 
@@ -186,6 +188,17 @@ def neighbours(x):
 
 
 @program
+def products_of_numbers(x):
+    total, counts, last = 0.0, [0] * 3, None
+    for i, j, k in itertools.product((-1, 0, 1), [2, 5, 7, 9], range(-1, 2)):
+        if (i, k) != (0, 0):
+            total += x[j % 8] * i - k
+            counts[i + 1] += j
+            last = i, j, k
+    return total, counts, last, [a * x[0] for a, _ in itertools.product([0.5, 1.5, 2.5, 3.5], ((1, 2),) * 12)]
+
+
+@program
 def combined(x):
     some = [value for value in x if value > 2]
     best, closest = np.inf, None
@@ -277,3 +290,19 @@ def counted_out(x):
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_standard_library(function):
     check(function, CALLS)
+
+
+@left_to_ci
+def test_products_of_ranges_are_as_short_as_loops():
+    def summed(x, count):
+        total = 0.0
+        for i, j, k in itertools.product(range(count), repeat=3):
+            total += np.sin(x[i] + j) * np.exp(x[k] - j) * np.sqrt(x[j] + i) / (1.0 + i + j + k)
+        return total
+
+    x, sizes = np.linspace(0.0, 1.0, 9), []
+    for count in (8, 9):
+        module = jit(functools.partial(summed, count=count)).lower(x).module
+        sizes.append(sum(len(computation.instructions) for computation in module.computations()))
+        np.testing.assert_allclose(jit(summed)(x, count), summed(x, count), rtol=1e-12)
+    assert max(sizes) < 1200

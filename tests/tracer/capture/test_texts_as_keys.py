@@ -372,6 +372,19 @@ def test_keys_that_the_loop_goes_on_to_write_on():
         assert compiled(x) == prefixes(x)
 
 
+def test_numbers_in_texts_that_are_keys():
+    def nested(x):
+        name, found = "a", {}
+        for v in x:
+            name = f"({name}:{v:.2f})"
+            found[name] = len(name)
+        return found
+
+    compiled = jit(nested)
+    for x in (np.array([3.0, 1.5, -2.25]), np.array([100.125, 1.5, 7.0])):
+        assert compiled(x) == nested(x)
+
+
 def test_wide_characters_are_keys():
     signs = "é日😀a"
 

@@ -1,4 +1,4 @@
-"""`numpy.nditer`: views of the elements of one array, or of several that are broadcast together."""
+"""`numpy.nditer` and `numpy.broadcast`: elements of one array, or of several that are broadcast together."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import TracerError
 from ...recording.function_tables import FUNCTIONS
 from ...recording.operands import as_traced, has_traced
-from ..loops.iteration import Indices, Rows
+from ..loops.iteration import ArrayRows, Indices, Rows, Zip
 from .meanings import implements
 
 _FLAGS = {"multi_index", "c_index", "f_index", "refs_ok", "zerosize_ok"}
+# What makes no difference to one piece of memory.
+_OF_PIECES = {"external_loop", "buffered", "zerosize_ok", "refs_ok", "growinner", "delay_bufalloc"}
+_BUFFER = 8192
 _WRITTEN = {"readwrite", "writeonly"}
 
 
@@ -105,6 +108,64 @@ class ArrayIterator(Rows):
         pass
 
 
+class WholePiece(Rows):
+    """What `numpy.nditer` gives with ``external_loop`` of arrays without gaps that lie alike: all elements, as one piece."""
+
+    length = 1
+
+    def __init__(self, operands: Sequence[Any]) -> None:
+        self.operands, self.nop, self.itersize = tuple(operands), len(operands), operands[0].size
+
+    def element(self, position: Any) -> Any:
+        return self.value
+
+    @property
+    def value(self) -> Any:
+        pieces = [one.T.reshape(-1) if _is_column_major(one) else one.reshape(-1) for one in self.operands]
+        return pieces[0] if self.nop == 1 else tuple(pieces)
+
+    def __enter__(self) -> WholePiece:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+def _is_column_major(array: Any) -> bool:
+    return array.flags.f_contiguous and not array.flags.c_contiguous
+
+
+def _piece(operands: Sequence[Any], order: str, flags: Sequence[str]) -> WholePiece | None:
+    """None where the arrays are several pieces, or NumPy copies them."""
+    first = operands[0]
+    are_alike = all(one.shape == first.shape and _is_column_major(one) == _is_column_major(first) for one in operands)
+    has_no_gaps = all(one.flags.c_contiguous or one.flags.f_contiguous for one in operands)
+    fits = "buffered" not in flags or first.size <= _BUFFER
+    if not are_alike or not has_no_gaps or not fits or order not in ("K", "F" if _is_column_major(first) else "C"):
+        return None
+    return WholePiece(operands)
+
+
+class Broadcast(Zip):
+    """What `numpy.broadcast` gives: the shape of arrays together, and their elements, in tuples."""
+
+    def __init__(self, arrays: Sequence[Any]) -> None:
+        self.shape = np.broadcast_shapes(*[one.shape for one in arrays])
+        self.ndim = self.nd = len(self.shape)
+        self.size, self.numiter = int(np.prod(self.shape)), len(arrays)
+        super().__init__([ArrayRows(np.broadcast_to(one, self.shape).reshape(-1)) for one in arrays])
+
+
+@implements(np.broadcast)
+def broadcast(*args: Any) -> Any:
+    if not has_traced(args):
+        return np.broadcast(*args)
+    arrays = [as_traced(one) for one in args]
+    if any(isinstance(one, DynamicArray) for one in arrays):
+        raise NotImplementedError("np.broadcast of an array whose size is known at run time only is not implemented")
+    return Broadcast(arrays)
+
+
 def _order_of(operands: Sequence[Any], order: str) -> str | None:
     """C or F; None for another order, in which memory has the elements."""
     if order in "CF":
@@ -131,11 +192,18 @@ def nditer(op: Any, flags: Any = None, op_flags: Any = None, *args: Any, order: 
     if not has_traced(operands):
         return np.nditer(op, flags, op_flags, *args, order=order, **kwargs)
     flags = list(flags or ())
-    if args or kwargs or not _FLAGS.issuperset(flags) or any(isinstance(one, DynamicArray) for one in operands):
+    are_pieces = "external_loop" in flags
+    known = _OF_PIECES if are_pieces else _FLAGS
+    if args or kwargs or not known.issuperset(flags) or any(isinstance(one, DynamicArray) for one in operands):
         raise _not_implemented("with these arguments")
     each = [op_flags] * len(operands) if op_flags and isinstance(op_flags[0], str) else list(op_flags or [()] * len(operands))
     is_written = [one is None or not _WRITTEN.isdisjoint(own) for one, own in zip(operands, each)]
     arrays = _with_results(operands)
+    if are_pieces:
+        piece = _piece(arrays, order, flags)
+        if piece is None:
+            raise _not_implemented("with external_loop, that lie in several pieces or have another order,")
+        return piece
     found = _order_of([array for array, one in zip(arrays, operands) if one is not None], order)
     if found is None:
         raise _not_implemented("in an order of memory that is neither C nor F")

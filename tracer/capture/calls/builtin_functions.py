@@ -18,7 +18,7 @@ from ...recording.aliases import link
 from ...recording.array import TracedArray, require_trace
 from ...recording.attributes import class_of
 from ...recording.dynamic_array import DynamicArray
-from ...recording.errors import ConcretizationError, TracerError
+from ...recording.errors import ConcretizationError, TracerError, name_of_type
 from ...recording.operands import as_traced, has_traced
 from .. import made_iterators, places
 from ..choices import Choice, Maybe
@@ -26,8 +26,8 @@ from ..coded_arrays import CodedArray, coded
 from ..conversions import bool_, is_open
 from ..distribution import each, truth_of
 from ..entries import elements_in, has_open_keys, is_open_set
+from ..equality import choose, is_none, ordered
 from ..forms import is_number
-from ..helpers import choose, is_none, not_, ordered
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
 from ..library import iterators, powers
@@ -39,7 +39,6 @@ from ..lists.functions import extreme, sorted_list, total, truths
 from ..lists.growing import note_list
 from ..lists.mapping import mapped
 from ..lists.methods import method
-from ..lists.references import row_of
 from ..lists.runs import is_open_list, length_of, type_of_items
 from ..lists.text_ranks import in_groups, in_one_run
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
@@ -71,7 +70,9 @@ from ..outside.surroundings import current_surroundings
 from ..special_methods import is_compared_by_program, special_method
 from ..structured_arrays import StructuredArray
 from ..structured_arrays import type_of as structured_type
+from ..text_fields import TextArray
 from ..texts.deferred import Deferred, asked, is_bytes, is_made_text
+from ..truths import not_
 from .dispatch import call
 from .meanings import implements
 
@@ -263,7 +264,7 @@ def _extreme(builtin: Callable, reduction: Callable, pair: Callable) -> Callable
             return builtin(*args, key=key, **default)
         items = in_one_run(_elements(args, any_order=key is None))
         items = in_groups(items) if _are_texts(items) else items
-        if is_open_list(items) or any(type(item) is Maybe for item in items):
+        if is_open_list(items) or any(type(item) is Maybe or is_open_list(item) for item in items):
             return extreme(builtin.__name__, items, key, default)
         if not has_traced(items) and key is None and not _have_an_order(items) or not items:
             return builtin(items, **default)
@@ -406,13 +407,15 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     is_open = is_open_list(items) or any(type(item) is Maybe for item in items)
     if key is None and not is_open and (known := _order_of_first_parts(items, reverse)) is not None:
         return [items[position] for position in known]
-    if is_open or any(row_of(item) is not None or is_compared_by_program(item) for item in items):
+    if is_open or any(is_open_list(item) or is_compared_by_program(item) for item in items):
         return sorted_list(items, key, reverse)
     if _are_texts(items):
         return sorted_list(in_groups(items), key, reverse)
     if not has_traced(items) and key is None:
         return sorted(items, reverse=reverse)
     keys = items if key is None else [call(key, item) for item in items]
+    if any(map(is_made_text, keys)):
+        return sorted_list(items, key, reverse)
     if not has_traced(keys):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
         return [items[position] for position in order]
@@ -477,13 +480,8 @@ def pow_(base: Any, exp: Any, mod: Any = None) -> Any:
     if all(type_(number) in (int, bool) for number in numbers):
         return call(powers.power_modulo, *[number + 0 for number in numbers])
     if any(issubclass(type_(number), np.generic) for number in numbers):
-        raise TypeError(_NO_POWER.format(*[_name_of_type(type_(number)) for number in numbers]))
+        raise TypeError(_NO_POWER.format(*[name_of_type(type_(number)) for number in numbers]))
     raise TypeError("pow() 3rd argument not allowed unless all arguments are integers")
-
-
-def _name_of_type(kind: type) -> str:
-    """As messages of the interpreter have it."""
-    return f"numpy.{kind.__name__}" if issubclass(kind, np.generic) else kind.__name__
 
 
 _NO_POWER = "unsupported operand type(s) for ** or pow(): '{}', '{}', '{}'"
@@ -495,6 +493,9 @@ def _same_or_each(function: Callable[[Any], Any], value: Choice) -> Any:
     return found[0] if all(one is found[0] for one in found) else each(function, value)
 
 
+_STAND_INS = (TracedArray, TracedDeque, Deferred, StructuredArray, TextArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)
+
+
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
     if type(value) is Choice:
@@ -503,7 +504,7 @@ def isinstance_(value: Any, kinds: Any) -> bool:
         return choose(is_none(value), lambda: isinstance(None, kinds), lambda: isinstance_(value.value, kinds))
     if isinstance(value, MaskedArray):
         return is_masked_instance(value, kinds)
-    if isinstance(value, (TracedArray, TracedDeque, Deferred, StructuredArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)):
+    if isinstance(value, _STAND_INS):
         return issubclass(type_(value), kinds)
     return isinstance(value, kinds)
 
@@ -520,6 +521,8 @@ def type_(*args: Any) -> Any:
         return _same_or_each(type_, value)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
+    if not others and isinstance(value, TextArray):
+        return np.ndarray
     if not others and isinstance(value, MaskedArray):
         return type_of_masked(value)
     if not others and isinstance(value, ListedSet):

@@ -28,10 +28,6 @@ class Vectorized:
         plain = self._plain
         if not has_traced(list(args)) and not has_traced(list(kwargs.values())):
             return plain(*args, **kwargs)
-        if plain.signature is not None and kwargs:
-            raise NotImplementedError(
-                "np.vectorize with a signature and keyword arguments is not implemented for traced arrays"
-            )
         names = [*range(len(args)), *kwargs]
         given = dict(zip(names, (*args, *kwargs.values())))
         loops = [name for name in names if name not in plain.excluded]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import io
 import itertools
 import operator
 import random
@@ -25,7 +26,7 @@ from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
-from ...recording.errors import TracerError
+from ...recording.errors import TracerError, name_of_type
 from ...recording.operands import has_traced
 from ...source.reading import note_source
 from ...source.rewriting import reason_against
@@ -73,6 +74,7 @@ _CHANGING = {
     "discard",
 }  # fmt: skip
 _STORING = {"append", "extend", "insert"}
+_TAKE_FUNCTIONS = (map, filter, functools.reduce)
 # What goes over the elements of its arguments, and for which it does not matter what these lie in.
 _GO_OVER = {sorted, max, min, set, frozenset, collections.Counter}
 _GO_OVER_ARGUMENTS = {
@@ -105,10 +107,14 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function.required(), *args, **kwargs)
     if kind is Choice:
         return each(lambda one: call(one, *args, **kwargs), function)
+    if kwargs and type(kwargs.get("key")) is Choice:
+        kwargs["key"] = _any_of(kwargs["key"])
+    elif args and type(args[0]) is Choice and function in _TAKE_FUNCTIONS and all(map(callable, args[0].values)):
+        args = (_any_of(args[0]), *args[1:])
     if args and type(args[0]) is TracedArray and args[0].exact is not None and function in _OF_EXACT_TYPES:
         return each(lambda one: call(function, one, *args[1:]), args[0].exact)
     at_run_time = meaning_of_state(function)
-    if at_run_time is not None:
+    if at_run_time is not None and not (function is np.savetxt and args and _is_stream_in_memory(args[0])):
         if name_of_method(at_run_time) == "shuffle" and args and isinstance(args[0], list):
             require_own(args[0])
             places.note(places.Contents(args[0]))
@@ -241,6 +247,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     method = _call_method(kind)
     if _is_users(method):
         return captured(method)(function, *args, **kwargs)
+    if isinstance(function, TracedArray):
+        raise TypeError(f"'{name_of_type(function.run_time_type)}' object is not callable")
     require_no_effect(function)
     if places.may_be_put_back() and not leaves_no_traces(function):
         raise _not_captured(function)
@@ -249,10 +257,19 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if _may_call(function):
         args, kwargs = _seen_in(args, kwargs)
     if of_numpy(function):
-        return each_within(lambda given: call_numpy(function, given, kwargs), args)
+        return each_within(lambda given: call_numpy(function, given, kwargs), without_maybes(args))
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
     return each_within(lambda given: places.done_by(function, given, kwargs), args)
+
+
+def _is_stream_in_memory(value: Any) -> bool:
+    return getattr(type(value), "followed_class", None) is io.StringIO
+
+
+def _any_of(functions: Choice) -> Callable:
+    """A function for one of several, where what calls it is done once."""
+    return lambda *args: call(functions, *args)
 
 
 def _with_texts_together(args: Sequence[Any]) -> Sequence[Any]:

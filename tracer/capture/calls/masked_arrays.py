@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ...outside.guards import Guard, short
+from ...outside.guards import SameForm
 from ...outside.paths import MISSING, Derived, Path
 from ...recording import pytree
 from ...recording.current_trace import current_trace
 from ...recording.operands import has_traced
-from ..library.masked.array import MaskedArray
+from ..library.masked.array import MaskedArray, shown
 from ..library.masked.functions import BY_NAME
+from ..library.masked.products import accumulate, outer_of_ufunc, reduce
 from ..outside.surroundings import Surroundings
+from ..texts.deferred import Deferred
 from .dispatch import call
-from .meanings import MEANINGS
+from .meanings import MEANINGS, implements
+from .users_functions import captured
 
 
 def _followed(function: Callable) -> Callable:
     def run(*args: Any, **kwargs: Any) -> Any:
         return call(function, *args, **kwargs)
+
+    return run
+
+
+def _by_source(function: types.FunctionType) -> Callable:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        return captured(function)(*args, **kwargs)
 
     return run
 
@@ -38,6 +47,12 @@ def _of_known_values(name: str, original: Callable) -> Callable:
     return run
 
 
+# What NumPy itself writes in terms of the others.
+_FOLLOWED = {
+    "append", "apply_over_axes", "compress_cols", "compress_nd", "compress_rowcols", "compress_rows", "flatnotmasked_edges",
+    "flatten_mask", "in1d", "intersect1d", "isin", "mask_cols", "mask_rowcols", "mask_rows", "notmasked_edges", "setdiff1d",
+    "setxor1d", "union1d",
+}  # fmt: skip
 # What makes no masked arrays.
 _LEFT = {"MAError", "MaskError", "MaskType", "default_fill_value", "maximum_fill_value", "minimum_fill_value"}
 
@@ -46,11 +61,23 @@ for _name, _original in vars(np.ma).items():
         continue
     if vars(np).get(_name) is _original:  # which asks its arguments
         continue
-    _function = BY_NAME.get(_name)
+    _function = _by_source(_original) if _name in _FOLLOWED else BY_NAME.get(_name)
     MEANINGS[_original] = _of_known_values(_name, _original) if _function is None else _followed(_function)
 
 
+for _name, _method in (("reduce", reduce), ("accumulate", accumulate), ("outer", outer_of_ufunc)):
+    MEANINGS[vars(vars(np.ma.core)["_MaskedBinaryOperation"])[_name]] = _followed(_method)
+
+
+@implements(shown)
+def text_of_array(convert: Callable[[Any], str], data: Any, mask: Any, fill: Any) -> Any:
+    return Deferred(shown, convert, data, mask, fill)
+
+
 # --- from outside ---
+
+# One object of each, which is equal to itself inside of tuples.
+_NANS: dict[str, Any] = {}
 
 
 def _about(array: Any) -> Any:
@@ -58,7 +85,10 @@ def _about(array: Any) -> Any:
     if type(array) is not np.ma.MaskedArray or array.dtype.names is not None:
         return None
     fill = vars(array).get("_fill_value")
-    return None if fill is None else fill.item(), array.hardmask, array.mask is not np.ma.nomask
+    if fill is not None:
+        fill = fill.item()
+        fill = fill if fill == fill else _NANS.setdefault(repr(fill), fill)
+    return fill, array.hardmask, array.mask is not np.ma.nomask
 
 
 def _data_of(array: Any) -> Any:
@@ -95,25 +125,12 @@ def _from_outside(surroundings: Surroundings, array: np.ma.MaskedArray, path: Pa
         return surroundings.opaque(array, path)
 
     def make() -> Any:
-        surroundings.guard(SameMasking(path, about))
+        surroundings.guard(SameForm(path, _about, about))
         parts, _ = _taken_apart(array)
         read = zip(parts, (_data_of, _mask_of))
         return _put_together(about, tuple([surroundings.handle(part, Derived(path, how)) for part, how in read]))
 
     return surroundings.in_parts(array, path, make)
-
-
-@dataclass(eq=False, slots=True)
-class SameMasking(Guard):
-    """A masked array with this fill value, with or without a mask."""
-
-    about: Any
-
-    def holds(self, found: Any) -> bool:
-        return _about(found) == self.about
-
-    def words(self, found: Any) -> str:
-        return f"{self.path.text}: {short(self.about)} -> {short(_about(found))}"
 
 
 Surroundings.masked = staticmethod(_from_outside)

@@ -7,6 +7,7 @@ from typing import Any
 
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced
+from .. import unknown_values
 from ..choices import Choice, Maybe
 from ..entries import has_open_keys
 from ..keys.lookup import holds_unknown
@@ -16,7 +17,8 @@ from ..outside.sets import OutsideSet
 from ..special_methods import is_compared_by_program
 from ..texts.deferred import Deferred, is_made_text
 
-_COMPARING = ("index", "count", "remove", "sort")
+_SEARCHING = ("index", "count", "remove")
+_COMPARING = (*_SEARCHING, "sort")
 
 
 def is_open_call(method: Any, holder: list, args: tuple, kwargs: Mapping[str, Any]) -> bool:
@@ -26,6 +28,8 @@ def is_open_call(method: Any, holder: list, args: tuple, kwargs: Mapping[str, An
     if method.__name__ in _COMPARING and (has_traced(holder) or any(map(is_open_list, holder))):
         return True
     if method.__name__ in _COMPARING and any(type(one) in (Maybe, Choice) or is_made_text(one) for one in (*holder, *args)):
+        return True
+    if method.__name__ in _SEARCHING and any(map(unknown_values.holds_unknown, (*holder, *args))):
         return True
     if method.__name__ == "sort":
         return kwargs.get("key") is not None or any(map(is_compared_by_program, holder))

@@ -42,10 +42,10 @@ def call_numpy(function: Callable, args: tuple, kwargs: dict) -> Any:
     """
     args = without_maybes(args)
     given = (*args, *kwargs.values())
-    if are_chosen(function, args, kwargs):
-        return call_with_codes(function, args, kwargs)
     if are_among(given):
         return call_with_fields(function, args, kwargs)
+    if are_chosen(function, args, kwargs):
+        return call_with_codes(function, args, kwargs)
     if any(type(one) in (list, tuple) and has_traced(one) for one in given):
         return _of_lists(function, args, kwargs)
     found = function(*args, **kwargs)

@@ -15,7 +15,7 @@ import numpy as np
 
 from .... import hlo
 from ....compile.traversal import has_effects
-from ....hlo.interrupts import is_of_a_signal
+from ....hlo.interrupts import not_of_a_signal
 from ....hlo.tracebacks import places_of_users
 from ...control_flow.bodies import size_of
 from ...recording import pytree
@@ -145,9 +145,8 @@ def _recorded(
         made = RecordedCall(trace, form, function, captured)
         if isinstance(known, RecordedCall) or made.is_like(known):
             return made
-    except Exception as error:  # noqa: BLE001, what is wrong with the call is found out where it stands
-        if is_of_a_signal(error):
-            raise
+    except not_of_a_signal(Exception):
+        pass  # what is wrong with the call is found out where it stands
     del program.error_messages[messages:]
     program.error_flag = flag
     return None

@@ -29,10 +29,11 @@ from ..copies import require_own
 from ..entries import has_open_keys
 from ..keys.views import DictView
 from ..library import bisection, enums, heaps, iterators, orderings
+from ..lists.elements import are_alike
 from ..lists.runs import is_open_list
 from ..loops.comprehensions import is_open_generator
 from ..loops.generators import TracedGenerator, begun
-from ..loops.iteration import Lazy, Rows, is_captured, items_for_python, rows_of
+from ..loops.iteration import KnownElements, Lazy, Rows, is_captured, items_for_python, rows_of
 from ..special_methods import is_compared_by_program
 from .dispatch import call
 from .meanings import MEANINGS, TAKE_MAYBES, implements
@@ -113,6 +114,13 @@ def _of_elements(original: Callable, followed: Callable) -> None:
 
 _of_elements(heapq.nsmallest, heaps.nsmallest)
 _of_elements(heapq.nlargest, heaps.nlargest)
+
+
+@implements(heapq.merge)
+def merge(*iterables: Any, key: Callable | None = None, reverse: bool = False) -> Any:
+    concerns_traced = any(map(may_give_traced, iterables)) or _is_followed(key)
+    merged = functools.partial(call, heaps.merge) if concerns_traced else heapq.merge
+    return merged(*iterables, key=key, reverse=reverse)
 
 
 # --- folds ---
@@ -212,11 +220,18 @@ _PRODUCTS = {2: iterators.product_of_two, 3: iterators.product_of_three}
 @implements(itertools.product)
 def product(*iterables: Any, repeat: int = 1) -> Any:
     iterables *= repeat
-    ranges = [iterable for iterable in iterables if isinstance(iterable, range)]
-    are_many = len(ranges) == len(iterables) and math.prod(map(len, ranges)) > _FEW
-    if len(iterables) in _PRODUCTS and (are_many or any(map(_is_captured, iterables))):
-        return call(_PRODUCTS[len(iterables)], *map(_sequence, iterables))
+    if len(iterables) not in _PRODUCTS:
+        return itertools.product(*iterables)
+    if any(map(_is_captured, iterables)):
+        return call(_PRODUCTS[len(iterables)], *[one if isinstance(one, range) else _sequence(one) for one in iterables])
+    if all(map(_has_numbers, iterables)) and math.prod(map(len, iterables)) > _FEW:
+        rows = [one if isinstance(one, range) else KnownElements(one) for one in iterables]
+        return call(_PRODUCTS[len(iterables)], *rows)
     return itertools.product(*iterables)
+
+
+def _has_numbers(iterable: Any) -> bool:
+    return isinstance(iterable, range) or type(iterable) in (list, tuple) and len(iterable) > 1 and are_alike(list(iterable))
 
 
 def _is_captured(iterable: Any) -> bool:

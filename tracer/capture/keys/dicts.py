@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
+from ...functions.decompositions import expected_to_hold
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from .. import places
@@ -19,7 +20,7 @@ from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..choices import Choice
 from ..contents import dict_like
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
-from ..lists import growing
+from ..lists import growing, tables
 from ..lists.elements import joined_types
 from ..lists.mapping import mapped
 from ..lists.references import kept, keys_in
@@ -129,20 +130,22 @@ def _looked_up(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
 
 def _looked_up_in_known(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
     """The same where all keys are known: the values may be of any kind, and stay the objects that they are."""
+    at = _place_in_known(holder, key)
+    if at is None or not holder:
+        return None, None
+    values = list(contents_of(holder).values())
+    number = number_of(hlo.minimum(at[0], hlo.constant(np.int64(len(values) - 1))))
+    return one_of(values, number), at[1]
+
+
+def _place_in_known(holder: dict, key: Any) -> tuple[Instruction, Instruction] | None:
+    """The position of a key among those of a dict, and whether it is one; None where it can be none."""
     require_hashable(key)
     if is_text(key) and holds_text(key):
         place = position_among(list(holder), plain(key))
-        is_there = hlo.lt(place, hlo.constant(np.int64(len(holder))))
-    else:
-        at = found([(one, None) for one in holder], key)
-        if at is None:
-            return None, None
-        _, place, is_there = at
-    if not holder:
-        return None, None
-    values = list(contents_of(holder).values())
-    number = number_of(hlo.minimum(place, hlo.constant(np.int64(len(values) - 1))))
-    return one_of(values, number), is_there
+        return place, hlo.lt(place, hlo.constant(np.int64(len(holder))))
+    at = found([(one, None) for one in holder], key)
+    return None if at is None else at[1:]
 
 
 def known_place(holder: dict, key: TracedArray) -> TracedArray:
@@ -156,8 +159,13 @@ def known_place(holder: dict, key: TracedArray) -> TracedArray:
 
 
 def one_of(values: list[Any], number: TracedArray) -> Any:
-    """The one of these values that has this number."""
-    if not any(isinstance(value, (list, dict, set)) for value in values):
+    """The one of these values that has this number; of lists, and of dicts with the same keys, a row of a table."""
+    if len(values) > 1 and all(type(value) is list for value in values):
+        found = tables.reference(values, number)
+        return Choice(number, values) if found is None else found
+    if len(values) > 1 and all(type(value) is dict for value in values):
+        known_keys.try_records(values)
+    if all(map(keys_in, values)) or not any(isinstance(value, (list, dict, set)) for value in values):
         try:
             joined_types(values)
         except TracerError:
@@ -169,12 +177,26 @@ def one_of(values: list[Any], number: TracedArray) -> Any:
 
 def set_item(holder: dict, key: Any, value: Any) -> None:
     """``holder[key] = value``"""
+    if keys_in(holder) and holds_unknown(key):
+        _set_one_of_known(holder, key, value)
+        return
     if keys_in(holder):
-        known_keys.set_value(holder, key if holds_unknown(key) else concrete(key), value)
+        known_keys.set_value(holder, concrete(key), value)
         return
     entries = as_they_are(holder)
     growing.put(holder, entries, value)
     change(holder, {OPEN: put_behind(entries, key, value)})
+
+
+def _set_one_of_known(record: dict, key: Any, value: Any) -> None:
+    """``record[key] = value``, where the program decides which of the keys it is: it is expected to be one of them."""
+    before = known_keys.items_of(record)
+    place, is_there = _place_in_known(before, key) or (None, None)
+    if place is None or not expected_to_hold("a key of a dict", _truth(is_there)):
+        known_keys.require_other(record)
+    for number, (one, held) in enumerate(before.items()):
+        is_this = _truth(hlo.eq(place, hlo.constant(np.int64(number))))
+        known_keys.set_value(record, one, choose(is_this, lambda: value, lambda held=held: held))
 
 
 def delete_item(holder: dict, key: Any) -> None:

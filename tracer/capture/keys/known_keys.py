@@ -1,17 +1,18 @@
-"""Dicts with texts as keys that the function writes down, as records: each lies in a row of a table, as objects do.
+"""Dicts with known keys that the function writes down, as records: each lies in a row of a table, as objects do.
 
 Such a dict holds its row as its list of entries, so that what has not been taught of records finds a dict whose keys are open.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from ....hlo.source_lines import user_instruction
 from ...recording.current_trace import current_trace
 from ..entries import OPEN, is_open_dict
 from ..lists.records import give_up, part_of, record_row, set_part
-from ..lists.references import KEEPING, keys_in, notes_dicts, records_made, refuse, row_behind
+from ..lists.references import KEEPING, keys_in, notes_dicts, records_made, refuse, row_behind, try_dicts
 
 
 def keep(made: Any) -> None:
@@ -22,7 +23,7 @@ def keep(made: Any) -> None:
     needs = records_made(program).get(maker)
     if needs is None or needs.is_refused:
         return
-    if not made or is_open_dict(made) or any(type(key) is not str for key in made) or id(made) in program.copies:
+    if not made or is_open_dict(made) or not all(map(_is_exact, made)) or id(made) in program.copies:
         give_up(needs)
     row = record_row(made.values(), needs, f"dicts at {maker[0]}", tuple(made))
     dict.clear(made)
@@ -30,6 +31,17 @@ def keep(made: Any) -> None:
 
 
 KEEPING.append(keep)
+
+
+def _is_exact(key: Any) -> bool:
+    """Whether a key that is equal to this one is the same."""
+    return all(map(_is_exact, key)) if type(key) is tuple else type(key) in (str, int)
+
+
+def try_records(values: Sequence[dict]) -> None:
+    """To be called with dicts of which the program decides which one it is: those with the same keys can be records."""
+    if not any(is_open_dict(value) for value in values) and len(set(map(tuple, values))) == 1:
+        try_dicts(values)
 
 
 def value_of(record: dict, key: str) -> Any:

@@ -14,6 +14,7 @@ from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
 from ..copies import note_copies
 from ..lists.access import pulled_forward
+from ..lists.array_rows import note_arrays, rows_moved
 from ..lists.element_rows import row_of
 from ..lists.elements import ElementType, element_type, joined_type, key_columns, number_of_few_keys, parts_of
 from ..lists.equal_rows import equal_rows
@@ -123,6 +124,7 @@ def stored(
         entries, key = with_texts(entries), as_key(key)
     kind = _type_with(entries, key, value)
     run = _with_room(ordered(settled(entries, kind)))
+    note_arrays([value], kind)
     row, count, end = row_of((key, value), kind), key_columns(kind), instruction_of(run.length)
     note_copies(require_trace(), value)
     index, held = None, None
@@ -210,7 +212,8 @@ def in_one(entries: Sequence[Any]) -> list[Any]:
         for place in range(item.form.capacity):
             counts = None if isinstance(item.length, int) else hlo.gt(instruction_of(item.length), place)
             if counts is not None or place < item.length:
-                done, _ = stored(done, *element(item, place), only_if=counts)
+                with rows_moved():
+                    done, _ = stored(done, *element(item, place), only_if=counts)
     return done
 
 

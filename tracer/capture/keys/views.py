@@ -10,7 +10,6 @@ from .... import hlo
 from ...recording.array import require_trace
 from ..entries import contents_of, opened
 from ..lists.access import fail_where, item_at
-from ..lists.comparisons import holds
 from ..lists.references import keys_in
 from ..lists.runs import Run, instruction_of, length_of, settled
 from ..loops.iteration import Lazy, Rows
@@ -91,8 +90,3 @@ def parts_of(entries: Sequence[Any], part: int | None) -> list[Any]:
     if part is None:
         return [Run(replace(run.form, key_columns=None), run.columns, run.length, run.start)]
     return [keys_of(run) if part == KEYS else values_of(run)]
-
-
-def holds_in_view(view: DictView, value: Any) -> Any:
-    """``value in d.items()`` and the like."""
-    return holds(view.listed(), value)

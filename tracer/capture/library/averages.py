@@ -174,6 +174,24 @@ def mean(data):
     return _of_the_type(_sum_divided(_floats(data), len(data)), data)
 
 
+def harmonic_mean(data, weights=None):
+    if weights is not None:
+        raise NotImplementedError("statistics.harmonic_mean with weights")
+    data = list(data)
+    _require(data, 1, "harmonic_mean requires at least one data point")
+    values = _floats(data)
+    if (values < 0).any():
+        raise StatisticsError("harmonic mean does not support negative values")
+    if len(data) == 1:
+        return data[0]
+    if (values == 0).any():
+        return 0
+    high, low = _quotient(1 / values, 1)
+    found = len(data) / high
+    product, rest = _product(found, high)
+    return _of_the_type(found + ((len(data) - product) - rest - found * low) / high, data)
+
+
 def variance(data, xbar=None):
     data = list(data)
     _require(data, 2, "variance requires at least two data points")

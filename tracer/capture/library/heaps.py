@@ -45,6 +45,28 @@ def nlargest(n, iterable, key=None):
     return sorted(iterable, key=key, reverse=True)[: max(0, n)]
 
 
+def merge(*iterables, key=None, reverse=False):
+    """Two by two: which one is next depends on the first elements alone, also where the iterables are not in order."""
+    lists = [list(one) for one in iterables]
+    while len(lists) > 1:
+        pairs = [_merged(first, second, key, reverse) for first, second in zip(lists[::2], lists[1::2])]
+        lists = pairs + lists[2 * len(pairs) :]
+    return iter(lists[0] if lists else [])
+
+
+def _merged(first, second, key, reverse):
+    found, i, j = [], 0, 0
+    while i < len(first) and j < len(second):
+        one, other = (first[i], second[j]) if key is None else (key(first[i]), key(second[j]))
+        if one < other if reverse else other < one:
+            found.append(second[j])
+            j += 1
+        else:
+            found.append(first[i])
+            i += 1
+    return found + first[i:] + second[j:]
+
+
 def _rise(heap, top, place, item):
     """Let the element at this place go up as far as it is less than those above it."""
     while place > top:

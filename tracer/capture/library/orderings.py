@@ -1,25 +1,27 @@
-"""What `functools.total_ordering` adds to a class; the order of elements that only they themselves can compare."""
+"""What `functools.total_ordering` adds to a class; the order of elements that only they can compare, and of lists."""
+
+import numpy as np
 
 
 def in_order(items, keys):
     """The items in the ascending order of their keys, those of equal ones in theirs."""
-    count = len(keys)
-    order = list(range(count))
-    width = 1
-    while width < count:
-        merged = []
-        while len(merged) < count:
-            first = len(merged)
-            middle = second = min(first + width, count)
-            high = min(middle + width, count)
-            while first < middle or second < high:
-                if second == high or first < middle and not keys[order[second]] < keys[order[first]]:
-                    merged.append(order[first])
-                    first += 1
-                else:
-                    merged.append(order[second])
-                    second += 1
-        order = merged
+    count, doublings = len(keys), 0
+    while 1 << doublings < count:
+        doublings += 1
+    order, merged = np.arange(count), np.arange(count)
+    width, first, middle, second, high = 1, 0, 0, 0, 0
+    for _ in range(doublings):
+        for place in range(count):
+            if place % (2 * width) == 0:  # two runs begin
+                first, middle, high = place, min(place + width, count), min(place + 2 * width, count)
+                second = middle
+            if second == high or first < middle and not keys[order[second]] < keys[order[first]]:
+                merged[place] = order[first]
+                first += 1
+            else:
+                merged[place] = order[second]
+                second += 1
+        order[...] = merged
         width *= 2
     return [items[place] for place in order]
 

@@ -12,7 +12,7 @@ from .... import hlo
 from ...control_flow.loops import while_loop
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import HINTS, ConcretizationError, LeftToPython
+from ...recording.errors import HINTS, ConcretizationError, LeftToPython, name_of_type, no_integer
 from ...recording.operands import as_traced
 from .. import places
 from ..copies import note_copies
@@ -95,7 +95,9 @@ def row_at(items: Sequence[Any], index: Any, message: str) -> Any:
     if isinstance(index, TracedArray) and index.element_type is hlo.PRED and index.weak_type:
         index = index.astype(np.int64)
     if isinstance(index, TracedArray) and (index.ndim or not index.element_type.is_integer):
-        raise TypeError(f"list indices must be integers or slices, not {index.dtype}{list(index.shape)}")
+        kind = "tuple" if message.startswith("tuple") else "list"
+        wrong = no_integer(index) if not index.is_scalar else None
+        raise wrong or TypeError(f"{kind} indices must be integers or slices, not {name_of_type(index.run_time_type)}")
     if isinstance(length, int) and not length:
         raise IndexError(message)
     position, count = instruction_of(index), instruction_of(length)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
+from ...functions.decompositions import expected_to_hold
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython, TracerError
@@ -25,6 +26,7 @@ from ..forms import Parts, common_type, kind_of
 from ..library import orderings
 from ..loops.iteration import TracedRange
 from ..merging import selected
+from ..structured_arrays import is_structured
 from ..texts.deferred import Deferred
 from . import number_types
 from .access import (
@@ -41,7 +43,7 @@ from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, stacked
 from .comparisons import rows_of_nan
 from .elements import ElementType, LeafForm
 from .mapping import keys_of
-from .references import are_positions, require_comparable
+from .references import are_positions
 from .runs import (
     Run,
     instruction_of,
@@ -78,12 +80,14 @@ def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[A
     keys = items if key is None else keys_of(items, key)
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
-    if _compare_themselves(type_of_items(keys).structure):
+    compare_themselves = _compare_themselves(type_of_items(keys).structure)
+    order = None if compare_themselves else _order(_comparable(keys))
+    if order is None:
         found = call(orderings.in_order, items, keys)
         if (count := known_length(items)) is not None and count <= _TAKEN_APART:
             found = [item_at(found, place) for place in range(count)]
     else:
-        run, order = settled(items), _order(_comparable(keys))
+        run = settled(items)
         found = [gathered(run, lambda rows: order.instruction(require_trace()), run.length)]
     return sliced(found, slice(None, None, -1)) if reverse else found
 
@@ -119,8 +123,11 @@ def _comparable(items: list[Any]) -> Run:
     return made(kind, [numbers], run.length, run.form.place)
 
 
-def _order(run: Run) -> TracedArray:
-    """The positions of the elements in ascending order, equal ones in theirs, and behind them those of no elements."""
+def _order(run: Run) -> TracedArray | None:
+    """The positions of the elements in ascending order, equal ones in theirs, and behind them those of no elements.
+
+    None where lists that lie in a table decide, which are compared one by one.
+    """
     if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves) or any(c.ndim > 1 for c in run.columns):
         if any(leaf.text is not None for leaf in run.form.leaves):
             raise NotImplementedError("the order of texts that the program makes")
@@ -130,7 +137,7 @@ def _order(run: Run) -> TracedArray:
     columns, positions = instructions(run), are_positions(run.form.structure)
     compared = columns[: positions.index(True)] if True in positions else columns
     if not compared:
-        require_comparable(run.form.structure, "an order")
+        return None
     order = None
     for column in (*reversed(compared), behind):
         key = _array(run, column)
@@ -138,19 +145,20 @@ def _order(run: Run) -> TracedArray:
             order = np.argsort(key, kind="stable")
         else:
             order = np.take(order, np.argsort(np.take(key, order, mode="clip"), kind="stable"), mode="clip")
-    if len(compared) < len(columns):
-        _require_unequal(run, [np.take(_array(run, column), order, mode="clip") for column in compared])
+    if len(compared) < len(columns) and not _are_unequal(
+        run, [np.take(_array(run, one), order, mode="clip") for one in compared]
+    ):
+        return None
     return order
 
 
-def _require_unequal(run: Run, ascending: Sequence[TracedArray]) -> None:
-    """Let the call fail where two elements agree in these columns, so that it is lists behind them which are compared."""
+def _are_unequal(run: Run, ascending: Sequence[TracedArray]) -> bool:
+    """Whether no two elements agree in these columns, so that no lists behind them are compared: until a call finds some."""
     places_behind = np.arange(1, run.form.capacity + 1)
     are_equal = np.less(places_behind, _array(run, instruction_of(run.length)))
     for column in ascending:
         are_equal = np.logical_and(are_equal, column[1:] == column[:-1])
-    message = "an order of tuples that differ only in lists at places that the program decides"
-    require_trace().add_error_flag(np.any(are_equal).instruction(require_trace()), NotImplementedError, message)
+    return expected_to_hold("an order of tuples with lists", np.logical_not(np.any(are_equal)))
 
 
 def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str, Any]) -> Any:
@@ -165,11 +173,11 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
     items = items if key is None else written_natively(items)
     values = items if key is None else keys_of(items, key)
+    one_by_one = orderings.position_of_least if name == "min" else orderings.position_of_greatest
     if _compare_themselves(type_of_items(values).structure):
-        best = orderings.position_of_least if name == "min" else orderings.position_of_greatest
-        return item_at(items, call(best, values))
+        return item_at(items, call(one_by_one, values))
     keys = _comparable(values)
-    if len(keys.columns) == 1 and keys.columns[0].ndim == 1:
+    if len(keys.columns) == 1 and keys.columns[0].ndim == 1 and not are_positions(keys.form.structure)[0]:
         rows = hlo.iota(hlo.Shape(hlo.S64, (keys.form.capacity + 1,)), 0)
         inside = hlo.lt(rows, hlo.full_like(rows, instruction_of(length)))
         column = _array(keys, instructions(keys)[0])
@@ -181,11 +189,10 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         position = np.argmax(hit)
     else:
         order = _order(keys)
-        position = (
-            order[0]
-            if name == "min"
-            else order[TracedArray.from_instruction(require_trace(), hlo.subtract(instruction_of(length), 1))]
-        )
+        if order is None:
+            return item_at(items, call(one_by_one, values))
+        last = TracedArray.from_instruction(require_trace(), hlo.subtract(instruction_of(length), 1))
+        position = order[0 if name == "min" else last]
     return item_at(items, position)
 
 
@@ -278,7 +285,8 @@ def _with_arrays_inside(value: Any) -> Any:
     if not isinstance(value, (list, tuple)) or not holds_open_list(value):
         return value
     are_rows = any(map(is_open_list, value))
-    return [array_of_list(one) if are_rows and isinstance(one, (list, tuple)) else _with_arrays_inside(one) for one in value]
+    found = [array_of_list(one) if are_rows and isinstance(one, (list, tuple)) else _with_arrays_inside(one) for one in value]
+    return tuple(found) if isinstance(value, tuple) else found  # which is an index of several dimensions, as of `np.add.at`
 
 
 def _without_ranges(value: Any) -> Any:
@@ -311,6 +319,11 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
     if function in _JOINING and args and is_open_list(args[0]):
         return DYNAMIC[function](array_of_list(args[0]), *args[1:], **kwargs)  # NumPy would go over the rows
     if function in (np.array, np.asarray) and (len(args) == 2 or kwargs.get("dtype") is not None):
+        if is_structured(kwargs.get("dtype", args[-1])):
+            raise NotImplementedError(
+                f"np.{function.__name__} of a list that a loop has made, or whose length the program decides, as records, is "
+                "not implemented. Fix: np.zeros with as many records as there may be, whose fields are set"
+            )
         return call(function, array_of_list(args[0], has_dtype=True), *args[1:], **kwargs)
     of_any_type = function in _ALIKE_OF_NONE
     given = dict(zip(kwargs, _with_arrays(list(kwargs.values()), of_any_type)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,8 @@ from ...recording.array import TracedArray, require_trace
 from .. import places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS
+from ..library import searches
+from ..unknown_values import is_searched_one_by_one
 from . import tables
 from .access import (
     change,
@@ -102,7 +104,7 @@ def insert(holder: list, index: Any, value: Any) -> None:
 
 @method("remove")
 def remove(holder: list, value: Any) -> None:
-    position = _found(items_of(holder), value, "list.remove(x): x not in list")
+    position = _found(holder, value, "list.remove(x): x not in list")
     change(holder, without(items_of(holder), position))
 
 
@@ -110,11 +112,13 @@ def remove(holder: list, value: Any) -> None:
 def index(holder: list, value: Any, *bounds: Any) -> Any:
     if bounds:
         raise NotImplementedError("list.index with bounds, of a list whose length the program decides, is not implemented")
-    return _found(items_of(holder), value, "list.index(x): x not in list")
+    return _found(holder, value, "list.index(x): x not in list")
 
 
-def _found(items: Sequence[Any], value: Any, message: str) -> TracedArray:
-    found = first_match(items, value)
+def _found(holder: list, value: Any, message: str) -> TracedArray:
+    if is_searched_one_by_one(holder, value):
+        return call(searches.position_of, holder, value, message)
+    found = first_match(items_of(holder), value)
     if found is None:
         raise ValueError(message)
     position, is_there = found
@@ -124,6 +128,8 @@ def _found(items: Sequence[Any], value: Any, message: str) -> TracedArray:
 
 @method("count")
 def count(holder: list, value: Any) -> Any:
+    if is_searched_one_by_one(holder, value):
+        return call(searches.count_of, holder, value)
     items = items_of(holder)
     rows = matches(settled(items), value) if items else None
     if rows is None:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...recording import pytree
 from ...recording.array import TracedArray
-from ...recording.attributes import is_record
+from ...recording.attributes import attributes_of, is_record
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ..choices import Choice
 from ..entries import OPEN
 from ..forms import STAND_FOR_ELEMENTS
+from ..places import where_made
 
 if TYPE_CHECKING:
     from ...recording.program import Program
@@ -256,6 +257,22 @@ def want_records(program: Program, kind: type) -> None:
     wanted.add((kind.__module__, kind.__qualname__))
 
 
+def try_dicts(values: Iterable[dict]) -> None:
+    """Let what makes these dicts make records. Raises RecordedAgain where that can be; where the function cannot be recorded
+    so `try_records` puts that right."""
+    program = current_trace().program
+    made = program.guessed_bounds.setdefault(_RECORDS_MADE, {})
+    if not notes_dicts(program):
+        made[_DICTS_NOTED] = Needs()
+        raise RecordedAgain
+    makers = {program.dict_makers.get(id(value)) for value in values}
+    if None in makers or not makers.isdisjoint(made):
+        return
+    made.update(dict.fromkeys(makers, Needs()))
+    program.guessed_bounds.setdefault(_RECORDS_TRIED, set()).update(makers)
+    raise RecordedAgain
+
+
 def notes_dicts(program: Program) -> bool:
     """Whether it is noted what makes dicts, as some that are copies are changed."""
     return _DICTS_NOTED in records_made(program)
@@ -348,6 +365,8 @@ def _lists_in(values: Iterable[Any]) -> Iterator[list]:
             yield from _lists_in(value)
         elif type(value) is Choice:
             yield from _lists_in(value.values)
+        elif type(value) is not TracedArray and where_made(value) is not None:  # not further: objects may hold one another
+            yield from [part for part in attributes_of(value).values() if type(part) is list]
 
 
 def refuse(table: Table) -> NoReturn:

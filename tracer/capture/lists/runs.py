@@ -24,6 +24,7 @@ from ...recording.trace import Trace
 from .. import places
 from ..copies import note_copies
 from ..forms import STAND_FOR_ELEMENTS
+from .array_rows import note_arrays
 from .columns import longer, rows_between, with_block, with_rest
 from .element_rows import constant_columns, element_of, link_columns, packed_columns, recoded, row_of, type_with
 from .elements import ElementType, LeafForm, joined_type, joined_types, not_one_type
@@ -135,7 +136,8 @@ def _elements_of(row: Row) -> list[Any]:
     for column in instructions(table):
         sizes = column.shape.dimensions[1:]
         columns.append(hlo.reshape(hlo.dynamic_slice(column, *with_rest(column, position), sizes=(1, *sizes)), sizes))
-    return [made(table.kind, columns, length_of([row]), table.place)]
+    place = None if table.lengths is None else table.place  # lists of one length have no capacity that was guessed
+    return [made(table.kind, columns, length_of([row]), place)]
 
 
 # --- numbers ---
@@ -238,6 +240,7 @@ def empty(kind: ElementType, capacity: int, place: str | None = None) -> Run:
 
 def run_of(values: Sequence[Any], kind: ElementType) -> Run:
     """A run of these elements."""
+    note_arrays(values, kind)
     if (known := constant_columns(values, kind)) is not None:
         columns = [
             hlo.constant(np.concatenate([column, np.zeros((1, *column.shape[1:]), column.dtype)]), one.shape.element_type)
@@ -321,6 +324,7 @@ def set_row(run: Run, position: Instruction, value: Any) -> Run:
     if kind is None:
         raise not_one_type(run.type, joined_types([value]), [value])
     note_copies(require_trace(), value)
+    note_arrays([value], kind)
     return _with_row(retyped(run, kind), position, row_of(value, kind))
 
 
@@ -442,6 +446,7 @@ def extended(run: Run, piece: Any) -> Run:
         columns = instructions(ordered(retyped(piece, kind)))
         rows = [[hlo.reshape(rows_between(one, j, j + 1), one.shape.dimensions[1:]) for one in columns] for j in range(count)]
     else:
+        note_arrays(piece, kind)
         rows = [row_of(value, kind) for value in piece]
     for j, row in enumerate(rows):
         run = _with_row(run, hlo.add(end, j) if j else end, row)

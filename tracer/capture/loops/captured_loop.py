@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from typing import Any, NoReturn
 
-from ....hlo.interrupts import is_of_a_signal
+from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import function_place
 from ...control_flow.loops import Loop
 from ...recording import pytree
@@ -43,12 +43,14 @@ from ..outcomes import (
 from ..places import (
     UNBOUND,
     Contents,
+    Item,
     Journal,
     LocalName,
     Names,
     Place,
     holds_the_same,
     journal,
+    let_be_read,
     local_names,
     note,
     note_all_made,
@@ -97,7 +99,7 @@ class CapturedLoop:
     """Records one loop, over rows or while a test holds; again with more state, until no round changes anything else.
 
     copies: a name that holds an array which is changed in place, and then another one, holds a copy of the first from the
-    beginning. That this is not read under another name is seen to (`aliases`); without, it is `Aliased`. Of a loop that
+    beginning. That this is not read under another name is seen to (`aliases`); without, it is an error. Of a loop that
     ``may_be_empty`` the program raises what a round always raises, if there is one.
     """
 
@@ -122,6 +124,7 @@ class CapturedLoop:
         self.inexact: set[int] = set()  # errors of which it is not known what has been done before them
         self.met: set[int] = set()  # lists that have met at one place
         self.shared: set[Any] = set()  # places of containers that rounds append, and that have several places
+        self.unreadable: list[tuple[Any, Any]] = []  # as of a `Journal`, of rounds that have come to their end
         self.settled = settled_before(outer, body)
         self._begin()
 
@@ -157,6 +160,7 @@ class CapturedLoop:
                 except _Again as again:
                     if again.loop is not self:
                         raise
+                    self._let_be_read()
                     self._reset()
                     if again.prepare is not None:
                         again.prepare()
@@ -176,6 +180,11 @@ class CapturedLoop:
 
     def _place(self) -> str:
         return f"the loop at {function_place(self.body)}"
+
+    def _let_be_read(self) -> None:
+        """Let containers hold again what they held before rounds that have come to their end have made them unreadable."""
+        let_be_read(self.unreadable)
+        self.unreadable = []
 
     def _reset(self) -> None:
         for place in (*self.places, *self.others):
@@ -245,6 +254,7 @@ class CapturedLoop:
             put_back(entries)
             entries.clear()
             raise
+        self.unreadable += entries.unreadable
 
     def _enter(self, slots: Sequence[Slot], state: list[Any]) -> tuple[Any, Any, Any]:
         values = iter(state)
@@ -319,7 +329,7 @@ class CapturedLoop:
                 if self.may_be_empty and is_raised_when_run(error):
                     record_raise(current_trace(), error)
                     outcome = BREAK
-                elif isinstance(error, Exception) and not is_of_a_signal(error):
+                elif isinstance(error, not_of_a_signal(Exception)):
                     failed = error
                 else:
                     raise
@@ -349,9 +359,8 @@ class CapturedLoop:
             if not getattr(failed, "is_of_recursion", False):
                 try:  # it may have failed for want of state, as where it reads the list that it appends to
                     self._look_for_more(slots, ends, changed, None)
-                except Exception as error:
-                    if is_of_a_signal(error):
-                        raise
+                except not_of_a_signal(Exception):
+                    pass
             raise failed
         slots_and_growing = (*[slot.place for slot in self.slots.values()], *self.growing.places())
         require_one_name(self.places, self.before, ends, slots_and_growing, self._place())
@@ -470,10 +479,21 @@ class CapturedLoop:
 
     def _add(self, place: Place, before: Any, end: Any) -> None:
         """One more place whose value is carried."""
+        if isinstance(place, Contents) and isinstance(before, dict):
+            before = self._with_carried_items(place.holder, before)
         self._put_together(place, before, end)
         slot = self.slots[place.key] = Slot(place, before)
         if not self._state_differs(slot, before, end):
             slot.form = form_with(place, varying(before), end, self.outer, self._place())
+
+    def _with_carried_items(self, holder: dict, contents: dict) -> dict:
+        """What a dict holds before the loop, of what it holds in a round, where until now single items of it were carried."""
+        items = [slot for slot in self.slots.values() if isinstance(slot.place, Item) and slot.place.holder is holder]
+        for slot in items:
+            del self.slots[slot.place.key]
+            self.aliases.forget(slot.place.key)
+        contents |= {slot.place.index: slot.initial for slot in items}
+        return {key: value for key, value in contents.items() if value is not UNBOUND}
 
     def _put_together(self, place: Place, before: Any, end: Any) -> None:
         """Lists from before the loop of which a place holds one or the other are put into a table, or must not be changed."""

@@ -13,7 +13,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import ConcretizationError
 from .. import made_iterators, places
 from ..branches import decide, truth
-from ..choices import Maybe
+from ..choices import Choice, Maybe
 from ..distribution import condition
 from ..entries import has_open_keys
 from ..forms import may_be_shared
@@ -31,6 +31,12 @@ from .unrolling import LARGEST_UNROLLED, for_, over_long
 _FEWEST_ROUNDS = 4
 # So few elements are tested one by one, where the first of them are known to be left out or not.
 _FEWEST_TESTED = 8
+
+
+def _has_unlike_arrays(iterable: Choice) -> bool:
+    """Whether elements are arrays of several shapes, which are none of one list: which value it is has to be known."""
+    lists = [one for one in iterable.values if isinstance(one, (list, tuple))]
+    return len({element.shape for one in lists for element in one if isinstance(element, TracedArray)}) > 1
 
 
 class Loop:
@@ -85,7 +91,7 @@ class Loop:
 
     def is_open(self) -> bool:
         """Whether the program decides how many values there are."""
-        if type(self.iterable) is TracedGenerator:
+        if type(self.iterable) is TracedGenerator or type(self.iterable) is Choice and not _has_unlike_arrays(self.iterable):
             return True
         rows = rows_of(self.iterable) if is_captured(self.iterable) else None
         if rows is not None and isinstance(rows.length, TracedArray) and rows.length.known_value is None:

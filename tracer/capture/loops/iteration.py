@@ -15,7 +15,7 @@ from ...indexing.basic import Range, Selection, take, view
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.dynamic_array import DynamicArray
-from ...recording.errors import HINTS, CarryTypeError, ConcretizationError
+from ...recording.errors import HINTS, CarryTypeError, ConcretizationError, no_integer
 from ...recording.function_tables import DYNAMIC, SEQUENCES
 from ...recording.intervals import interval_of, note_interval
 from ...recording.operands import as_traced, require
@@ -157,6 +157,8 @@ def _of_rank_0(bound: Any) -> Any:
         return int(bound)
     if not isinstance(bound, (int, TracedArray)):
         return operator.index(bound)
+    if isinstance(bound, TracedArray) and (bound.shape or not bound.element_type.is_integer):
+        raise no_integer(bound)
     return bound
 
 

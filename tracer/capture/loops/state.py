@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -23,7 +26,9 @@ from ..forms import (
     OneOf,
     Optional,
     carried,
+    fixed_in,
     form_of,
+    is_around,
     is_number,
     joined,
     kind_in,
@@ -40,12 +45,11 @@ from .iteration import Rows
 _MOST_OF_OWN_SIZES = 8
 
 
-class Aliased(CarryTypeError):
-    """A name is bound to another array while the one that it held is changed in place."""
-
-
-class SizesFollow(TracerError):
-    """The sizes of arrays in each of a few rounds are known where these are recorded one by one."""
+def aliased(message: str) -> CarryTypeError:
+    """That a name is bound to another array while the one that it held is changed in place."""
+    error = CarryTypeError(message)
+    error.is_of_swap = True
+    return error
 
 
 class Slot:
@@ -63,14 +67,17 @@ class Slot:
 
 
 def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | None) -> None:
-    """Raises SizesFollow where there are a few rounds, whose numbers alone decide how large arrays in them are."""
+    """Raises TracerError where there are a few rounds, whose numbers alone decide how large arrays in them are.
+
+    The sizes are known where the rounds are recorded one by one.
+    """
     if rows is None or not isinstance(rows.length, int) or rows.length > _MOST_OF_OWN_SIZES:
         return
     fixed: set[hlo.Instruction] = set()
     following = {position.instruction(trace)}
     for made in trace.builder.instructions:
         if made.opcode == "set-dimension-size" and made.operands[1] in following:
-            raise SizesFollow("the number of the round decides on the sizes of arrays, and there are few rounds")
+            raise TracerError("the number of the round decides on the sizes of arrays, and there are few rounds")
         if made.opcode == "constant":
             fixed.add(made)
         elif made.operands and not made.called_computations and all(one in fixed or one in following for one in made.operands):
@@ -138,14 +145,14 @@ def require_one_name(names: Sequence[Place], before: dict, ends: dict, changed: 
 def require_unaliased(place: Place, before: Any, copies: bool, loop: str) -> None:
     """A round may not change an array in place whose name it then gives to another one, if others see the first.
 
-    ``copies`` as of `CapturedLoop`. Raises Aliased.
+    ``copies`` as of `CapturedLoop`. Raises CarryTypeError.
     """
     trace = current_trace()
     for array in pytree.flatten(before)[0]:
         if isinstance(array, TracedArray) and array.shape and array.root_storage in trace.written:
             if copies and array is before and not array.root_storage.is_from_outside:
                 continue
-            raise Aliased(
+            raise aliased(
                 f"{place.name} is changed in place, and bound to another array, in a round of {loop}. Fix: write the new "
                 f"values into it ({place.name}[...] = ...)"
             )
@@ -157,11 +164,41 @@ def carried_row(form: Form, row: Sequence[Any]) -> list[Any]:
     return [zero_like(trace, kind) if number is NOWHERE else carried(number) for number, kind in given]
 
 
+def _is_made_of(function: Any, outer: Trace) -> bool:
+    """Whether a function, or one that it calls, holds values of the round, and not of the trace around the loop."""
+    found = [function]
+    for one in found:
+        if isinstance(one, TracedArray) and not is_around(one.root_storage.trace, outer):
+            return True
+        found += [held for held in _held_by(one) if not any(held is known for known in found)]
+    return False
+
+
+def _held_by(function: Any) -> Iterator[Any]:
+    if isinstance(function, partial):
+        yield from (function.func, *function.args, *function.keywords.values())
+    for cell in (function.__closure__ or ()) if isinstance(function, FunctionType) else ():
+        with suppress(ValueError):  # it is not bound
+            yield cell.cell_contents
+
+
+def _of_any_size_where_wider(form: Form, both: Form) -> Form:
+    """What a form has become, where arrays of one more shape in each round, also in parts of it, are one of any size."""
+    if isinstance(form, Optional) and isinstance(both, Optional):
+        return Optional(both.absent, _of_any_size_where_wider(form.form, both.form))
+    if isinstance(form, Container) and isinstance(both, Container) and len(form.parts) == len(both.parts):
+        return Container(both.type, both.auxiliary, tuple(map(_of_any_size_where_wider, form.parts, both.parts)))
+    if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
+        return without_sizes(both)
+    return both
+
+
 def form_with(place: Place, form: Form, value: Any, outer: Trace, loop: str) -> Form:
     """The form that values of this form have together with this value, which a round leaves there. Raises CarryTypeError."""
-    both = joined(form, form_of(value, outer, as_views=True), in_loop=True)
-    if isinstance(form, OneOf) and isinstance(both, OneOf) and len(both.forms) > len(form.forms):
-        both = without_sizes(both)
+    found = form_of(value, outer, as_views=True)
+    if any(_is_made_of(one, outer) for one in fixed_in(found)):
+        raise CarryTypeError(f"{place.name} holds another function in each round of {loop}, which the round makes")
+    both = _of_any_size_where_wider(form, joined(form, found, in_loop=True))
     if isinstance(place, Contents) and not isinstance(both, Container):
         raise CarryTypeError(
             f"{place.name} enters a round of {loop} with {len(form.parts)} elements and leaves it with {len(value)}: it must "

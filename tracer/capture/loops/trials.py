@@ -8,7 +8,7 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from .... import hlo
-from ....hlo.interrupts import is_of_a_signal
+from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.current_trace import current_trace
 from ...recording.trace import PackedInputs, Trace
@@ -83,9 +83,9 @@ def size_of_a_round(
     trials.append(trial)
     try:
         attempt(record, functions, names, is_estimate=True)
-    except Exception as error:  # noqa: BLE001, what is wrong with the round is found out when it stays
+    except not_of_a_signal(Exception) as error:  # what is wrong with the round is found out when it stays
         # When it stays it goes down as far once more, and so does each round within.
-        if getattr(error, "is_of_recursion", False) or is_of_a_signal(error):
+        if getattr(error, "is_of_recursion", False):
             raise
         return size
     except _TooLong as found:

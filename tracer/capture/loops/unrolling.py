@@ -9,7 +9,7 @@ from typing import Any
 
 from .... import hlo
 from ....compile.traversal import has_effects
-from ....hlo.interrupts import is_of_a_signal
+from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
@@ -29,7 +29,7 @@ from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .pushed_rounds import over_generator
 from .settled import settled_before
-from .state import Aliased
+from .state import aliased
 from .trials import Block, attempt, code_of, note_long, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
@@ -108,8 +108,8 @@ def over_long(rows: Rows, body: Block, orelse: Block | None, names: Names) -> An
     count = len(rows)
     try:
         return attempt(lambda: _captured_in_some_way(rows, body, orelse, names), (body, orelse), names)
-    except Exception as error:
-        if count > _MOST_ROUNDS or _place_of(body) in current_trace().program.guessed_bounds or is_of_a_signal(error):
+    except not_of_a_signal(Exception) as error:
+        if count > _MOST_ROUNDS or _place_of(body) in current_trace().program.guessed_bounds:
             raise
         failure = error
     current_trace().program.long_loops[code_of(body), count, is_round()] = 0
@@ -279,7 +279,7 @@ def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: 
             return attempt(way, (body, orelse), names)
         except (CarryTypeError, ChangedCopyError) as error:
             failure = error
-            if not isinstance(error, Aliased):
+            if not getattr(error, "is_of_swap", False):
                 break
     if isinstance(rows, Tail):
         raise failure
@@ -288,12 +288,12 @@ def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: 
 
 def _captured_in_pairs(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     if orelse is not None:
-        raise Aliased("a loop with else that swaps arrays")
+        raise aliased("a loop with else that swaps arrays")
 
     def round_(pair: tuple[Any, Any]) -> Any:
         for element in pair:
             if body(element) not in (None, CONTINUE):
-                raise Aliased("a loop that swaps arrays is left early")
+                raise aliased("a loop that swaps arrays is left early")
 
     _captured(Pairs(rows), None, round_, None, names, (body,), copies=False)
     if len(rows) % 2:
@@ -349,9 +349,8 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
                 tried = True
                 try:
                     return attempt(capture, (test, body, orelse), names)
-                except Exception as error:  # as it was before there were captured loops
-                    if is_of_a_signal(error):
-                        raise
+                except not_of_a_signal(Exception):
+                    pass  # as it was before there were captured loops
         outcome = body()
         if isinstance(outcome, Mixed) and not outcome.possible <= {END_CODE, CONTINUE_CODE}:
             return if_it_goes_on(outcome, lambda: while_(test, body, orelse, names), names, (test, body, orelse))

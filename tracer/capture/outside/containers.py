@@ -7,6 +7,7 @@ each call: a list to which the function only appends is not read at all, and may
 from __future__ import annotations
 
 import functools
+import operator
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -257,7 +258,7 @@ class OutsideList(list):
 
     def __init__(self, surroundings: Surroundings, original: list, path: Path) -> None:
         super().__init__(original)
-        self.surroundings, self.path = surroundings, path
+        self.surroundings, self.original, self.path = surroundings, original, path
         self.length_found = len(original)
         self.unread = set(range(self.length_found))
         self.as_read: dict[int, tuple[Any, Any]] = {}
@@ -303,8 +304,12 @@ class OutsideList(list):
 
     def _is_kept(self, items: list[Any]) -> bool:
         """Whether what was in it stands where it stood: loops put lists together."""
-        is_kept = all(place < len(items) and items[place] is value for place, (_, value) in self.as_read.items())
-        return is_kept and not self.is_changed
+        if self.is_changed or len(items) < self.length_found:
+            return False
+        before = self.original[: self.length_found]
+        for place, (_, value) in self.as_read.items():
+            before[place] = value
+        return all(map(operator.is_, items, before))
 
     def _item(self, position: int) -> Any:
         if position in self.unread:

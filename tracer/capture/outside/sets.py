@@ -9,7 +9,7 @@ from ...outside.guards import SameContents
 from ...outside.paths import Path
 from ...outside.tables_of_sets import NothingPopped, SameTable, table_of
 from ...recording.errors import TracerError
-from ..entries import OPEN, OrderUnknown, contents_of, elements_of_set, is_open_set, opened
+from ..entries import OPEN, contents_of, elements_of_set, is_open_set, opened
 from ..places import PUT_BACK
 from .open_containers import Change, OpenEntries, open_entries, require_entries
 
@@ -48,11 +48,13 @@ class OutsideSet(set):
         if self._is_as_python_has_it():
             self.surroundings.guard(SameTable(self.path, self.table))
             return set.__iter__(self)
-        raise OrderUnknown(
+        error = TracerError(
             f"{self.path.text}, a set, gets elements while the function is traced, and is gone over then: in which order "
             "Python does not tell of a set that has held others before. Fix: sorted(...) of it, or a dict in its place "
             "(dict.fromkeys), which has an order"
         )
+        error.is_of_order = True
+        raise error
 
     def _has_known_order(self) -> bool:
         """Whether nothing has been put there, so that what is left has the order that it had."""

@@ -13,6 +13,7 @@ from ...calls.host_call import call_when_run
 from ...control_flow.branches import cond
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
+from ...recording.errors import no_integer
 from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..lists.access import fail_where, is_unknown
@@ -283,7 +284,7 @@ def _in_base(function: Callable[[int], str], form: str) -> None:
         if number.element_type is hlo.PRED and number.weak_type:
             number = call(int, number)
         if number.ndim or not number.element_type.is_integer or number.element_type is hlo.PRED:
-            raise TypeError(f"'{number.run_time_type.__name__}' object cannot be interpreted as an integer")
+            raise no_integer(number)
         return call(format, number, form)
 
     implements(function)(implementation)

@@ -16,7 +16,7 @@ from ..choices import Choice
 from ..lists.runs import instruction_of, is_open_list, number_of
 from .characters import below, memory
 from .deferred import Deferred, FString, WrittenText, is_text
-from .writing import WRITERS, WRITERS_OF_PARTS, is_shown_number, written
+from .writing import OF_NUMBERS, WRITERS, WRITERS_OF_PARTS, is_shown_number, written
 
 Instruction = hlo.Instruction
 _FEW = 8  # texts that Python joins as fast
@@ -63,7 +63,7 @@ def needs_no_host(value: Any, is_plain: bool = True) -> bool:
         text, args, _ = value.values
         texts = args[0] if args and isinstance(args[0], (list, tuple)) and not is_open_list(args[0]) else ()
         return needs_no_host(text) and all(needs_no_host(one, is_plain) for one in texts)
-    return value.function is chr or value.function in WRITERS and needs_no_host(value.values[0])
+    return value.function in OF_NUMBERS or value.function in WRITERS and needs_no_host(value.values[0])
 
 
 def is_integer(value: Any) -> bool:

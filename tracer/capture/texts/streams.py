@@ -5,11 +5,16 @@ from __future__ import annotations
 import io
 from typing import Any
 
+import numpy as np
+
 from ...calls.host_call import call_when_run
+from ...recording.array import TracedArray
 from ...recording.errors import TracerError
+from ...recording.operands import as_traced
 from .. import places
 from ..calls.dispatch import call
 from ..calls.meanings import implements
+from ..library import saved_text
 from .deferred import Deferred, answered, concrete, for_host, is_open
 from .formatting import told
 from .shared import MAKERS
@@ -70,6 +75,15 @@ def write_lines(stream: TextStream, lines: Any) -> None:
 @implements(TextStream.getvalue)
 def value_of(stream: TextStream) -> Any:
     return call("".join, stream.parts)
+
+
+@implements(np.savetxt)
+def savetxt(stream: TextStream, values: Any, *args: Any, **kwargs: Any) -> None:
+    """What `np.savetxt` writes to a stream; to files it writes when the program runs (`calls/outside_state.py`)."""
+    values = values if isinstance(values, TracedArray) else as_traced(np.asarray(values))
+    if values.element_type.is_complex:
+        raise NotImplementedError("np.savetxt of complex numbers to a StringIO is not implemented")
+    call(saved_text.savetxt, stream, values, *args, **kwargs)
 
 
 def print_to(stream: TextStream, values: tuple, sep: Any, end: Any) -> None:

@@ -128,6 +128,8 @@ def parts_of(value: Any, is_plain: bool) -> Iterator[Any]:
 
 # What writes what functions make of texts: takes their values, and gives a part of a text, or None where Python has to make it.
 WRITERS: dict[Callable[..., Any], Callable[..., Any]] = {}
+# Those whose values are numbers, which may stand among the program's characters.
+OF_NUMBERS: set[Callable[..., Any]] = {chr}
 # Likewise of what holds texts: takes whether the text is to be plain, too, and gives parts.
 WRITERS_OF_PARTS: dict[Callable[..., Any], Callable[..., Iterable[Any] | None]] = {}
 
@@ -289,7 +291,8 @@ def _as_shown(value: TracedArray) -> Instruction:
 def of_host(value: Deferred) -> Piece:
     """A text that Python makes, or that of what it makes."""
     most = _places_of_host()
-    return _piece_of_host(*characters_of_text(for_host(value), value.function, most), most)
+    named = str if type(value) is WrittenText else value.function
+    return _piece_of_host(*characters_of_text(for_host(value), named, most), most)
 
 
 def _places_of_host() -> int:

@@ -7,7 +7,7 @@ _FILLS = {"b": True, "c": 1e20 + 0j, "f": 1e20, "i": 999999, "u": 999999}
 _MOVING = (
     "diagonal", "flatten", "ravel", "repeat", "reshape", "squeeze", "swapaxes", "transpose",
 )  # fmt: skip
-_OF_ARRAYS = ("baseclass", "dtype", "itemsize", "nbytes", "ndim", "shape", "size")
+_OF_ARRAYS = ("dtype", "flags", "itemsize", "nbytes", "ndim", "shape", "size", "strides")
 
 
 class MaskedArray:
@@ -95,6 +95,14 @@ class MaskedArray:
 
     def set_fill_value(self, value=None):
         self.fill_value = value
+
+    @property
+    def baseclass(self):
+        return np.ndarray
+
+    @property
+    def flat(self):
+        return MaskedFlat(self)
 
     @property
     def T(self):
@@ -188,17 +196,21 @@ class MaskedArray:
 
     def __str__(self):
         if not self.is_decided or self.data.ndim:
-            raise NotImplementedError("the text of a masked array is not implemented in traced functions")
+            return shown(str, self.data, self._mask, self.fill)
         if self._mask is not nomask and self._mask:
             return "--"
         return str(self.data[()])
 
     def __repr__(self):
-        raise NotImplementedError("the text of a masked array is not implemented in traced functions")
+        if self.is_decided:
+            raise NotImplementedError("repr of what may be numpy.ma.masked is not implemented in traced functions")
+        return shown(repr, self.data, self._mask, self.fill)
 
     def __format__(self, form):
         if not self.is_decided or self.data.ndim:
-            raise NotImplementedError("the text of a masked array is not implemented in traced functions")
+            if form:
+                raise TypeError("unsupported format string passed to MaskedArray.__format__")
+            return str(self)
         if self._mask is not nomask and self._mask:
             return "--"
         return format(self.data[()], form)
@@ -221,6 +233,24 @@ class MaskedArray:
     def nonzero(self):
         return np.nonzero(self.filled(0))
 
+    def shrink_mask(self):
+        """A mask stays there as a whole, where NumPy's has no elements if nothing is masked."""
+        return self
+
+    def tolist(self, fill_value=None):
+        """Python's numbers, and None, or what fills them, where they are masked."""
+        if self._mask is nomask or fill_value is not None:
+            return self.filled(fill_value).tolist()
+        if not self.data.ndim:
+            return None if self._mask else self.data.item()
+        if self.data.ndim > 1:
+            return [row.tolist() for row in self]
+        return [None if is_masked else one for one, is_masked in zip(self.data.tolist(), self._mask.tolist())]
+
+    def item(self, *args):
+        """Whether it is masked does not matter to NumPy."""
+        return self.data.item(*args)
+
     # --- copies ---
 
     def copy(self, order="C"):
@@ -235,6 +265,20 @@ class MaskedArray:
             mask = mask.take(places, axis)
         taken = self.data.take(places, axis)
         return MaskedArray(taken, either(mask, getmask(indices)), is_decided=np.ndim(taken) == 0)
+
+    def compress(self, condition, axis=None):
+        places = getdata(condition)
+        if self._mask is nomask:
+            return self.like(self.data.compress(places, axis), nomask)
+        return self.like(self.data.compress(places, axis), self._mask.compress(places, axis))
+
+    def view(self, dtype=None, type=None):
+        wanted = dtype if type is None else type
+        if wanted is np.ndarray and (dtype is None or type is None):
+            return self.data
+        if wanted is None or wanted is np.ma.MaskedArray:
+            return self.like(self.data, self._mask)
+        raise NotImplementedError("view of masked arrays as another dtype is not implemented in traced functions")
 
     def clip(self, min=None, max=None):
         return self.like(np.clip(self.data, min, max), self._mask)
@@ -253,6 +297,30 @@ def _moving(name):
 
 for _name in _MOVING:
     setattr(MaskedArray, _name, _moving(_name))
+
+
+class MaskedFlat:
+    """What goes over the elements in their order."""
+
+    def __init__(self, array):
+        self.array = array.ravel()
+
+    def __len__(self):
+        return len(self.array)
+
+    def __iter__(self):
+        return iter(self.array)
+
+    def __getitem__(self, index):
+        return self.array[index]
+
+    def __setitem__(self, index, value):
+        raise NotImplementedError("assignments to .flat of masked arrays are not implemented in traced functions")
+
+
+def shown(convert, data, mask, fill):
+    """The text of a masked array, which is made when the program has run."""
+    return convert(np.ma.array(data, mask=mask, fill_value=fill))
 
 
 def getdata(a, subok=True):

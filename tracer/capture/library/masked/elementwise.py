@@ -199,6 +199,14 @@ _FILLS_OUTSIDE = {np.log: 1, np.log2: 1, np.log10: 1, np.arccosh: 1, **dict.from
 
 def of_ufunc(self, ufunc, method, *inputs, **kwargs):
     """The data are what the ufunc makes of them, but outside of its domain, which is masked."""
+    has_domain = ufunc in _OUTSIDE or ufunc in _DIVISIONS
+    if method in ("reduce", "accumulate", "reduceat") and kwargs.get("out") is None:  # which know of no masks
+        return MaskedArray(np.asarray(getattr(ufunc, method)(getdata(inputs[0]), *inputs[1:], **kwargs)), nomask)
+    if method == "outer" and not kwargs and not has_domain:
+        mask = np.logical_or.outer(*[getmaskarray(one) for one in inputs])
+        return MaskedArray(ufunc.outer(*[getdata(one) for one in inputs]), mask, fill_of(*inputs))
+    if method == "__call__" and [*kwargs] == ["out"] and isinstance(kwargs["out"][0], MaskedArray) and ufunc.nout == 1:
+        return _put_into(kwargs["out"][0], of_ufunc(self, ufunc, method, *inputs))
     if method != "__call__" or kwargs or ufunc.nout > 1 or ufunc.signature is not None:
         spelling = ufunc.__name__ if method == "__call__" else f"{ufunc.__name__}.{method}"
         raise NotImplementedError(
@@ -209,12 +217,19 @@ def of_ufunc(self, ufunc, method, *inputs, **kwargs):
     mask = getmaskarray(inputs[0])
     for one in inputs[1:]:
         mask = mask | getmaskarray(one)
-    if (ufunc in _OUTSIDE or ufunc in _DIVISIONS) and not is_decided(*inputs):
+    if has_domain and not is_decided(*inputs):
         # What is masked counts as outside of an interval, but not as what cannot be divided.
         outside = _OUTSIDE[ufunc](data[0]) | mask if ufunc in _OUTSIDE else _cannot_divide(*data)
         mask = mask | outside
         result = np.where(outside, np.asarray(_FILLS_OUTSIDE.get(ufunc, 0)).astype(result.dtype), result)
     return MaskedArray(result, mask, fill_of(*inputs), is_decided=is_decided(*inputs))
+
+
+def _put_into(out, found):
+    if out.mask is nomask:
+        out.begin_mask()
+    out.data[...], out.mask[...] = found.data, getmaskarray(found)
+    return out
 
 
 def _of_ufunc(ufunc):

@@ -11,14 +11,17 @@ def array(
     data, dtype=None, copy=False, order=None, mask=nomask, fill_value=None, keep_mask=True, hard_mask=False, shrink=True,
     subok=True, ndmin=0,
 ):  # fmt: skip
-    if order is not None or ndmin:
-        raise NotImplementedError("np.ma.array with order= or ndmin= is not implemented in traced functions")
-    if isinstance(data, (list, tuple)) and any(isinstance(one, MaskedArray) or one is np.ma.masked for one in data):
-        raise NotImplementedError("np.ma.array of a list of what may be masked is not implemented in traced functions")
+    if order is not None:
+        raise NotImplementedError("np.ma.array with order= is not implemented in traced functions")
+    if isinstance(data, (list, tuple)) and any([isinstance(one, MaskedArray) or one is np.ma.masked for one in data]):
+        return array(_of_elements(data), dtype, False, None, mask, fill_value, keep_mask, hard_mask, ndmin=ndmin)
     before = getmask(data)
     fill = fill_of(data) if fill_value is None else fill_value
     is_hard = hard_mask or isinstance(data, MaskedArray) and data.is_hard
     found = np.array(getdata(data), dtype=dtype) if copy else np.asarray(getdata(data), dtype=dtype)
+    if found.ndim < ndmin:
+        found = found.reshape((1,) * (ndmin - found.ndim) + found.shape)
+        before = before if before is nomask else before.reshape(found.shape)
     if mask is nomask:
         return MaskedArray(found, before.copy() if copy and before is not nomask else before, fill, is_hard)
     if mask is True or mask is False:
@@ -35,6 +38,27 @@ def array(
     if before is not nomask and keep_mask:
         given = given | before
     return MaskedArray(found, given, fill, is_hard)
+
+
+def _of_elements(values):
+    """Of a list of numbers, some of which may be masked, or of arrays; a mask makes integers floats in NumPy."""
+    masked = [one for one in values if isinstance(one, MaskedArray)]
+    if any([one.ndim == 0 and one.dtype not in (np.float64, np.complex128) for one in masked]):
+        raise NotImplementedError("np.ma.array of a list of integers that may be masked is not implemented in traced functions")
+    if any([isinstance(one, (list, tuple)) for one in values]):
+        raise NotImplementedError("np.ma.array of lists of what may be masked is not implemented in traced functions")
+    parts = [one if isinstance(one, MaskedArray) else _known_element(one) for one in values]
+    return MaskedArray(np.stack([_or_nan(one) for one in parts]), np.stack([getmaskarray(one) for one in parts]))
+
+
+def _known_element(value):
+    return MaskedArray(np.array(np.nan), np.array(True)) if value is np.ma.masked else MaskedArray(np.asarray(value), nomask)
+
+
+def _or_nan(value):
+    if value.ndim or value.mask is nomask:
+        return value.data
+    return np.where(value.mask, np.nan, value.data)
 
 
 def masked_array(data=None, mask=nomask, dtype=None, copy=False, subok=True, ndmin=0, fill_value=None, keep_mask=True,
@@ -122,7 +146,9 @@ def _without_mask(function):
 # --- of others ---
 
 
-def where(condition, x, y):
+def where(condition, x=None, y=None):
+    if x is None and y is None:
+        return np.nonzero(filled(condition, False))
     is_first = filled(condition, False)
     mask = np.where(is_first, getmaskarray(x), getmaskarray(y)) | getmaskarray(condition)
     return MaskedArray(np.where(is_first, getdata(x), getdata(y)), mask)

@@ -19,7 +19,7 @@ def _largest(dtype):
     return True if dtype.kind == "b" else np.inf if dtype.kind == "f" else np.iinfo(dtype).max
 
 
-def _smallest(dtype):
+def smallest(dtype):
     return False if dtype.kind == "b" else -np.inf if dtype.kind == "f" else np.iinfo(dtype).min
 
 
@@ -89,7 +89,7 @@ def min(self, axis=None, out=None, fill_value=None, keepdims=False):
 
 def max(self, axis=None, out=None, fill_value=None, keepdims=False):
     without_out(out)
-    return _extreme(self, np.max, _smallest(self.data.dtype) if fill_value is None else fill_value, axis, keepdims)
+    return _extreme(self, np.max, smallest(self.data.dtype) if fill_value is None else fill_value, axis, keepdims)
 
 
 def ptp(self, axis=None, out=None, fill_value=None, keepdims=False):
@@ -103,7 +103,7 @@ def argmin(self, axis=None, fill_value=None, out=None):
 
 def argmax(self, axis=None, fill_value=None, out=None):
     without_out(out)
-    return np.argmax(self.filled(_smallest(self.data.dtype) if fill_value is None else fill_value), axis=axis)
+    return np.argmax(self.filled(smallest(self.data.dtype) if fill_value is None else fill_value), axis=axis)
 
 
 def any(self, axis=None, out=None, keepdims=False):

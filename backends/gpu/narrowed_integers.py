@@ -1,0 +1,56 @@
+"""Unsigned integers that are narrowed and widened again, as masked ones: LLVM's SPIR-V target makes wrong code of others."""
+
+from __future__ import annotations
+
+import re
+
+_FUNCTION = re.compile(r"^define\b[^{]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
+_VECTOR = r"(?:<\d+ x )?i\d+>?"
+_TRUNC = re.compile(rf"^ *(%\S+) = trunc (?:nuw |nsw )*({_VECTOR}) (\S+) to {_VECTOR}$", re.MULTILINE)
+_ZEXT = re.compile(
+    rf"^ *(?P<result>%\S+) = zext (?:nneg )?(?P<type>{_VECTOR}) (?P<value>\S+) to (?P<wide>{_VECTOR})$", re.MULTILINE
+)
+
+
+def with_masks(llvm_ir: str) -> str:
+    """The LLVM assembly, in which nothing is extended that was truncated, but for truth values.
+
+    >>> print(with_masks("define i16 @f(i32 %x) {\\n  %y = trunc i32 %x to i8\\n  %z = zext i8 %y to i16\\n  ret i16 %z\\n}"))
+    define i16 @f(i32 %x) {
+      %y = trunc i32 %x to i8
+      %masked.0 = trunc i32 %x to i16
+      %z = and i16 %masked.0, 255
+      ret i16 %z
+    }
+    """
+    return _FUNCTION.sub(_masked, llvm_ir) if " trunc " in llvm_ir and " zext " in llvm_ir else llvm_ir
+
+
+def _masked(function: re.Match) -> str:
+    truncated = {result: (kind, value) for result, kind, value in _TRUNC.findall(function[0])}
+    count = 0
+
+    def masked(extension: re.Match) -> str:
+        nonlocal count
+        result, kind, value, wide = (extension[name] for name in ("result", "type", "value", "wide"))
+        if value not in truncated or _bits(kind) == 1:
+            return extension[0]
+        source = kind
+        while value in truncated:
+            source, value = truncated[value]
+        lines = []
+        if _bits(source) != _bits(wide):
+            cast = "trunc" if _bits(source) > _bits(wide) else "zext"
+            lines.append(f"  %masked.{count} = {cast} {source} {value} to {wide}")
+            value = f"%masked.{count}"
+            count += 1
+        mask = str((1 << _bits(kind)) - 1)
+        if wide.startswith("<"):
+            mask = f"splat (i{_bits(wide)} {mask})"
+        return "\n".join([*lines, f"  {result} = and {wide} {value}, {mask}"])
+
+    return _ZEXT.sub(masked, function[0])
+
+
+def _bits(kind: str) -> int:
+    return int(kind.rpartition("i")[2].rstrip(">"))
