@@ -5,6 +5,7 @@ import dataclasses
 import numpy as np
 import pytest
 from phlox.tracer import jit
+from thinning import left_to_ci
 
 from ...support.undecorated import check
 
@@ -232,6 +233,7 @@ def test_programs_do_what_they_do_undecorated(number):
         check(jitted, *arguments)
 
 
+@left_to_ci
 def test_values_of_ever_new_kinds_say_which_name():
     @jit
     def f(x):

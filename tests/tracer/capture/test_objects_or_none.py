@@ -5,6 +5,7 @@ import pytest
 from both_ways import assert_alike
 from phlox import TracerError, jit
 from random_names import RandomNames
+from thinning import LEFT_TO_CI
 from written_functions import written
 
 
@@ -81,7 +82,7 @@ def swapped_rows_that_meet(x):
 @pytest.mark.parametrize(
     "function", [best_dict, best_list, run_of_growing_numbers, best_object, best_object_alone, swapped_rows_that_meet]
 )
-@pytest.mark.parametrize("length", [5, 40, 300])
+@pytest.mark.parametrize("length", [5, 40, pytest.param(300, marks=LEFT_TO_CI)])
 def test_containers_that_may_be_none(function, length):
     jitted = jit(function)
     for seed in range(3):
