@@ -172,9 +172,7 @@ class PhaseWriter:
 
     def branch(self, step: Conditional) -> None:
         b = self.b
-        which = self.number(step.selector, I8 if step.is_predicate else I32)
-        if step.is_predicate:
-            which = b.icmp_unsigned("!=", which, I8(0))
+        which = self.selector(step)
         moving = [place for place in moved([step]) if place in self.pointers]
         before = dict(self.pointers)
 
@@ -185,6 +183,12 @@ class PhaseWriter:
 
         found = chosen(b, which, [partial(run, branch) for branch in step.branches])
         self.pointers = before | dict(zip(moving, found))
+
+    def selector(self, step: Conditional) -> ir.Value:
+        """Which branch it is, a truth value of a predicate."""
+        if not step.is_predicate:
+            return self.number(step.selector, I32)
+        return self.b.icmp_unsigned("!=", self.number(step.selector, I8), I8(0))
 
     def behind(self, pointer: ir.Value, offset: ir.Value) -> ir.Value:
         return self.b.gep(pointer, [offset], source_etype=I8)

@@ -153,9 +153,7 @@ class ResumableWriter(PhaseWriter):
             super().branch(step)
             return
         b = self.b
-        which = self.number(step.selector, I8 if step.is_predicate else I32)
-        if step.is_predicate:
-            which = b.icmp_unsigned("!=", which, I8(0))
+        which = self.selector(step)
         resumed, moving, before, left = self.resumed, moved([step]), dict(self.pointers), self.left
         if resumed is not None:
             which = self._resumed_branch(step, which, resumed)

@@ -73,24 +73,6 @@ def unscented(track, dt, x0):
     return estimates, nis, filt.P
 
 
-C = np.array([0, 1 / 5, 3 / 10, 4 / 5, 8 / 9, 1])
-
-
-A = np.array(
-    [
-        [0, 0, 0, 0, 0],
-        [1 / 5, 0, 0, 0, 0],
-        [3 / 40, 9 / 40, 0, 0, 0],
-        [44 / 45, -56 / 15, 32 / 9, 0, 0],
-        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729, 0],
-        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
-    ]
-)
-
-
-B = np.array([35 / 384, 0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84])
-
-
 @dataclass
 class Chain:
     samples: np.ndarray
@@ -482,6 +464,3 @@ def mixture_by_bic(X):
     order = np.argsort(models[best].means[:, 0])
     print(f"best k={best}", "converged" if models[best].converged else "not converged")
     return best, scores, models[best].means[order]
-
-
-X = np.array([[0, 1], [1, 0]], dtype=complex)

@@ -138,8 +138,7 @@ def as_strided(
             _line(base, order), places, value, update_window_dims=(), inserted_window_dims=(0,), unique_indices=True,
             scatter_dims_to_operand_dims=(0,), index_vector_dim=len(sizes), to_apply=second(base.shape.element_type),
         )  # fmt: skip
-        turned = hlo.reshape(line, [base.shape.dimensions[d] for d in order])
-        return hlo.transpose(turned, [order.index(d) for d in range(len(order))])
+        return _from_line(line, base.shape.dimensions, order)
 
     if not writeable:
         return TracedArray.view_of(whole, sizes, read, None, steps)
@@ -173,6 +172,12 @@ def _line(base: Instruction, order: Sequence[int]) -> Instruction:
     return hlo.reshape(turned, (base.shape.size,))
 
 
+def _from_line(line: Instruction, sizes: Sequence[int], order: Sequence[int]) -> Instruction:
+    """The array of these sizes whose elements lie so in memory."""
+    turned = hlo.reshape(line, tuple([sizes[d] for d in order]))
+    return hlo.transpose(turned, tuple([order.index(d) for d in range(len(order))]))
+
+
 def _place_in_memory(x: TracedArray, whole: TracedArray) -> int:
     """The position of the first element of a view among those of the array that it is a view of."""
     if x is whole and x.unusual_strides is None:
@@ -183,8 +188,7 @@ def _place_in_memory(x: TracedArray, whole: TracedArray) -> int:
     if whole.is_dynamic or len({view.element_type for view in views}) > 1 or not x.size:
         raise NotImplementedError("as_strided of a view as another dtype, or of no elements, is not implemented")
     trace, order = require_trace(x), _memory_order(whole)
-    places = hlo.reshape(hlo.iota(hlo.Shape(hlo.S64, (whole.size,)), 0), tuple([whole.shape[d] for d in order]))
-    places = hlo.transpose(places, tuple([order.index(d) for d in range(len(order))]))
+    places = _from_line(hlo.iota(hlo.Shape(hlo.S64, (whole.size,)), 0), whole.shape, order)
     for view in reversed(views[:-1]):
         places = view.view_reader(trace, places)
     found = TracedArray.from_instruction(trace, places).known_value
