@@ -1,4 +1,7 @@
-"""What the ordinary run leaves to `.ci/run`: most of many cases of one kind, and what takes long; it is slow, too."""
+"""What the ordinary run leaves to `.ci/run`: most of many cases of one kind, and what takes long; it is slow, too.
+
+Of kinds with hundreds of cases `.ci/run` takes only some: `pytest -m slow` runs all that the ordinary run leaves out.
+"""
 
 import itertools
 from collections.abc import Callable, Iterable
@@ -14,12 +17,19 @@ def left_to_ci(test: Callable[..., None]) -> Callable[..., None]:
     return pytest.mark.slow(pytest.mark.ci(test))
 
 
-def one_in(step: int, cases: Iterable[Any]) -> list[Any]:
-    """The cases as parameters of a test, of which one in so many is ordinary."""
-    return one_in_all(step, cases)
+def marks_at(place: int, step: int, ci_step: int = 1) -> list[pytest.MarkDecorator]:
+    """The marks of a case: one in `step` is ordinary, of the others one in `ci_step` is left to `.ci/run`."""
+    if place % step == 0:
+        return []
+    return LEFT_TO_CI if place % ci_step == 0 else [pytest.mark.slow]
 
 
-def one_in_all(step: int, *axes: Iterable[Any]) -> list[Any]:
+def one_in(step: int, cases: Iterable[Any], ci_step: int = 1) -> list[Any]:
+    """The cases as parameters of a test, with `marks_at` their places."""
+    return one_in_all(step, cases, ci_step=ci_step)
+
+
+def one_in_all(step: int, *axes: Iterable[Any], ci_step: int = 1) -> list[Any]:
     """Likewise the ways to take one of each axis: a step without a divisor in common with an axis goes round on it."""
     cases = enumerate(itertools.product(*axes))
-    return [pytest.param(*case, marks=LEFT_TO_CI if place % step else []) for place, case in cases]
+    return [pytest.param(*case, marks=marks_at(place, step, ci_step)) for place, case in cases]

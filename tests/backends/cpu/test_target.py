@@ -137,7 +137,7 @@ def test_levels_that_there_are_not(monkeypatch):
             host_target.__wrapped__()
 
 
-@pytest.mark.parametrize("sample, name", one_in_all(16, SAMPLES, LEVELS))
+@pytest.mark.parametrize("sample, name", one_in_all(16, SAMPLES, LEVELS, ci_step=3))
 def test_nests_at_levels(sample, name):
     """Every nest has code for every level, and it is right where it can run."""
     if name not in RUNNING + EMULATED:

@@ -47,7 +47,7 @@ def descriptors_of(program, architecture):
     return found
 
 
-@pytest.mark.parametrize("opcode, architecture", one_in_all(29, WITH_SAMPLES, AMD_ARCHITECTURES))
+@pytest.mark.parametrize("opcode, architecture", one_in_all(29, WITH_SAMPLES, AMD_ARCHITECTURES, ci_step=2))
 def test_samples_become_code_objects(opcode, architecture):
     samples = native_samples(opcode)
     if not samples:

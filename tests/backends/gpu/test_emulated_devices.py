@@ -7,7 +7,7 @@ from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, WITH_SAMPLES, emu
 from operation_checks import check_samples
 from phlox import jit
 from phlox.backends.gpu.errors import DeviceLostError
-from thinning import LEFT_TO_CI, left_to_ci
+from thinning import LEFT_TO_CI, left_to_ci, marks_at
 
 AT_ONCE = 4  # samples of an operation
 LONG = {
@@ -18,14 +18,14 @@ ARCHITECTURES = AMD_ARCHITECTURES + PTX_ARCHITECTURES
 on_all = pytest.mark.parametrize("architecture", [*ARCHITECTURES[:-1], pytest.param(ARCHITECTURES[-1], marks=LEFT_TO_CI)])
 
 
-def in_turn(cases, step):
-    """Each case on all of AMD's architectures and one of NVIDIA's; one in so many is ordinary."""
+def in_turn(cases, step, ci_step=1):
+    """Each case on all of AMD's architectures and one of NVIDIA's, with `marks_at` their places."""
     chosen = [
         (case, architecture)
         for place, case in enumerate(cases)
         for architecture in (*AMD_ARCHITECTURES, PTX_ARCHITECTURES[place % len(PTX_ARCHITECTURES)])
     ]
-    return [pytest.param(*one, marks=LEFT_TO_CI if place % step else []) for place, one in enumerate(chosen)]
+    return [pytest.param(*one, marks=marks_at(place, step, ci_step)) for place, one in enumerate(chosen)]
 
 
 SHORT = [opcode for opcode in WITH_SAMPLES if opcode not in LONG]
@@ -33,7 +33,7 @@ SHORT = [opcode for opcode in WITH_SAMPLES if opcode not in LONG]
 
 @pytest.mark.parametrize(
     ("opcode", "architecture"),
-    [*in_turn(SHORT, 17), *[pytest.param(*one.values, marks=LEFT_TO_CI) for one in in_turn(sorted(LONG), 1)]],
+    [*in_turn(SHORT, 17, 3), *[pytest.param(*one.values, marks=LEFT_TO_CI) for one in in_turn(sorted(LONG), 1)]],
 )
 def test_operation(opcode, architecture):
     backend, samples = emulated_backend(architecture), native_samples(opcode)

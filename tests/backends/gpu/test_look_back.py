@@ -100,7 +100,7 @@ def test_extrema_of_all_types(device, random, dtype):
 SORTED = ["bool", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64", "float16", "float32", "float64"]
 
 
-@pytest.mark.parametrize("dtype", one_in(11, SORTED))
+@pytest.mark.parametrize("dtype", one_in(11, SORTED, ci_step=2))
 def test_sorts_of_all_types(device, random, dtype):
     """Each in one of the two ways: positions are moved as values are."""
     function = (sort, order)[SORTED.index(dtype) % 2]
@@ -195,7 +195,7 @@ HOT = {
 
 
 @pytest.mark.skipif(find_ptxas() is None, reason="there is no ptxas; pip install nvidia-cuda-nvcc brings it")
-@pytest.mark.parametrize("name, architecture", one_in_all(5, HOT, PTX_ARCHITECTURES))
+@pytest.mark.parametrize("name, architecture", one_in_all(5, HOT, PTX_ARCHITECTURES, ci_step=3))
 def test_nothing_is_spilled(name, architecture):
     found = assemble(program_of(module_of(*HOT[name]), target(architecture)).code, architecture)
     assert found and not {kernel: one for kernel, one in found.items() if one.spill_bytes or one.stack_bytes}

@@ -43,12 +43,12 @@ def assert_as_the_reference(backend, sample):
         np.testing.assert_allclose(one, other, rtol=0, atol=sample.tolerance * largest)
 
 
-@pytest.mark.parametrize("sample", one_in(8, NESTS), ids=lambda sample: sample.nest.__qualname__)
+@pytest.mark.parametrize("sample", one_in(8, NESTS, ci_step=3), ids=lambda sample: sample.nest.__qualname__)
 def test_nest(backend, sample):
     assert_as_the_reference(backend, sample)
 
 
-@pytest.mark.parametrize("sample", one_in(8, NESTS[::-1]), ids=lambda sample: sample.nest.__qualname__)
+@pytest.mark.parametrize("sample", one_in(8, NESTS[::-1], ci_step=3), ids=lambda sample: sample.nest.__qualname__)
 def test_nest_in_pieces(backend, sample, monkeypatch):
     """However little it does."""
     monkeypatch.setattr(region_functions, "_LEAST_NANOSECONDS", 1)

@@ -8,7 +8,7 @@ import pytest
 from gpu_backends import AMD_ARCHITECTURES, DEVICES, backend_or_skip, processor_backend
 from phlox import jit
 from phlox.backends.registry import in_place_of
-from thinning import LEFT_TO_CI
+from thinning import marks_at
 
 RANDOM = np.random.default_rng(7)
 ROW = RANDOM.standard_normal(1000)
@@ -366,7 +366,7 @@ def largest(x):
 
 
 # Each compiles anew: one in some is ordinary.
-ON_PROCESSORS = [pytest.param(*one.values, id=one.id, marks=LEFT_TO_CI if n % 7 else []) for n, one in enumerate(PROGRAMS)]
+ON_PROCESSORS = [pytest.param(*one.values, id=one.id, marks=marks_at(n, 7)) for n, one in enumerate(PROGRAMS)]
 
 
 @pytest.mark.parametrize("function, arguments", ON_PROCESSORS)
@@ -396,7 +396,7 @@ def test_program(name, function, arguments):
 @pytest.mark.parametrize(
     "function, arguments, architecture",
     [
-        pytest.param(*case.values, architecture, id=f"{case.id}-{architecture}", marks=[] if place % 7 == 1 else LEFT_TO_CI)
+        pytest.param(*case.values, architecture, id=f"{case.id}-{architecture}", marks=marks_at(place, 7, 2))
         for place, (case, architecture) in enumerate(itertools.product(PROGRAMS, AMD_ARCHITECTURES))
     ],
 )
