@@ -132,8 +132,9 @@ def _written(module: Module, target: Target) -> _Written:
 
 def _arranged(frame: Frame, steps: list[PlanStep]) -> list[PlanStep]:
     """The steps of a plan with fewer launches."""
-    steps = loops_in_kernels(frame, steps)
-    return steps if frame.target.processor is None else in_fewer_launches(frame, steps)
+    if frame.target.processor is not None:
+        steps = in_fewer_launches(frame, steps)
+    return loops_in_kernels(frame, steps)
 
 
 # What "gpu" stands for: the first of these that has a device.

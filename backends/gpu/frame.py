@@ -155,7 +155,7 @@ class Frame:
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
         self._users: dict[Instruction, list[Instruction | None]] = {}  # None: whoever runs a computation, of its root
-        self.slots: set[Place] = set()  # of scalars, each of which is found at this place alone
+        self.slots: dict[Place, Shape] = {}  # of scalars, each of which is found at this place alone
         self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._asked: list[Asked] | None = None
         self._members: dict[Instruction, _Member] = {}
@@ -218,7 +218,7 @@ class Frame:
         """Memory for a scalar."""
         self._slots += 1
         found = Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
-        self.slots.add(found.place)
+        self.slots[found.place] = shape
         return found
 
     def workspace(self, size: int) -> Place:

@@ -11,13 +11,12 @@ from math import prod
 
 from .frame import Frame, Loop
 from .kernel import Grid, Kernel
+from .one_thread import MOST_POINTERS
 from .phase_writer import PhaseWriter, blocks_at_once
 from .phases import MOST_THREADS, MOST_TURNS, is_phase
 from .plan import Advance, Conditional, Copy, Fill, Launch, Point, Step, While, inside, places_of
 from .resumable_writer import BEGINS, ResumableWriter, loops_to_leave, words_for
 from .running_ahead import running_ahead
-
-MOST_POINTERS = 128
 
 
 def loops_in_kernels(frame: Frame, steps: list[Step], in_loop: bool = False) -> list[Step]:
@@ -29,11 +28,11 @@ def loops_in_kernels(frame: Frame, steps: list[Step], in_loop: bool = False) -> 
         step = rest.pop(0)
         if isinstance(step, Conditional):
             step.branches = [loops_in_kernels(frame, branch, in_loop) for branch in step.branches]
-        if not isinstance(step, While):
+        if not isinstance(step, While) or id(step) not in known:
             result.append(step)
             continue
         loop = known[id(step)]
-        kernels = in_one_kernel(frame, loop, in_loop)
+        kernels = None if frame.target.processor is not None else in_one_kernel(frame, loop, in_loop)
         if kernels is not None:
             del rest[: len(loop.after)]
             if loop.before and result[-len(loop.before) :] == loop.before:  # which the kernel does itself
@@ -76,9 +75,7 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
         return None
 
     def emit(kernel: Kernel) -> None:
-        if threads == 1:
-            kernel.are_apart([number for number, place in enumerate(places) if place in frame.slots])
-        pointers = dict(zip(places, kernel.arguments))
+        pointers = dict(zip(places, kernel.pointers))
         if words is None:
             PhaseWriter(frame, kernel, pointers).write(steps)
         else:
@@ -89,9 +86,7 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
     name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase, overlap=True)
     launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=loop.source)
     if words is not None:
-        # Processors need not be waited for, to read a byte.
-        first = [Fill(words, BEGINS, 1), *([launch] if frame.target.processor is None else [])]
-        return [*first, While([launch], words)]
+        return [Fill(words, BEGINS, 1), launch, While([launch], words)]
     return [launch if loop.step.predicate is None else While([launch], loop.step.predicate)]
 
 
@@ -112,7 +107,7 @@ def _threads(frame: Frame, launches: list[Launch]) -> int | None:
     required = {prod(kernel.grid.threads) for kernel in known if kernel.has_barriers}
     if len(required) > 1:
         return None
-    step = max(32, target.sub_group) if target.processor is None else 1
+    step = max(32, target.sub_group)
     wanted = max(prod(kernel.grid.blocks) * prod(kernel.grid.threads) for kernel in known)
     threads = next(iter(required), min(-(-wanted // step) * step, MOST_THREADS, target.threads))
     for kernel in known:

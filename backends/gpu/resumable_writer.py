@@ -15,9 +15,10 @@ from llvmlite import ir
 
 from ..llvm.branches import chosen, replaced_if
 from ..llvm.loops import while_loop
-from ..llvm.types import I8, I32, I64
+from ..llvm.types import I8, I32, I64, POINTER
 from .frame import Frame
 from .kernel import Kernel
+from .own_scalars import SCALAR_BYTES, OwnScalars
 from .phase_writer import PhaseWriter, moved, phase_count
 from .plan import Conditional, Place, Step, While, inside
 
@@ -39,10 +40,12 @@ def _may_be_left(loop: While) -> bool:
     )
 
 
-def words_for(steps: Sequence[Step]) -> int | None:
-    """How many words the code needs for what it writes down; None where there are too many loops."""
+def words_for(steps: Sequence[Step], scalars: int = 0) -> int | None:
+    """How many words the code needs for what it writes down, so many scalars too; None where there are too many loops."""
     loops = loops_to_leave(steps)
-    return 1 + len(moved(steps)) + len(loops) if len(loops) <= _MOST_LOOPS else None
+    if len(loops) > _MOST_LOOPS:
+        return None
+    return 1 + len(moved(steps)) + len(loops) + scalars * SCALAR_BYTES // _WORD
 
 
 class ResumableWriter(PhaseWriter):
@@ -51,9 +54,16 @@ class ResumableWriter(PhaseWriter):
     ``resumed`` is that number at this point of the code, where it is not known that there is nothing left to be found again.
     """
 
-    def __init__(self, frame: Frame, kernel: Kernel, pointers: dict[Place, ir.Value], words: ir.Value) -> None:
+    def __init__(
+        self,
+        frame: Frame,
+        kernel: Kernel,
+        pointers: dict[Place, ir.Value],
+        words: ir.Value,
+        scalars: OwnScalars | None = None,
+    ) -> None:
         super().__init__(frame, kernel, pointers)
-        self.words = words
+        self.words, self.scalars = words, scalars
         self.numbers: dict[int, int] = {}
         self.rounds: list[tuple[int, ir.Value]] = []  # the numbers of the loops around this point, and their rounds
         self.resumed: ir.Value | None = None
@@ -66,12 +76,18 @@ class ResumableWriter(PhaseWriter):
         self.moving = moved(steps)
         self.end = b.append_basic_block("end")
         number = b.load(self.words, typ=I8, align=1)
-        self.resumed = b.zext(b.select(b.icmp_unsigned("==", number, I8(BEGINS)), I8(0), number), I32)
+        begins = b.icmp_unsigned("==", number, I8(BEGINS))
+        self.resumed = b.zext(b.select(begins, I8(0), number), I32)
+        device = ir.PointerType(addrspace=self.frame.target.spaces.device)
         for number, place in enumerate(self.moving, 1):
-            address = b.load(self._word(number), typ=I64, align=_WORD)
-            self.pointers[place] = b.inttoptr(address, self.kernel.arguments[0].type)
+            address = b.inttoptr(b.load(self._word(number), typ=I64, align=_WORD), device)
+            self.pointers[place] = b.addrspacecast(address, POINTER)
+        if self.scalars is not None:
+            self.scalars.restore(self._word(self._rounds_of(len(self.numbers) + 1)), b.not_(begins))
         self.kernel.barrier()
         self.write(steps)
+        if self.scalars is not None:
+            self.scalars.hand_on()
         with self._by_one_thread():
             b.store(I8(0), self.words, align=1)
         b.branch(self.end)
@@ -191,6 +207,8 @@ class ResumableWriter(PhaseWriter):
     def _leave(self, number: int) -> None:
         """End here: the next launch is to go on in the loop of this number."""
         b = self.b
+        if self.scalars is not None:
+            self.scalars.save(self._word(self._rounds_of(len(self.numbers) + 1)))
         with self._by_one_thread():
             b.store(I8(number), self.words, align=1)
             for word, place in enumerate(self.moving, 1):
