@@ -94,6 +94,7 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     for leaf in homes:
         del frame.moving[state.seconds[leaf]]
     step = While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count)
+    step.most = frame.most_rounds.get(loop) if trips is None else trips.count
     after: list[Step] = [Copy(home.place, firsts[leaf], home.shape.byte_size) for leaf, home in homes.items()]
     frame.loops.append(Loop(step, before, after, None if is_odd is None else is_odd.place, loop.source))
     frame.steps += [step, *after]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_
 from ...hlo.determinism import determinism_of
 from ...runtime.determinism import determinism
 from ..cpu.region_functions import most_pieces
+from ..cpu.work_estimate import nanoseconds
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
@@ -31,6 +33,7 @@ from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .launches_together import AnySize, Asked, EmitWithBindings, together
+from .most_rounds import most_rounds
 from .phases import USUAL_THREADS, is_phase, is_small
 from .plan import Copy, Launch, Place, Plan, Step, While, inside, places_of
 from .short_plans import is_short
@@ -46,6 +49,7 @@ _SLOT_BYTES = 16  # of a scalar: as large as any
 _WORD_BYTES = 8
 _MOST_ELEMENTS = 32  # that one kernel writes
 _LEAST_NANOSECONDS_IN_LOOPS = 60_000
+_NANOSECONDS_OF_PHASE = 4  # which computes a scalar, on a processor
 _ANY = 1 << 31  # of blocks: a number that a kernel does not know
 
 
@@ -132,6 +136,10 @@ class _Member:
     offset: int
 
 
+def _computation(instruction: Instruction) -> Computation:
+    return instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
+
+
 class Frame:
     """A program, while its instructions become steps, one after the other.
 
@@ -163,6 +171,11 @@ class Frame:
         self._result_numbers = _scalar_results(program.entry.root)
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
+
+    @cached_property
+    def most_rounds(self) -> dict[Instruction, int]:
+        """How many rounds loops have at most, where that is known."""
+        return most_rounds(self.program.entry)
 
     def emit(self, arrange: Callable[[Frame, list[Step]], list[Step]] = lambda frame, steps: steps) -> Plan:
         """The plan of the whole program, whose steps are arranged in the end."""
@@ -386,6 +399,8 @@ class Frame:
         kernel = self.kernels.kernel(
             asked.name, key, len(places), grid, write, phase, pieces=pieces, numbers=len(asked.numbers)
         )
+        if phase and self.target.processor is not None and instruction is not None:
+            self.kernels.work[kernel] = 1 + nanoseconds(_computation(instruction)) // _NANOSECONDS_OF_PHASE
         shared, grid = self.kernels.dynamic_bytes[kernel], asked.grid if asked.numbers else self.kernels.grids[kernel]
         places += [Place("number", number) for number in asked.numbers]
         source = asked.source or self._source

@@ -45,9 +45,9 @@ def in_one_thread(
     places = [place for place in places_of(steps) if place not in moved]
     own = {place: frame.slots[place] for place in places if place in frame.slots}
     given = [place for place in places if place not in own or inner[place] != uses[place]]
-    may_be_left = bool(loops_to_leave(steps))
+    may_be_left = bool(loops_to_leave(frame, steps))
     if may_be_left:
-        count = words_for(steps, len(own))
+        count = words_for(frame, steps, len(own))
         if count is None:
             return None
         given.append(frame.words(count))

@@ -63,10 +63,11 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
         return None
     internal = {number for step in inside(steps) if isinstance(step, Point) for number in step.numbers}
     places = [place for place in places_of(steps) if place.region != "moving" or place.number not in internal]
-    may_be_left = [inner for inner in loops_to_leave(steps) if inner is not loop.step or inner.predicate is None]
+    left = loops_to_leave(frame, steps)
+    may_be_left = [inner for inner in left if inner is not loop.step or inner.predicate is None]
     words = None
     if may_be_left:
-        count = words_for(steps)
+        count = words_for(frame, steps)
         if count is None:
             return None
         words = frame.words(count)
@@ -87,7 +88,7 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
     launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=loop.source)
     if words is not None:
         return [Fill(words, BEGINS, 1), launch, While([launch], words)]
-    return [launch if loop.step.predicate is None else While([launch], loop.step.predicate)]
+    return [While([launch], loop.step.predicate) if left else launch]
 
 
 def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool:

@@ -22,17 +22,32 @@ def blocks_at_once(kernel: Kernel, threads: int) -> int:
     return 1 if kernel.has_barriers or kernel.shared_bytes else threads // prod(kernel.grid.threads)
 
 
-def phase_count(steps: list[Step]) -> int:
-    """How many phases run, at most, until the host is asked."""
+# Phases that run before the host is asked, where their number is known, and cannot be interrupted: they take some tenths of a
+# second on a GPU. On processors phases count by the time that they take, and these are less than a tenth of a second.
+_MOST_PHASES, _MOST_PHASES_OF_PROCESSORS = 1 << 17, 1 << 24
+
+
+def phase_count(frame: Frame, steps: Sequence[Step]) -> int:
+    """How many phases run, at most, until the host is asked; of loops that may take any number of rounds, those of one."""
     total = 0
     for step in steps:
         if isinstance(step, While):
-            total += phase_count(step.body) * (1 if step.trips is None else step.trips)
+            total += phase_count(frame, step.body) * (1 if step.most is None else step.most)
         elif isinstance(step, Conditional):
-            total += 1 + max(map(phase_count, step.branches))
+            total += 1 + max([phase_count(frame, branch) for branch in step.branches])
+        elif isinstance(step, Launch):
+            total += frame.kernels.work.get(step.kernel, 1)
         else:
-            total += isinstance(step, Launch | Copy | Fill)
+            total += isinstance(step, Copy | Fill)
     return total
+
+
+def is_over_soon(frame: Frame, loop: While) -> bool:
+    """Whether it is known that a loop does not take so long that the host has to be asked."""
+    if any(isinstance(step, While) and step.most is None for step in inside([loop])):
+        return False
+    most = _MOST_PHASES if frame.target.processor is None else _MOST_PHASES_OF_PROCESSORS
+    return phase_count(frame, [loop]) <= most
 
 
 def moved(steps: list[Step]) -> list[Place]:
@@ -160,14 +175,17 @@ class PhaseWriter:
                 self.repeat(loop.trips, lambda _: self.write(loop.body), moving)
             return
         b = self.b
-        rounds = max(1, self.frame.target.phases // max(1, phase_count(loop.body)))
-        with while_loop(b, [I32(0), *self.at(moving)], most=rounds) as repeated:
-            number, *values = repeated.values
+        rounds = max(1, self.frame.target.phases // max(1, phase_count(self.frame, loop.body)))
+        counted = [] if is_over_soon(self.frame, loop) else [I32(0)]
+        with while_loop(b, [*counted, *self.at(moving)], most=rounds) as repeated:
+            values = repeated.values[len(counted) :]
             self.pointers |= zip(moving, values)
             goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
-            repeated.leave_unless(b.and_(goes_on, b.icmp_unsigned("<", number, I32(rounds))))
+            if counted:
+                goes_on = b.and_(goes_on, b.icmp_unsigned("<", repeated.values[0], I32(rounds)))
+            repeated.leave_unless(goes_on)
             self.write(loop.body)
-            repeated.carry([b.add(number, I32(1)), *self.at(moving)])
+            repeated.carry([*[b.add(repeated.values[0], I32(1)) for _ in counted], *self.at(moving)])
         self.pointers |= zip(moving, values)
 
     def branch(self, step: Conditional) -> None:

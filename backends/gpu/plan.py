@@ -107,7 +107,7 @@ class Advance:
 
 @dataclass(slots=True)
 class While:
-    """Run the body as long as the predicate, a byte, is not zero; or so many times, where that is known.
+    """Run the body as long as the predicate, a byte, is not zero, ``most`` times, if that is known; or so many times.
 
     Where it ``runs_ahead``, rounds after the last do nothing: the body may be run an even number of times before the predicate
     is read. A pointer that it moves points to one of two places in turn: where the byte ``is_odd`` says that an odd number of
@@ -120,6 +120,7 @@ class While:
     runs_ahead: bool = False
     is_odd: Place | None = None
     last: Point | None = None
+    most: int | None = None
 
     def __str__(self) -> str:
         if self.trips is not None:

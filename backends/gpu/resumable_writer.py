@@ -19,30 +19,22 @@ from ..llvm.types import I8, I32, I64, POINTER
 from .frame import Frame
 from .kernel import Kernel
 from .own_scalars import SCALAR_BYTES, OwnScalars
-from .phase_writer import PhaseWriter, moved, phase_count
+from .phase_writer import PhaseWriter, is_over_soon, moved, phase_count
 from .plan import Conditional, Place, Step, While, inside
 
-# Phases of loops whose number is known: they take some tenths of a second on a GPU, and cannot be interrupted.
-MOST_PHASES = 1 << 17
 _WORD = 8
 # The byte that says in which loop to go on: its number, from 1; and before the first launch.
 _MOST_LOOPS, BEGINS = 254, 255
 
 
-def loops_to_leave(steps: Sequence[Step]) -> list[While]:
-    """The loops in which the code may be left: of an unknown number of rounds, or too many, and what is around such."""
-    return [step for step in inside(steps) if isinstance(step, While) and _may_be_left(step)]
+def loops_to_leave(frame: Frame, steps: Sequence[Step]) -> list[While]:
+    """The loops in which the code may be left: of any number of rounds, or too many, and what is around such."""
+    return [step for step in inside(steps) if isinstance(step, While) and not is_over_soon(frame, step)]
 
 
-def _may_be_left(loop: While) -> bool:
-    return any(
-        isinstance(step, While) and (step.predicate is not None or phase_count([step]) > MOST_PHASES) for step in inside([loop])
-    )
-
-
-def words_for(steps: Sequence[Step], scalars: int = 0) -> int | None:
+def words_for(frame: Frame, steps: Sequence[Step], scalars: int = 0) -> int | None:
     """How many words the code needs for what it writes down, so many scalars too; None where there are too many loops."""
-    loops = loops_to_leave(steps)
+    loops = loops_to_leave(frame, steps)
     if len(loops) > _MOST_LOOPS:
         return None
     return 1 + len(moved(steps)) + len(loops) + scalars * SCALAR_BYTES // _WORD
@@ -72,7 +64,7 @@ class ResumableWriter(PhaseWriter):
     def write_all(self, steps: list[Step]) -> None:
         """The steps as all that the kernel does."""
         b = self.b
-        self.numbers = {id(loop): number for number, loop in enumerate(loops_to_leave(steps), 1)}
+        self.numbers = {id(loop): number for number, loop in enumerate(loops_to_leave(self.frame, steps), 1)}
         self.moving = moved(steps)
         self.end = b.append_basic_block("end")
         number = b.load(self.words, typ=I8, align=1)
@@ -201,7 +193,7 @@ class ResumableWriter(PhaseWriter):
             if isinstance(step, Conditional):
                 total += 1 + max(map(self._own_phases, step.branches))
             elif id(step) not in self.numbers:
-                total += phase_count([step])
+                total += phase_count(self.frame, [step])
         return min(total, 1 << 20)
 
     def _leave(self, number: int) -> None:
