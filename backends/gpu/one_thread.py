@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Hashable, Sequence
 
+from ..llvm.types import I8, I64
 from .frame import Frame
 from .kernel import ONE_THREAD, Kernel
 from .own_scalars import OwnScalars
@@ -13,6 +14,7 @@ from .plan import Copy, Fill, Launch, Place, Step, While, inside, named, places_
 from .resumable_writer import BEGINS, ResumableWriter, loops_to_leave, words_for
 
 MOST_POINTERS = 128
+_MANY_POINTERS = 16  # each of which takes a driver some time
 
 
 def uses_in(steps: Sequence[Step]) -> Counter[Place]:
@@ -44,29 +46,35 @@ def in_one_thread(
         return None
     places = [place for place in places_of(steps) if place not in moved]
     own = {place: frame.slots[place] for place in places if place in frame.slots}
-    given = [place for place in places if place not in own or inner[place] != uses[place]]
+    shared = [place for place in places if place not in own or inner[place] != uses[place]]
+    bases = _bases(shared)
+    given = list(dict.fromkeys([bases.get(place, place) for place in shared]))
     may_be_left = bool(loops_to_leave(frame, steps))
     if may_be_left:
         count = words_for(frame, steps, len(own))
         if count is None:
             return None
-        given.append(frame.words(count))
+        given.append(frame.words(count))  # last
     kernels = {step.kernel for step in inside(steps) if isinstance(step, Launch)}
-    shared = sum(phases[kernel].shared_bytes for kernel in kernels)
-    if len(given) > MOST_POINTERS or shared > frame.target.shared_bytes:
+    shared_bytes = sum(phases[kernel].shared_bytes for kernel in kernels)
+    if len(given) > MOST_POINTERS or shared_bytes > frame.target.shared_bytes:
         return None
 
     def emit(kernel: Kernel) -> None:
-        where = dict(zip(given, kernel.pointers))
-        scalars = OwnScalars(kernel.builder, own, {place: where[place] for place in own if place in where})
+        b, pointers = kernel.builder, dict(zip(given, kernel.pointers))
+        where = {
+            place: b.gep(pointers[bases[place]], [I64(place.number)], source_etype=I8) if place in bases else pointers[place]
+            for place in shared
+        }
+        scalars = OwnScalars(b, own, {place: where[place] for place in own if place in where})
         if may_be_left:
-            ResumableWriter(frame, kernel, where | scalars.pointers, where[given[-1]], scalars).write_all(steps)
+            ResumableWriter(frame, kernel, where | scalars.pointers, kernel.pointers[-1], scalars).write_all(steps)
             return
         scalars.fetch()
         PhaseWriter(frame, kernel, where | scalars.pointers).write(steps)
         scalars.hand_on()
 
-    key = _key(steps, places, [(place in own, place in given) for place in places])
+    key = _key(steps, places, [(place in own, place in shared, place.number if place in bases else -1) for place in places])
     kernel = frame.kernels.kernel(name, key, len(given), ONE_THREAD, emit, phase and not may_be_left, overlap=True)
     launches = [step for step in inside(steps) if isinstance(step, Launch)]
     source, instruction = (launches[0].source, launches[0].instruction) if source is None else (source, None)
@@ -76,6 +84,13 @@ def in_one_thread(
     # Processors need not be waited for, to read a byte.
     first = [Fill(given[-1], BEGINS, 1), *([launch] if frame.target.processor is None else [])]
     return [*first, While([launch], given[-1])]
+
+
+def _bases(places: Sequence[Place]) -> dict[Place, Place]:
+    """Where the memory begins in which places lie, if a launch would be given many of these."""
+    if len(places) <= _MANY_POINTERS:
+        return {}
+    return {place: Place(place.region, 0) for place in places if place.region in ("temporary", "constant")}
 
 
 def _key(steps: Sequence[Step], places: Sequence[Place], kinds: Sequence[Hashable]) -> Hashable:

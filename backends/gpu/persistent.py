@@ -7,45 +7,52 @@ Inner loops and branches are the block's own. Where a loop cannot be one kernel,
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 
 from .frame import Frame, Loop
 from .kernel import Grid, Kernel
-from .one_thread import MOST_POINTERS
+from .one_thread import MOST_POINTERS, in_one_thread, is_of_one_thread, uses_in_plan
 from .phase_writer import PhaseWriter, blocks_at_once
 from .phases import MOST_THREADS, MOST_TURNS, is_phase
-from .plan import Advance, Conditional, Copy, Fill, Launch, Point, Step, While, inside, places_of
+from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside, places_of
 from .resumable_writer import BEGINS, ResumableWriter, loops_to_leave, words_for
 from .running_ahead import running_ahead
 
+_MOST_BYTES_OF_ONE_THREAD = 256
 
-def loops_in_kernels(frame: Frame, steps: list[Step], in_loop: bool = False) -> list[Step]:
+
+def loops_in_kernels(frame: Frame, steps: list[Step]) -> list[Step]:
     """The steps with loops as kernels where that takes less time; of others rounds are launched, ahead where they can be."""
+    return _loops_in_kernels(frame, steps, uses_in_plan(frame, steps), in_loop=False)
+
+
+def _loops_in_kernels(frame: Frame, steps: list[Step], uses: Counter[Place], in_loop: bool) -> list[Step]:
     known = {id(loop.step): loop for loop in frame.loops}
     result: list[Step] = []
     rest = list(steps)
     while rest:
         step = rest.pop(0)
         if isinstance(step, Conditional):
-            step.branches = [loops_in_kernels(frame, branch, in_loop) for branch in step.branches]
+            step.branches = [_loops_in_kernels(frame, branch, uses, in_loop) for branch in step.branches]
         if not isinstance(step, While) or id(step) not in known:
             result.append(step)
             continue
         loop = known[id(step)]
-        kernels = None if frame.target.processor is not None else in_one_kernel(frame, loop, in_loop)
+        kernels = None if frame.target.processor is not None else in_one_kernel(frame, loop, uses, in_loop)
         if kernels is not None:
             del rest[: len(loop.after)]
             if loop.before and result[-len(loop.before) :] == loop.before:  # which the kernel does itself
                 del result[-len(loop.before) :]
             result += kernels
             continue
-        step.body = loops_in_kernels(frame, step.body, in_loop=True)
+        step.body = _loops_in_kernels(frame, step.body, uses, in_loop=True)
         ahead = None if step.predicate is None else running_ahead(frame, step, loop.is_odd)
         result.append(ahead or step)
     return result
 
 
-def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
+def in_one_kernel(frame: Frame, loop: Loop, uses: Counter[Place], in_loop: bool) -> list[Step] | None:
     """A loop with the steps before and after it as one kernel, which the host repeats as long as a byte says so.
 
     None where that would take longer, or cannot be: something of it is for the host, or needs another number of threads.
@@ -55,6 +62,8 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
     launches = [step for step in inside(steps) if isinstance(step, Launch)]
     if not launches or not _is_for_one_block(frame, loop.step, launches):
         return None
+    if all(is_of_one_thread(frame, launch) for launch in launches) and not _moves_much(steps):
+        return in_one_thread(frame, "loop", steps, uses, in_loop, loop.source)
     threads = _threads(frame, launches)
     if threads is None:
         return None
@@ -100,6 +109,11 @@ def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool
         return False
     shared = sum(known[name].shared_bytes for name in {launch.kernel for launch in launches})
     return shared <= frame.target.shared_bytes
+
+
+def _moves_much(steps: list[Step]) -> bool:
+    """Whether something is copied or filled for which one thread takes long."""
+    return any(isinstance(step, Copy | Fill) and step.size > _MOST_BYTES_OF_ONE_THREAD for step in inside(steps))
 
 
 def _threads(frame: Frame, launches: list[Launch]) -> int | None:

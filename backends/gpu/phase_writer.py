@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ..llvm.branches import chosen
 from ..llvm.loops import carried_loop, while_loop
+from ..llvm.memory import copy_apart, fill_memory
 from ..llvm.types import I8, I32, I64
 from .frame import Frame
 from .kernel import Kernel
@@ -123,6 +124,9 @@ class PhaseWriter:
     def copy(self, step: Copy) -> None:
         b = self.b
         target, source = self.pointers[step.target], self.pointers[step.source]
+        if self.frame.target.processor is not None:
+            copy_apart(b, target, source, step.size)
+            return
 
         def move(kind: ir.IntType, offset: ir.Value) -> None:
             size = kind.width // 8
@@ -135,6 +139,9 @@ class PhaseWriter:
 
     def fill(self, step: Fill) -> None:
         b, target = self.b, self.pointers[step.target]
+        if self.frame.target.processor is not None:
+            fill_memory(b, target, step.byte, step.size)
+            return
 
         def set_to(kind: ir.IntType, offset: ir.Value) -> None:
             size = kind.width // 8
