@@ -64,6 +64,7 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     predicate = None if trips is not None else _condition(frame, condition, current)
     frame.flush()
     counted = None if counter is None else counter.leaf
+    state_of_round = tuple(current)
     known: Values = {}
     if counter is not None:
         current[counter.leaf], known[counter.update] = counter.now, [counter.following]
@@ -96,7 +97,7 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     step = While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count)
     step.most = frame.most_rounds.get(loop) if trips is None else trips.count
     after: list[Step] = [Copy(home.place, firsts[leaf], home.shape.byte_size) for leaf, home in homes.items()]
-    frame.loops.append(Loop(step, before, after, None if is_odd is None else is_odd.place, loop.source))
+    frame.loops.append(Loop(loop, state_of_round, step, before, after, None if is_odd is None else is_odd.place, loop.source))
     frame.steps += [step, *after]
     for leaf, home in homes.items():
         current[leaf] = home

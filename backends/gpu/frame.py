@@ -117,9 +117,12 @@ def _scalar_results(root: Instruction) -> dict[Value, int]:
 class Loop:
     """A loop of the plan as it was written: what stands ``before`` it for its sake, somewhere, and right ``after`` it.
 
-    ``is_odd``: a byte that says whether an odd number of rounds has run, where the body swaps pointers.
+    ``is_odd``: a byte that says whether an odd number of rounds has run, where the body swaps pointers. ``state``: the leaves
+    of the ``instruction``'s state, as a round finds them.
     """
 
+    instruction: Instruction
+    state: tuple[Leaf, ...]
     step: While
     before: list[Step]
     after: list[Copy]
@@ -166,6 +169,7 @@ class Frame:
         self.slots: dict[Place, Shape] = {}  # of scalars, each of which is found at this place alone
         self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._asked: list[Asked] | None = None
+        self._asked_for: dict[int, tuple[Step, Asked]] = {}  # by launches of one thread
         self._members: dict[Instruction, _Member] = {}
         self._custom: dict[Any, CustomKernel] = {}
         self._result_numbers = _scalar_results(program.entry.root)
@@ -513,7 +517,14 @@ class Frame:
 
         key = tuple([(one.key, origins, len(one.outputs), len(one.written)) for one, origins in wiring]), tuple(stored)
         targets = (*[outputs[number] for number in stored], *written)
-        self._launch(Asked("scalars", key, tuple(inputs), targets, ONE_THREAD, write))
+        asked = Asked("scalars", key, tuple(inputs), targets, ONE_THREAD, write)
+        self._launch(asked)
+        self._asked_for[id(self.steps[-1])] = self.steps[-1], asked
+
+    def asked_for(self, launch: Launch) -> Asked | None:
+        """What a launch computes, if it is scalars and elements."""
+        known, asked = self._asked_for.get(id(launch), (None, None))
+        return asked if known is launch else None
 
     # --- instructions ---
 

@@ -71,7 +71,7 @@ def in_one_thread(
             ResumableWriter(frame, kernel, where | scalars.pointers, kernel.pointers[-1], scalars).write_all(steps)
             return
         scalars.fetch()
-        PhaseWriter(frame, kernel, where | scalars.pointers).write(steps)
+        PhaseWriter(frame, kernel, where | scalars.pointers, scalars).write(steps)
         scalars.hand_on()
 
     key = _key(steps, places, [(place in own, place in shared, place.number if place in bases else -1) for place in places])

@@ -7,15 +7,39 @@ it in a register from one phase to the next, and through loops.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
 
 from llvmlite import ir
 
-from ...hlo import Shape
+from ...hlo import ElementType, Shape
+from ..llvm.arrays import Array
+from ..llvm.index import Index
 from ..llvm.memory import stack_memory
-from ..llvm.types import I8, I64, memory_type, part_size
+from ..llvm.types import I8, I64, RegisterValue, memory_type, part_size
 from .plan import Place
 
 SCALAR_BYTES = 16  # as large as any
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class KeptScalar(Array):
+    """Memory of a scalar, of which is known which register holds what was last stored there."""
+
+    place: Place
+    registers: dict[Place, ir.Value]
+
+    def store(self, builder: ir.IRBuilder, index: Index, value: RegisterValue, lanes: int, mask: Any = None) -> None:
+        super().store(builder, index, value, lanes, mask)
+        if _is_the_same_in_memory(self.shape.element_type):
+            assert isinstance(value, ir.Value)
+            self.registers[self.place] = value
+        else:
+            self.registers.pop(self.place, None)
+
+
+def _is_the_same_in_memory(element_type: ElementType) -> bool:
+    return element_type.kind == "pred" or (not element_type.is_complex and element_type.bits >= 32)
 
 
 class OwnScalars:

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from math import prod
 
 from llvmlite import ir
 
+from ..llvm.arrays import Array
 from ..llvm.branches import chosen
+from ..llvm.elemental import Binding
+from ..llvm.known_ranges import Rounds, known_rounds
 from ..llvm.loops import carried_loop, while_loop
 from ..llvm.memory import copy_apart, fill_memory
+from ..llvm.scalar_computations import constant_value
 from ..llvm.types import I8, I32, I64
-from .frame import Frame
+from .frame import Frame, Known, Leaf, Stored
 from .kernel import Kernel
+from .launches_together import Asked
+from .own_scalars import KeptScalar, OwnScalars
 from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside
 
 
@@ -59,26 +66,40 @@ def moved(steps: list[Step]) -> list[Place]:
 
 @dataclass
 class PhaseWriter:
-    """Writes the steps of a plan as code of one block. ``pointers`` are where places are at this point of the code."""
+    """Writes the steps of a plan as code of one block. ``pointers`` are where places are at this point of the code.
+
+    What computes ``scalars`` that one thread has for itself is written where it is run: what is known of a number, as between
+    which others it lies, is known where it is used. ``registers`` are those that hold scalars at this point of the code.
+    """
 
     frame: Frame
     kernel: Kernel
     pointers: dict[Place, ir.Value]
+    scalars: OwnScalars | None = None
+    registers: dict[Place, ir.Value] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.b = self.kernel.builder
         self.thread = self.kernel.thread()
         self.threads = prod(self.kernel.grid.threads)
+        self.loops = {id(loop.step): loop for loop in self.frame.loops}
 
     def write(self, steps: list[Step]) -> None:
         for step in steps:
             match step:
                 case Launch():
-                    self.phase(step)
+                    asked = None if self.scalars is None else self.frame.asked_for(step)
+                    if asked is None:
+                        self.phase(step)
+                        self.forget(step.arguments)
+                    else:
+                        self.here(asked)
                 case Copy():
                     self.copy(step)
+                    self.forget([step.target])
                 case Fill():
                     self.fill(step)
+                    self.forget([step.target])
                 case Point():
                     pointers = [self.pointers[place] for place in step.places]
                     self.pointers |= {Place("moving", number): pointer for number, pointer in zip(step.numbers, pointers)}
@@ -87,9 +108,75 @@ class PhaseWriter:
                         place = Place("moving", number)
                         self.pointers[place] = self.behind(self.pointers[place], I64(step.size))
                 case While():
-                    self.loop(step)
+                    counter = self.counter(step)
+                    with self.changing([step]):
+                        self.loop(step, counter)
                 case Conditional():
-                    self.branch(step)
+                    with self.changing([step]):
+                        self.branch(step)
+
+    # --- scalars in registers ---
+
+    def here(self, asked: Asked) -> None:
+        """What computes scalars, with its results in registers."""
+        assert self.scalars is not None
+        outputs = [
+            KeptScalar(self.pointers[one.place], one.shape, place=one.place, registers=self.registers)
+            if one.place in self.scalars.shapes
+            else Array(self.pointers[one.place], one.shape)
+            for one in asked.outputs
+        ]
+        asked.emit(self.kernel, [self.binding(one) for one in asked.inputs], outputs)
+
+    def binding(self, leaf: Leaf) -> Binding:
+        if isinstance(leaf, Known):
+            return constant_value(self.b, leaf.instruction, 1)
+        assert leaf is not None
+        array = Array(self.pointers[leaf.place], leaf.shape)
+        if leaf.shape.rank:
+            return array
+        return self.registers[leaf.place] if leaf.place in self.registers else array.load(self.b, (), 1)
+
+    def counter(self, loop: While) -> tuple[Rounds, Stored] | None:
+        """How a loop counts, and where; None where that is not known, or the counter is no scalar of this thread's."""
+        if self.scalars is None or id(loop) not in self.loops:
+            return None
+        known = self.loops[id(loop)]
+        state = [
+            constant_value(self.b, leaf.instruction, 1) if isinstance(leaf, Known) else self.registers.get(leaf.place)
+            for leaf in known.state
+        ]
+        rounds = known_rounds(known.instruction, state)
+        counter = None if rounds is None else known.state[rounds.index]
+        return (rounds, counter) if isinstance(counter, Stored) and counter.place in self.scalars.shapes else None
+
+    def note(self, counter: tuple[Rounds, Stored] | None) -> None:
+        """A round of the loop begins that counts so."""
+        if counter is not None:
+            rounds, stored = counter
+            self.registers[stored.place] = Array(self.pointers[stored.place], stored.shape).load(self.b, (), 1)
+            rounds.note(self.registers[stored.place])
+
+    def forget(self, places: Iterable[Place]) -> None:
+        for place in places:
+            self.registers.pop(place, None)
+
+    @contextmanager
+    def changing(self, steps: Sequence[Step]) -> Iterator[None]:
+        """Write these steps, which may run any number of times."""
+        for step in inside(steps) if self.scalars is not None else ():
+            match step:
+                case Launch():
+                    asked = self.frame.asked_for(step)
+                    self.forget(step.arguments if asked is None else [one.place for one in asked.outputs])
+                case Copy() | Fill():
+                    self.forget([step.target])
+        before = dict(self.registers)
+        yield
+        self.registers.clear()
+        self.registers.update(before)
+
+    # --- steps ---
 
     def phase(self, launch: Launch) -> None:
         """All blocks of a kernel."""
@@ -175,11 +262,11 @@ class PhaseWriter:
     def at(self, places: Sequence[Place]) -> list[ir.Value]:
         return [self.pointers[place] for place in places]
 
-    def loop(self, loop: While) -> None:
+    def loop(self, loop: While, counter: tuple[Rounds, Stored] | None) -> None:
         moving = [place for place in moved(loop.body) if place in self.pointers]
         if loop.predicate is None:
             if loop.trips:
-                self.repeat(loop.trips, lambda _: self.write(loop.body), moving)
+                self.repeat(loop.trips, lambda _: self.round(loop, counter), moving)
             return
         b = self.b
         rounds = max(1, self.frame.target.phases // max(1, phase_count(self.frame, loop.body)))
@@ -187,13 +274,17 @@ class PhaseWriter:
         with while_loop(b, [*counted, *self.at(moving)], most=rounds) as repeated:
             values = repeated.values[len(counted) :]
             self.pointers |= zip(moving, values)
-            goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
+            goes_on = self.truth(loop.predicate)
             if counted:
                 goes_on = b.and_(goes_on, b.icmp_unsigned("<", repeated.values[0], I32(rounds)))
             repeated.leave_unless(goes_on)
-            self.write(loop.body)
+            self.round(loop, counter)
             repeated.carry([*[b.add(repeated.values[0], I32(1)) for _ in counted], *self.at(moving)])
         self.pointers |= zip(moving, values)
+
+    def round(self, loop: While, counter: tuple[Rounds, Stored] | None) -> None:
+        self.note(counter)
+        self.write(loop.body)
 
     def branch(self, step: Conditional) -> None:
         b = self.b
@@ -203,7 +294,8 @@ class PhaseWriter:
 
         def run(steps: list[Step]) -> list[ir.Value]:
             self.pointers = dict(before)
-            self.write(steps)
+            with self.changing(()):
+                self.write(steps)
             return self.at(moving)
 
         found = chosen(b, which, [partial(run, branch) for branch in step.branches])
@@ -213,7 +305,13 @@ class PhaseWriter:
         """Which branch it is, a truth value of a predicate."""
         if not step.is_predicate:
             return self.number(step.selector, I32)
-        return self.b.icmp_unsigned("!=", self.number(step.selector, I8), I8(0))
+        return self.truth(step.selector)
+
+    def truth(self, place: Place) -> ir.Value:
+        """Whether a byte is not zero."""
+        if place in self.registers:
+            return self.registers[place]
+        return self.b.icmp_unsigned("!=", self.number(place, I8), I8(0))
 
     def behind(self, pointer: ir.Value, offset: ir.Value) -> ir.Value:
         return self.b.gep(pointer, [offset], source_etype=I8)

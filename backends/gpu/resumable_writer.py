@@ -14,9 +14,10 @@ from functools import partial
 from llvmlite import ir
 
 from ..llvm.branches import chosen, replaced_if
+from ..llvm.known_ranges import Rounds
 from ..llvm.loops import while_loop
 from ..llvm.types import I8, I32, I64, POINTER
-from .frame import Frame
+from .frame import Frame, Stored
 from .kernel import Kernel
 from .own_scalars import SCALAR_BYTES, OwnScalars
 from .phase_writer import PhaseWriter, is_over_soon, moved, phase_count
@@ -54,8 +55,8 @@ class ResumableWriter(PhaseWriter):
         words: ir.Value,
         scalars: OwnScalars | None = None,
     ) -> None:
-        super().__init__(frame, kernel, pointers)
-        self.words, self.scalars = words, scalars
+        super().__init__(frame, kernel, pointers, scalars)
+        self.words = words
         self.numbers: dict[int, int] = {}
         self.rounds: list[tuple[int, ir.Value]] = []  # the numbers of the loops around this point, and their rounds
         self.resumed: ir.Value | None = None
@@ -114,16 +115,17 @@ class ResumableWriter(PhaseWriter):
 
         def run() -> list[ir.Value]:
             self.resumed = resumed if numbered else None
-            self.write(steps)
+            with self.changing(steps):
+                self.write(steps)
             return [I32(0), self.left, *self.at(moving)]
 
         self.resumed, self.left, *pointers = replaced_if(self.b, condition, values, run)
         self.pointers = before | dict(zip(moving, pointers))
 
-    def loop(self, loop: While) -> None:
+    def loop(self, loop: While, counter: tuple[Rounds, Stored] | None) -> None:
         number = self.numbers.get(id(loop))
         if number is None:
-            super().loop(loop)
+            super().loop(loop, counter)
             return
         b, moving = self.b, moved(loop.body)
         first, inner = I64(0), None
@@ -139,7 +141,7 @@ class ResumableWriter(PhaseWriter):
             self.resumed = None if inner is None else values.pop(0)
             self.pointers |= zip(moving, values)
             if loop.predicate is not None:
-                goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
+                goes_on = self.truth(loop.predicate)
             else:
                 goes_on = b.icmp_unsigned("<", rounds, I64(loop.trips))
             repeated.leave_unless(goes_on)
@@ -149,7 +151,7 @@ class ResumableWriter(PhaseWriter):
             self.left = b.sub(left, I32(max(1, self._own_phases(loop.body))))
             if self.resumed is not None:  # a round that has been counted
                 self.left = b.select(b.icmp_unsigned("==", self.resumed, I32(0)), self.left, left)
-            self.write(loop.body)
+            self.round(loop, counter)
             self.rounds.pop()
             carried = [b.add(rounds, I64(1)), self.left, *([] if inner is None else [I32(0)]), *self.at(moving)]
             repeated.carry(carried)
@@ -169,7 +171,8 @@ class ResumableWriter(PhaseWriter):
         def run(steps: list[Step]) -> list[ir.Value]:
             self.pointers, self.left = dict(before), left
             self.resumed = resumed if self._last(steps) else None
-            self.write(steps)
+            with self.changing(()):
+                self.write(steps)
             return [self.left, *self.at(moving)]
 
         self.left, *found = chosen(b, which, [partial(run, branch) for branch in step.branches])
