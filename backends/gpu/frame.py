@@ -19,12 +19,13 @@ from llvmlite import ir
 from ...compile.aliasing import Value, defining_value
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation
+from ...compile.in_place import update_of
 from ...compile.traversal import users_of
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
 from ...hlo.determinism import determinism_of
 from ...runtime.determinism import determinism
 from ..cpu.region_functions import most_pieces
-from ..cpu.work_estimate import nanoseconds
+from ..cpu.work_estimate import copying, nanoseconds
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
@@ -139,8 +140,14 @@ class _Member:
     offset: int
 
 
-def _computation(instruction: Instruction) -> Computation:
-    return instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction)
+def _nanoseconds(instruction: Instruction) -> int:
+    """About how long an instruction takes on a processor; an update, as long as it takes to copy what is written."""
+    update = update_of(instruction) or instruction
+    updated = update.operation.updated_operand
+    if updated is not None:
+        rest = [operand.shape for number, operand in enumerate(update.operands) if number != updated]
+        return sum(copying(leaf) for shape in rest for leaf in leaves(shape))
+    return nanoseconds(instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction))
 
 
 class Frame:
@@ -404,7 +411,7 @@ class Frame:
             asked.name, key, len(places), grid, write, phase, pieces=pieces, numbers=len(asked.numbers)
         )
         if phase and self.target.processor is not None and instruction is not None:
-            self.kernels.work[kernel] = 1 + nanoseconds(_computation(instruction)) // _NANOSECONDS_OF_PHASE
+            self.kernels.work[kernel] = 1 + _nanoseconds(instruction) // _NANOSECONDS_OF_PHASE
         shared, grid = self.kernels.dynamic_bytes[kernel], asked.grid if asked.numbers else self.kernels.grids[kernel]
         places += [Place("number", number) for number in asked.numbers]
         source = asked.source or self._source

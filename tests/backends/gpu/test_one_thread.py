@@ -114,6 +114,18 @@ def test_loops_that_are_over_soon_are_one_launch(monkeypatch, function, argument
     assert [type(step) for step in plan.steps] == [Launch], plan.as_text()
 
 
+@left_to_ci
+def test_rows_that_are_written_into_a_large_array_take_as_long_as_they_are(monkeypatch):
+    def summed(x):
+        for i in range(1, len(x)):
+            x[i] += x[i - 1]
+            x[i, 1:] = np.minimum(x[i, 1:], x[i - 1, :-1])
+        return x
+
+    plan = plan_of(monkeypatch, processor_backend().target, summed, np.ones((1000, 1000)))
+    assert not any(isinstance(step, While) for step in inside(plan.steps)), plan.as_text()
+
+
 def test_loops_of_which_nobody_knows_are_repeated_launches(monkeypatch):
     plan = plan_of(monkeypatch, processor_backend().target, halved, X)
     assert Counter(type(step) for step in inside(plan.steps))[While] == 1, plan.as_text()
