@@ -95,12 +95,25 @@ def test_loops_that_are_left_are_gone_on_with(monkeypatch, function, phases):
     backend = processor_backend()
     monkeypatch.setattr(backend, "target", replace(backend.target, phases=phases))
     with in_place_of("opencl", backend):
-        found = jit(function, backend="opencl")(X.copy())
-    expected = function(X.copy())
+        assert_as_python(function, X, "opencl")
+
+
+def assert_as_python(function, x, backend):
+    found, expected = jit(function, backend=backend)(x.copy()), function(x.copy())
     if not isinstance(expected, tuple):
         found, expected = (found,), (expected,)
     for one, wanted in zip(found, expected, strict=True):
         np.testing.assert_allclose(one, wanted, rtol=2e-3)
+
+
+@left_to_ci
+@pytest.mark.parametrize("phases", [3, 1 << 14])
+@pytest.mark.parametrize(("function", "x"), [(of_all_types, X[:4]), (two_in_sequence, X), (eliminated, A), (inserted, X)])
+@pytest.mark.parametrize("architecture", ["sm_90a", "gfx942"])
+def test_loops_of_one_thread_on_emulated_devices(emulated, monkeypatch, architecture, function, x, phases):
+    backend = emulated(architecture)
+    monkeypatch.setattr(backend, "target", replace(backend.target, phases=phases))
+    assert_as_python(function, x, "emulated")
 
 
 def plan_of(monkeypatch, given, function, *arguments):
