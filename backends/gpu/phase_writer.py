@@ -142,13 +142,15 @@ class PhaseWriter:
         if self.scalars is None or id(loop) not in self.loops:
             return None
         known = self.loops[id(loop)]
-        state = [
-            constant_value(self.b, leaf.instruction, 1) if isinstance(leaf, Known) else self.registers.get(leaf.place)
-            for leaf in known.state
-        ]
-        rounds = known_rounds(known.instruction, state)
+        rounds = known_rounds(known.instruction, list(map(self.register, known.state)))
         counter = None if rounds is None else known.state[rounds.index]
         return (rounds, counter) if isinstance(counter, Stored) and counter.place in self.scalars.shapes else None
+
+    def register(self, leaf: Leaf) -> ir.Value | None:
+        """The register of a scalar, if it is in one."""
+        if isinstance(leaf, Known):
+            return constant_value(self.b, leaf.instruction, 1)
+        return None if leaf is None else self.registers.get(leaf.place)
 
     def note(self, counter: tuple[Rounds, Stored] | None) -> None:
         """A round of the loop begins that counts so."""
