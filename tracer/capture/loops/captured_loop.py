@@ -66,6 +66,7 @@ from .stacked_rows import row_numbers
 from .state import (
     Slot,
     carried_row,
+    depth_of,
     form_with,
     is_array,
     of_one_type,
@@ -77,6 +78,8 @@ from .state import (
 )
 
 _MOST_ATTEMPTS = 60
+# Nor does state that grows by a container with each: what is recorded takes longer and longer then.
+_MOST_NESTED = 16
 # So many rounds of a loop in which arrays change their sizes are better unrolled.
 _FEW_ROUNDS = 64
 
@@ -168,11 +171,14 @@ class CapturedLoop:
                         self._begin()
                     self.aliases.begin()
             else:
-                raise CarryTypeError(f"the state of {self._place()} does not come to an end")
+                raise self._never_ends()
         except BaseException:
             self._reset()
             raise
         return self._leave(final)
+
+    def _never_ends(self) -> CarryTypeError:
+        return CarryTypeError(f"the state of {self._place()} does not come to an end")
 
     def again_with(self, prepare: Callable[[], Any]) -> NoReturn:
         """Record the loop from its beginning, behind what ``prepare`` does in front of it."""
@@ -517,6 +523,8 @@ class CapturedLoop:
         both = form_with(slot.place, slot.form, end, self.outer, self._place())
         is_wider = not is_like(both, slot.form)
         if is_wider:
+            if depth_of(both) > depth_of(form_of(slot.initial)) + _MOST_NESTED:
+                raise self._never_ends()
             if isinstance(slot.form, View):
                 require_unaliased(slot.place, slot.initial, self.copies, self._place())
             self.aliases.forget(slot.place.key)
