@@ -78,7 +78,7 @@ from .state import (
 )
 
 _MOST_ATTEMPTS = 60
-# Nor does state that grows by a container with each: what is recorded takes longer and longer then.
+# State that grows by more containers than this, one with each recording, does not come to an end; and each takes longer.
 _MOST_NESTED = 16
 # So many rounds of a loop in which arrays change their sizes are better unrolled.
 _FEW_ROUNDS = 64
