@@ -371,7 +371,7 @@ def note_all_made(value: Any) -> None:
         note_made(value)
         for part in attributes_of(value).values():
             note_all_made(part)
-    elif _journals.open and isinstance(value, (list, tuple, dict)):
+    elif isinstance(value, (list, tuple, dict)):
         if not isinstance(value, tuple):
             note_made(value)
         for part in value.values() if isinstance(value, dict) else list.__iter__(value) if isinstance(value, list) else value:

@@ -23,6 +23,7 @@ from ...recording.trace import Trace
 from .. import places
 from ..copies import note_copies
 from ..forms import is_around
+from ..loops.stacked_rows import is_of_python, whole_lists
 from .element_rows import element_of
 from .element_rows import row_of as row_of_columns
 from .elements import ElementType, element_type, joined_type, joined_types, parts_of
@@ -208,13 +209,26 @@ def _fill(table: Table, lists: Sequence[list]) -> None:
         table.capacity = guessed(table.place, max(_LEAST_CAPACITY, table.capacity))
     columns: tuple[TracedArray, ...] = ()
     if table.kind is not None:
-        runs = [instructions(with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place)) for one in lists]
-        columns = tuple(
-            [array_of_column(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), table.kind.columns)]
-        )
+        wanted = table.kind.columns
+        rows = [_column_of_array(lists, wanted)] if len(wanted) == 1 and table.place is None else [None]
+        if None in rows:
+            runs = [with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place) for one in lists]
+            rows = map(_stacked, zip(*map(instructions, runs)))
+        columns = tuple([array_of_column(column, like.weak_type) for column, like in zip(rows, wanted)])
     if table.length is None:
         table.lengths = array_of_column(_stacked([instruction_of(length_of(one)) for one in lists]), True)
     table.columns = columns
+
+
+def _column_of_array(lists: Sequence[list], wanted: Sequence[Any]) -> Instruction | None:
+    """The column of a table of lists that are the rows of one array, in their order; None for others."""
+    array, like = whole_lists(list(lists)), wanted[0]
+    if array is None or array.ndim != 2:
+        return None
+    if array.dtype != like.shape.dtype or is_of_python(lists[0]) != like.weak_type:
+        return None
+    zero = hlo.constant(np.zeros((), array.dtype))
+    return hlo.pad(array.instruction(require_trace()), zero, padding=((0, 0, 0), (0, 1, 0)))
 
 
 def array_of_column(column: Instruction, is_weak: bool) -> TracedArray:
