@@ -34,11 +34,11 @@ from ..recording.array import TracedArray
 from ..recording.attributes import class_of
 from ..recording.callables import function_location
 from ..recording.device_arrays import ArrayOnDevice
-from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TracerError, at
+from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TooMuchRecorded, TracerError, at
 from ..recording.intervals import Interval, UnprovenInterval
 from ..recording.libraries import add_note
 from ..recording.memory_order import is_column_major_alone
-from ..recording.program import Capture, ErrorMessage
+from ..recording.program import Capture, ErrorMessage, Program
 from ..recording.trace import Storage, Trace, identifier
 from .leaves import PYTHON_SCALARS, Leaf, PackedLeaf, StaticLeaf, TracedLeaf, is_static
 from .random_generators import is_traced_generator
@@ -171,6 +171,9 @@ class Recording:
 
 # Each of them has found out something that the one before did not know; there are a few at most, by experience.
 _MOST_REPETITIONS = 200
+# So many instructions may be recorded, dropped ones among them, before no round is unrolled any more; whole programs have some
+# ten thousands. Behind a failure, where the function is recorded in another way, so many more, beside as many as until then.
+_MOST_RECORDED, _MOST_BEHIND_FAILURE = 1_000_000, 150_000
 
 
 def record(
@@ -190,9 +193,13 @@ def record(
     in memory that it shares; by default all differ. aliases: the same for arrays from outside, by their ids. Raises what the
     function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
-    started, repetitions = time.perf_counter(), 0
+    started, repetitions, recorded = time.perf_counter(), 0, 0
+    most, failure = _MOST_RECORDED, None
     while True:
+        if failure is not None and most == _MOST_RECORDED:
+            most = min(most, 2 * recorded + _MOST_BEHIND_FAILURE)
         trace = Trace(identifier(name))
+        trace.program.most_recorded = most - recorded
         trace.program.guessed_bounds = guessed_bounds
         trace.program.surroundings = Surroundings(trace, policy, objects)
         try:
@@ -201,6 +208,7 @@ def record(
                 continue
             recording.trace_seconds = time.perf_counter() - started
             keep_records(guessed_bounds)
+            failure = None  # which holds this frame
             return recording
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys
@@ -212,15 +220,22 @@ def record(
                     "was not known before: its lists, or its texts, do not come to one form. Build what is assigned there anew "
                     "instead of changing it, or call what does that by phlox.host_call(function, result_shapes, *args)"
                 ).with_traceback(again.__traceback__) from None
+        except TooMuchRecorded as found:
+            if failure is not None:  # what the function has been recorded again for, in another way
+                raise failure from None
+            raise TracerError(str(found)).with_traceback(found.__traceback__) from None
         except (ConcretizationError, UnprovenInterval) as error:
+            error.outside = trace.program.paths_of(error.sources or ())
+            failure = failure or error
             if isinstance(error, ConcretizationError) and (give_up_rows(guessed_bounds) or try_records(guessed_bounds, error)):
                 continue
-            error.outside = trace.program.paths_of(error.sources or ())
             if columns := error.outside & trace.program.surroundings.opened - policy.known:
                 policy.known |= columns  # Python needs what they hold: their entries are read one by one
                 continue
             raise
         except not_of_a_signal(Exception) as error:
+            shown = _shown(trace.program, error)
+            failure = failure or shown
             if give_up_rows(guessed_bounds):
                 continue
             opened = trace.program.surroundings.opened - policy.known
@@ -229,13 +244,22 @@ def record(
                 continue
             if not isinstance(error, RaisedBehindChanges) and try_records(guessed_bounds, error):
                 continue
-            replaced = trace.program.replaced_concretization(error)
-            if replaced is None:
-                if not isinstance(error, RaisedBehindChanges):
-                    add_note(error)
+            if shown is error:
                 raise
-            replaced.outside = trace.program.paths_of(replaced.sources or ())
-            raise replaced.with_traceback(error.__traceback__) from None
+            raise shown from None
+        finally:
+            recorded += trace.builder.recorded[0]
+
+
+def _shown(program: Program, error: Exception) -> Exception:
+    """What a call raises for the error that has ended a recording: what NumPy has replaced by it, or itself."""
+    replaced = program.replaced_concretization(error)
+    if replaced is not None:
+        replaced.outside = program.paths_of(replaced.sources or ())
+        return replaced.with_traceback(error.__traceback__)
+    if not isinstance(error, RaisedBehindChanges):
+        add_note(error)
+    return error
 
 
 @calls_users

@@ -10,10 +10,17 @@ from typing import Any
 from .... import hlo
 from ....compile.traversal import has_effects
 from ....hlo.interrupts import not_of_a_signal
-from ...control_flow.bodies import size_of
+from ...control_flow.bodies import function_place, size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError, ChangedCopyError, ConcretizationError, RecordedAgain, TracerError
+from ...recording.errors import (
+    CarryTypeError,
+    ChangedCopyError,
+    ConcretizationError,
+    RecordedAgain,
+    TooMuchRecorded,
+    TracerError,
+)
 from ...recording.trace import Storage, Trace
 from ..branches import decide, truth
 from ..choices import Choice
@@ -129,6 +136,20 @@ def _line_of(body: Block) -> tuple[str, int]:
 
 def _note_unrolled(body: Block, what: str) -> None:
     current_trace().program.unrolled_loops.setdefault(_line_of(body), what)
+
+
+def _require_short(body: Block) -> None:
+    """To be called before a round is unrolled. Raises TooMuchRecorded."""
+    trace = current_trace()
+    if trace is None or trace.builder.recorded[0] <= trace.program.most_recorded:
+        return
+    how = trace.program.unrolled_loops.get(_line_of(body), "unrolled")
+    raise TooMuchRecorded(
+        f"{trace.builder.recorded[0]} operations have been recorded, most of them for the rounds of the loop at "
+        f"{function_place(body)} and of those around it, one after the other, and more would take too long. It is {how}. "
+        "Fix: let what a round changes have one shape and one type in all rounds, or call what the loop is in by "
+        "phlox.host_call(function, result_shapes, *args)"
+    )
 
 
 def _rounds(rows: Rows) -> Iterator[Any]:
@@ -332,6 +353,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
             known_before[line] += begun == len(trace.builder.instructions)
             return None if orelse is None else orelse()
         _note_unrolled(body, "unrolled, as what decides is known while tracing")
+        _require_short(body)
         rounds += 1
         if not tried:
             nothing_recorded = begun == len(trace.builder.instructions)
@@ -430,6 +452,7 @@ def _plain_while(test: Block, body: Block, orelse: Block | None) -> Any:
 def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, names: Names, nested: int = 0) -> Any:
     """Round after round; behind one that the program may leave, the others are on one side of a branch."""
     for element in elements:
+        _require_short(body)
         outcome = body(element)
         if outcome is None or outcome is CONTINUE:
             continue
