@@ -14,7 +14,9 @@ from ... import hlo
 from ...hlo.interrupts import not_of_a_signal
 from ...hlo.tracebacks import calls_users
 from ...runtime.host_functions import HostFunction
+from ..capture.calls.recursions import entered
 from ..capture.choices import Maybe
+from ..capture.endless import give_up_loops
 from ..capture.lists.references import give_up_rows, keep_records, try_records
 from ..capture.lists.results import with_results, with_written_texts
 from ..capture.lists.tables import put_back_unchanged
@@ -215,6 +217,8 @@ def record(
         except (ConcretizationError, UnprovenInterval) as error:
             if isinstance(error, ConcretizationError) and (give_up_rows(guessed_bounds) or try_records(guessed_bounds, error)):
                 continue
+            if give_up_loops(guessed_bounds):
+                continue
             error.outside = trace.program.paths_of(error.sources or ())
             if columns := error.outside & trace.program.surroundings.opened - policy.known:
                 policy.known |= columns  # Python needs what they hold: their entries are read one by one
@@ -227,7 +231,9 @@ def record(
             if opened and not isinstance(error, RaisedBehindChanges):
                 policy.known |= opened  # what cannot be done with columns may be done with entries one by one
                 continue
-            if not isinstance(error, RaisedBehindChanges) and try_records(guessed_bounds, error):
+            if not isinstance(error, RaisedBehindChanges) and (
+                try_records(guessed_bounds, error) or give_up_loops(guessed_bounds)
+            ):
                 continue
             replaced = trace.program.replaced_concretization(error)
             if replaced is None:
@@ -304,7 +310,7 @@ def _record(
             surroundings.containers.add(name, argument)
         try:
             with _handling_as_before(trace):
-                result = surroundings.functions.entered(function)(*args, **kwargs)
+                result = entered(surroundings, function)(*args, **kwargs)
         except not_of_a_signal(Exception) as error:
             if getattr(function, "is_for_any_form", False):
                 raise  # NumPy does it before it changes anything

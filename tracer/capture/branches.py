@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from . import places as _places
 from .choices import Maybe
 from .contents import with_contents
 from .copies import note_same_copies
+from .endless import make_loop, make_loop_of_deep
 from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, is_unchanged
 from .lists.references import note_same_makers
@@ -37,13 +39,15 @@ from .sides import Merger, Side, note_shared
 _DEEPEST = 40
 # Fewer are too many, but not less than this, where little is left of Python's stack.
 _DEEP, _FRAMES_LEFT = 8, 150
+# So many of one function that are inside of each other make it a loop, if it can be one.
+_OFTEN = 4
 
 
 class _State(threading.local):
     def __init__(self) -> None:
         self.tests: list[TracedArray] = []
         self.locations: list[SourceLocation | None] = []  # of the user's lines that have these tests
-        self.endless: str | None = None  # the function that calls itself without end
+        self.endless: FunctionType | None = None  # that calls itself without end
 
 
 _state = _State()
@@ -71,7 +75,7 @@ def _depends_on_numbers(test: TracedArray) -> bool:
 
 
 @contextmanager
-def endless(function: str) -> Iterator[None]:
+def endless(function: FunctionType) -> Iterator[None]:
     """The function calls itself without end. The first condition that numbers among the arguments decide is to blame."""
     before, _state.endless = _state.endless, function
     try:
@@ -111,8 +115,12 @@ def _decided(
     selector = predicate_of(outer, test, "a condition")
     location = user_location()
     if _state.endless is not None and _depends_on_numbers(test):
-        raise endless_recursion(test, _state.endless)
-    if _is_endless(_state.locations.count(location)):
+        make_loop(_state.endless.__code__.co_filename, _state.endless.__code__.co_qualname)
+        raise endless_recursion(test, _state.endless.__qualname__)
+    times = _state.locations.count(location)
+    if times >= _OFTEN and location is not None and location.function:
+        make_loop_of_deep(location.file, location.function, _OFTEN)
+    if _is_endless(times):
         error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
         error.is_of_rounds = True
         raise error

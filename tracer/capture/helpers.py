@@ -29,6 +29,7 @@ from .managers import handled_by_python, with_
 from .operators import OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names, note_nonlocal
+from .recursive_calls import receiver, sequence
 from .texts.deferred import is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
@@ -41,8 +42,8 @@ __all__ = [
     "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ",
     "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
     "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
-    "note_contents", "note_global", "note_nonlocal", "one_holds", "or_", "ordered", "pairs_of", "raised", "Return", "set_of",
-    "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times", "try_",
+    "note_contents", "note_global", "note_nonlocal", "one_holds", "or_", "ordered", "pairs_of", "raised", "receiver", "Return",
+    "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times", "try_",
     "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
