@@ -43,8 +43,8 @@ __all__ = [
     "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
     "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
     "note_contents", "note_global", "note_nonlocal", "one_holds", "or_", "ordered", "pairs_of", "raised", "receiver", "Return",
-    "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times", "try_",
-    "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times",
+    "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
