@@ -23,15 +23,15 @@ LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a
 TRY_LISTED: list[Callable[[], None]] = []
 
 
-def note_copies(trace: Trace, value: Any) -> None:
+def note_copies(trace: Trace, value: Any, seen: frozenset[int] = frozenset()) -> None:
     """What is changed in such a value would not be changed in the list, unless its elements lie in a table."""
     if row_behind(value) is not None:
         return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and places.where_made(value) is not None:
         trace.program.copies[id(value)] = value
-        for part in attributes_of(value).values():
-            note_copies(trace, part)
+        for part in attributes_of(value).values() if id(value) not in seen else ():  # objects may hold one another
+            note_copies(trace, part, seen | {id(value)})
         return
     if structure is pytree.LEAF and not isinstance(value, set):
         return
@@ -44,7 +44,7 @@ def note_copies(trace: Trace, value: Any) -> None:
         if (line := trace.program.dict_makers.get(id(value))) is not None:
             trace.program.makers_of_copied_dicts.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
-        note_copies(trace, leaf)
+        note_copies(trace, leaf, seen)
 
 
 def note_same_copies(held: Any, ends: Iterable[Any]) -> None:

@@ -78,6 +78,8 @@ def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[A
         return []
     items = written(items) if key is None else written_natively(items)
     keys = items if key is None else keys_of(items, key)
+    if type_of_items(keys) is None:
+        return items
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
     compare_themselves = _compare_themselves(type_of_items(keys).structure)
@@ -173,6 +175,8 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
     items = items if key is None else written_natively(items)
     values = items if key is None else keys_of(items, key)
+    if type_of_items(values) is None:
+        return item_at(items, 0)
     one_by_one = orderings.position_of_least if name == "min" else orderings.position_of_greatest
     if _compare_themselves(type_of_items(values).structure):
         return item_at(items, call(one_by_one, values))

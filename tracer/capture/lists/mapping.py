@@ -12,7 +12,7 @@ from ..loops.iteration import Rows
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
 from .access import item_at
-from .runs import Run, instructions, made, settled
+from .runs import Run, instructions, made, settled, type_of_items
 
 
 def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | None = None) -> list[Any]:
@@ -31,9 +31,12 @@ def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | 
 
 
 def keys_of(items: Sequence[Any], key: Callable) -> list[Any]:
-    """What the function makes of each element, as many as there are."""
+    """What the function makes of each element, as many as there are; none where it raises an exception for any."""
     run = settled(items)
-    keys = settled(mapped(key, AllRows(run)))
+    found = mapped(key, AllRows(run))
+    if type_of_items(found) is None:
+        return []
+    keys = settled(found)
     return [made(keys.type, instructions(keys), run.length, keys.form.place)]
 
 

@@ -22,7 +22,7 @@ from ..library.listed_sets import ListedSet
 from ..texts.leaves import try_text_leaves
 from . import tables
 from .elements import joined_type, joined_types
-from .growing import new_row
+from .growing import new_row, renew
 from .references import (
     KEEPING,
     ROW,
@@ -74,10 +74,13 @@ def give_up(needs: Needs) -> NoReturn:
 def record_row(parts: Iterable[Any], needs: Needs, place: str, records: Any) -> Row:
     """A new row that holds these parts, of the table with these needs, in which all are such ``records``."""
     element = (0, *parts)  # a number, so that there is a column
+    renew(needs)
     found = tables.kind_of([[element]], needs)
-    if found is False:
-        give_up(needs)
     _note_parts(element)
+    if found is False:
+        if any(type(part) is list and row_behind(part) is None for part in element):
+            try_rows([pytree.flatten(element)[1]])
+        give_up(needs)
     row = new_row(found, needs, place, 1)
     if row.table.records not in (None, records):
         give_up(needs)

@@ -289,6 +289,8 @@ def try_records(guessed_bounds: dict[str, Any], error: Exception) -> bool:
     if new:
         made.update({name: Needs() for name in new})
         tried |= new
+        for needs in guessed_bounds.get(_ROWS_MADE, {}).values():  # lists that hold these objects may be rows now
+            needs.is_refused = False
     else:
         for name in tried:
             made[name].is_refused = True
