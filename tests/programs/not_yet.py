@@ -4,7 +4,6 @@
 """
 
 NOT_YET = {
-    "agents.mcts_nim": "error: ChangedCopyError: a Node is changed that is one of sever...",
     "algorithms.tarjan_components": "error: TypeError: a list of [Run of s64[257] (from a Python num...",
     "classic_learners.gradient_boosted_dicts": "error: ConcretizationError: The traced value s64[] is used to c...",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
