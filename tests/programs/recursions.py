@@ -77,26 +77,50 @@ def adaptive_simpson(factor):
     return integral(0.0, 2.0, simpson(0.0, 2.0), 1e-6)
 
 
-@program(lambda rng: (int(rng.integers(1, 5)),), lambda found, first: (np.sort(found[1], axis=0) == [[1], [2], [3], [4]]).all())
-def small_sudoku(first):
-    board = np.zeros((4, 4), int)
-    board[0, 0] = first
+class Cell:
+    def __init__(self, x, y, size):
+        self.x, self.y, self.size = x, y, size
+        self.mass, self.cx, self.cy = 0.0, 0.0, 0.0
+        self.children, self.body = None, None
 
-    def may_be(r, c, v):
-        r0, c0 = r // 2 * 2, c // 2 * 2
-        return not (v in board[r] or v in board[:, c] or v in board[r0 : r0 + 2, c0 : c0 + 2])
+    def child_at(self, x, y):
+        return self.children[(2 if y > self.y else 0) + (1 if x > self.x else 0)]
 
-    def solve():
-        for r in range(4):
-            for c in range(4):
-                if board[r, c] == 0:
-                    for v in range(1, 5):
-                        if may_be(r, c, v):
-                            board[r, c] = v
-                            if solve():
-                                return True
-                            board[r, c] = 0
-                    return False
-        return True
+    def insert(self, x, y, m):
+        if self.mass == 0.0 and self.children is None:
+            self.body = (x, y, m)
+        else:
+            if self.children is None:
+                h = self.size / 4
+                self.children = [Cell(self.x + i * h, self.y + j * h, self.size / 2) for j in (-1, 1) for i in (-1, 1)]
+                bx, by, bm = self.body
+                self.body = None
+                self.child_at(bx, by).insert(bx, by, bm)
+            self.child_at(x, y).insert(x, y, m)
+        total = self.mass + m
+        self.cx = (self.cx * self.mass + x * m) / total
+        self.cy = (self.cy * self.mass + y * m) / total
+        self.mass = total
 
-    return solve(), board
+    def force(self, x, y, theta):
+        if self.mass == 0.0:
+            return 0.0, 0.0
+        dx, dy = self.cx - x, self.cy - y
+        distance = math.sqrt(dx * dx + dy * dy) + 0.05
+        if self.children is None or self.size / distance < theta:
+            pull = self.mass / distance**3
+            return pull * dx, pull * dy
+        fx = fy = 0.0
+        for child in self.children:
+            gx, gy = child.force(x, y, theta)
+            fx += gx
+            fy += gy
+        return fx, fy
+
+
+@program(lambda rng: (rng.uniform(-1, 1, (8, 2)), rng.uniform(1, 2, 8)))
+def barnes_hut(places, masses):
+    root = Cell(0.0, 0.0, 2.0)
+    for (x, y), m in zip(places, masses):
+        root.insert(x, y, m)
+    return np.array([root.force(x, y, 0.5) for x, y in places])
