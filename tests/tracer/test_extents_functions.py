@@ -56,6 +56,11 @@ OF_LINES = {
     "median": lambda y: (np.median(y), np.median(np.outer(y, y), axis=1), np.median(y.astype(int))),
     "nan": lambda y: [f(np.where(y > 3, np.nan, y)) for f in (np.nansum, np.nanprod, np.nanmax, np.nanmean, np.nanmedian)],
     "nan in rows": lambda y: np.nanmean(np.outer(y, y) + np.where(y > 4, np.nan, 0), axis=1),
+    "first of all rows": lambda y: [
+        (f(table), f(table, keepdims=True), f(table.astype(int) % 3), f(table > 0), f(np.where(table > 4, np.nan, table)))
+        for table in (np.subtract.outer(y, y[::-1]), np.cos(y)[:, None] * np.ones(5), np.ones(3)[:, None] * y)
+        for f in (np.argmin, np.argmax)
+    ],
     "partition": lambda y: (np.partition(y, 1)[1], np.argpartition(y, 1)[1] * 0, np.lexsort((y, np.floor(y / 2)))),
     "searchsorted": lambda y: (np.searchsorted(np.sort(y), [0.0, 2, 4.5, 9]), np.searchsorted([1.0, 3], y, side="right")),
     "digitize": lambda y: (np.digitize(y, [1.0, 3.0]), np.digitize(y, [1.0, 3.0], right=True)),
