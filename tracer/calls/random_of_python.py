@@ -42,6 +42,8 @@ def expovariate(source, lambd=1.0):
 
 @methods("randint", RANDOM)
 def randint(source, a, b):
+    if isinstance(a, TracedArray) or isinstance(b, TracedArray):
+        raise not_drawn()  # what is no integer
     return _between(source, known_integer(a), known_integer(b) + 1)
 
 
