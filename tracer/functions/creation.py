@@ -355,8 +355,8 @@ def identity(n, dtype=None, *, like=None):
 
 @implements(np.tri)
 def tri(N, M=None, k=0, dtype=float, *, like=None):
-    rows = as_index(N, "as a size of a shape")
-    columns = rows if M is None else as_index(M, "as a size of a shape")
+    rows = max(as_index(N, "as a size of a shape"), 0)
+    columns = rows if M is None else max(as_index(M, "as a size of a shape"), 0)
     trace = require_trace()
     return result(trace, convert(_band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype)))
 

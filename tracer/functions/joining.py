@@ -10,7 +10,7 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import DYNAMIC, implements
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -133,6 +133,8 @@ def append(arr, values, axis=None):
 @implements(np.block)
 def block(arrays):
     depth = depth_of_blocks(arrays)
+    if not depth:
+        return FUNCTIONS[np.copy](as_strong(arrays))
 
     def rank_of(part: Any) -> int:
         return max(map(rank_of, part)) if isinstance(part, list) else as_traced(part).ndim

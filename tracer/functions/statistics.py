@@ -66,16 +66,16 @@ def _variance(
         center = _divide(total, _count(a, axis, where, True))
     else:
         center = as_traced(known_mean)
-    deviation = a.astype(inside, copy=False) - center if dtype is None else np.subtract(a, center, dtype=inside)
+    deviation = (a.astype(inside, copy=False) if dtype is None else a) - center
     trace = require_trace(a)
-    if deviation.element_type.is_complex:
+    if a.element_type.is_complex:
         z = deviation.instruction(trace)
         parts = [hlo.real(z), hlo.imag(z)]
         squares = result(trace, hlo.add(*(hlo.multiply(part, part) for part in parts)))
-        outside = squares.dtype
+        outside = squares.dtype if dtype is None else outside
     else:
         squares = deviation * deviation
-    total = reduce_ufunc(np.add, squares, axis, keepdims=keepdims, where=where)
+    total = reduce_ufunc(np.add, squares, axis, None if dtype is None else inside, keepdims=keepdims, where=where)
     count = _count(a, axis, where, keepdims)
     freedom = count - ddof
     freedom = np.maximum(freedom, 0) if isinstance(freedom, TracedArray) else max(freedom, 0)

@@ -235,14 +235,14 @@ class TracedArray(ArrayMethods, Operators):
             if not (name := self.storage.origin or "an array from outside").startswith("argument "):
                 raise NotImplementedError(f"{name} gets another shape, and is no argument: use .reshape")
             trace.program.compares_arrays = True  # another argument may be the same array
-        if self.element_strides != row_major_strides(self.shape):
+        old = TracedArray(self.storage, hlo.Shape(self.element_type, self.shape), is_scalar=False)
+        old._view, old.unusual_strides = self._view, self.unusual_strides
+        new = FUNCTIONS[np.reshape](old, shape)
+        if new.base is not old:
             raise AttributeError(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
             )
-        old = TracedArray(self.storage, hlo.Shape(self.element_type, self.shape), is_scalar=False)
-        old._view = self._view
-        new = FUNCTIONS[np.reshape](old, shape)
-        self.storage, self._view, self._shape = None, new._view, new.shape
+        self.storage, self._view, self._shape, self.unusual_strides = None, new._view, new.shape, new.unusual_strides
 
     def become(self, other: TracedArray) -> None:
         """Let this handle stand for another array, that is no view."""

@@ -161,6 +161,9 @@ def as_traced(value: Any, dtype: Any = None) -> TracedArray:
 
 def as_strong(value: Any) -> TracedArray:
     """As `as_traced`, for functions in which Python's numbers do not adapt but are int64, float64 or complex128."""
+    if isinstance(value, TracedArray) and value.weak_type:
+        trace = require_trace(value)
+        return result(trace, value.instruction(trace))
     return as_traced(value, None if isinstance(value, (list, tuple, range, TracedArray)) else np.dtype(class_of(value)))
 
 
