@@ -12,7 +12,7 @@ import numpy as np
 from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError
+from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError, name_of_type
 from ..recording.operands import as_traced, class_of, has_traced, prepare
 from . import places
 from .calls.dispatch import call
@@ -53,6 +53,8 @@ _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
 def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
+    if type(holder) is TracedArray and holder.weak_type:
+        _require_items(holder, "is not subscriptable")
     if _is_plain(holder, index):
         return holder[index]
     if (exact := _exact(holder, index)) is not index:
@@ -83,6 +85,12 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     return holder[index]
+
+
+def _require_items(number: TracedArray, otherwise: str) -> None:
+    """Numbers of Python's have none; NumPy's, which one of several types may be, have themselves."""
+    if number.exact is None:
+        raise TypeError(f"'{name_of_type(number.run_time_type)}' object {otherwise}")
 
 
 def _no_object(index: Any) -> Exception:
@@ -257,6 +265,8 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
     if type(value) is ChosenArrays:
         return
+    if type(holder) is TracedArray and holder.weak_type:
+        _require_items(holder, "does not support item assignment")
     if type(holder) is TracedArray and (element := noted(holder)) is not None:
         before = getitem(element.holder, element.index)  # what else has been changed in it meanwhile is there
         array = before.copy()

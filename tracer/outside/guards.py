@@ -254,7 +254,8 @@ class SameLength(Guard):
         return isinstance(found, (list, tuple, deque)) and len(found) == self.length
 
     def words(self, found: Any) -> str:
-        return f"{self.path.text}: length {self.length} -> {len(found) if hasattr(found, '__len__') else short(found)}"
+        is_sequence = isinstance(found, (list, tuple, deque))
+        return f"{self.path.text}: length {self.length} -> {len(found) if is_sequence else short(found)}"
 
 
 # Equal ones are the same in all that counts.

@@ -29,7 +29,7 @@ from .function_tables import (
 )
 from .known_values import known_value
 from .object_operands import equals_no_number, reflected, require_left
-from .operators import Operators, simple_power
+from .operators import Operators, refused, simple_power
 from .promotion import plain
 from .several_types import is_of_several_types, with_types
 from .trace import Storage, Trace
@@ -455,11 +455,21 @@ class TracedArray(ArrayMethods, Operators):
             require_left(ufunc, operand, in_place)
         elif not self.weak_type and (method := reflected(ufunc, operand)) is not None:
             return method(operand, self.item())
+        elif self.weak_type and self.exact is None:
+            return refused(ufunc, (self.run_time_type, type(operand)), in_place)
         return NotImplemented
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        if self.is_scalar and any(map(_is_sequence, operands)) and self._knows_no_sequences(ufunc, operands):
+            return refused(ufunc, [self.run_time_type if one is self else type(one) for one in operands])
         found = self._operate(ufunc, operands)
         return with_types(found, self._operate, ufunc, operands) if any(map(is_of_several_types, operands)) else found
+
+    def _knows_no_sequences(self, ufunc: np.ufunc, operands: Sequence) -> bool:
+        """NumPy's numbers make arrays of them, but for ``@``; Python's have an error, or repeat a list or a tuple."""
+        if not self.weak_type or self.exact is not None:
+            return ufunc is np.matmul
+        return ufunc is not np.multiply or any(isinstance(one, range) for one in operands)
 
     def _operate(self, ufunc: np.ufunc, operands: Sequence) -> Any:
         """Where all operands are Python's numbers the result is, as Python's own arithmetic would leave it."""
@@ -484,6 +494,8 @@ class TracedArray(ArrayMethods, Operators):
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
         """A scalar is never changed: the name is bound to another one."""
         if self.is_scalar:
+            if _is_sequence(operand) and self._knows_no_sequences(ufunc, (self, operand)):
+                return refused(ufunc, (self.run_time_type, type(operand)), in_place=True)
             return self.operate(ufunc, (self, operand)) if self.takes(operand) else operand.operate(ufunc, (self, operand))
         if getattr(type(operand), "is_dynamic", False):
             return operand.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
@@ -515,6 +527,10 @@ _PYTHON_TYPES = {"pred": bool, "signed": int, "unsigned": int, "float": float, "
 _WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
 _NUMBERS = (TracedArray, int, float, complex, np.ndarray, np.generic)
 _OPERANDS = (*_NUMBERS, list, tuple, range)
+
+
+def _is_sequence(operand: Any) -> bool:
+    return isinstance(operand, (list, tuple, range)) or type(operand) in SEQUENCES
 
 
 def _is_scalar(operand: Any) -> bool:

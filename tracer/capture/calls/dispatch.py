@@ -225,10 +225,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             args = args if function is next else list(map(made_iterators.taken, args))
         return made_iterators.note_iterator(meaning(*args, **kwargs))
     if kind is functools.partial:
-        first, keywords = function.args, function.keywords
+        applied, first, keywords = function.func, function.args, function.keywords
         if (surroundings := current_surroundings()) is not None:
-            first, keywords = surroundings.functions.applied(function)
-        return call(function.func, *first, *args, **{**keywords, **kwargs})
+            applied, first, keywords = surroundings.functions.applied(function)
+        return call(applied, *first, *args, **{**keywords, **kwargs})
     if kind is _DISPATCHING_METHODS:
         raise _not_followed(functools.singledispatchmethod)
     if kind is operator.methodcaller or kind is operator.attrgetter:
