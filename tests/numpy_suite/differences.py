@@ -157,9 +157,6 @@ DIFFERENCES: dict[str, str] = _by_test(
             _core/tests/test_multiarray.py::TestViewDtype::test_smaller_dtype_multiple
             _core/tests/test_numeric.py::TestLikeFuncs
         """,
-        "arrays of one dimension with a step are taken as contiguous, so np.ascontiguousarray gives them back": """
-            _core/tests/test_multiarray.py::TestArrayConstruction::test_array_cont
-        """,
         "np.logspace of an array of bases, or of Python's own numbers with one, is refused": """
             _core/tests/test_function_base.py::TestLogspace::test_start_stop_array
             _core/tests/test_regression.py::TestRegression::test_logspace_base_does_not_determine_dtype

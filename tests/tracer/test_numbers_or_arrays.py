@@ -322,7 +322,8 @@ def test_numbers_and_arrays_without_dimensions(expression):
 
 
 @pytest.mark.parametrize("expression", [
-    "n + l", "l + n", "n - t", "t / n", "n ** r", "n < l", "n >= t", "n == l", "n != r", "n * l", "t * n", "n * r", "n @ l", "n & t",
+    "n + l", "l + n", "n - t", "t / n", "n ** r", "n < l", "n >= t", "n == l", "n != r", "n * l", "t * n", "n * r", "n @ l",
+    "n & t",
     "n[0]", "n[...]", "n + None", "n < 'a'", "divmod(n, l)",
 ])  # fmt: skip
 def test_numbers_of_pythons_are_no_arrays_beside_sequences(expression):

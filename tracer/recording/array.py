@@ -452,6 +452,9 @@ class TracedArray(ArrayMethods, Operators):
 
     def leave(self, ufunc: np.ufunc, operand: Any, in_place: bool = False) -> Any:
         if not self.is_scalar:
+            if in_place and getattr(type(operand), "stands_for_others", False):  # each of them changes the array
+                operand.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
+                return self
             require_left(ufunc, operand, in_place)
         elif not self.weak_type and (method := reflected(ufunc, operand)) is not None:
             return method(operand, self.item())
