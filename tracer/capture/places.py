@@ -150,12 +150,18 @@ class Contents(Place):
         return [*list.__iter__(self.holder)] if isinstance(self.holder, list) else contents_of(self.holder)
 
     def set(self, value: Any) -> None:
+        """Past the methods of the class, which may do more than change what it holds, or refuse."""
         if isinstance(self.holder, list):
-            self.holder[:] = value
+            list.__setitem__(self.holder, slice(None), value)
+        elif isinstance(self.holder, dict):
+            kind = dict_type(self.holder)
+            kind.clear(self.holder)
+            for key, held in value.items():
+                kind.__setitem__(self.holder, key, held)
         else:
             note_change_of_set(self.holder, PUT_BACK)
-            self.holder.clear()
-            self.holder.update(value if isinstance(self.holder, dict) else elements_of_set(value))
+            set.clear(self.holder)
+            set.update(self.holder, elements_of_set(value))
 
 
 def holds_the_same(place: Place, before: Any, after: Any) -> bool:

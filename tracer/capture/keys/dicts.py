@@ -38,7 +38,7 @@ from ..lists.runs import (
 )
 from ..loops.iteration import is_captured
 from ..loops.unrolling import for_
-from ..outside.containers import DictContents, OutsideDict
+from ..outside.containers import OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
 from ..texts.deferred import concrete, is_text
@@ -66,7 +66,7 @@ def change(holder: Any, contents: dict[Any, Any]) -> None:
     """Give a dict or a set other contents."""
     if keys_in(holder):
         known_keys.require_other(holder)
-    place = (DictContents if isinstance(holder, OutsideDict) else places.Contents)(holder)
+    place = places.Contents(holder)
     places.note(place)
     place.set(contents)
 
