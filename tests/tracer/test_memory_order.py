@@ -150,3 +150,15 @@ def test_arrays_of_known_numbers(make):
         found = jitted()
         np.testing.assert_array_equal(found, expected)
         assert found.strides == expected.strides
+
+
+@pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 3)), np.ones((2, 3)).T, np.ones((2, 3))[:, ::2], np.ones((0, 2))])
+def test_flags(array):
+    keys = "C CONTIGUOUS F FORTRAN W WRITEABLE B BEHAVED A ALIGNED X WRITEBACKIFCOPY CA CARRAY FA FARRAY FNC FORC".split()
+    names = "c_contiguous f_contiguous contiguous fortran forc fnc behaved carray farray aligned writeable".split()
+
+    def flags(x):
+        x = x.copy("K")
+        return [x.flags[key] for key in keys], [getattr(x.flags, name) for name in names], x.flags.num
+
+    assert jit(flags)(array) == flags(array)
