@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -446,7 +447,7 @@ class _Outputs:
         surroundings = self.trace.program.surroundings
         if isinstance(leaf, TracedArray):
             found = self._array(leaf)
-        elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS)) or is_static(leaf):
+        elif isinstance(leaf, (np.ndarray, np.generic, types.ModuleType, *PYTHON_SCALARS)) or is_static(leaf):
             found = Output("value", value=leaf.copy("K") if isinstance(leaf, np.ndarray) else leaf)
         elif surroundings.place_of(leaf) is not None:
             found = Output("outside", value=surroundings.place_of(leaf))

@@ -378,7 +378,9 @@ class TracedArray(ArrayMethods, Operators):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         if (known := self.known_value) is not None:
-            return np.array(known, dtype)
+            found = np.array(known, dtype)
+            found.flags.writeable = copy is True  # what is written there would be lost
+            return found
         raise ConcretizationError(self, "where NumPy needs an ndarray", HINTS["array"])
 
     def __contains__(self, value: Any) -> bool:

@@ -138,6 +138,15 @@ def has_traced(value: Any) -> bool:
     return isinstance(value, TracedArray)
 
 
+def first_traced(value: Any) -> TracedArray | None:
+    """The first traced array that this is, or holds."""
+    if isinstance(value, dict):
+        value = tuple(dict.values(value))
+    if isinstance(value, (list, tuple)):
+        return next((found for part in value if (found := first_traced(part)) is not None), None)
+    return value if isinstance(value, TracedArray) else None
+
+
 def as_traced(value: Any, dtype: Any = None) -> TracedArray:
     """A value as a traced array: an ndarray is captured, a number becomes a constant (weak if it is Python's), sequences
     are stacked.

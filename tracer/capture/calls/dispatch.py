@@ -27,7 +27,8 @@ from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
 from ...recording.errors import TracerError, name_of_type
-from ...recording.operands import has_traced
+from ...recording.libraries import is_compiled_by_others
+from ...recording.operands import first_traced, has_traced
 from ...source.reading import note_source
 from ...source.rewriting import reason_against
 from .. import made_iterators, places
@@ -43,6 +44,7 @@ from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from ..texts.deferred import Deferred
 from .cached_functions import recorded_call
+from .compiled_functions import done_by_compiled
 from .harmless import leaves_no_traces, only_keeps
 from .meanings import (
     DICT_METHODS,
@@ -59,6 +61,7 @@ from .meanings import (
 from .methods_of_containers import holds_open_list, is_keyed_call, is_open_call
 from .numpy_calls import call_numpy, of_numpy, with_arrays
 from .repeated_calls import repeated
+from .scipy_functions import meaning_of_scipy
 from .users_functions import captured, captured_alone
 
 _FUNCTION_OF_ARRAYS = type(np.mean)  # NumPy's functions that traced arrays answer to
@@ -157,6 +160,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return each_within(lambda given: call(function, *given, **kwargs), args)
             elif meaning is not None:
                 inner = meaning
+            elif (meaning := meaning_of_scipy(inner, args, kwargs)) is not None:
+                inner = meaning
             elif _is_followed(inner, args, kwargs):
                 inner = captured(inner)
             elif inner.__code__ is _DISPATCHING_METHODS:
@@ -173,6 +178,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                     return call_numpy(function, args, kwargs)
                 if inner.__code__ is _DISPATCHING:
                     return call(look(inner.dispatch, MEANINGS[type](args[0])), *args, **kwargs)
+                if kind is types.MethodType and isinstance(function.__self__, OutsideDict):
+                    return function(*args, **kwargs)  # which notes what it changes, and reads what it is asked for
                 held = () if kind is types.FunctionType else (function.__self__,)
                 return places.done_by(_wrapping_captured(inner), (*held, *args), kwargs)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
@@ -250,7 +257,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(function, TracedArray):
         raise TypeError(f"'{name_of_type(function.run_time_type)}' object is not callable")
     require_no_effect(function)
-    if places.may_be_put_back() and not leaves_no_traces(function):
+    if places.may_be_put_back() and not leaves_no_traces(function) and meaning_of_scipy(function, args, kwargs) is None:
         raise _not_captured(function)
     if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
         args, kwargs = with_arrays(function, args, kwargs)
@@ -260,7 +267,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return each_within(lambda given: call_numpy(function, given, kwargs), without_maybes(args))
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
-    return each_within(lambda given: places.done_by(function, given, kwargs), args)
+    if (meaning := meaning_of_scipy(function, args, kwargs)) is not None:
+        return each_within(lambda given: meaning(*given, **kwargs), args)
+    done_by = done_by_compiled if is_compiled_by_others(function) else places.done_by
+    return each_within(lambda given: done_by(function, given, kwargs), args)
 
 
 def _is_stream_in_memory(value: Any) -> bool:
@@ -385,7 +395,9 @@ def _is_users(function: Any) -> bool:
 
 def _is_followed(function: types.FunctionType, args: tuple, kwargs: dict) -> bool:
     """Whether a function of a library is followed as those of the user are."""
-    return makes_arrays(function) or is_followed_of_traced(function) and not kwargs.get("exact") and has_traced((args, kwargs))
+    if makes_arrays(function):
+        return True
+    return is_followed_of_traced(function) and not kwargs.get("exact") and first_traced((args, kwargs)) is not None
 
 
 _DISPATCHING = functools.singledispatch(len).__code__

@@ -1,0 +1,147 @@
+"""Functions of SciPy that are given traced arrays: they are followed, or others stand for what they have compiled."""
+
+import numpy as np
+import phlox
+import pytest
+from phlox import jit
+from thinning import left_to_ci, one_in
+
+signal = pytest.importorskip("scipy.signal")
+fft = pytest.importorskip("scipy.fft")
+linalg = pytest.importorskip("scipy.linalg")
+blas = pytest.importorskip("scipy.linalg.blas")
+ndimage = pytest.importorskip("scipy.ndimage")
+stats = pytest.importorskip("scipy.stats")
+
+RANDOM = np.random.default_rng(0)
+LINE = RANDOM.random(120)
+MATRIX = RANDOM.random((5, 5)) + 5 * np.eye(5)
+SYMMETRIC = MATRIX @ MATRIX.T
+LOWER = np.linalg.cholesky(SYMMETRIC)
+RIGHT, SIDES = RANDOM.random(5), RANDOM.random((5, 2))
+B, A = signal.butter(3, 0.2)
+SECTIONS = signal.butter(4, 0.2, output="sos")
+
+OF_LINES = {
+    "lfilter": lambda x: signal.lfilter(B, A, x),
+    "lfilter with state": lambda x: signal.lfilter(B, A, x, zi=signal.lfilter_zi(B, A) * x[0]),
+    "lfilter of columns": lambda x: signal.lfilter(B, A, x.reshape(4, 30), axis=0),
+    "lfilter of one number": lambda x: signal.lfilter([2.0], [4.0, 1.0], x),
+    "lfilter of given coefficients": lambda x: signal.lfilter(x[:3], x[3:6], x),
+    "filtfilt": lambda x: signal.filtfilt(B, A, x),
+    "sosfilt": lambda x: signal.sosfilt(SECTIONS, x.reshape(2, 60)),
+    "decimate": lambda x: signal.decimate(x, 4),
+    "hilbert": lambda x: signal.hilbert(x),
+    "welch": lambda x: signal.welch(x, nperseg=32),
+    "fftconvolve": lambda x: signal.fftconvolve(x, x[:20]),
+    "savgol_filter": lambda x: signal.savgol_filter(x, 11, 3),
+    "detrend": lambda x: signal.detrend(x),
+    "find_peaks by distance": lambda x: signal.find_peaks(x, distance=5),
+    "find_peaks by prominence": lambda x: signal.find_peaks(np.round(x, 1), prominence=0.3, width=1),
+    "fft": lambda x: fft.ifft(fft.fft(x, 50) * 2j),
+    "rfft": lambda x: fft.irfft(fft.rfft(x.astype(np.float32))),
+    "fftn": lambda x: fft.fftn(x.reshape(4, 5, 6), (3, 4), norm="ortho"),
+    "gaussian_filter1d": lambda x: ndimage.gaussian_filter1d(x, 2.0),
+    "zscore": lambda x: stats.zscore(x),
+    "kurtosis": lambda x: stats.kurtosis(x.reshape(4, 30), axis=1),
+    "linregress": lambda x: stats.linregress(x, x**2),
+    "ttest_ind": lambda x: stats.ttest_ind(x[:50], x[50:]),
+    "percentileofscore": lambda x: stats.percentileofscore(x, 0.3),
+}
+OF_IMAGES = {
+    "gaussian_filter": lambda x: ndimage.gaussian_filter(x, 1.5, mode="mirror"),
+    "sobel": lambda x: ndimage.sobel(x, axis=0, mode="nearest"),
+    "uniform_filter": lambda x: ndimage.uniform_filter(x, 3, mode="wrap"),
+    "median_filter": lambda x: ndimage.median_filter(x, 3),
+    "maximum_filter": lambda x: ndimage.maximum_filter(x, 3, mode="constant", cval=0.5),
+    "convolve": lambda x: ndimage.convolve(x, np.arange(6.0).reshape(2, 3), mode="constant", origin=(0, 1)),
+    "correlate of integers": lambda x: ndimage.correlate((x * 100).astype(int), [[1, 2, 1], [0, -3, 0], [1, 0, 1]]),
+    "grey_erosion": lambda x: ndimage.grey_erosion(x, footprint=[[0, 1, 0], [1, 1, 1], [0, 1, 0]]),
+}
+OF_MATRICES = {
+    "solve": lambda f: linalg.solve(MATRIX * f, RIGHT),
+    "solve transposed": lambda f: linalg.solve(MATRIX * f, SIDES, transposed=True),
+    "solve of a positive one": lambda f: linalg.solve(SYMMETRIC * f, RIGHT, assume_a="pos"),
+    "inv": lambda f: linalg.inv(MATRIX * f),
+    "det": lambda f: linalg.det(MATRIX * f),
+    "norm": lambda f: linalg.norm(MATRIX * f, 1),
+    "cholesky": lambda f: (linalg.cholesky(SYMMETRIC * f), linalg.cholesky(SYMMETRIC * f, lower=True)),
+    "cho_solve": lambda f: linalg.cho_solve(linalg.cho_factor(SYMMETRIC * f), RIGHT),
+    "cho_factor": lambda f: linalg.cho_factor(MATRIX * f + MATRIX.T, lower=True),
+    "solve_triangular": lambda f: linalg.solve_triangular(LOWER * f, RIGHT, lower=True),
+    "solve_triangular transposed": lambda f: linalg.solve_triangular(LOWER * f, SIDES, lower=True, trans=1),
+    "solve_triangular of ones": lambda f: linalg.solve_triangular(LOWER.T * f, RIGHT, unit_diagonal=True),
+    "svd": lambda f: linalg.svd(MATRIX[:, :3] * f),
+    "qr": lambda f: (linalg.qr(MATRIX[:, :3] * f), linalg.qr(MATRIX[:, :3] * f, mode="economic")),
+    "lstsq": lambda f: linalg.lstsq(MATRIX[:, :3] * f, RIGHT),
+    "eigvalsh": lambda f: linalg.eigvalsh(SYMMETRIC * f),
+    "toeplitz": lambda f: linalg.toeplitz(RIGHT * f),
+}
+
+
+def check(function, argument):
+    found, expected = jit(function)(argument), function(argument)
+    assert type(found) is type(expected)
+    for one, other in zip(*map(leaves, (found, expected)), strict=True):
+        assert np.asarray(one).dtype == np.asarray(other).dtype
+        np.testing.assert_allclose(one, other, rtol=1e-8 if np.asarray(one).dtype.char in "dD" else 1e-4, atol=1e-11)
+
+
+def leaves(value):
+    if isinstance(value, dict):
+        value = tuple(value.values())
+    return [leaf for part in value for leaf in leaves(part)] if isinstance(value, tuple) else [value]
+
+
+@pytest.mark.parametrize("name", one_in(6, OF_LINES))
+def test_of_lines(name):
+    check(OF_LINES[name], LINE)
+
+
+@pytest.mark.parametrize("name", one_in(4, OF_IMAGES))
+def test_of_images(name):
+    check(OF_IMAGES[name], LINE.reshape(10, 12))
+
+
+@pytest.mark.parametrize("name", one_in(5, OF_MATRICES))
+def test_of_matrices(name):
+    check(OF_MATRICES[name], 1.5)
+
+
+def test_what_compiled_functions_write_is_there():
+    def written(x):
+        out, y = np.zeros(5), np.arange(5.0)
+        ndimage.correlate1d(np.arange(5.0), np.array([1.0, 2, 1]), output=out)
+        scaled = blas.dscal(2.0, y)
+        scaled[0] = 7
+        return out + x, y + x
+
+    for one, other in zip(jit(written)(1.0), written(1.0)):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_functions_of_libraries_cannot_write_where_it_would_be_lost():
+    def written(x):
+        y = np.arange(3.0)
+        np.asarray(memoryview(np.asarray(y)))[0] = x
+        return y
+
+    with pytest.raises((TypeError, ValueError)):
+        jit(written)(1.0)
+
+
+def test_functions_of_other_kinds_are_refused_by_name():
+    for function, name in [
+        (lambda x: ndimage.label(x > 0.5), "scipy.ndimage.label"),
+        (lambda x: linalg.expm(x.reshape(10, 12)[:, :10]), "scipy.linalg.expm"),
+    ]:
+        with pytest.raises((phlox.TracerError, NotImplementedError), match=name):
+            jit(function)(LINE)
+
+
+@left_to_ci
+def test_what_is_not_finite_is_an_error():
+    with pytest.raises(ValueError, match="infs or NaNs"):
+        jit(lambda a: linalg.solve(a, RIGHT))(MATRIX * np.nan)
+    with pytest.raises(np.linalg.LinAlgError):
+        jit(lambda a: linalg.cholesky(a))(-SYMMETRIC)

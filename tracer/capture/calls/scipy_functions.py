@@ -1,0 +1,96 @@
+"""Functions of SciPy that are compiled, or ask for LAPACK's by their names, and what is done in their place for traced values.
+
+SciPy is not imported for them: they are found by the module that they say they are of, and their names.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...recording.operands import as_traced, first_traced
+from ..library import matrices, neighbourhoods, peaks, signal_filters
+from .users_functions import captured
+
+_Meaning = Callable[..., Any]
+
+
+def meaning_of_scipy(function: Any, args: tuple, kwargs: dict[str, Any]) -> _Meaning | None:
+    """What to call in the place of a function of SciPy's that is given traced values; None for others."""
+    module = getattr(function, "__module__", None)
+    if type(module) is not str or not module.startswith("scipy."):
+        return None
+    found = _MEANINGS.get((module, getattr(function, "__name__", None)))
+    return found if found is not None and first_traced((args, kwargs)) is not None else None
+
+
+def _followed(function: Callable) -> _Meaning:
+    return lambda *args, **kwargs: captured(function)(*args, **kwargs)
+
+
+def _real(x: Any) -> Any:
+    x = as_traced(x)
+    if x.element_type.is_complex:
+        raise TypeError("x must be a real sequence")
+    return x
+
+
+def _of_one_axis(name: str) -> _Meaning:
+    transform, is_of_real = getattr(np.fft, name), name in ("rfft", "ihfft")
+
+    def apply(
+        x: Any, n: Any = None, axis: int = -1, norm: str | None = None, overwrite_x: bool = False, workers: Any = None,
+        *, plan: Any = None,
+    ) -> Any:  # fmt: skip
+        return transform(_real(x) if is_of_real else as_traced(x), n, axis, norm)
+
+    return apply
+
+
+def _of_several_axes(name: str) -> _Meaning:
+    transform, of_all = getattr(np.fft, name), None if name.endswith("n") else (-2, -1)
+    is_of_real = name in ("rfft2", "rfftn")
+
+    def apply(
+        x: Any, s: Any = None, axes: Any = of_all, norm: str | None = None, overwrite_x: bool = False, workers: Any = None,
+        *, plan: Any = None,
+    ) -> Any:  # fmt: skip
+        x = _real(x) if is_of_real else as_traced(x)
+        if axes is None and s is not None:
+            axes = range(x.ndim - len(s), x.ndim)
+        return transform(x, s, axes, norm)
+
+    return apply
+
+
+_MEANINGS: dict[tuple[str, str | None], _Meaning] = {
+    **{("scipy.fft._basic", name): _of_one_axis(name) for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{
+        ("scipy.fft._basic", prefix + suffix): _of_several_axes(prefix + suffix)
+        for prefix in ("fft", "ifft", "rfft", "irfft")
+        for suffix in "2n"
+    },
+    **{
+        ("scipy.ndimage._nd_image", name): _followed(vars(neighbourhoods)[name])
+        for name in (
+            "correlate", "correlate1d", "min_or_max_filter", "min_or_max_filter1d", "rank_filter", "uniform_filter1d",
+        )
+    },
+    **{
+        ("scipy.signal._peak_finding_utils", "_" + name): _followed(vars(peaks)[name])
+        for name in ("local_maxima_1d", "peak_prominences", "peak_widths", "select_by_peak_distance")
+    },
+    ("scipy.signal._sigtools", "_linear_filter"): _followed(signal_filters.linear_filter),
+    ("scipy.signal._sosfilt", "_sosfilt"): _followed(signal_filters.sections),
+    ("scipy._lib.array_api_compat.numpy.linalg", "solve"): np.linalg.solve,
+    **{
+        (f"scipy.linalg.{module}", name): _followed(vars(matrices)[name])
+        for module, names in {
+            "_basic": "solve solve_triangular inv det lstsq", "_misc": "norm", "_decomp": "eigvalsh",
+            "_decomp_cholesky": "cholesky cho_factor cho_solve", "_decomp_svd": "svd svdvals", "_decomp_qr": "qr",
+        }.items()
+        for name in names.split()
+    },
+}  # fmt: skip
