@@ -39,7 +39,11 @@ _NAMESPACES = tuple([os.path.join(_SCIPY, "_lib", name) for name in ("_array_api
 
 def is_followed_of_traced(function: types.FunctionType) -> bool:
     """Whether a library's function is followed where it is given traced values."""
-    return _is_in(function.__code__.co_filename, (_SCIPY,))
+    return is_followed_file(function.__code__.co_filename)
+
+
+def is_followed_file(file: str) -> bool:
+    return _is_in(file, (_SCIPY,))
 
 
 def makes_arrays(function: types.FunctionType) -> bool:

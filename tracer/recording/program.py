@@ -55,6 +55,7 @@ class Program:
         self.known_values: dict[hlo.Instruction, Any] = {}  # for recording/known_values.py
         self.changes_of_sets: dict[int, tuple[set, set[str]]] = {}  # by which methods known elements were put there or taken
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where
+        self.followed_objects: dict[int, Any] = {}  # those of libraries' classes that it makes of traced values
         self.surroundings: Any = None  # what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py
         self.trials: list[tuple] = []  # for capture/loops/trials.py

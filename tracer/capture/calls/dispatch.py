@@ -21,16 +21,16 @@ from ...calls.library_effects import require_no_effect
 from ...calls.outside_state import look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import LIBRARY, method_of_generator, name_of_method
-from ...outside.ownership import belongs_to_the_user, is_followed_of_traced, is_of_the_user, makes_arrays
+from ...outside.ownership import belongs_to_the_user, is_followed_file, is_followed_of_traced, is_of_the_user, makes_arrays
 from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
-from ...recording.errors import TracerError, name_of_type
+from ...recording.errors import ConcretizationError, TracerError, name_of_type
 from ...recording.libraries import is_compiled_by_others
 from ...recording.operands import first_traced, has_traced
 from ...source.reading import note_source
-from ...source.rewriting import reason_against
+from ...source.rewriting import is_rewritten, reason_against
 from .. import made_iterators, places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
@@ -38,6 +38,7 @@ from ..distribution import each, each_within, holds_choice
 from ..lists.references import kept
 from ..lists.runs import is_open_list
 from ..lists.text_ranks import in_one_run
+from ..loops.trials import attempt
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.libraries import meet
 from ..outside.surroundings import current_surroundings
@@ -162,7 +163,13 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 inner = meaning
             elif (meaning := meaning_of_scipy(inner, args, kwargs)) is not None:
                 inner = meaning
-            elif _is_followed(inner, args, kwargs):
+            elif _is_followed(inner, args, kwargs) or kind is types.MethodType and _is_followed_object(function.__self__):
+                inner = captured(inner)
+            elif is_followed_of_traced(inner) and _is_followed_code(sys._getframe(1).f_code) and places.may_be_put_back():
+                inner = captured(inner)  # which may warn, or raise an error
+            elif is_followed_of_traced(inner) and any(map(_calls_the_users, (*args, *kwargs.values()))):
+                if not _is_followed_code(sys._getframe(1).f_code):
+                    return _followed_if_needed(function, inner, args, kwargs)
                 inner = captured(inner)
             elif inner.__code__ is _DISPATCHING_METHODS:
                 raise _not_followed(functools.singledispatchmethod)
@@ -252,7 +259,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if kind in _GENERIC and isinstance(function.__origin__, type):
         return call(function.__origin__, *args, **kwargs)
     method = _call_method(kind)
-    if _is_users(method):
+    if _is_users(method) or _is_followed_object(function):
         return captured(method)(function, *args, **kwargs)
     if isinstance(function, TracedArray):
         raise TypeError(f"'{name_of_type(function.run_time_type)}' object is not callable")
@@ -400,6 +407,43 @@ def _is_followed(function: types.FunctionType, args: tuple, kwargs: dict) -> boo
     return is_followed_of_traced(function) and not kwargs.get("exact") and first_traced((args, kwargs)) is not None
 
 
+def _is_followed_object(value: Any) -> bool:
+    """Whether an object of a library's class has been made of traced values, by an ``__init__`` that was followed."""
+    trace = current_trace()
+    return trace is not None and id(value) in trace.program.followed_objects
+
+
+def _is_followed_code(code: types.CodeType) -> bool:
+    """Whether this is the code of a library's function that is followed."""
+    return is_rewritten(code) and is_followed_file(code.co_filename)
+
+
+def _calls_the_users(value: Any) -> bool:
+    """Whether this is a function, method or object of the user's that a library may call."""
+    if isinstance(value, functools.partial):
+        return _calls_the_users(value.func)
+    function = value.__func__ if type(value) is types.MethodType else value
+    if type(function) is types.FunctionType:
+        within = function.__closure__ is not None and is_followed_of_traced(function)  # which a followed function has made
+        return within or is_of_the_user(function.__code__.co_filename)
+    return not isinstance(value, type) and _is_users(_call_method(type(value)))
+
+
+def _followed_if_needed(function: Any, inner: types.FunctionType, args: tuple, kwargs: dict) -> Any:
+    """A call of a library's function that is given known values and a function of the user's.
+
+    Where that gives traced values, on which the library's function decides, it is followed.
+    """
+    held = () if function is inner else (function.__self__,)
+    if not places.may_be_put_back():
+        seen, seen_by_name = _seen_in(args, kwargs)
+        try:
+            return attempt(lambda: inner(*held, *seen, **seen_by_name), (), places.NO_NAMES)
+        except ConcretizationError:
+            pass
+    return captured(inner)(*held, *args, **kwargs)
+
+
 _DISPATCHING = functools.singledispatch(len).__code__
 _dispatching_method = functools.singledispatchmethod(len).__get__(0, int)
 _DISPATCHING_METHODS = getattr(_dispatching_method, "__code__", type(_dispatching_method))  # from Python 3.14 on a class
@@ -523,7 +567,13 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     is_error = issubclass(kind, BaseException) and type(new) is types.BuiltinFunctionType
     is_plain = is_error or new is object.__new__ or has_attributes_alone(kind) and _is_users(new)
     has_none = initialize is object.__init__ and (_is_users(new) or not args and not kwargs)
-    if type(kind).__call__ is not type.__call__ or not is_plain or not has_none and not _is_users(initialize):
+    is_followed = type(initialize) is types.FunctionType and (
+        _is_followed(initialize, args, kwargs)
+        or is_followed_of_traced(initialize)
+        and any(map(_calls_the_users, (*args, *kwargs.values())))
+    )
+    is_captured = has_none or is_followed or _is_users(initialize)
+    if type(kind).__call__ is not type.__call__ or not is_plain or not is_captured:
         if not belongs_to_the_user(kind):
             made_iterators.require_made_here(*args)
             args, kwargs = _seen_in(args, kwargs)
@@ -538,6 +588,8 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     else:
         made = new(kind, *args) if is_error else MEANINGS[object.__new__](kind)
         places.note_made(made)
+        if is_followed:
+            current_trace().program.followed_objects[id(made)] = made
     if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
     return kept(made)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...recording.operands import as_traced, first_traced
-from ..library import matrices, neighbourhoods, peaks, signal_filters
+from ..library import distances, matrices, neighbourhoods, peaks, signal_filters, splines
 from .users_functions import captured
 
 _Meaning = Callable[..., Any]
@@ -26,8 +26,8 @@ def meaning_of_scipy(function: Any, args: tuple, kwargs: dict[str, Any]) -> _Mea
     return found if found is not None and first_traced((args, kwargs)) is not None else None
 
 
-def _followed(function: Callable) -> _Meaning:
-    return lambda *args, **kwargs: captured(function)(*args, **kwargs)
+def _followed(function: Callable, *first: Any) -> _Meaning:
+    return lambda *args, **kwargs: captured(function)(*first, *args, **kwargs)
 
 
 def _real(x: Any) -> Any:
@@ -82,6 +82,17 @@ _MEANINGS: dict[tuple[str, str | None], _Meaning] = {
         ("scipy.signal._peak_finding_utils", "_" + name): _followed(vars(peaks)[name])
         for name in ("local_maxima_1d", "peak_prominences", "peak_widths", "select_by_peak_distance")
     },
+    ("scipy.cluster._vq", "update_cluster_means"): _followed(distances.cluster_means),
+    ("scipy.cluster._vq", "vq"): _followed(distances.nearest),
+    ("scipy.interpolate._ppoly", "evaluate"): _followed(splines.evaluate),
+    ("scipy.linalg._basic", "solve_banded"): _followed(splines.solve_banded),
+    **{
+        ("scipy.spatial._distance_pybind", f"{kind}dist_{name}"): _followed(distance, metric)
+        for kind, distance in (("c", distances.between), ("p", distances.among))
+        for name, metric in distances.METRICS.items()
+    },
+    ("scipy.spatial._distance_wrap", "to_squareform_from_vector_wrap"): _followed(distances.to_square),
+    ("scipy.spatial._distance_wrap", "to_vector_from_squareform_wrap"): _followed(distances.to_line),
     ("scipy.signal._sigtools", "_linear_filter"): _followed(signal_filters.linear_filter),
     ("scipy.signal._sosfilt", "_sosfilt"): _followed(signal_filters.sections),
     ("scipy._lib.array_api_compat.numpy.linalg", "solve"): np.linalg.solve,

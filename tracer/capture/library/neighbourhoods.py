@@ -31,18 +31,35 @@ def _neighbours(x, footprint, origins, mode, cval):
         yield place, padded[tuple([slice(start, start + size) for start, size in zip(place, x.shape)])]
 
 
+_EPSILON = np.finfo(float).eps
+
+
 def correlate1d(x, weights, axis, output, mode, cval, origin):
-    padded, count = _of_line(x.astype(float), len(weights), axis, mode, cval, origin), x.shape[axis]
-    total = 0.0
-    for place in range(len(weights)):
-        total = total + weights[place] * padded[..., place : place + count]
+    """In SciPy's order, which counts where sums become integers: pairs first, if weights are alike on both sides."""
+    size, count = len(weights), x.shape[axis]
+    padded = _of_line(x.astype(float), size, axis, mode, cval, origin)
+    middle, others = size // 2, weights[::-1]
+    pairs = 0
+    if size % 2 and np.all(np.abs(weights - others) <= _EPSILON):
+        pairs = 1
+    elif size % 2 and np.all(np.abs(weights + others) <= _EPSILON):
+        pairs = -1
+    first = middle if pairs else size - 1
+    total = padded[..., first : first + count] * weights[first]
+    for place in range(middle if pairs else size - 1):
+        here = padded[..., place : place + count]
+        if pairs:
+            there = padded[..., size - 1 - place : size - 1 - place + count]
+            here = here + there if pairs == 1 else here - there
+        total = total + here * weights[place]
     output[...] = np.moveaxis(total, -1, axis)
 
 
 def correlate(x, weights, output, mode, cval, origins):
-    total = 0.0
+    total = np.zeros(x.shape)
     for place, neighbours in _neighbours(x.astype(float), weights, origins, mode, cval):
-        total = total + weights[place] * neighbours
+        if abs(weights[place]) > _EPSILON:
+            total = total + weights[place] * neighbours
     output[...] = total
 
 
