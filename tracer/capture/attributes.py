@@ -19,7 +19,7 @@ from ..indexing.masked_selection import MaskedSelection
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Item, Path
 from ..recording.array import TracedArray, require_trace
-from ..recording.attributes import is_record
+from ..recording.attributes import is_generated, is_record
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError, name_of_type
 from . import places
@@ -301,6 +301,9 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         call(method, _descriptor(surroundings, kind, name, found), holder, value)
         return
     if path is None:
+        if (method := _method_that_changes(kind, "__setattr__")) is not None:
+            call(method, holder, name, value)
+            return
         if places.is_journaling() and not is_record(kind):
             places.note(places.Attribute(holder, name))
         setattr(holder, name, value)
@@ -309,6 +312,17 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
     if places.is_journaling():
         places.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, value)
+
+
+_OF_CONTAINERS = (dict.__setitem__, dict.__delitem__)
+
+
+def _method_that_changes(kind: type, name: str) -> Any:
+    """What a class has in the place of Python's own ``__setattr__`` or ``__delattr__``: a method of the user's, or of dicts."""
+    method = getattr(kind, name)
+    if type(method) is types.FunctionType:
+        return method if is_of_the_user(method.__code__.co_filename) and not is_generated(method) else None
+    return method if method in _OF_CONTAINERS else None
 
 
 def _require_settable(holder: Any, kind: type, name: str, found: Any, path: Path) -> None:
@@ -347,6 +361,9 @@ def delattr_(holder: Any, name: str) -> None:
     path = None if surroundings is None else surroundings.path_of(holder)
     if path is None:
         require_own(holder, name)
+        if (method := _method_that_changes(type(holder), "__delattr__")) is not None:
+            call(method, holder, name)
+            return
         if not is_record(type(holder)):
             places.note(places.Attribute(holder, name))
         delattr(holder, name)
