@@ -33,8 +33,8 @@ _FOLLOWED = (
 
 
 # What SciPy has written in terms of its ufuncs and of NumPy's functions, and what stands for these in libraries of arrays.
-_SCIPY = os.path.join(os.sep, "scipy", "")
-_NAMESPACES = tuple([os.path.join(_SCIPY, "_lib", name) for name in ("_array_api", "array_api_")])
+_SCIPY = tuple([os.path.join(os.sep, folder, "scipy", "") for folder in ("site-packages", "dist-packages")])
+_NAMESPACES = tuple([os.path.join(folder, "_lib", name) for folder in _SCIPY for name in ("_array_api", "array_api_")])
 
 
 def is_followed_of_traced(function: types.FunctionType) -> bool:
@@ -43,7 +43,7 @@ def is_followed_of_traced(function: types.FunctionType) -> bool:
 
 
 def is_followed_file(file: str) -> bool:
-    return _is_in(file, (_SCIPY,))
+    return _is_in(file, _SCIPY)
 
 
 def makes_arrays(function: types.FunctionType) -> bool:

@@ -65,6 +65,8 @@ OF_LINES = {
     "newton": lambda x: optimize.newton(lambda t: t**3 - x[0], 1.5),
     "golden": lambda x: optimize.golden(lambda t: (t - x[0]) ** 2),
     "brent": lambda x: optimize.brent(lambda t: (t - x[0]) ** 2),
+    "brentq": lambda x: optimize.brentq(lambda t: t**3 - x[0], 0, 5),
+    "bisect": lambda x: optimize.bisect(lambda t, shift: t - x[0] - shift, 0, 5, args=(0.25,)),
     "nelder-mead": lambda x: optimize.fmin(lambda t: ((t - x[:2]) ** 2).sum(), np.zeros(2), disp=False),
     "percentileofscore": lambda x: stats.percentileofscore(x, 0.3),
 }
@@ -167,6 +169,18 @@ def test_warnings_are_given_where_the_program_comes_to_them():
         empty(np.where(np.arange(120) == 0, 1, LINE))
     with pytest.warns(UserWarning, match="clusters is empty"):
         empty(np.where(np.arange(120) == 0, 1000, LINE))
+
+
+@pytest.mark.parametrize("method", [optimize.brentq, optimize.bisect])
+def test_roots_take_as_many_calls(method):
+    def program(x):
+        root, found = method(lambda t: t**3 - x, 0, 5, full_output=True)
+        return root, found.iterations, found.function_calls, found.converged
+
+    compiled = jit(program)
+    assert [compiled(x) for x in (3.0, 2.5)] == [program(x) for x in (3.0, 2.5)]
+    with pytest.raises(ValueError, match="different signs"):
+        compiled(-3.0)
 
 
 @left_to_ci

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
 from ...recording.errors import HINTS, ConcretizationError, TracerError
 from ...recording.libraries import way_out
 from ...recording.operands import first_traced
@@ -25,12 +26,20 @@ def done_by_compiled(function: Any, args: Sequence[Any], kwargs: dict[str, Any])
     given: dict[int, _Given] = {}
     args = [_contents(value, given) for value in args]
     kwargs = {name: _contents(value, given) for name, value in kwargs.items()}
+    needed = current_trace().program.concretizations
+    known = len(needed)
     try:
         result = places.done_by(function, args, kwargs)
     except _SAY_NO_ARRAY as error:
-        if isinstance(error, (TracerError, NotImplementedError)) or (first := first_traced((args, kwargs))) is None:
+        if isinstance(error, (TracerError, NotImplementedError)):
+            raise
+        if len(needed) > known:
+            raise needed[-1] from error
+        if (first := first_traced((args, kwargs))) is None:
             raise
         raise ConcretizationError(first, "where NumPy needs an ndarray", HINTS["array"]) from error
+    if len(needed) > known:  # it calls a function of the user's, and goes on without what that gives
+        raise needed[-1]
     for one in given.values():
         one.write_back()
     if type(result) is tuple:

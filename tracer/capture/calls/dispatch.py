@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from ....hlo.source_lines import belongs_to_a_library
 from ...calls.again import is_repeating, once
 from ...calls.library_effects import require_no_effect
 from ...calls.outside_state import look, writes_to_standard_stream
@@ -165,10 +166,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 inner = meaning
             elif _is_followed(inner, args, kwargs) or kind is types.MethodType and _is_followed_object(function.__self__):
                 inner = captured(inner)
-            elif is_followed_of_traced(inner) and _is_followed_code(sys._getframe(1).f_code) and places.may_be_put_back():
+            elif is_followed_of_traced(inner) and _is_called_by_followed() and places.may_be_put_back():
                 inner = captured(inner)  # which may warn, or raise an error
             elif is_followed_of_traced(inner) and any(map(_calls_the_users, (*args, *kwargs.values()))):
-                if not _is_followed_code(sys._getframe(1).f_code):
+                if not _is_called_by_followed():
                     return _followed_if_needed(function, inner, args, kwargs)
                 inner = captured(inner)
             elif inner.__code__ is _DISPATCHING_METHODS:
@@ -413,9 +414,12 @@ def _is_followed_object(value: Any) -> bool:
     return trace is not None and id(value) in trace.program.followed_objects
 
 
-def _is_followed_code(code: types.CodeType) -> bool:
-    """Whether this is the code of a library's function that is followed."""
-    return is_rewritten(code) and is_followed_file(code.co_filename)
+def _is_called_by_followed() -> bool:
+    """Whether the code that is being run, past phlox's own, is that of a library's function that is followed."""
+    frame = sys._getframe(2)
+    while frame is not None and belongs_to_a_library(frame.f_code.co_filename):
+        frame = frame.f_back
+    return frame is not None and is_followed_file(frame.f_code.co_filename) and is_rewritten(frame.f_code)
 
 
 def _calls_the_users(value: Any) -> bool:

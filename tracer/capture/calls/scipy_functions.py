@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...recording.operands import as_traced, first_traced
-from ..library import distances, matrices, neighbourhoods, peaks, signal_filters, splines
+from ..library import distances, matrices, neighbourhoods, peaks, roots, signal_filters, splines
 from .users_functions import captured
 
 _Meaning = Callable[..., Any]
@@ -23,7 +23,13 @@ def meaning_of_scipy(function: Any, args: tuple, kwargs: dict[str, Any]) -> _Mea
     if type(module) is not str or not module.startswith("scipy."):
         return None
     found = _MEANINGS.get((module, getattr(function, "__name__", None)))
-    return found if found is not None and first_traced((args, kwargs)) is not None else None
+    if found is None or module not in _CALL_FUNCTIONS and first_traced((args, kwargs)) is None:
+        return None
+    return found
+
+
+# What these are given are functions, which may give traced values.
+_CALL_FUNCTIONS = frozenset({"scipy.optimize._zeros"})
 
 
 def _followed(function: Callable, *first: Any) -> _Meaning:
@@ -93,6 +99,8 @@ _MEANINGS: dict[tuple[str, str | None], _Meaning] = {
     },
     ("scipy.spatial._distance_wrap", "to_squareform_from_vector_wrap"): _followed(distances.to_square),
     ("scipy.spatial._distance_wrap", "to_vector_from_squareform_wrap"): _followed(distances.to_line),
+    ("scipy.optimize._zeros", "_bisect"): _followed(roots.bisect),
+    ("scipy.optimize._zeros", "_brentq"): _followed(roots.brentq),
     ("scipy.signal._sigtools", "_linear_filter"): _followed(signal_filters.linear_filter),
     ("scipy.signal._sosfilt", "_sosfilt"): _followed(signal_filters.sections),
     ("scipy._lib.array_api_compat.numpy.linalg", "solve"): np.linalg.solve,
