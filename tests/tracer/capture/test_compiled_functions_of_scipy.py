@@ -171,6 +171,24 @@ def test_warnings_are_given_where_the_program_comes_to_them():
         empty(np.where(np.arange(120) == 0, 1000, LINE))
 
 
+def test_what_a_call_does_before_it_is_followed_is_done_once(capsys):
+    def program(x, log):
+        def function(t):
+            print("at", round(t, 3))
+            log.append(t)
+            x[0] += 0.001
+            return t**3 - x[0]
+
+        return optimize.newton(function, 1.5, tol=1e-3)
+
+    results = []
+    for function in (program, jit(program)):
+        x, log = np.array([3.0]), []
+        found = function(x, log)
+        results.append((found, x[0], log, capsys.readouterr().out))
+    assert results[0] == results[1]
+
+
 @pytest.mark.parametrize("method", [optimize.brentq, optimize.bisect])
 def test_roots_take_as_many_calls(method):
     def program(x):

@@ -39,7 +39,7 @@ from ..distribution import each, each_within, holds_choice
 from ..lists.references import kept
 from ..lists.runs import is_open_list
 from ..lists.text_ranks import in_one_run
-from ..loops.trials import attempt
+from ..loops.trials import attempt, drop_effects
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.libraries import meet
 from ..outside.surroundings import current_surroundings
@@ -440,11 +440,14 @@ def _followed_if_needed(function: Any, inner: types.FunctionType, args: tuple, k
     """
     held = () if function is inner else (function.__self__,)
     if not places.may_be_put_back():
+        trace, written = current_trace(), {}
+        recorded = len(trace.builder.instructions)
         seen, seen_by_name = _seen_in(args, kwargs)
         try:
-            return attempt(lambda: inner(*held, *seen, **seen_by_name), (), places.NO_NAMES)
+            with trace.logging_writes(written):
+                return attempt(lambda: inner(*held, *seen, **seen_by_name), (), places.NO_NAMES)
         except ConcretizationError:
-            pass
+            drop_effects(trace, recorded, written)
     return captured(inner)(*held, *args, **kwargs)
 
 

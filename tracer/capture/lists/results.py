@@ -139,7 +139,9 @@ def _result(value: Any) -> Any:
         make = only if row_of(value) is not None else partial(_only_dict, keys_in(value))
         return ContainerResult(parts, Making(make, (elements,)))
     if _is_of_a_class_of_dicts(value):
-        return _result_of(list(dict.values(value)), OfClass(type(value), tuple(dict.keys(value)), vars(value) is value))
+        return _result_of(
+            list(dict.values(value)), OfClass(type(value), tuple(dict.keys(value)), getattr(value, "__dict__", None) is value)
+        )
     if isinstance(value, (dict, set, frozenset)):
         return _result_of(entries_of(value), maker_of(value))
     if type(value) is np.ndarray:

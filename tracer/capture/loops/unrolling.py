@@ -7,14 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from .... import hlo
-from ....compile.traversal import has_effects
 from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, ChangedCopyError, ConcretizationError, RecordedAgain, TracerError
-from ...recording.trace import Storage, Trace
+from ...recording.trace import Trace
 from ..branches import decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
@@ -30,7 +28,7 @@ from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, ma
 from .pushed_rounds import over_generator
 from .settled import settled_before
 from .state import aliased
-from .trials import Block, attempt, code_of, note_long, size_of_a_round
+from .trials import Block, attempt, code_of, drop_effects, note_long, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
@@ -322,7 +320,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
         if value is None:
             known_before[line] = -math.inf
             if not changed:
-                _drop_effects(trace, recorded, written)  # the While has the test itself
+                drop_effects(trace, recorded, written)  # the While has the test itself
             capture = partial(capture, may_be_empty=True)
             if first_alone:
                 return capture()
@@ -409,14 +407,6 @@ def _captured_behind_test(
     round_.__wrapped__ = body  # whose round it is
     names = ((*names[0], "condition_"), names[1], (*names[2], "condition_"))
     return _captured(None, lambda: condition_, round_, orelse, names, (test, body, evaluate), may_be_empty=may_be_empty)
-
-
-def _drop_effects(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction]) -> None:
-    """Let what a trace has recorded from an instruction on do nothing."""
-    for storage, before in written.items():
-        trace.write(storage, before)
-    instructions = trace.builder.instructions
-    instructions[begin:] = [instruction for instruction in instructions[begin:] if not has_effects(instruction)]
 
 
 def _plain_while(test: Block, body: Block, orelse: Block | None) -> Any:
