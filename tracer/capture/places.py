@@ -190,9 +190,9 @@ def local_names(functions: Iterable[Callable | None], names: Iterable[str]) -> l
 class Journal(dict[Any, tuple[Place, Any]]):
     """Places with what they held before. ``made`` are the objects that are made meanwhile, by id: theirs are not among them.
 
-    ``stays``: what is done meanwhile is done once, and not put back. ``loop``: the captured loop of which this is a round;
-    ``is_round``: whether it is that of any loop, perhaps recorded to see how long it is. ``is_of_trace``: whether it is kept as
-    long as a trace is recorded.
+    ``stays``: what is done meanwhile is done once, and not put back. ``loop_state``: that of the captured loop of which this
+    is a round; ``is_round``: whether it is that of any loop, perhaps recorded to see how long it is. ``is_of_trace``: whether
+    it is kept as long as a trace is recorded.
     """
 
     def __init__(self, stays: bool) -> None:
@@ -203,7 +203,7 @@ class Journal(dict[Any, tuple[Place, Any]]):
         self.changed_again: dict[Any, tuple[Place, Any]] = {}
         self.unreadable: list[tuple[Any, Any]] = []  # containers, with what they held before nobody might read them
         self.stays = stays
-        self.loop: Any = None
+        self.loop_state: Any = None
         self.is_round = self.is_of_trace = False
 
     def add(self, place: Place, before: Callable[[], Any]) -> None:
@@ -435,7 +435,9 @@ def journals_since(holders: Iterable[Any]) -> tuple[Journal | None, list[Journal
 def are_changed(holders: Iterable[Any], journals: Iterable[Journal]) -> bool:
     """Whether one of these containers holds something else than when the journals were begun."""
     ids = set(map(id, holders))
-    return any(not ids.isdisjoint(one) or one.loop is not None and not ids.isdisjoint(one.loop.slots) for one in journals)
+    return any(
+        not ids.isdisjoint(one) or one.loop_state is not None and not ids.isdisjoint(one.loop_state.slots) for one in journals
+    )
 
 
 def is_changed_here(holder: Any) -> bool:
@@ -471,7 +473,7 @@ def is_journaling() -> bool:
 
 def is_round() -> bool:
     """Whether a round of a captured loop is being recorded."""
-    return any(entries.loop is not None for entries in _journals.open)
+    return any(entries.loop_state is not None for entries in _journals.open)
 
 
 def may_be_put_back() -> bool:

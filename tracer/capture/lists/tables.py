@@ -84,7 +84,7 @@ def _put_into_table(holder: Sequence[Any]) -> bool:
     if needs.is_refused or outer is None:
         return False
     made_in, journals = places.journals_since(lists)
-    loop = next((one.loop for one in journals if one.loop is not None), None)
+    loop_state = next((one.loop_state for one in journals if one.loop_state is not None), None)
     if not places.are_changed(lists, journals) and _is_recorded_in(outer, lists):
         begun = made_in or (journals[0] if journals and not journals[0].is_of_trace else None)
         if begun is not None:
@@ -92,11 +92,11 @@ def _put_into_table(holder: Sequence[Any]) -> bool:
                 begun.add(place := places.Contents(one), place.get)
         with recording_in(outer):
             made = _made(lists, needs)
-        if made and loop is not None:  # what a round has read until then would be what the lists hold in the first one
-            loop.again_with(lambda: None)
+        if made and loop_state is not None:  # what a round has read until then would be what the lists hold in the first one
+            loop_state.again_with(lambda: None)
         return made
-    if loop is not None:
-        loop.again_with(lambda: _made_anew(lists, needs))
+    if loop_state is not None:
+        loop_state.again_with(lambda: _made_anew(lists, needs))
     return _made_anew(lists, needs)
 
 

@@ -24,12 +24,12 @@ from ..places import Names, are_containers_changed, is_round, journal, local_nam
 from ..sides import at_most
 from ..texts.deferred import is_longer_text
 from .captured_loop import CapturedLoop
+from .carried_places import aliased
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .pushed_rounds import over_generator
 from .settled import settled_before
-from .state import aliased
 from .trials import Block, attempt, code_of, note_long, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
