@@ -7,7 +7,7 @@ from typing import Any
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ..capture.places import journal
+from ..capture.journals import journal
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace

@@ -22,7 +22,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.attributes import is_record
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError, name_of_type
-from . import places
+from . import journals, places
 from .branches import choose
 from .calls.dispatch import call
 from .calls.meanings import MEANINGS, implements
@@ -145,10 +145,10 @@ def _cached(surroundings: Surroundings, holder: Any, path: Path | None, name: st
     if is_record(type(holder)):
         records.delete_attribute(holder, name)
     if path is None:
-        places.note(places.Attribute(holder, name))
+        journals.note(places.Attribute(holder, name))
         holder.__dict__[name] = value
     else:
-        places.note(OutsideAttribute(surroundings, holder, path, name))
+        journals.note(OutsideAttribute(surroundings, holder, path, name))
         surroundings.set_attribute(holder, path, name, value)
     return value
 
@@ -301,13 +301,13 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         call(method, _descriptor(surroundings, kind, name, found), holder, value)
         return
     if path is None:
-        if places.is_journaling() and not is_record(kind):
-            places.note(places.Attribute(holder, name))
+        if journals.is_journaling() and not is_record(kind):
+            journals.note(places.Attribute(holder, name))
         setattr(holder, name, value)
         return
     _require_settable(holder, kind, name, found, path)
-    if places.is_journaling():
-        places.note(OutsideAttribute(surroundings, holder, path, name))
+    if journals.is_journaling():
+        journals.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, value)
 
 
@@ -348,7 +348,7 @@ def delattr_(holder: Any, name: str) -> None:
     if path is None:
         require_own(holder, name)
         if not is_record(type(holder)):
-            places.note(places.Attribute(holder, name))
+            journals.note(places.Attribute(holder, name))
         delattr(holder, name)
         return
     surroundings.attribute(holder, path, name)  # raises where there is none
@@ -357,8 +357,8 @@ def delattr_(holder: Any, name: str) -> None:
             f"{path.text}.{name} is deleted by the traced function, which is followed for attributes of classes that are no "
             "methods. Fix: delete it outside of the function"
         )
-    if places.is_journaling():
-        places.note(OutsideAttribute(surroundings, holder, path, name))
+    if journals.is_journaling():
+        journals.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, MISSING)
 
 
@@ -370,7 +370,7 @@ def plain_setattr(holder: Any, name: str, value: Any) -> None:
         setattr_(holder, name, value)
         return
     require_own(holder, name)
-    places.note(places.Attribute(holder, name))
+    journals.note(places.Attribute(holder, name))
     object.__setattr__(holder, name, value)
 
 
@@ -381,7 +381,7 @@ def new(kind: type, *args: Any, **kwargs: Any) -> Any:
     if kind.__new__ is object.__new__ and (args or kwargs) or surroundings is None:
         return object.__new__(kind, *args, **kwargs)
     made = object.__new__(surroundings.class_to_make(kind))
-    places.note_made(made)
+    journals.note_made(made)
     return made
 
 
@@ -398,7 +398,7 @@ def plain_delattr(holder: Any, name: str) -> None:
     if surroundings is not None and surroundings.path_of(holder) is not None or is_record(type(holder)):
         delattr_(holder, name)
         return
-    places.note(places.Attribute(holder, name))
+    journals.note(places.Attribute(holder, name))
     object.__delattr__(holder, name)
 
 
@@ -475,5 +475,5 @@ class _GlobalName(places.Place):
 
 def note_global(name: str, here: types.FunctionType) -> None:
     """A global name is about to be set; ``here`` is a function with the same globals."""
-    if places.is_journaling():
-        places.note(_GlobalName(name, here.__globals__))
+    if journals.is_journaling():
+        journals.note(_GlobalName(name, here.__globals__))

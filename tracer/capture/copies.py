@@ -11,7 +11,7 @@ from ..recording.attributes import attributes_of, is_record
 from ..recording.current_trace import current_trace
 from ..recording.errors import ChangedCopyError, RecordedAgain, TracerError
 from ..recording.trace import Trace
-from . import places
+from . import journals, places
 from .choices import Choice, Maybe
 from .lists.references import Unread, make_rows, row_behind, want_records
 from .origins import alternatives, make_unreadable, may_be_one, others_of
@@ -142,7 +142,7 @@ def require_own(holder: Any, *names: str) -> None:
     key, program = id(holder), trace.program
     if key in program.copied:
         for copy in program.copied[key][1]:
-            places.note(places.Contents(copy))
+            journals.note(places.Contents(copy))
             list.__setitem__(copy, slice(None), [Unread(_is_outdated)])
     if key in program.origins or key in program.stand_for:
         for other in others_of(holder):

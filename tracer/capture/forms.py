@@ -26,7 +26,8 @@ from ..recording.makers import register_attributes
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import contents_of, elements_of_set, is_open_set
-from .places import UNBOUND, Contents, Place, note_made, where_made
+from .journals import note_made
+from .places import UNBOUND, Contents, Place, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
 

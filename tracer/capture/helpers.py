@@ -7,7 +7,7 @@ from typing import Any
 
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from . import places
+from . import journals, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
@@ -18,6 +18,7 @@ from .copies import note_copies
 from .distribution import condition
 from .equality import choose, contains, differ, equal, is_, is_none, ordered
 from .items import changed, delitem, getitem, item_to_change, note_contents, setitem
+from .journals import note_nonlocal
 from .keys.dicts import dict_of
 from .keys.listed import set_of
 from .lists.runs import is_open_list
@@ -28,7 +29,7 @@ from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
 from .operators import OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
-from .places import Names, note_nonlocal
+from .places import Names
 from .texts.deferred import is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
@@ -177,7 +178,7 @@ def raised(error: Any) -> Any:
 
 def _raise(error: Any) -> None:
     error = error() if isinstance(error, type) else error
-    places.note_made(error)
+    journals.note_made(error)
     raise error
 
 

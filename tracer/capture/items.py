@@ -14,7 +14,7 @@ from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError
 from ..recording.operands import as_traced, class_of, has_traced, prepare
-from . import places
+from . import journals, places
 from .calls.dispatch import call
 from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant
@@ -315,7 +315,7 @@ def _set_plain_item(value: Any, holder: Any, index: Any) -> None:
         value = assigned(without_maybes(value))
     elif type(holder) is dict:
         require_own(holder)
-        places.note_item(holder, index)
+        journals.note_item(holder, index)
     else:
         note_contents(holder)
     if type(holder) is not TracedArray and (surroundings := current_surroundings()) is not None:
@@ -333,7 +333,7 @@ def _is_open_change(holder: np.ndarray, index: Any, value: Any) -> bool:
     surroundings = current_surroundings()
     if surroundings is None or surroundings.path_of(holder) is not None:
         return False
-    return places.is_journaling() or _needs_values(index) or has_traced((value,))
+    return journals.is_journaling() or _needs_values(index) or has_traced((value,))
 
 
 @implements(operator.delitem)
@@ -350,7 +350,7 @@ def delitem(holder: Any, index: Any) -> None:
     if places.owner_of(holder) is None:
         note_contents(holder)
     else:
-        places.note_item(holder, index)
+        journals.note_item(holder, index)
     index = without_maybes(index)
     if isinstance(holder, TracedArray):
         array = holder.run_time_type() if holder.is_scalar else np.zeros((1,) * holder.ndim)
@@ -366,15 +366,15 @@ def delitem(holder: Any, index: Any) -> None:
 def note_contents(holder: Any) -> None:
     """An object is about to be changed in place. Raises TracerError where a loop or a branch cannot carry that."""
     require_own(holder)
-    if not places.is_journaling():
+    if not journals.is_journaling():
         return
     if isinstance(holder, (OutsideDict, OutsideList)):
         return  # which do so themselves
     if isinstance(holder, (list, dict, set)):
-        places.note(places.Contents(holder))
+        journals.note(places.Contents(holder))
     elif isinstance(holder, np.ndarray) and holder.dtype.hasobject and current_surroundings().path_of(holder) is None:
-        places.note(places.ContentsOfArray(holder))
-    elif isinstance(holder, np.ndarray) and places.may_be_put_back():
+        journals.note(places.ContentsOfArray(holder))
+    elif isinstance(holder, np.ndarray) and journals.may_be_put_back():
         raise TracerError(
             f"an array of shape {holder.shape} from outside of the traced function is changed in a loop or a branch that "
             "depends on traced values. Pass it as an argument, or change a copy of it"

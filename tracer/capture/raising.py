@@ -26,8 +26,8 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
 from .forms import carried, form_of, kinds, zero_like
+from .journals import note_made
 from .merging import filled, numbers
-from .places import note_made
 from .texts.deferred import ExceptionOf, is_open, raise_later
 
 # What is raised of known values in the place of Python and NumPy as they raise it; anything else they raise themselves.

@@ -21,8 +21,9 @@ from ..recording.trace import Trace
 from .branches import between, decide
 from .choices import Maybe
 from .failures import Region, errors_found_in, is_stale, note_errors
+from .journals import journal
 from .outcomes import END_CODE, Mixed, possible_codes
-from .places import UNBOUND, Names, journal, local_names
+from .places import UNBOUND, Names, local_names
 from .raising import handled, inside_try, is_of_tracing, is_raised_when_run, raise_uncaught, record_raise
 from .texts.deferred import Deferred, is_open, one_text_of
 

@@ -20,7 +20,7 @@ from ...recording.attributes import class_of
 from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import ConcretizationError, TracerError, name_of_type
 from ...recording.operands import as_traced, has_traced
-from .. import made_iterators, places
+from .. import journals, made_iterators
 from ..choices import Choice, Maybe
 from ..coded_arrays import CodedArray, coded
 from ..conversions import bool_, is_open
@@ -139,7 +139,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         parts = [_rows_of_known(one) if part is None else part for part, one in zip(parts, iterables)]
     if None in parts or not any(map(is_captured, iterables)) and not all(part.length > 8 for part in parts):
         made = zip(*map(items_for_python, iterables), strict=strict)
-        places.note_made(made)
+        journals.note_made(made)
         return made
     made = Zip(parts)
     if any(part.of_python is None for part in parts):
@@ -201,11 +201,11 @@ def _first_of(generator: TracedGenerator, *default: Any) -> Any:
 
     def take(value: Any) -> bool:
         nonlocal found, is_there
-        places.note_nonlocal(lambda: (found, is_there))
+        journals.note_nonlocal(lambda: (found, is_there))
         found, is_there = value, True
         return True
 
-    with places.own_variables(lambda: (found, is_there)):
+    with journals.own_variables(lambda: (found, is_there)):
         generator.push(take)
     found = found.value if type(found) is Maybe and found.absent is None else found
     if default:

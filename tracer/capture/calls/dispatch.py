@@ -30,7 +30,7 @@ from ...recording.errors import TracerError, name_of_type
 from ...recording.operands import has_traced
 from ...source.reading import note_source
 from ...source.rewriting import reason_against
-from .. import made_iterators, places
+from .. import journals, made_iterators, places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
@@ -117,7 +117,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if at_run_time is not None and not (function is np.savetxt and args and _is_stream_in_memory(args[0])):
         if name_of_method(at_run_time) == "shuffle" and args and isinstance(args[0], list):
             require_own(args[0])
-            places.note(places.Contents(args[0]))
+            journals.note(places.Contents(args[0]))
             if is_open_list(args[0]):
                 return LIBRARY["shuffled"](method_of_generator(at_run_time)[0], *args, **kwargs)
             return at_run_time(*args, **kwargs)  # the list itself
@@ -161,7 +161,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 inner = captured(inner)
             elif inner.__code__ is _DISPATCHING_METHODS:
                 raise _not_followed(functools.singledispatchmethod)
-            elif places.may_be_put_back() and not leaves_no_traces(function):
+            elif journals.may_be_put_back() and not leaves_no_traces(function):
                 require_no_effect(function)
                 raise _not_captured(function)
             elif kind is types.MethodType and isinstance(function.__self__, TracedArray) and any(map(is_open_list, args)):
@@ -174,7 +174,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 if inner.__code__ is _DISPATCHING:
                     return call(look(inner.dispatch, MEANINGS[type](args[0])), *args, **kwargs)
                 held = () if kind is types.FunctionType else (function.__self__,)
-                return places.done_by(_wrapping_captured(inner), (*held, *args), kwargs)
+                return journals.done_by(_wrapping_captured(inner), (*held, *args), kwargs)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -194,8 +194,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(holder, (set, frozenset)) and function.__name__ in SET_METHODS and is_keyed_call(function, holder, args):
             return SET_METHODS[function.__name__](holder, *args, **kwargs)
         is_change = isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING
-        if is_change and (places.is_journaling() or holds_choice(args) or any(map(is_open_list, args))):
-            places.note(places.Contents(holder))
+        if is_change and (journals.is_journaling() or holds_choice(args) or any(map(is_open_list, args))):
+            journals.note(places.Contents(holder))
             return function(*args, **(_seen_in((), kwargs)[1] if kwargs else kwargs))
         if function.__name__ in _CHANGING_OTHERS and not isinstance(holder, (set, types.ModuleType)):
             if (surroundings := current_surroundings()) is not None:
@@ -250,7 +250,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(function, TracedArray):
         raise TypeError(f"'{name_of_type(function.run_time_type)}' object is not callable")
     require_no_effect(function)
-    if places.may_be_put_back() and not leaves_no_traces(function):
+    if journals.may_be_put_back() and not leaves_no_traces(function):
         raise _not_captured(function)
     if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
         args, kwargs = with_arrays(function, args, kwargs)
@@ -260,7 +260,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return each_within(lambda given: call_numpy(function, given, kwargs), without_maybes(args))
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
-    return each_within(lambda given: places.done_by(function, given, kwargs), args)
+    return each_within(lambda given: journals.done_by(function, given, kwargs), args)
 
 
 def _is_stream_in_memory(value: Any) -> bool:
@@ -348,8 +348,8 @@ def _is_own_list(holder: list) -> bool:
     if program.has_open_lists and is_open_list(holder):
         return False
     require_own(holder)
-    if places.is_journaling():
-        places.note(places.Contents(holder))
+    if journals.is_journaling():
+        journals.note(places.Contents(holder))
     elif program.surroundings is not None:
         program.surroundings.require_followed(holder)
     return True
@@ -519,13 +519,13 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
         made = kind(*args, **kwargs)
         if surroundings is not None and type(made) is kind and isinstance(made, tuple):
             made.__class__ = surroundings.class_to_make(kind)
-        places.note_made(made)
+        journals.note_made(made)
         return kept(made)
     if _is_users(new):
         made = captured(new)(kind, *args, **kwargs)
     else:
         made = new(kind, *args) if is_error else MEANINGS[object.__new__](kind)
-        places.note_made(made)
+        journals.note_made(made)
     if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
     return kept(made)

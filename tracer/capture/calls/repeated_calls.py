@@ -27,7 +27,7 @@ from ...recording.program import ErrorMessage, Program
 from ...recording.trace import Storage, Trace, identifier
 from ..branches import deciding_test, endless, last_test, number_of_tests
 from ..choices import Choice
-from ..places import note_all_made
+from ..journals import note_all_made
 from ..raising import is_inside_try
 from .call_forms import CallForm, NotAlike, constant_form, form_in_recursion, form_of_call
 

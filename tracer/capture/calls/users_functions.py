@@ -10,7 +10,7 @@ from ...outside.guards import SameFunction
 from ...outside.ownership import stays_as_it_is
 from ...outside.paths import Fixed
 from ...source.rewriting import is_rewritten, rewritten
-from .. import places
+from .. import journals
 from ..outside.surroundings import current_surroundings
 
 
@@ -28,7 +28,7 @@ def captured(function: types.FunctionType) -> types.FunctionType:
             made = surroundings.functions.bound(made)
             if made.__globals__ is not function.__globals__:  # else the function is made by one that is traced
                 surroundings.guard(SameFunction(Fixed(function, function.__name__), function))
-        made = made if is_followed else places.noted(made)
+        made = made if is_followed else journals.noted(made)
         known = surroundings.captured[id(function)] = function, held, made
     return known[2]
 

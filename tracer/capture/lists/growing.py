@@ -15,7 +15,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ...recording.trace import Trace
-from .. import places
+from .. import journals, places
 from ..copies import LISTS_ARE_CHANGED
 from ..forms import is_around
 from . import tables
@@ -34,7 +34,7 @@ def put(holder: Any, held: Iterable[Any], value: Any) -> None:
         return
     number = _count(table)
     _fill(table, number, value)
-    places.note(places.Contents(value))
+    journals.note(places.Contents(value))
     list.__setitem__(value, slice(None), [Row(table, number)])
     _set_count(table, plus(number, 1))
 
@@ -47,7 +47,7 @@ def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[
     _fill(table, number, value)
     found, more = store([Row(table, number)])
     _set_count(table, plus(number, number_of(more)))
-    places.note(places.Contents(value))
+    journals.note(places.Contents(value))
     list.__setitem__(value, slice(None), [Unread(_is_perhaps_there)])
     return found
 
@@ -55,7 +55,7 @@ def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[
 def note_list(value: list, maker: Any = None) -> None:
     """To be called with a list that the function has just made, by the user's instruction or another ``maker``."""
     trace = current_trace()
-    places.note_made_in(trace, value)
+    journals.note_made_in(trace, value)
     if trace is None or type(value) is not list:
         return
     if Row in map(type, value):  # what is made of other lists holds what these hold now

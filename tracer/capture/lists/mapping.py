@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import places
+from .. import journals
 from ..calls.dispatch import call
 from ..loops.comprehensions import if_holds
 from ..loops.iteration import Rows
@@ -27,7 +27,7 @@ def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | 
 
         for_(rows, body, None, NO_NAMES)
 
-    return places.collected(run)
+    return journals.collected(run)
 
 
 def keys_of(items: Sequence[Any], key: Callable) -> list[Any]:

@@ -20,7 +20,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace, set_current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain
 from ...recording.trace import Trace
-from .. import places
+from .. import journals, places
 from ..copies import note_copies
 from ..forms import is_around
 from .element_rows import element_of
@@ -83,10 +83,10 @@ def _put_into_table(holder: Sequence[Any]) -> bool:
     outer = _where_made(lists)
     if needs.is_refused or outer is None:
         return False
-    made_in, journals = places.journals_since(lists)
-    loop_state = next((one.loop_state for one in journals if one.loop_state is not None), None)
-    if not places.are_changed(lists, journals) and _is_recorded_in(outer, lists):
-        begun = made_in or (journals[0] if journals and not journals[0].is_of_trace else None)
+    made_in, begun_since = journals.journals_since(lists)
+    loop_state = next((one.loop_state for one in begun_since if one.loop_state is not None), None)
+    if not journals.are_changed(lists, begun_since) and _is_recorded_in(outer, lists):
+        begun = made_in or (begun_since[0] if begun_since and not begun_since[0].is_of_trace else None)
         if begun is not None:
             for one in lists:
                 begun.add(place := places.Contents(one), place.get)
@@ -131,7 +131,7 @@ def _where_made(lists: Sequence[list]) -> Trace | None:
     for one in lists:
         made = trace.program.made_objects.get(id(one))
         if made is None and trace.program.surroundings.containers.path_of(one) is None:
-            return trace if trace is trace.root and not places.is_journaling() else None
+            return trace if trace is trace.root and not journals.is_journaling() else None
         if made is not None and is_around(found, made[1]):
             found = made[1]
     return found
@@ -139,7 +139,7 @@ def _where_made(lists: Sequence[list]) -> Trace | None:
 
 def _made_anew(lists: list[list], needs: Needs) -> bool:
     for one in lists:
-        places.note(places.Contents(one))
+        journals.note(places.Contents(one))
     made = _made(lists, needs)
     needs.is_refused |= not made
     return made
@@ -414,7 +414,7 @@ def _is_made_anew(table: Table, kind: ElementType | None, length: int | None) ->
     """Let a table hold elements of this type, in lists of this length; whether no branch or loop is being recorded that
     has begun with the table as it is."""
     arrays_of_root = all(array.storage.trace is current_trace().root for array in table.arrays)
-    if places.is_journaling() or table.count is not None or table.records is not None or not arrays_of_root:
+    if journals.is_journaling() or table.count is not None or table.records is not None or not arrays_of_root:
         return False
     lists = [read([Row(table, position)]) for position in range(len(table.before))]
     table.kind, table.length = kind, length

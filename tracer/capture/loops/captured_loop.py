@@ -22,6 +22,7 @@ from ..choices import Maybe
 from ..contents import with_contents
 from ..distribution import condition
 from ..failures import Region, errors_found_in, note_errors
+from ..journals import Journal, journal, let_be_read, note, note_all_made, put_back
 from ..lists.runs import require_read
 from ..outcomes import (
     BREAK,
@@ -30,20 +31,7 @@ from ..outcomes import (
     returned_value,
     returning,
 )
-from ..places import (
-    UNBOUND,
-    Journal,
-    LocalName,
-    Names,
-    Place,
-    holds_the_same,
-    journal,
-    let_be_read,
-    local_names,
-    note,
-    note_all_made,
-    put_back,
-)
+from ..places import UNBOUND, LocalName, Names, Place, holds_the_same, local_names
 from ..raising import is_raised_when_run, record_raise
 from .carried_places import (
     of_one_type,

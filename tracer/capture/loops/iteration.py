@@ -20,7 +20,7 @@ from ...recording.function_tables import DYNAMIC, SEQUENCES
 from ...recording.intervals import interval_of, note_interval
 from ...recording.operands import as_traced, require
 from ...recording.trace import Trace
-from .. import made_iterators, places
+from .. import journals, made_iterators
 from ..entries import has_open_keys
 from ..lists.access import item_of
 from ..lists.elements import are_alike
@@ -313,7 +313,7 @@ class Once(Rows):
 
     def __new__(cls, *_: Any) -> Once:
         made = super().__new__(cls)
-        places.note_made(made)
+        journals.note_made(made)
         return made
 
 

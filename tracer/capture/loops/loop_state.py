@@ -12,13 +12,14 @@ from ...recording.trace import Storage, Trace
 from ..choices import Maybe
 from ..copies import note_copies
 from ..forms import NOWHERE, Form, View, form_of, is_like, is_number, is_unchanged, kinds, labels
+from ..journals import note
 from ..lists.merging import LEAST_CAPACITY, carried_as, state_of
 from ..lists.references import note_same_makers
 from ..lists.runs import place_of
 from ..lists.tables import is_made_before, meeting, put_together
 from ..merging import filled, numbers
 from ..outcomes import CONTINUE_CODE, END_CODE, RETURN_CODE, possible_codes, returned_value, without_continue
-from ..places import UNBOUND, Contents, Item, LocalName, Place, note
+from ..places import UNBOUND, Contents, Item, LocalName, Place
 from ..texts.characters import holds_written_texts, release
 from .aliases import ArrayPlace, LoopAliases
 from .carried_places import Slot, carried_row, form_with, is_array, require_same_arrays, require_unaliased, varying

@@ -12,8 +12,9 @@ from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.current_trace import current_trace
 from ...recording.trace import PackedInputs, Trace
+from ..journals import journal, put_back
 from ..origins import forget_origins
-from ..places import Names, journal, local_names, put_back
+from ..places import Names, local_names
 from .settled import begin_loops, settled_before
 
 Block = Callable[..., Any]

@@ -18,9 +18,10 @@ from ...recording.trace import Storage, Trace
 from ..branches import decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
+from ..journals import are_containers_changed, is_round, journal
 from ..made_iterators import note_left, require_end
 from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
-from ..places import Names, are_containers_changed, is_round, journal, local_names
+from ..places import Names, local_names
 from ..sides import at_most
 from ..texts.deferred import is_longer_text
 from .captured_loop import CapturedLoop

@@ -18,8 +18,9 @@ from ...outside.policy import HiddenNeeded
 from ...recording.errors import TracerError
 from .. import places
 from ..entries import OPEN, is_open_dict, opened
+from ..journals import is_journaling, note
 from ..lists.runs import settled
-from ..places import UNBOUND, Place, is_journaling, note
+from ..places import UNBOUND, Place
 from .open_containers import open_entries, require_entries
 
 if TYPE_CHECKING:

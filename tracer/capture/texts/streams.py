@@ -11,7 +11,7 @@ from ...calls.host_call import call_when_run
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.operands import as_traced
-from .. import places
+from .. import journals
 from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..library import saved_text
@@ -51,8 +51,8 @@ def string_io(initial_value: str = "", newline: str | None = "\n") -> Any:
         made: Any = io.StringIO(initial_value, newline)
     else:
         made = TextStream()
-        places.note_made(made.parts)
-    places.note_made(made)
+        journals.note_made(made.parts)
+    journals.note_made(made)
     return made
 
 
