@@ -11,7 +11,8 @@ from ..recording import pytree
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import elements_of_set
-from .forms import Container, Fixed, form_of, is_around, put_together, taken_apart
+from .forms import Fixed, form_of, is_around
+from .parts import put_together, taken_apart
 from .places import Item, where_made
 
 _DICTS = (dict, OrderedDict, Counter, defaultdict)
@@ -58,7 +59,7 @@ def with_contents(
             return value
         names, parts = taken_apart(value)
         held = [held_by(ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
-        return value if all(map(operator.is_, held, parts)) else put_together(Container(type(value), names, ()), held)
+        return value if all(map(operator.is_, held, parts)) else put_together(type(value), names, held)
 
     return held_by(value, False) if ends else value
 

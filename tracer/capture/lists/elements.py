@@ -23,8 +23,9 @@ from ...recording.array import TracedArray
 from ...recording.errors import CarryTypeError
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
-from ..forms import Parts, common_type, is_number, is_plain_text, kind_of, may_be_shared, same
-from ..forms import parts_of as parts_of_object
+from ..forms import common_type, is_number, is_plain_text, kind_of, may_be_shared, same
+from ..parts import Parts
+from ..parts import parts_of as parts_of_object
 from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_text_leaves
 from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed

@@ -22,10 +22,11 @@ from ..calls.dispatch import call
 from ..calls.meanings import NEEDS_ARRAYS
 from ..calls.methods_of_containers import holds_open_list
 from ..choices import Choice
-from ..forms import Parts, common_type, kind_of
+from ..forms import common_type, kind_of
 from ..library import orderings
 from ..loops.iteration import TracedRange
 from ..merging import selected
+from ..parts import Parts
 from ..structured_arrays import is_structured
 from ..texts.deferred import Deferred
 from . import number_types

@@ -16,7 +16,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.device_arrays import ArrayOnDevice
 from ..entries import contents_of, has_open_keys
-from ..forms import Parts
+from ..parts import Parts
 from ..texts.characters import memory
 from . import number_types
 from .columns import rows_between

@@ -17,12 +17,12 @@ from ...recording.byte_order import in_other_order
 from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import is_open_dict
-from ..forms import Parts
-from ..forms import parts_of as parts_of_object
 from ..keys.views import entries_of
 from ..loops.stacked_rows import is_of_python, whole_lists
 from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
+from ..parts import Parts
+from ..parts import parts_of as parts_of_object
 from ..shared_containers import Behind, First, Other
 from ..texts.characters import as_result
 from ..texts.deferred import AS_RESULTS, Deferred, WrittenText, is_open
