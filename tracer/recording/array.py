@@ -17,7 +17,7 @@ from ... import hlo
 from ...hlo.shape import element_strides, row_major_strides
 from .array_methods import ArrayMethods
 from .current_trace import current_trace
-from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError, name_of_type, no_integer
+from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError, name_of_type
 from .function_tables import (
     FUNCTIONS,
     METHODS,
@@ -31,6 +31,7 @@ from .known_values import known_value
 from .object_operands import equals_no_number, reflected, require_left
 from .operators import Operators, simple_power
 from .promotion import plain
+from .python_conversions import PythonConversions
 from .several_types import is_of_several_types, with_types
 from .trace import Storage, Trace
 
@@ -65,7 +66,7 @@ class View:
         return value if self.base_shape in (None, value.shape.dimensions) else hlo.reshape(value, self.base_shape)
 
 
-class TracedArray(ArrayMethods, Operators):
+class TracedArray(ArrayMethods, Operators, PythonConversions):
     """A NumPy array whose contents are not known yet; what is done with it is recorded as HLO.
 
     It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values
@@ -335,60 +336,6 @@ class TracedArray(ArrayMethods, Operators):
                 raise ConcretizationError(self, purpose)
         return known
 
-    def __bool__(self) -> bool:
-        if self.size > 1:
-            raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
-        if (known := self.known_value) is not None:
-            return bool(known)
-        raise ConcretizationError(
-            self, "where Python needs a bool (in `if`, `while`, `and`, `or`, `not` or bool())", HINTS["bool"]
-        )
-
-    def __int__(self) -> int:
-        if self.size == 1 and (known := self.known_value) is not None:
-            return int(known)
-        raise ConcretizationError(
-            self, "where Python needs an int", "Use .astype(int) to convert a traced value. " + HINTS["range"]
-        )
-
-    def __float__(self) -> float:
-        if self.size == 1 and (known := self.known_value) is not None:
-            return float(known)
-        raise ConcretizationError(
-            self,
-            "where Python needs a float (by float(), the math module, or as an element of an ndarray)",
-            "Use np functions instead of those of math. " + HINTS["array"],
-        )
-
-    def __complex__(self) -> complex:
-        if self.size == 1 and (known := self.known_value) is not None:
-            return complex(known)
-        raise ConcretizationError(
-            self, "where Python needs a complex number", "Use .astype(complex) to convert a traced value."
-        )
-
-    def __index__(self) -> int:
-        if self.shape or not self.element_type.is_integer:
-            raise no_integer(self)
-        if (known := self.known_value) is not None:
-            return int(known)
-        raise ConcretizationError(
-            self, "where Python needs an integer (in range(), as a shape, an axis or a slice bound)", HINTS["range"]
-        )
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if (known := self.known_value) is not None:
-            return np.array(known, dtype)
-        raise ConcretizationError(self, "where NumPy needs an ndarray", HINTS["array"])
-
-    def __contains__(self, value: Any) -> bool:
-        raise ConcretizationError(self, "in a Python `in`", "Use np.any(array == value).")
-
-    def __format__(self, specification: str) -> str:
-        if specification:
-            raise ConcretizationError(self, f"where the format {specification!r} needs a number")
-        return repr(self)
-
     def __repr__(self) -> str:
         return f"TracedArray({self.dtype}[{','.join(map(str, self.shape))}]{', weak' if self.weak_type else ''})"
 
@@ -416,12 +363,9 @@ class TracedArray(ArrayMethods, Operators):
     def __deepcopy__(self, memo: dict) -> TracedArray:
         return self.__copy__()
 
-    def __round__(self, digits: int | None = None) -> Any:
-        if digits is None:
-            raise ConcretizationError(self, "where round() needs a Python int", "Use np.rint(...).")
-        return FUNCTIONS[np.round](self, digits)
-
     # --- operators ---
+
+    __hash__ = PythonConversions.__hash__  # which a class with an __eq__ of its own has to name
 
     def __eq__(self, other: Any) -> Any:
         return self._compared_with_nothing(False) if self._equals_no_element(other) else super().__eq__(other)
@@ -439,11 +383,6 @@ class TracedArray(ArrayMethods, Operators):
         trace = require_trace(self)
         same = hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ())
         return TracedArray.from_instruction(trace, same)
-
-    def __hash__(self) -> int:
-        if not self.is_scalar:
-            raise TypeError("unhashable type: 'numpy.ndarray'")
-        raise ConcretizationError(self, "where Python needs a hash (as the key of a dict, or in a set)")
 
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""

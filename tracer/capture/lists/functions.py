@@ -75,10 +75,15 @@ _TAKEN_APART = 32
 
 def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[Any]:
     """What ``sorted`` makes of these elements."""
+    return sorted_by(items, None if key is None or type_of_items(items) is None else keys_of(items, key), reverse)
+
+
+def sorted_by(items: list[Any], keys: list[Any] | None, reverse: bool) -> list[Any]:
+    """The same by keys that are there already; None where the elements themselves are compared."""
     if type_of_items(items) is None:
         return []
-    items = written(items) if key is None else written_natively(items)
-    keys = items if key is None else keys_of(items, key)
+    items = written(items) if keys is None else written_natively(items)
+    keys = items if keys is None else keys
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
     compare_themselves = _compare_themselves(type_of_items(keys).structure)
