@@ -18,6 +18,7 @@ from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import is_contiguous, laid_out, order_named
 from ..recording.operands import (
+    as_size,
     as_traced,
     broadcast,
     class_of,
@@ -341,8 +342,8 @@ def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
     _require_cpu(device)
     if has_traced((N, M)):
         return DYNAMIC[np.eye](N, M, k, dtype)
-    rows = as_index(N, "as a size of a shape")
-    columns = rows if M is None else as_index(M, "as a size of a shape")
+    rows = as_size(N)
+    columns = rows if M is None else as_size(M)
     trace = require_trace()
     band = _band(rows, columns, as_index(k, "as a diagonal"), "EQ")
     return laid_out(result(trace, convert(band, hlo.element_type_of(dtype))), (), order)

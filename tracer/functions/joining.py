@@ -13,6 +13,7 @@ from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, implements
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
+    as_size,
     as_strong,
     as_traced,
     broadcast,
@@ -22,6 +23,7 @@ from ..recording.operands import (
     normalize_axis,
     one_or_several,
     prepare,
+    require_no_bool,
     result,
     settled,
     shape_of,
@@ -61,6 +63,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     if axis is None:
         arrays = [as_strong(one).reshape(-1) for one in arrays]
         axis = 0
+    require_no_bool(axis)
     shapes = [shape_of(one) for one in arrays]
     if any(not shape for shape in shapes):
         raise ValueError("zero-dimensional arrays cannot be concatenated")
@@ -276,6 +279,7 @@ def repeat(a, repeats, axis=None):
     repeats = settled(repeats, "as numbers of repetitions")
     if has_traced(repeats):
         return DYNAMIC[np.repeat](a, repeats, axis)
+    require_no_bool(axis)
     array = as_strong(a)
     if axis is None:
         array, axis = reshaped(array, (array.size,)), 0
@@ -310,7 +314,7 @@ def resize(a, new_shape):
     """A copy, the elements repeated as often as the new shape, which must be known, takes."""
     a = as_traced(a)
     new_shape = (new_shape,) if not isinstance(new_shape, (tuple, list)) else tuple(new_shape)
-    sizes = tuple(as_index(one, "as a size of a shape") for one in new_shape)
+    sizes = tuple(map(as_size, new_shape))
     count = prod(sizes)
     if a.size == 0:
         return np.zeros_like(a, shape=sizes)

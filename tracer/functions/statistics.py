@@ -108,6 +108,7 @@ def std(
 @implements(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
     a = as_traced(a)
+    axis = None if axis is None else normalize_axes(axis, a.ndim)  # in which a bool is an axis, other than for np.mean
     if weights is None:
         mean_ = mean(a, axis, keepdims=keepdims)
         if mean_.size == 0:
@@ -123,12 +124,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
     if a.shape != weights.shape:
         if axis is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        axes = normalize_axes(axis, a.ndim)
-        if weights.shape != tuple(a.shape[dimension] for dimension in axes):
+        if weights.shape != tuple(a.shape[dimension] for dimension in axis):
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        order = np.argsort(axes)
+        order = np.argsort(axis)
         weights = weights.transpose(tuple(int(i) for i in order))
-        weights = weights.reshape([size if dimension in axes else 1 for dimension, size in enumerate(a.shape)])
+        weights = weights.reshape([size if dimension in axis else 1 for dimension, size in enumerate(a.shape)])
     scale = reduce_ufunc(np.add, np.broadcast_to(weights, a.shape), axis, kind, keepdims=keepdims)
     trace = require_trace(scale)
     without_weight = np.any(scale == 0).instruction(trace)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import collections
 import enum
 import functools
-import io
-import itertools
 import operator
 import random
 import sys
@@ -58,10 +56,10 @@ from .meanings import (
 )
 from .methods_of_containers import holds_open_list, is_keyed_call, is_open_call
 from .numpy_calls import call_numpy, of_numpy, with_arrays
+from .ordinary import FUNCTION_OF_ARRAYS, OF_ITERTOOLS, ORDINARY, PLAIN
 from .repeated_calls import repeated
 from .users_functions import captured, captured_alone
 
-_FUNCTION_OF_ARRAYS = type(np.mean)  # NumPy's functions that traced arrays answer to
 _GENERIC = (types.GenericAlias, type(Generic[TypeVar("T")]))  # list[int], and the user's Stack[int]
 _WITH_CACHE = type(functools.lru_cache(len))
 _LEAVE_ITERATORS = {print, str, repr, format, isinstance, type, iter, callable}  # do not go over one when they are called
@@ -96,9 +94,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return repeated(function, captured(function), args, kwargs)
     elif kind is types.MethodType and _is_users_own(function):
         return captured(function.__func__)(function.__self__, *args, **kwargs)
-    elif kind in _ORDINARY and _PLAIN.issuperset(map(type, args)):
-        if not kwargs or _PLAIN.issuperset(map(type, kwargs.values())):
-            ordinary = _ORDINARY[kind](function, args)
+    elif kind in ORDINARY and PLAIN.issuperset(map(type, args)):
+        if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
+            ordinary = ORDINARY[kind](function, args)
             if ordinary is not None:
                 return ordinary(*args, **kwargs)
     if kind is type and _is_written_anew(function) and function not in MEANINGS:
@@ -113,20 +111,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         args = (_any_of(args[0]), *args[1:])
     if args and type(args[0]) is TracedArray and args[0].exact is not None and function in _OF_EXACT_TYPES:
         return each(lambda one: call(function, one, *args[1:]), args[0].exact)
-    at_run_time = meaning_of_state(function)
-    if at_run_time is not None and not (function is np.savetxt and args and _is_stream_in_memory(args[0])):
-        if name_of_method(at_run_time) == "shuffle" and args and isinstance(args[0], list):
-            require_own(args[0])
-            journals.note(places.Contents(args[0]))
-            if is_open_list(args[0]):
-                return LIBRARY["shuffled"](method_of_generator(at_run_time)[0], *args, **kwargs)
-            return at_run_time(*args, **kwargs)  # the list itself
-        if (found := method_of_generator(at_run_time)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
-            if isinstance(found[0], random.Random):
-                return _drawn_by_python(*found, args, kwargs)
-            args = tuple(map(_as_numpy_takes_it, args))
-            kwargs = {name: _as_numpy_takes_it(value) for name, value in kwargs.items()}
-        return at_run_time(*without_maybes(args), **kwargs)
+    at_run_time = meaning_of_state(function, (*args, *kwargs.values()))
+    if at_run_time is not None:
+        return _call_when_run(at_run_time, args, kwargs)
     if kind is types.MethodWrapperType and (slot := getattr(function.__objclass__, function.__name__)) in MEANINGS:
         return call(slot, function.__self__, *args, **kwargs)
     if kind in _OF_CONTAINERS and args and isinstance(args[0], function.__objclass__) and isinstance(args[0], _CHANGEABLE):
@@ -252,7 +239,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     require_no_effect(function)
     if journals.may_be_put_back() and not leaves_no_traces(function):
         raise _not_captured(function)
-    if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
+    if kind is FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
         args, kwargs = with_arrays(function, args, kwargs)
     if _may_call(function):
         args, kwargs = _seen_in(args, kwargs)
@@ -261,10 +248,6 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
     return each_within(lambda given: journals.done_by(function, given, kwargs), args)
-
-
-def _is_stream_in_memory(value: Any) -> bool:
-    return getattr(type(value), "followed_class", None) is io.StringIO
 
 
 def _any_of(functions: Choice) -> Callable:
@@ -292,46 +275,10 @@ def _called_on(caller: Any, holder: Any) -> Any:
     return call(call(getattr, holder, name), *args, **getattr(made, "keywords", {}))
 
 
-# Most calls are of this kind: nothing of what is looked at elsewhere concerns them.
-_PLAIN = frozenset({TracedArray, int, float, complex, bool, type(None), np.float64, np.int64})
-
-
-# What these give is noted; `type` is asked for a class.
-_OF_ITERTOOLS = [one for one in vars(itertools).values() if isinstance(one, type)]
-_GIVE_ITERATORS = frozenset({type, iter, *_OF_ITERTOOLS})
 # These compute with the elements of what they are given, which then are not None.
 _COMPUTE = frozenset({max, min, sorted, sum})
 # These hand the elements on, whatever they are.
-_HAND_ON = frozenset({all, any, dict, enumerate, filter, iter, len, list, map, next, reversed, tuple, zip, *_OF_ITERTOOLS})
-# What these do with numbers that are known Python does.
-_OF_NUMBERS = frozenset({abs, bool, complex, divmod, float, int, max, min, pow, range, round})
-
-
-# What to call where arguments are plain, by the type of the function; None if there is more to it.
-def _of_arrays(function: Any, args: tuple) -> Callable[..., Any] | None:
-    return MEANINGS.get(function, function) if TracedArray in map(type, args) else None
-
-
-def _of_array(function: types.MethodType, args: tuple) -> Callable[..., Any] | None:
-    return function if type(function.__self__) is TracedArray and function.__func__ not in MEANINGS else None
-
-
-def _built_in(function: types.BuiltinFunctionType, args: tuple) -> Callable[..., Any] | None:
-    if type(function.__self__) is list:
-        return function if function.__name__ == "append" and _is_own_list(function.__self__) else None
-    return _with_meaning(function, args)
-
-
-def _with_meaning(function: Any, args: tuple) -> Callable[..., Any] | None:
-    if TracedArray not in map(type, args):
-        return function if function in _OF_NUMBERS else None
-    return MEANINGS.get(function) if function not in _GIVE_ITERATORS else None
-
-
-_ORDINARY: dict[type, Callable[[Any, tuple], Callable[..., Any] | None]] = {
-    np.ufunc: _of_arrays, _FUNCTION_OF_ARRAYS: _of_arrays, types.MethodType: _of_array, types.BuiltinFunctionType: _built_in,
-    type: _with_meaning,
-}  # fmt: skip
+_HAND_ON = frozenset({all, any, dict, enumerate, filter, iter, len, list, map, next, reversed, tuple, zip, *OF_ITERTOOLS})
 
 
 def _is_users_own(method: types.MethodType) -> bool:
@@ -340,19 +287,6 @@ def _is_users_own(method: types.MethodType) -> bool:
     if type(function) is not types.FunctionType or kind.__base__ is not object or kind is type:
         return False
     return is_of_the_user(function.__code__.co_filename) and function not in MEANINGS
-
-
-def _is_own_list(holder: list) -> bool:
-    """Whether a list, which is about to be changed, is one whose elements the program knows."""
-    program = current_trace().program
-    if program.has_open_lists and is_open_list(holder):
-        return False
-    require_own(holder)
-    if journals.is_journaling():
-        journals.note(places.Contents(holder))
-    elif program.surroundings is not None:
-        program.surroundings.require_followed(holder)
-    return True
 
 
 def _call_method(kind: type) -> Any:
@@ -443,6 +377,22 @@ def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def _call_when_run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """A call of what has to do with a state outside; generators are given lists as they are to take them."""
+    if name_of_method(function) == "shuffle" and args and isinstance(args[0], list):
+        require_own(args[0])
+        journals.note(places.Contents(args[0]))
+        if is_open_list(args[0]):
+            return LIBRARY["shuffled"](method_of_generator(function)[0], *args, **kwargs)
+        return function(*args, **kwargs)  # the list itself
+    if (found := method_of_generator(function)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
+        if isinstance(found[0], random.Random):
+            return _drawn_by_python(*found, args, kwargs)
+        args = tuple(map(_as_numpy_takes_it, args))
+        kwargs = {name: _as_numpy_takes_it(value) for name, value in kwargs.items()}
+    return function(*without_maybes(args), **kwargs)
 
 
 def _drawn_by_python(generator: Any, method: str, args: tuple, kwargs: dict) -> Any:
