@@ -453,11 +453,10 @@ class _Outputs:
         elif takes_objects and not _holds_traced(leaf):
             found = Output("value", value=leaf)
         else:
-            kind = class_of(type(leaf))
             raise TracerError(
-                f"{place} is a {kind.__module__}.{kind.__qualname__}, which is neither "
-                "an array nor a container of arrays; return arrays, numbers, strings or containers of these, or describe the "
-                "type with register_pytree"
+                f"{place} is a {_name_of_class(type(leaf))}, which is neither "
+                "an array nor a container of arrays; return arrays, numbers, strings or containers of these (of a generator "
+                "list(...)), or describe the type with register_pytree"
             )
         self.outputs.append(found)
 
@@ -478,6 +477,12 @@ class _Outputs:
             root = leaf.recorded(self.trace)
             self.roots.append(hlo.transpose(root, range(leaf.ndim)[::-1]) if order == "F" else root)
         return Output(_result_kind(leaf), self._numbers[key][0], order=order)
+
+
+def _name_of_class(kind: type) -> str:
+    """What messages call a class; one that stands for another one by the name of that."""
+    kind = next((vars(base)["followed_class"] for base in kind.__mro__ if "followed_class" in vars(base)), kind)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
 def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:

@@ -25,7 +25,7 @@ def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
         ((mark, entries),) = contents_of(value).items()
         return mark, (entries,)
     apart = pytree.taken_apart(value)
-    if apart is None and where_made(value) is not None:
+    if apart is None and (where_made(value) is not None or "as_result" in type(value).__dict__):
         attributes = attributes_of(value)
         return AttributeNames(attributes), tuple(attributes.values())
     return apart

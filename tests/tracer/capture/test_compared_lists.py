@@ -98,3 +98,18 @@ def test_number_of_equal_lists():
 
     a = np.array([1, 2, 2])
     assert jit(program)(a) == program(a) == 2
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_keys_that_are_texts_are_made_once(reverse):
+    made = []
+
+    def key(value):
+        made.append(value)
+        return f"{value:.1f}"
+
+    x = np.array([3.0, 10.0, 2.0])
+    assert jit(lambda x: sorted([x[0], x[1], x[2]], key=key, reverse=reverse))(x) == sorted(
+        x, key=lambda v: f"{v:.1f}", reverse=reverse
+    )
+    assert len(made) == 3

@@ -42,6 +42,7 @@ from ..special_methods import special_method
 from ..texts.deferred import Deferred
 from .cached_functions import recorded_call
 from .harmless import leaves_no_traces, only_keeps
+from .library_calls import call_library
 from .meanings import (
     DICT_METHODS,
     LIST_METHODS,
@@ -161,7 +162,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 if inner.__code__ is _DISPATCHING:
                     return call(look(inner.dispatch, MEANINGS[type](args[0])), *args, **kwargs)
                 held = () if kind is types.FunctionType else (function.__self__,)
-                return journals.done_by(_wrapping_captured(inner), (*held, *args), kwargs)
+                return call_library(function, _wrapping_captured(inner), (*held, *args), kwargs)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -247,7 +248,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return each_within(lambda given: call_numpy(function, given, kwargs), without_maybes(args))
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
-    return each_within(lambda given: journals.done_by(function, given, kwargs), args)
+    return each_within(lambda given: call_library(function, function, given, kwargs), args)
 
 
 def _any_of(functions: Choice) -> Callable:
@@ -466,7 +467,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
             made_iterators.require_made_here(*args)
             args, kwargs = _seen_in(args, kwargs)
             require_no_effect(kind)
-        made = kind(*args, **kwargs)
+        made = kind(*args, **kwargs) if belongs_to_the_user(kind) else call_library(kind, kind, args, kwargs)
         if surroundings is not None and type(made) is kind and isinstance(made, tuple):
             made.__class__ = surroundings.class_to_make(kind)
         journals.note_made(made)
