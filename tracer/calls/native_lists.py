@@ -28,7 +28,7 @@ from ..capture.texts.formats import Formats
 from ..recording import pytree
 from ..recording.makers import attributes_of, maker
 from .native_places import NotNative
-from .traced_function import Output
+from .recorded_function import Output
 
 # The kinds of outputs that are made of a result.
 OF_RESULTS = ("result", "python scalar", "0-d array")
