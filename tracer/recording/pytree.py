@@ -328,7 +328,7 @@ def _flatten_as(structure: Structure, value: Any, path: str, leaves: list[Any]) 
         return
     kind, auxiliary, children = structure
     if type(value) is not kind:
-        raise StructureMismatch(path, _words(kind, auxiliary, children), type(value).__name__)
+        raise StructureMismatch(path, _words(kind, auxiliary, children), getattr(value, "run_time_type", type(value)).__name__)
     given_auxiliary, given = node.take_apart(value)
     if kind in (dict, OrderedDict) and given_auxiliary != auxiliary and set(given_auxiliary) == set(auxiliary):
         given_auxiliary, given = auxiliary, [value[key] for key in auxiliary]
