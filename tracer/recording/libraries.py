@@ -19,9 +19,10 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 _WAY_OUT = "let the compiled code call it, by phlox.host_call({name}, result_shapes, ...)"
 # What stands for arrays and containers, in what Python says of operands.
-_OWN_CLASSES = re.compile(r"(?<=')(?:TracedArray|(?:Outside|Traced)(List|Dict|Set|Deque))(?=')")
+_OWN_CLASSES = re.compile(r"(?<=['\"])(?:TracedArray|(?:Outside|Traced)(List|Dict|Set|Deque))(?=['\"])")
 _OF_OPERANDS = re.compile(
-    r"unsupported operand type\(s\) for |'\S+' not supported between instances of |'\w+' object is not callable"
+    r"unsupported operand type\(s\) for |can only concatenate |'\S+' not supported between instances of "
+    r"|'\w+' object is not callable"
 )
 # Where what Python and NumPy ask of a traced array is answered.
 _ANSWERS = os.path.dirname(__file__) + os.sep

@@ -16,6 +16,8 @@ class PythonConversions:
     __slots__ = ()
 
     def __bool__(self) -> bool:
+        if not self.size and not self.is_dynamic:
+            return bool(np.empty(0))  # what it says depends on NumPy's version
         if self.size > 1:
             raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
         if (known := self.known_value) is not None:

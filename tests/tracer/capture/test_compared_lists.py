@@ -100,6 +100,27 @@ def test_number_of_equal_lists():
     assert jit(program)(a) == program(a) == 2
 
 
+def rows_by_first(x):
+    return (
+        sorted([x * 2, x], key=lambda row: row[0]),
+        sorted([x]),
+        sorted(x.reshape(-1, 1)),
+        sorted([x + 1, x], key=lambda v: v[:1]),
+    )
+
+
+def test_orders_of_arrays():
+    """Python asks whether one is less than another, which arrays of several elements do not say."""
+    x = np.array([3.0, 1.0, 2.0])
+    for found, expected in zip(jit(rows_by_first)(x), rows_by_first(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for unordered in (lambda x: sorted(np.outer(x, x)), lambda x: sorted([x[0], x[1]], key=lambda v: v * x)):
+        with pytest.raises(ValueError, match="truth value of an array with more than one element is ambiguous"):
+            jit(unordered)(x)
+    with pytest.raises(ValueError, match="truth value of an empty array is ambiguous"):
+        jit(lambda x: 1 if x[:0] else 2)(x)
+
+
 @pytest.mark.parametrize("reverse", [False, True])
 def test_keys_that_are_texts_are_made_once(reverse):
     made = []

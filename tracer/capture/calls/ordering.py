@@ -127,6 +127,8 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if not has_traced(items) and key is None:
         return sorted(items, reverse=reverse)
     found = None if key is None else [call(key, item) for item in items]
+    if len(items) < 2:
+        return [*items]
     keys = items if found is None else found
     if any(map(is_made_text, keys)):
         return sorted_by(items, found, reverse)
@@ -139,7 +141,7 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if len(kinds) > 1 or any(getattr(item, "exact", None) is not None for item in items):
         return sorted_by(items, found, reverse)
     whole = _in_one_array(items)
-    whole = whole[_order(whole if keys is items else _in_one_array(keys), reverse)]
+    whole = whole[_order(_comparable(whole if keys is items else _in_one_array(keys)), reverse)]
     is_weak = kinds <= {bool, int, float}
     if whole.ndim == 1:
         kind = ValueType(hlo.Shape(whole.element_type), is_weak, is_scalar=True)
@@ -149,6 +151,13 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
         item.weak_type = is_weak
         link(item.root_storage, [one.root_storage for one in items if isinstance(one, TracedArray)])
     return found
+
+
+def _comparable(keys: TracedArray) -> TracedArray:
+    """The keys as numbers. Raises ValueError as Python does where they are arrays with other than one element."""
+    if keys.size != len(keys):
+        bool(np.less(keys[0], keys[1]))
+    return keys.reshape(-1)
 
 
 def _in_one_array(items: Sequence[Any]) -> TracedArray:

@@ -75,7 +75,10 @@ _TAKEN_APART = 32
 
 def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[Any]:
     """What ``sorted`` makes of these elements."""
-    return sorted_by(items, None if key is None or type_of_items(items) is None else keys_of(items, key), reverse)
+    if key is None or type_of_items(items) is None:
+        return sorted_by(items, None, reverse)
+    items = written_natively(items)
+    return sorted_by(items, keys_of(items, key), reverse)
 
 
 def sorted_by(items: list[Any], keys: list[Any] | None, reverse: bool) -> list[Any]:
