@@ -117,8 +117,18 @@ def test_orders_of_arrays():
     for unordered in (lambda x: sorted(np.outer(x, x)), lambda x: sorted([x[0], x[1]], key=lambda v: v * x)):
         with pytest.raises(ValueError, match="truth value of an array with more than one element is ambiguous"):
             jit(unordered)(x)
-    with pytest.raises(ValueError, match="truth value of an empty array is ambiguous"):
-        jit(lambda x: 1 if x[:0] else 2)(x)
+
+
+def truth_of_none(x):
+    """What it is depends on NumPy's version."""
+    try:
+        return 1 if x[:0] else 2
+    except ValueError as error:
+        return str(error)
+
+
+def test_truth_of_an_empty_array():
+    assert jit(truth_of_none)(np.ones(3)) == truth_of_none(np.ones(3))
 
 
 @pytest.mark.parametrize("reverse", [False, True])
