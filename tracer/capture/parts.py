@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of, has_attributes_alone
+from ..recording.attributes import attributes_of, class_of, has_attributes_alone
 from ..recording.current_trace import current_trace
 from ..recording.makers import register_attributes
 from .entries import contents_of, elements_of_set, is_open_set
@@ -74,7 +74,7 @@ def parts_of(value: Any) -> Parts | None:
 def _made_of(about: tuple[type, Any], parts: Sequence[Any]) -> Any:
     kind, auxiliary = about
     if current_trace() is None:  # the program has run
-        made = _put_together(kind.__dict__.get("followed_class", kind), auxiliary, parts)
+        made = _put_together(class_of(kind), auxiliary, parts)
         return made.as_result() if "as_result" in kind.__dict__ else made
     return put_together(kind, auxiliary, parts)
 
@@ -82,7 +82,7 @@ def _made_of(about: tuple[type, Any], parts: Sequence[Any]) -> Any:
 def _attributes_of(about: tuple[type, Any]) -> tuple[Any, ...] | None:
     """The same as `makers.attributes_of` has it, when the program has run."""
     kind, auxiliary = about
-    kind = kind.__dict__.get("followed_class", kind)
+    kind = class_of(kind)
     is_plain = isinstance(auxiliary, AttributeNames) and "as_result" not in kind.__dict__
     return (functools.partial(_new_of(kind), kind), *auxiliary) if is_plain else None
 

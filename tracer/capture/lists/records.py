@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ...recording import pytree
-from ...recording.attributes import attributes_of, is_record, slots_of
+from ...recording.attributes import attributes_of, class_of, is_record, slots_of
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .. import places
@@ -48,7 +48,7 @@ def keep(made: Any) -> None:
     known = None if trace is None else records_made(trace.program)
     if not known or is_record(kind):
         return
-    followed = kind.__dict__.get("followed_class", kind)
+    followed = class_of(kind)
     needs = known.get((followed.__module__, followed.__qualname__))
     if needs is None or needs.is_refused:
         return
@@ -110,7 +110,7 @@ def _class_of(kind: type, names: tuple[str, ...]) -> type:
         "__setattr__": set_attribute,
         "__delattr__": delete_attribute,
         "__hash__": _hash if kind.__hash__ is object.__hash__ else kind.__hash__,
-        "followed_class": kind.__dict__.get("followed_class", kind),
+        "followed_class": class_of(kind),
         "names_of_record": names,
     }
     record = _classes[kind, names] = type(kind)(kind.__name__, (kind,), methods)
