@@ -91,6 +91,14 @@ def test_views_that_are_written():
             np.testing.assert_array_equal(x, y)
 
 
+def test_blocks_are_copies():
+    x = np.eye(2)
+    for found, is_view in zip(
+        jit(lambda x: (np.block(x), np.block([x]), np.atleast_2d(x)))(x), (False, False, True), strict=True
+    ):
+        assert np.shares_memory(found, x) is is_view
+
+
 def test_what_is_written_later_is_seen():
     def changed(x):
         x[0] = 5

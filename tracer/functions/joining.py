@@ -148,7 +148,8 @@ def block(arrays):
         array = as_strong(part)
         return reshaped(array, (1,) * (rank - array.ndim) + array.shape)
 
-    return zero_dimensional(build(arrays, 0))
+    made = zero_dimensional(build(arrays, 0))
+    return made if depth else np.copy(made)
 
 
 def depth_of_blocks(arrays: Any) -> int:
