@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -30,7 +31,7 @@ def call_library(function: Any, run: Callable[..., Any], args: tuple, kwargs: di
         raise
     except Exception as error:
         names = _stand_ins((*args, *kwargs.values()))
-        if names and (any(name in str(error) for name in names) or _is_of_a_library_in_c(function, error)):
+        if names and (any(re.search(rf"\b{name}\b", str(error)) for name in names) or _is_of_a_library_in_c(function, error)):
             raise _not_taken(function) from error
         raise
     if type(found) is str and _TEXT in found:
