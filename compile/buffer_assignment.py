@@ -76,6 +76,7 @@ def assign_buffers(
         planner = _Planner(assignment, scratch_bytes, alignment)
         size = assignment.arena_sizes[function] = planner.plan_function(function, given_up if function is module.entry else ())
         check_memory(f"module {module.name}, {function.name}: the temporaries", size)
+        planner.owners.clear()  # which refer to it: there would be a circle of garbage
     assignment.arena_size = assignment.arena_sizes[module.entry]
     return assignment
 

@@ -133,30 +133,36 @@ class _Emission:
 
     def _fused(self, members: list[Instruction], results: list[Instruction]) -> tuple[list[Instruction], Computation]:
         """What the fusion reads, and its computation."""
-        inside: dict[Instruction, Instruction] = {}
-        read = FusedOperands()
-        body: list[Instruction] = []
-        computed = set(members)
-
-        def value_of(instruction: Instruction) -> Instruction:
-            found = inside.get(instruction)
-            if found is not None:
-                return found
-            if instruction in computed or instruction in self.plan.inlined or is_scalar_constant(instruction):
-                updated = instruction.operation.updated_operand
-                given = enumerate(instruction.operands)
-                value = instruction.with_operands(
-                    [read.parameter_for(x) if number == updated else value_of(x) for number, x in given]
-                )
-                body.append(value)
-            else:
-                value = read.parameter_for(instruction)
-            inside[instruction] = value
-            return value
-
-        values = [value_of(result) for result in results]
-        root = values[0]
+        fused = _Fused(set(members), self.plan.inlined)
+        values = [fused.value_of(result) for result in results]
+        root, read = values[0], fused.read
         if len(values) > 1:
             root = make_instruction("tuple", values)
-            body.append(root)
-        return read.operands, Computation(f"fused_{results[-1].opcode}", (*read.parameters, *body), root)
+            fused.body.append(root)
+        return read.operands, Computation(f"fused_{results[-1].opcode}", (*read.parameters, *fused.body), root)
+
+
+class _Fused:
+    """The body of a fusion that computes these instructions, and those that are inlined where they are used."""
+
+    def __init__(self, computed: set[Instruction], inlined: set[Instruction]) -> None:
+        self.computed, self.inlined = computed, inlined
+        self.inside: dict[Instruction, Instruction] = {}
+        self.read = FusedOperands()
+        self.body: list[Instruction] = []
+
+    def value_of(self, instruction: Instruction) -> Instruction:
+        found = self.inside.get(instruction)
+        if found is not None:
+            return found
+        if instruction in self.computed or instruction in self.inlined or is_scalar_constant(instruction):
+            updated = instruction.operation.updated_operand
+            given = enumerate(instruction.operands)
+            value = instruction.with_operands(
+                [self.read.parameter_for(x) if number == updated else self.value_of(x) for number, x in given]
+            )
+            self.body.append(value)
+        else:
+            value = self.read.parameter_for(instruction)
+        self.inside[instruction] = value
+        return value

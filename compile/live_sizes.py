@@ -11,11 +11,13 @@ The need goes backwards through what keeps the places of elements: from results 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ..hlo import S32, S64, Computation, Instruction, Shape, leaves
 from ..hlo.operation import ELEMENTWISE
 from ..hlo.shape import AnyShape
+from .carried_sizes import SizesOfElements, carried_sizes
 from .contraction import contraction_of
 from .fused_computations import as_computation, has_scan, result_roots
 from .in_place import update_of
@@ -50,15 +52,14 @@ _SIZES = (Shape(S32), Shape(S64))
 _LEAST_ELEMENTS = 256
 
 
-def live_sizes(computation: Computation, results: Sequence[Shape] = ()) -> dict[Instruction, Limits]:
+def live_sizes(computation: Computation, sizes: SizesOfElements = MappingProxyType({})) -> dict[Instruction, Limits]:
     """For loop nests: by dimension of what they go over, the size at which they may stop.
 
     Those of a dot are the dimensions of its result, and then those that it sums over.
 
-    results: of the entry of a padded program, the shapes with dynamic dimensions whose arrays, and behind those the sizes, its
-        root holds.
+    sizes: of the tuple that the computation gives, which elements are the sizes of others.
     """
-    return _Needs(computation).found(results)
+    return _Needs(computation).found(sizes)
 
 
 class _Needs:
@@ -68,22 +69,20 @@ class _Needs:
         self.limits: dict[Instruction, Limits] = {}
         self.position = {instruction: number for number, instruction in enumerate(computation.instructions)}
 
-    def found(self, results: Sequence[Shape]) -> dict[Instruction, Limits]:
-        root = self.computation.root
-        if results and root.opcode == "tuple":
-            sizes = iter(root.operands[len(results) :])
-            for operand, shape in zip(root.operands, results):
-                self.need(
-                    operand, 0, tuple([unclamped(next(sizes)) if shape.is_dynamic(d) else None for d in range(shape.rank)])
-                )
-            for operand in root.operands[len(results) :]:
-                self.need_all(operand)
-        else:
-            self.need_all(root)
+    def found(self, sizes: SizesOfElements) -> dict[Instruction, Limits]:
+        self.need_elements(self.computation.root, sizes)
         for instruction in reversed(self.computation.instructions):
-            if instruction is not root or root.opcode != "tuple" or not results:
-                self._visit(instruction)
+            self._visit(instruction)
         return self.limits
+
+    def need_elements(self, value: Instruction, sizes: SizesOfElements) -> None:
+        """Of a tuple whose operands are known the elements in front of their sizes; of anything else all."""
+        if not sizes or value.opcode != "tuple" or any(operand.shape.is_tuple for operand in value.operands):
+            self.need_all(value)
+            return
+        for number, operand in enumerate(value.operands):
+            own = {d: unclamped(value.operands[size]) for d, size in sizes.get(number, {}).items()}
+            self.need(value, number, tuple([own.get(d) for d in range(operand.shape.rank)]))
 
     def need(self, instruction: Instruction, leaf: int, need: Need) -> None:
         _note(self.needs, (instruction, leaf), need)
@@ -123,6 +122,13 @@ class _Needs:
             return
         elif opcode == "dot":
             self._visit_dot(instruction)
+            return
+        elif opcode == "while":
+            self.need_elements(instruction.operands[0], carried_sizes(instruction))
+            return
+        elif opcode == "tuple" and not any(operand.shape.is_tuple for operand in instruction.operands):
+            for number, operand in enumerate(instruction.operands):
+                self.need(operand, 0, self.needs.get((instruction, number), (None,) * operand.shape.rank))
             return
         elif opcode == "dynamic-update-slice":
             first, *others = instruction.operands
@@ -252,9 +258,9 @@ class _Needs:
             self.need(operand, 0, tuple(needed))
 
     def _is_there(self, size: Instruction, user: Instruction) -> bool:
-        """Whether a size is there when an instruction runs."""
+        """Whether a size is there when an instruction runs, as a constant always is."""
         before = self.position[user]
-        return size.shape in _SIZES and self.position.get(size, before) < before
+        return size.shape in _SIZES and (size.opcode == "constant" or self.position.get(size, before) < before)
 
     def _limit(self, instruction: Instruction, shape: AnyShape, need: Need) -> None:
         """Note the sizes that are there when the instruction runs."""
@@ -390,7 +396,14 @@ def _counted_below(value: Instruction, need: Need, outside: Outside) -> Instruct
     return None
 
 
+def _of_dynamic_slice(instruction: Instruction, need: Need) -> Need:
+    """Dimensions of which all is taken begin at 0."""
+    shapes = zip(need, instruction.shape.dimensions, instruction.operands[0].shape.dimensions)
+    return tuple([size if taken == full else None for size, taken, full in shapes])
+
+
 _PLACES: Mapping[str, Callable[[Instruction, Need], Need]] = {
+    "dynamic-slice": _of_dynamic_slice,
     "broadcast": _of_broadcast,
     "transpose": _of_transpose,
     "slice": _of_slice,

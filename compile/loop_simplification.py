@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..hlo import Computation, Instruction, make_instruction, rebuild
 from ..hlo.instruction import tuple_of
+from .carried_sizes import annotations_with_fewer
 from .pass_manager import module_pass
 from .traversal import has_effects, of_each_computation, on_operands, users_of
 from .trip_count import loop_invariant_elements
@@ -154,7 +155,8 @@ def _smaller_loop(
     results = make_instruction("tuple", [body.root.operands[index] for index in kept], source=body.root.source)
     new_body = on_smaller_tuple(body, shape, position, results)
     attributes = {"condition": new_condition, "body": new_body}
-    result = make_instruction("while", (init,), attributes, name=loop.name, source=loop.source, annotations=loop.annotations)
+    annotations = annotations_with_fewer(loop, position)
+    result = make_instruction("while", (init,), attributes, name=loop.name, source=loop.source, annotations=annotations)
     smaller[result] = result, position
     return result
 

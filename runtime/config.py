@@ -54,14 +54,17 @@ class config(metaclass=_Called):  # noqa: N801
 
     @property
     def num_threads(self) -> int:
+        """How many threads compiled code uses at most, the caller's among them."""
         return thread_limit().value
 
     @property
     def kernel_seconds(self) -> float:
+        """How many seconds a call waits for kernels on a device; infinity where it waits as long as they take."""
         return float("inf") if kernel_time.seconds is None else kernel_time.seconds
 
     @property
     def deterministic(self) -> bool:
+        """Whether results on devices are the same from run to run."""
         return bool(determinism)
 
     def __enter__(self) -> config:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import sys
 import time
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 
 os.environ["PHLOX_CACHE"] = "0"  # what is tested is made here
 os.environ.setdefault("PHLOX_OPENCL_KERNELS", "gpu")  # tests of processors' own kernels ask for these
+# Tests that start an interpreter would have it compile phlox each time, three times as long as it takes to load.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 from phlox.backends import registry  # noqa: E402
 
 ROOT = Path(__file__).resolve().parent.parent

@@ -31,6 +31,7 @@ from ..device_memory import HOST_MEMORY
 from ..instruction_texts import instructions_text
 from ..kept_programs import program_key
 from ..llvm.interruption import Interruption
+from ..llvm.module import written_out
 from ..padding import padding_of
 from ..requirements import require_runnable
 from .arena import ALIGNMENT, SPARE_BLOCK_NAME
@@ -138,7 +139,7 @@ class CpuBackend:
         if assignment.over_arguments and interruption.can_leave:  # arguments must not be left half changed
             assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
             emitted, interruption = emit_module(prepared, assignment, self.target, clock, results)
-        llvm_ir = str(emitted.llvm)
+        llvm_ir = written_out(emitted.llvm)
         WRITING.measured(prepared.instruction_count(), started)
         return _Written(native, after["fuse-updates"], assignment, emitted, interruption, clock, llvm_ir)
 

@@ -7,6 +7,7 @@ from functools import partial
 from llvmlite import ir
 
 from ...compile.aliasing import Value, invariant_leaves
+from ...compile.carried_sizes import carried_sizes
 from ...hlo import Computation, Instruction, Shape, leaves
 from ..llvm.arrays import Array
 from ..llvm.branches import chosen
@@ -48,7 +49,7 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
             rounds.note(counter)
         # While the body is emitted, its targets stand for whichever of the two buffers is the second in this iteration.
         frame.moving.update({state.seconds[leaf]: second for leaf, second in zip(moving, seconds)})
-        results = frame.emit_computation(body, [current])
+        results = frame.emit_computation(body, [current], carried_sizes(loop))
         if counter is not None:
             forget_range(counter)
         open_loop.carry([*(results[leaf] for leaf in carried), *seconds, *firsts])

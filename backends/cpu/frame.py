@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from types import MappingProxyType
 
 import numpy as np
 from llvmlite import ir
 
 from ...compile.aliasing import Value, only_names
 from ...compile.buffer_assignment import Buffer, BufferAssignment
+from ...compile.carried_sizes import SizesOfElements, sizes_behind
 from ...compile.live_sizes import Limits, live_sizes
 from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.fast_math import has_fast_math
@@ -259,25 +261,36 @@ class Frame:
 
     # --- instructions ---
 
-    def emit_computation(self, computation: Computation, arguments: list[list[Leaf]]) -> list[Leaf]:
-        """Emit a called computation in place; its parameters are bound to the arguments' leaves."""
+    def emit_computation(
+        self, computation: Computation, arguments: list[list[Leaf]], sizes: SizesOfElements = MappingProxyType({})
+    ) -> list[Leaf]:
+        """Emit a called computation in place; its parameters are bound to the arguments' leaves.
+
+        sizes: of the tuple that it gives, which elements are the sizes of others.
+        """
         values: Values = {p: arguments[p.attributes["number"]] for p in computation.parameters}
-        self._emit_instructions(computation, values)
+        self._emit_instructions(computation, values, sizes)
         return [self.parts.local_leaf(leaf) for leaf in values[computation.root]]
 
     def stops(self, instruction: Instruction, values: Values) -> dict[int, ir.Value]:
         """Behind which sizes, i64, a loop nest need compute nothing, by dimension; `KEEPS_REST` where a sort keeps the rest."""
         found = {}
         for dimension, (size, bound, keeps_rest) in self.limits.get(instruction, {}).items():
-            register = self.parts.local_leaf(values[size][0])
-            register = register if register.type == I64 else self.builder.sext(register, I64)
+            if size.opcode == "constant":
+                register = I64(int(size.attributes["literal"]))
+            else:
+                register = self.parts.local_leaf(values[size][0])
+                register = register if register.type == I64 else self.builder.sext(register, I64)
             found[dimension] = indices.least(self.builder, register, bound)
             if keeps_rest:
                 found[KEEPS_REST] = found[dimension]
         return found
 
-    def _emit_instructions(self, computation: Computation, values: Values) -> None:
-        self.limits.update(live_sizes(computation, self.results if computation is self.program.entry else ()))
+    def _emit_instructions(
+        self, computation: Computation, values: Values, sizes: SizesOfElements = MappingProxyType({})
+    ) -> None:
+        is_entry = computation is self.program.entry
+        self.limits.update(live_sizes(computation, sizes_behind(self.results) if is_entry else sizes))
         if self.parts.are_needed(computation):
             self.parts.emit(computation, values)
             return

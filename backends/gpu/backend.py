@@ -17,6 +17,7 @@ from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
 from ..cpu.target import host_target
+from ..llvm.module import written_out
 from ..padding import padding_of
 from ..requirements import require_runnable
 from .code import compile_kernels
@@ -127,13 +128,14 @@ def _written(module: Module, target: Target) -> _Written:
     scratch = scratch_bytes_on(target, is_deterministic(prepared))
     frame = Frame(prepared, assign_buffers(prepared, scratch, ALIGNMENT), target)
     plan = frame.emit(_arranged)
-    return _Written(steps["pad-dynamic-dimensions"], prepared, frame, plan, str(frame.kernels.llvm))
+    return _Written(steps["pad-dynamic-dimensions"], prepared, frame, plan, written_out(frame.kernels.llvm))
 
 
 def _arranged(frame: Frame, steps: list[PlanStep]) -> list[PlanStep]:
     """The steps of a plan with fewer launches."""
-    steps = loops_in_kernels(frame, steps)
-    return steps if frame.target.processor is None else in_fewer_launches(frame, steps)
+    if frame.target.processor is not None:
+        steps = in_fewer_launches(frame, steps)
+    return loops_in_kernels(frame, steps)
 
 
 # What "gpu" stands for: the first of these that has a device.

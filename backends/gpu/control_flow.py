@@ -16,9 +16,10 @@ from ..llvm.scalar_computations import emit_scalar_computation
 from ..llvm.scalar_control_flow import emit_scalar_conditional, emit_scalar_while
 from ..llvm.types import RegisterValue
 from .emitter_table import emits
-from .frame import Frame, Leaf, Loop, Stored, Values, known_scalar
+from .frame import Frame
 from .loop_counters import counter_of
 from .plan import Conditional, Copy, Point, Step, While
+from .values import Leaf, Loop, Stored, Values, known_scalar
 
 
 @emits("while")
@@ -64,6 +65,7 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     predicate = None if trips is not None else _condition(frame, condition, current)
     frame.flush()
     counted = None if counter is None else counter.leaf
+    state_of_round = tuple(current)
     known: Values = {}
     if counter is not None:
         current[counter.leaf], known[counter.update] = counter.now, [counter.following]
@@ -94,8 +96,9 @@ def emit_while(frame: Frame, loop: Instruction, values: Values) -> list[Leaf]:
     for leaf in homes:
         del frame.moving[state.seconds[leaf]]
     step = While(inside, None if predicate is None else predicate.place, None if trips is None else trips.count)
+    step.most = frame.most_rounds.get(loop) if trips is None else trips.count
     after: list[Step] = [Copy(home.place, firsts[leaf], home.shape.byte_size) for leaf, home in homes.items()]
-    frame.loops.append(Loop(step, before, after, None if is_odd is None else is_odd.place, loop.source))
+    frame.loops.append(Loop(loop, state_of_round, step, before, after, None if is_odd is None else is_odd.place, loop.source))
     frame.steps += [step, *after]
     for leaf, home in homes.items():
         current[leaf] = home

@@ -26,9 +26,10 @@ from .driver_code import load_code
 from .drivers.driver import Device, Kernel
 from .emitter_table import emits
 from .errors import DeviceCodeError, SharedMemoryError
-from .frame import Frame, Leaf, Values
+from .frame import Frame
 from .plan import Launch
 from .target import Target
+from .values import Leaf, Values
 
 _BACKENDS = {"nvptx": "cuda", "amdgpu": "rocm", "spirv": "opencl"}
 # What begins code that is no text: code objects of both vendors, NVIDIA's of several architectures, SPIR-V.

@@ -11,8 +11,9 @@ from ...hlo.operation import HOST_CALL
 from ..llvm.emitter_table import EmitterTable
 
 if TYPE_CHECKING:
-    from .frame import Frame, Leaf, Values
+    from .frame import Frame
     from .target import Target
+    from .values import Leaf, Values
 
 Emitter = Callable[["Frame", Instruction, "Values"], "list[Leaf]"]
 

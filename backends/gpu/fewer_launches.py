@@ -1,4 +1,4 @@
-"""Launches of one thread, one behind the other, as one: for devices that are processors.
+"""Launches of one thread, with loops and branches over such, as one: for devices that are processors.
 
 Before: ``launch a, 1 blocks of 1 threads``, ``launch b, 1 blocks of 1 threads``. After: ``launch ab, 1 blocks of 1 threads``, a
 kernel that calls both. What one of them computes of small arrays takes less time than to launch it.
@@ -6,72 +6,76 @@ kernel that calls both. What one of them computes of small arrays takes less tim
 
 from __future__ import annotations
 
-from .frame import Frame
-from .kernel import ONE_THREAD, Kernel
-from .persistent import MOST_POINTERS, PhaseWriter
-from .plan import Conditional, Copy, Fill, Launch, Place, Step, While, places_of
+from collections import Counter
 
-# What copies or fills more bytes is left to the driver; kernels with more code are several.
-_MOST_BYTES = 4 << 10
+from .frame import Frame
+from .one_thread import in_one_thread, is_of_one_thread, uses_in_plan
+from .plan import Conditional, Copy, Fill, HostCall, Launch, Place, Step, While, inside
+
+# What copies or fills more bytes, outside of loops, is left to the driver; kernels with more code are several.
+_MOST_BYTES = 64 << 10
 _MOST_LAUNCHES = 64
+# A program that changes an argument copies it to a result first, or does not, where the caller gives it up (`given_up`).
+_MOST_BYTES_OF_ARGUMENTS = 4 << 10
 
 
 def in_fewer_launches(frame: Frame, steps: list[Step]) -> list[Step]:
     """The steps, those inside of loops and branches too."""
+    return _in_fewer(frame, steps, uses_in_plan(frame, steps), in_loop=False)
+
+
+def _in_fewer(frame: Frame, steps: list[Step], uses: Counter[Place], in_loop: bool) -> list[Step]:
     result: list[Step] = []
-    run: list[Launch | Copy | Fill] = []
+    run: list[Step] = []
     for step in steps:
-        if _is_part(frame, step):
-            if not _fits(frame, [*run, step]):
-                result += _as_one(frame, run)
+        if _is_part(frame, step) and not _is_for_the_driver(step):
+            if _launches([*run, step]) > _MOST_LAUNCHES:
+                result += _as_one(frame, run, uses, in_loop)
                 run = []
             run.append(step)
             continue
-        result += _as_one(frame, run)
+        result += _as_one(frame, run, uses, in_loop)
         run = []
-        if isinstance(step, While) and not step.runs_ahead:
-            step.body = in_fewer_launches(frame, step.body)
-        elif isinstance(step, Conditional):
-            step.branches = [in_fewer_launches(frame, branch) for branch in step.branches]
-        result.append(step)
-    return [*result, *_as_one(frame, run)]
+        result.append(_inside_of(frame, step, uses, in_loop))
+    return [*result, *_as_one(frame, run, uses, in_loop)]
+
+
+def _inside_of(frame: Frame, step: Step, uses: Counter[Place], in_loop: bool) -> Step:
+    """The step, with fewer launches inside of it."""
+    if isinstance(step, While):
+        step.body = _in_fewer(frame, step.body, uses, in_loop=True)
+    elif isinstance(step, Conditional):
+        step.branches = [_in_fewer(frame, branch, uses, in_loop) for branch in step.branches]
+    return step
 
 
 def _is_part(frame: Frame, step: Step) -> bool:
-    if isinstance(step, Copy | Fill):
-        return step.size <= _MOST_BYTES
-    if not isinstance(step, Launch) or (step.grid, step.block) != (ONE_THREAD.blocks, ONE_THREAD.threads):
+    steps = list(inside([step]))
+    if any(isinstance(one, HostCall) for one in steps):
         return False
-    return step.kernel in frame.kernels.phases and not step.shared_bytes
+    return all(is_of_one_thread(frame, one) for one in steps if isinstance(one, Launch))
 
 
-def _fits(frame: Frame, run: list[Launch | Copy | Fill]) -> bool:
-    kernels = {step.kernel for step in run if isinstance(step, Launch)}
-    shared = sum(frame.kernels.phases[kernel].shared_bytes for kernel in kernels)
-    return len(run) <= _MOST_LAUNCHES and len(places_of(run)) <= MOST_POINTERS and shared <= frame.target.shared_bytes
+def _is_for_the_driver(step: Step) -> bool:
+    if isinstance(step, Copy) and (step.source.region, step.target.region) == ("argument", "result"):
+        return step.size > _MOST_BYTES_OF_ARGUMENTS
+    return isinstance(step, Copy | Fill) and step.size > _MOST_BYTES
 
 
-def _as_one(frame: Frame, run: list[Launch | Copy | Fill]) -> list[Step]:
-    launches = [step for step in run if isinstance(step, Launch)]
-    if len(run) < 2 or not launches:
-        return list(run)
-    places = places_of(run)
-    numbers = {place: number for number, place in enumerate(places)}
-    key = tuple([_form(step, numbers) for step in run]), tuple([place in frame.slots for place in places])
-
-    def emit(kernel: Kernel) -> None:
-        kernel.are_apart([number for number, place in enumerate(places) if place in frame.slots])
-        PhaseWriter(frame, kernel, dict(zip(places, kernel.arguments))).write(list(run))
-
-    name = frame.kernels.kernel("together", key, len(places), ONE_THREAD, emit, overlap=True)
-    first = launches[0]
-    return [Launch(name, ONE_THREAD.blocks, ONE_THREAD.threads, tuple(places), 0, first.source, first.instruction)]
+def _launches(steps: list[Step]) -> int:
+    return sum(isinstance(step, Launch | Copy | Fill) for step in inside(steps))
 
 
-def _form(step: Launch | Copy | Fill, numbers: dict[Place, int]) -> tuple[object, ...]:
-    """The same for steps that do the same to places of these numbers."""
-    if isinstance(step, Copy):
-        return "copy", numbers[step.source], numbers[step.target], step.size
-    if isinstance(step, Fill):
-        return "fill", numbers[step.target], step.byte, step.size
-    return step.kernel, *[numbers[place] for place in step.arguments]
+def _as_one(frame: Frame, run: list[Step], uses: Counter[Place], in_loop: bool) -> list[Step]:
+    """A run of steps as one launch; where that cannot be, what comes of the two halves."""
+    if not any(isinstance(step, Launch) for step in inside(run)):
+        return run
+    if len(run) == 1 and isinstance(run[0], Launch):
+        return run
+    found = in_one_thread(frame, "together", run, uses, in_loop)
+    if found is not None:
+        return found
+    if len(run) == 1:
+        return [_inside_of(frame, run[0], uses, in_loop)]
+    half = len(run) // 2
+    return [*_as_one(frame, run[:half], uses, in_loop), *_as_one(frame, run[half:], uses, in_loop)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice, zip_longest
 from typing import TYPE_CHECKING, Any
 
@@ -18,11 +19,13 @@ from llvmlite import ir
 from ...compile.aliasing import Value, defining_value
 from ...compile.buffer_assignment import Buffer, BufferAssignment
 from ...compile.fused_computations import as_computation
+from ...compile.in_place import update_of
 from ...compile.traversal import users_of
-from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves, make_instruction
+from ...hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
 from ...hlo.determinism import determinism_of
 from ...runtime.determinism import determinism
 from ..cpu.region_functions import most_pieces
+from ..cpu.work_estimate import copying, nanoseconds
 from ..llvm.arrays import Array
 from ..llvm.elemental import Binding
 from ..llvm.scalar_computations import constant_value
@@ -31,10 +34,12 @@ from .emitter_table import emitter_in
 from .kernel import ONE_THREAD, Grid, Kernel
 from .kernel_module import KernelModule
 from .launches_together import AnySize, Asked, EmitWithBindings, together
+from .most_rounds import most_rounds
 from .phases import USUAL_THREADS, is_phase, is_small
-from .plan import Copy, Launch, Place, Plan, Step, While, inside, places_of
+from .plan import Copy, Launch, Place, Plan, Step, inside, places_of
 from .short_plans import is_short
 from .target import Target
+from .values import Known, Leaf, Loop, Stored, Values
 from .waiting import Waiting, are_stored, may_wait_together
 
 if TYPE_CHECKING:
@@ -46,40 +51,10 @@ _SLOT_BYTES = 16  # of a scalar: as large as any
 _WORD_BYTES = 8
 _MOST_ELEMENTS = 32  # that one kernel writes
 _LEAST_NANOSECONDS_IN_LOOPS = 60_000
+_NANOSECONDS_OF_PHASE = 4  # which computes a scalar, on a processor
 _ANY = 1 << 31  # of blocks: a number that a kernel does not know
 
 
-@dataclass(frozen=True, eq=False)
-class Stored:
-    """An array or scalar in the device's memory."""
-
-    place: Place
-    shape: Shape
-
-
-@dataclass(frozen=True, eq=False)
-class Known:
-    """A scalar that the program says."""
-
-    instruction: Instruction
-
-    @property
-    def shape(self) -> Shape:
-        return self.instruction.shape
-
-    @property
-    def number(self) -> bytes:
-        return self.instruction.attributes["literal"].tobytes()
-
-
-def known_scalar(value: Any, shape: Shape) -> Known:
-    """A scalar of this value and shape."""
-    return Known(make_instruction("constant", (), {"literal": np.asarray(value, shape.dtype)}, shape))
-
-
-# None stands for a token.
-Leaf = Stored | Known | None
-Values = dict[Instruction, list[Leaf]]
 # From the values of operands to those of results, of scalars.
 EmitScalars = Callable[[ir.IRBuilder, list[Binding]], list[RegisterValue]]
 # From the values of operands, and the arrays that are written.
@@ -110,26 +85,22 @@ def _scalar_results(root: Instruction) -> dict[Value, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
-    """A loop of the plan as it was written: what stands ``before`` it for its sake, somewhere, and right ``after`` it.
-
-    ``is_odd``: a byte that says whether an odd number of rounds has run, where the body swaps pointers.
-    """
-
-    step: While
-    before: list[Step]
-    after: list[Copy]
-    is_odd: Place | None
-    source: object
-
-
-@dataclass(frozen=True, eq=False)
 class _Member:
     """An instruction inside of a group, and where its results and its own memory begin among those of the group."""
 
     group: Instruction
     leaf: int
     offset: int
+
+
+def _nanoseconds(instruction: Instruction) -> int:
+    """About how long an instruction takes on a processor; an update, as long as it takes to copy what is written."""
+    update = update_of(instruction) or instruction
+    updated = update.operation.updated_operand
+    if updated is not None:
+        rest = [operand.shape for number, operand in enumerate(update.operands) if number != updated]
+        return sum(copying(leaf) for shape in rest for leaf in leaves(shape))
+    return nanoseconds(instruction.attributes["calls"] if instruction.opcode == "fusion" else as_computation(instruction))
 
 
 class Frame:
@@ -155,14 +126,20 @@ class Frame:
         self.runs_ahead = False  # whether rounds of the innermost one may be run that are to do nothing
         self._slots = 0
         self._users: dict[Instruction, list[Instruction | None]] = {}  # None: whoever runs a computation, of its root
-        self.slots: set[Place] = set()  # of scalars, each of which is found at this place alone
+        self.slots: dict[Place, Shape] = {}  # of scalars, each of which is found at this place alone
         self._workspace: tuple[int, int] | None = None  # where it begins, and its size
         self._asked: list[Asked] | None = None
+        self._asked_for: dict[int, tuple[Step, Asked]] = {}  # by launches of one thread
         self._members: dict[Instruction, _Member] = {}
         self._custom: dict[Any, CustomKernel] = {}
         self._result_numbers = _scalar_results(program.entry.root)
         self._constants: dict[int, tuple[int, np.ndarray]] = {}
         self._constant_bytes = 0
+
+    @cached_property
+    def most_rounds(self) -> dict[Instruction, int]:
+        """How many rounds loops have at most, where that is known."""
+        return most_rounds(self.program.entry)
 
     def emit(self, arrange: Callable[[Frame, list[Step]], list[Step]] = lambda frame, steps: steps) -> Plan:
         """The plan of the whole program, whose steps are arranged in the end."""
@@ -218,7 +195,7 @@ class Frame:
         """Memory for a scalar."""
         self._slots += 1
         found = Stored(Place("temporary", self.assignment.arena_size + (self._slots - 1) * _SLOT_BYTES), shape)
-        self.slots.add(found.place)
+        self.slots[found.place] = shape
         return found
 
     def workspace(self, size: int) -> Place:
@@ -386,6 +363,8 @@ class Frame:
         kernel = self.kernels.kernel(
             asked.name, key, len(places), grid, write, phase, pieces=pieces, numbers=len(asked.numbers)
         )
+        if phase and self.target.processor is not None and instruction is not None:
+            self.kernels.work[kernel] = 1 + _nanoseconds(instruction) // _NANOSECONDS_OF_PHASE
         shared, grid = self.kernels.dynamic_bytes[kernel], asked.grid if asked.numbers else self.kernels.grids[kernel]
         places += [Place("number", number) for number in asked.numbers]
         source = asked.source or self._source
@@ -498,7 +477,14 @@ class Frame:
 
         key = tuple([(one.key, origins, len(one.outputs), len(one.written)) for one, origins in wiring]), tuple(stored)
         targets = (*[outputs[number] for number in stored], *written)
-        self._launch(Asked("scalars", key, tuple(inputs), targets, ONE_THREAD, write))
+        asked = Asked("scalars", key, tuple(inputs), targets, ONE_THREAD, write)
+        self._launch(asked)
+        self._asked_for[id(self.steps[-1])] = self.steps[-1], asked
+
+    def asked_for(self, launch: Launch) -> Asked | None:
+        """What a launch computes, if it is scalars and elements."""
+        known, asked = self._asked_for.get(id(launch), (None, None))
+        return asked if known is launch else None
 
     # --- instructions ---
 

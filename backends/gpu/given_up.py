@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ...hlo import Shape
-from .plan import Advance, Conditional, Copy, Fill, HostCall, Launch, Place, Plan, Point, Step, While, inside
+from .plan import Copy, HostCall, Place, Plan, Point, inside, places_of
 
 
 def results_in_place(plan: Plan, parameters: Sequence[Shape], results: Sequence[Shape]) -> dict[int, int]:
@@ -25,7 +25,7 @@ def results_in_place(plan: Plan, parameters: Sequence[Shape], results: Sequence[
         before, behind = plan.steps[:number], plan.steps[number + 1 :]
         is_whole = parameters[argument] == results[result] and step.size == results[result].byte_size
         is_pointed_to = any(isinstance(one, Point) and step.source in one.places for one in inside(before))
-        if is_whole and not is_pointed_to and step.target not in _places(before) and step.source not in _places(behind):
+        if is_whole and not is_pointed_to and step.target not in places_of(before) and step.source not in places_of(behind):
             found[result] = argument
     return found
 
@@ -36,28 +36,3 @@ def with_arguments_given_up(plan: Plan, found: dict[int, int], given_up: Collect
     left_out = {(Place("result", result), Place("argument", argument)) for result, argument in taken.items()}
     steps = [step for step in plan.steps if not isinstance(step, Copy) or (step.target, step.source) not in left_out]
     return replace(plan, steps=steps), taken
-
-
-def _places(steps: Sequence[Step]) -> set[Place]:
-    return {place for step in inside(steps) for place in _places_of(step)}
-
-
-def _places_of(step: Step) -> Iterator[Place]:
-    match step:
-        case Launch():
-            yield from step.arguments
-        case Copy():
-            yield from (step.target, step.source)
-        case Fill():
-            yield step.target
-        case HostCall():
-            yield from (*step.operands, *step.results)
-        case Point():
-            yield from step.places
-        case While():
-            yield from [place for place in (step.predicate, step.is_odd) if place is not None]
-            yield from () if step.last is None else step.last.places
-        case Conditional():
-            yield step.selector
-        case Advance():
-            pass

@@ -61,8 +61,8 @@ class PieceKernelFunction(Pieces, KernelFunction):
 class Kernel:
     """A kernel while it is emitted, for a grid that is known.
 
-    ``arguments`` are its arguments, ``pointers`` generic ones to where they point. Where it is a ``phase``, its code is in a
-    function that can be called in other kernels, too, which say which thread and block it is. ``overlap``: arguments may.
+    ``pointers`` are generic ones to where its arguments point. Where it is a ``phase``, its code is in a function that can be
+    called in other kernels, too, which say where these point, and which thread and block it is. ``overlap``: arguments may.
     ``numbers``: how many of those it is given besides, i64, each launch its own.
     With ``pieces`` its blocks compute pieces of independent loops; there are as many blocks in the end as there are pieces.
     """
@@ -80,6 +80,7 @@ class Kernel:
         numbers: int = 0,
     ) -> None:
         self.module, self.target, self.name, self.grid = module, target, name, grid
+        self._arguments = arguments
         self.is_plain = False  # the code is nearly as it is to be: LLVM is to run few passes
         self._own_block: Sequence[ir.Value] | None = None
         self.count: ir.Value | None = None  # of vectors, i64, where the code is that of loops of several sizes
@@ -91,7 +92,7 @@ class Kernel:
         self.function = function
         self.phase: ir.Function | None = None
         if phase:
-            kind = ir.FunctionType(ir.VoidType(), [device] * arguments + [I32] * 6)
+            kind = ir.FunctionType(ir.VoidType(), [POINTER] * arguments + [I32] * 6)
             self.phase = ir.Function(module, kind, f"{name}_phase")
             self.phase.linkage = "internal"
             # What one thread runs has no barriers, and may be called.
@@ -99,16 +100,13 @@ class Kernel:
                 self.phase.attributes.add(attribute)
         inside = function if self.phase is None else self.phase
         self.builder = Builder(inside.append_basic_block("entry"))
-        self.arguments = inside.args[:arguments]
         assert not (phase and numbers)
         self.numbers = function.args[arguments:]
-        for argument in (*function.args[:arguments], *(self.arguments if phase else ())):
+        for argument in (*function.args[:arguments], *(inside.args[:arguments] if phase else ())):
             if not overlap:
                 argument.add_attribute("noalias")
             argument.attributes.align = 16
-        self.pointers = []
-        for argument in self.arguments:
-            self.pointers.append(self.builder.addrspacecast(argument, POINTER))
+        self.pointers = list(inside.args[:arguments]) if phase else self._generic(self.builder)
         if isinstance(function, Pieces):
             function.begin_pieces(self.builder.zext(self.block(), I64), grid.blocks[0])
         self.shared_bytes = 0
@@ -123,13 +121,11 @@ class Kernel:
             self.grid = Grid((max(1, self.function.count), 1, 1), self.grid.threads)
         if self.phase is not None:
             b = Builder(self.function.append_basic_block("entry"))
-            b.call(self.phase, [*self.function.args, *self.indices(b)])
+            b.call(self.phase, [*self._generic(b), *self.indices(b)])
             b.ret_void()
 
-    def are_apart(self, numbers: Sequence[int]) -> None:
-        """What the arguments of these numbers point to, nothing else does."""
-        for argument in {one for number in numbers for one in (self.function.args[number], self.arguments[number])}:
-            argument.add_attribute("noalias")
+    def _generic(self, b: ir.IRBuilder) -> list[ir.Value]:
+        return [b.addrspacecast(argument, POINTER) for argument in self.function.args[: self._arguments]]
 
     def indices(self, b: ir.IRBuilder) -> list[ir.Value]:
         """Which thread, and which block, the thread is that runs this code: what a phase is told."""
@@ -159,7 +155,7 @@ class Kernel:
             return self._own_block[dimension]
         if self.phase is None or sizes[dimension] == 1:
             return self._index(self.builder, read, sizes, dimension)
-        return self.phase.args[len(self.arguments) + 3 * which + dimension]
+        return self.phase.args[self._arguments + 3 * which + dimension]
 
     def number(self, each: int = 1) -> ir.Value:
         """The thread's number among all along the first dimension: i32, or i64 where that may be too narrow.

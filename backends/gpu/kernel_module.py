@@ -27,6 +27,7 @@ class KernelModule:
         self._names: dict[Any, str] = {}
         self._keys = ComputationKeys()
         self.phases: dict[str, Kernel] = {}
+        self.work: dict[str, int] = {}  # as how many phases one counts, where that is not 1
         self.dynamic_bytes: dict[str, int] = {}  # of memory that launches ask for
         self.grids: dict[str, Grid] = {}
 

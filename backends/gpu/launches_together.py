@@ -19,7 +19,7 @@ from ..llvm.types import I32, I64, selected
 from .kernel import Grid, Kernel
 
 if TYPE_CHECKING:
-    from .frame import Leaf, Stored
+    from .values import Leaf, Stored
 
 # Writes a kernel, given what its inputs are, and the arrays that it writes.
 EmitWithBindings = Callable[[Kernel, list[Binding], list[Array]], None]

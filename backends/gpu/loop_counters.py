@@ -8,8 +8,9 @@ import numpy as np
 
 from ...compile.trip_count import TripCount
 from ...hlo import Instruction, Shape
-from .frame import Frame, Known, Stored, known_scalar
+from .frame import Frame
 from .plan import Advance, Place, Point
+from .values import Known, Stored, known_scalar
 
 _LONGEST_TABLE = 1 << 16  # rounds
 _APART = 16  # bytes

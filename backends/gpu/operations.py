@@ -12,8 +12,9 @@ from ...hlo.ops.known_calls import ALLOCATE
 from ..llvm.elemental import Binding, ElementalEmitter
 from ..llvm.types import RegisterValue
 from .emitter_table import emits
-from .frame import Frame, Known, Leaf, Stored, Values
+from .frame import Frame
 from .plan import HostCall
+from .values import Known, Leaf, Stored, Values
 
 
 @emits("tuple")

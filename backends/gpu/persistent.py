@@ -7,46 +7,53 @@ Inner loops and branches are the block's own. Where a loop cannot be one kernel,
 
 from __future__ import annotations
 
+from collections import Counter
 from math import prod
 
-from .frame import Frame, Loop
+from .frame import Frame
 from .kernel import Grid, Kernel
+from .one_thread import MOST_POINTERS, in_one_thread, is_of_one_thread, uses_in_plan
 from .phase_writer import PhaseWriter, blocks_at_once
 from .phases import MOST_THREADS, MOST_TURNS, is_phase
-from .plan import Advance, Conditional, Copy, Fill, Launch, Point, Step, While, inside, places_of
+from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside, places_of
 from .resumable_writer import BEGINS, ResumableWriter, loops_to_leave, words_for
 from .running_ahead import running_ahead
+from .values import Loop
 
-MOST_POINTERS = 128
+_MOST_BYTES_OF_ONE_THREAD = 256
 
 
-def loops_in_kernels(frame: Frame, steps: list[Step], in_loop: bool = False) -> list[Step]:
+def loops_in_kernels(frame: Frame, steps: list[Step]) -> list[Step]:
     """The steps with loops as kernels where that takes less time; of others rounds are launched, ahead where they can be."""
+    return _loops_in_kernels(frame, steps, uses_in_plan(frame, steps), in_loop=False)
+
+
+def _loops_in_kernels(frame: Frame, steps: list[Step], uses: Counter[Place], in_loop: bool) -> list[Step]:
     known = {id(loop.step): loop for loop in frame.loops}
     result: list[Step] = []
     rest = list(steps)
     while rest:
         step = rest.pop(0)
         if isinstance(step, Conditional):
-            step.branches = [loops_in_kernels(frame, branch, in_loop) for branch in step.branches]
-        if not isinstance(step, While):
+            step.branches = [_loops_in_kernels(frame, branch, uses, in_loop) for branch in step.branches]
+        if not isinstance(step, While) or id(step) not in known:
             result.append(step)
             continue
         loop = known[id(step)]
-        kernels = in_one_kernel(frame, loop, in_loop)
+        kernels = None if frame.target.processor is not None else in_one_kernel(frame, loop, uses, in_loop)
         if kernels is not None:
             del rest[: len(loop.after)]
             if loop.before and result[-len(loop.before) :] == loop.before:  # which the kernel does itself
                 del result[-len(loop.before) :]
             result += kernels
             continue
-        step.body = loops_in_kernels(frame, step.body, in_loop=True)
+        step.body = _loops_in_kernels(frame, step.body, uses, in_loop=True)
         ahead = None if step.predicate is None else running_ahead(frame, step, loop.is_odd)
         result.append(ahead or step)
     return result
 
 
-def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
+def in_one_kernel(frame: Frame, loop: Loop, uses: Counter[Place], in_loop: bool) -> list[Step] | None:
     """A loop with the steps before and after it as one kernel, which the host repeats as long as a byte says so.
 
     None where that would take longer, or cannot be: something of it is for the host, or needs another number of threads.
@@ -56,6 +63,8 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
     launches = [step for step in inside(steps) if isinstance(step, Launch)]
     if not launches or not _is_for_one_block(frame, loop.step, launches):
         return None
+    if all(is_of_one_thread(frame, launch) for launch in launches) and not _moves_much(steps):
+        return in_one_thread(frame, "loop", steps, uses, in_loop, loop.source)
     threads = _threads(frame, launches)
     if threads is None:
         return None
@@ -64,10 +73,11 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
         return None
     internal = {number for step in inside(steps) if isinstance(step, Point) for number in step.numbers}
     places = [place for place in places_of(steps) if place.region != "moving" or place.number not in internal]
-    may_be_left = [inner for inner in loops_to_leave(steps) if inner is not loop.step or inner.predicate is None]
+    left = loops_to_leave(frame, steps)
+    may_be_left = [inner for inner in left if inner is not loop.step or inner.predicate is None]
     words = None
     if may_be_left:
-        count = words_for(steps)
+        count = words_for(frame, steps)
         if count is None:
             return None
         words = frame.words(count)
@@ -76,9 +86,7 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
         return None
 
     def emit(kernel: Kernel) -> None:
-        if threads == 1:
-            kernel.are_apart([number for number, place in enumerate(places) if place in frame.slots])
-        pointers = dict(zip(places, kernel.arguments))
+        pointers = dict(zip(places, kernel.pointers))
         if words is None:
             PhaseWriter(frame, kernel, pointers).write(steps)
         else:
@@ -89,10 +97,8 @@ def in_one_kernel(frame: Frame, loop: Loop, in_loop: bool) -> list[Step] | None:
     name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase, overlap=True)
     launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=loop.source)
     if words is not None:
-        # Processors need not be waited for, to read a byte.
-        first = [Fill(words, BEGINS, 1), *([launch] if frame.target.processor is None else [])]
-        return [*first, While([launch], words)]
-    return [launch if loop.step.predicate is None else While([launch], loop.step.predicate)]
+        return [Fill(words, BEGINS, 1), launch, While([launch], words)]
+    return [While([launch], loop.step.predicate) if left else launch]
 
 
 def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool:
@@ -106,13 +112,18 @@ def _is_for_one_block(frame: Frame, loop: While, launches: list[Launch]) -> bool
     return shared <= frame.target.shared_bytes
 
 
+def _moves_much(steps: list[Step]) -> bool:
+    """Whether something is copied or filled for which one thread takes long."""
+    return any(isinstance(step, Copy | Fill) and step.size > _MOST_BYTES_OF_ONE_THREAD for step in inside(steps))
+
+
 def _threads(frame: Frame, launches: list[Launch]) -> int | None:
     """How many threads the block has: those of the kernels that have barriers."""
     target, known = frame.target, [frame.kernels.phases[launch.kernel] for launch in launches]
     required = {prod(kernel.grid.threads) for kernel in known if kernel.has_barriers}
     if len(required) > 1:
         return None
-    step = max(32, target.sub_group) if target.processor is None else 1
+    step = max(32, target.sub_group)
     wanted = max(prod(kernel.grid.blocks) * prod(kernel.grid.threads) for kernel in known)
     threads = next(iter(required), min(-(-wanted // step) * step, MOST_THREADS, target.threads))
     for kernel in known:

@@ -56,5 +56,7 @@ PROCESSOR_PIPELINE: tuple[Step, ...] = (
     "variances-in-one-pass",
     "dce",
     fusion_pass(PROCESSOR_FUSION_POLICY),
+    "single-elements-as-scalars",
+    "fuse-updates",
     "insert-copies",
 )

@@ -107,7 +107,7 @@ class Advance:
 
 @dataclass(slots=True)
 class While:
-    """Run the body as long as the predicate, a byte, is not zero; or so many times, where that is known.
+    """Run the body as long as the predicate, a byte, is not zero, ``most`` times, if that is known; or so many times.
 
     Where it ``runs_ahead``, rounds after the last do nothing: the body may be run an even number of times before the predicate
     is read. A pointer that it moves points to one of two places in turn: where the byte ``is_odd`` says that an odd number of
@@ -120,6 +120,7 @@ class While:
     runs_ahead: bool = False
     is_odd: Place | None = None
     last: Point | None = None
+    most: int | None = None
 
     def __str__(self) -> str:
         if self.trips is not None:
@@ -174,24 +175,35 @@ def inside(steps: Sequence[Step]) -> Iterator[Step]:
 
 def places_of(steps: Sequence[Step]) -> list[Place]:
     """All places that the steps name."""
-    found: dict[Place, None] = {}
-    for step in inside(steps):
-        match step:
-            case Launch():
-                found |= dict.fromkeys(step.arguments)
-            case Copy():
-                found |= dict.fromkeys([step.target, step.source])
-            case Fill():
-                found |= dict.fromkeys([step.target])
-            case HostCall():
-                found |= dict.fromkeys([*step.operands, *step.results])
-            case Point():
-                found |= dict.fromkeys(step.places)
-            case While():
-                found |= dict.fromkeys([step.predicate] if step.predicate is not None else [])
-            case Conditional():
-                found |= dict.fromkeys([step.selector])
-    return list(found)
+    return list(dict.fromkeys([place for step in inside(steps) for place in named(step)]))
+
+
+def named(step: Step) -> tuple[Place, ...]:
+    """The places that a step names itself, not those inside of it."""
+    match step:
+        case Launch():
+            return step.arguments
+        case Copy():
+            return step.target, step.source
+        case Fill():
+            return (step.target,)
+        case HostCall():
+            return *step.operands, *step.results
+        case Point():
+            return step.places
+        case While():
+            read = [place for place in (step.predicate, step.is_odd) if place is not None]
+            return *read, *(() if step.last is None else step.last.places)
+        case Conditional():
+            return (step.selector,)
+        case Advance():
+            return ()
+
+
+def pointers(step: Step) -> tuple[Place, ...]:
+    """The pointers that a step moves itself."""
+    numbers = step.numbers if isinstance(step, Point | Advance) else ()
+    return tuple([Place("moving", number) for number in numbers])
 
 
 def _lines(steps: list[Step], indentation: str) -> Iterator[str]:

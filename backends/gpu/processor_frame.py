@@ -25,9 +25,10 @@ from ..llvm.arrays import Array
 from ..llvm.builder import Builder
 from ..llvm.elemental import Binding
 from ..llvm.types import I8, I64, flatten, unflatten
-from .frame import Frame, Leaf, Stored, Values
+from .frame import Frame
 from .kernel import Grid, Kernel
 from .plan import Place
+from .values import Leaf, Stored, Values
 
 # More pieces than these, each of which may have memory of its own, do not keep more threads busy.
 MOST_PIECES = 64

@@ -14,35 +14,32 @@ from functools import partial
 from llvmlite import ir
 
 from ..llvm.branches import chosen, replaced_if
+from ..llvm.known_ranges import Rounds
 from ..llvm.loops import while_loop
-from ..llvm.types import I8, I32, I64
+from ..llvm.types import I8, I32, I64, POINTER
 from .frame import Frame
 from .kernel import Kernel
-from .phase_writer import PhaseWriter, moved, phase_count
+from .own_scalars import SCALAR_BYTES, OwnScalars
+from .phase_writer import PhaseWriter, is_over_soon, moved, phase_count
 from .plan import Conditional, Place, Step, While, inside
+from .values import Stored
 
-# Phases of loops whose number is known: they take some tenths of a second on a GPU, and cannot be interrupted.
-MOST_PHASES = 1 << 17
 _WORD = 8
 # The byte that says in which loop to go on: its number, from 1; and before the first launch.
 _MOST_LOOPS, BEGINS = 254, 255
 
 
-def loops_to_leave(steps: Sequence[Step]) -> list[While]:
-    """The loops in which the code may be left: of an unknown number of rounds, or too many, and what is around such."""
-    return [step for step in inside(steps) if isinstance(step, While) and _may_be_left(step)]
+def loops_to_leave(frame: Frame, steps: Sequence[Step]) -> list[While]:
+    """The loops in which the code may be left: of any number of rounds, or too many, and what is around such."""
+    return [step for step in inside(steps) if isinstance(step, While) and not is_over_soon(frame, step)]
 
 
-def _may_be_left(loop: While) -> bool:
-    return any(
-        isinstance(step, While) and (step.predicate is not None or phase_count([step]) > MOST_PHASES) for step in inside([loop])
-    )
-
-
-def words_for(steps: Sequence[Step]) -> int | None:
-    """How many words the code needs for what it writes down; None where there are too many loops."""
-    loops = loops_to_leave(steps)
-    return 1 + len(moved(steps)) + len(loops) if len(loops) <= _MOST_LOOPS else None
+def words_for(frame: Frame, steps: Sequence[Step], scalars: int = 0) -> int | None:
+    """How many words the code needs for what it writes down, so many scalars too; None where there are too many loops."""
+    loops = loops_to_leave(frame, steps)
+    if len(loops) > _MOST_LOOPS:
+        return None
+    return 1 + len(moved(steps)) + len(loops) + scalars * SCALAR_BYTES // _WORD
 
 
 class ResumableWriter(PhaseWriter):
@@ -51,8 +48,15 @@ class ResumableWriter(PhaseWriter):
     ``resumed`` is that number at this point of the code, where it is not known that there is nothing left to be found again.
     """
 
-    def __init__(self, frame: Frame, kernel: Kernel, pointers: dict[Place, ir.Value], words: ir.Value) -> None:
-        super().__init__(frame, kernel, pointers)
+    def __init__(
+        self,
+        frame: Frame,
+        kernel: Kernel,
+        pointers: dict[Place, ir.Value],
+        words: ir.Value,
+        scalars: OwnScalars | None = None,
+    ) -> None:
+        super().__init__(frame, kernel, pointers, scalars)
         self.words = words
         self.numbers: dict[int, int] = {}
         self.rounds: list[tuple[int, ir.Value]] = []  # the numbers of the loops around this point, and their rounds
@@ -62,16 +66,22 @@ class ResumableWriter(PhaseWriter):
     def write_all(self, steps: list[Step]) -> None:
         """The steps as all that the kernel does."""
         b = self.b
-        self.numbers = {id(loop): number for number, loop in enumerate(loops_to_leave(steps), 1)}
+        self.numbers = {id(loop): number for number, loop in enumerate(loops_to_leave(self.frame, steps), 1)}
         self.moving = moved(steps)
         self.end = b.append_basic_block("end")
         number = b.load(self.words, typ=I8, align=1)
-        self.resumed = b.zext(b.select(b.icmp_unsigned("==", number, I8(BEGINS)), I8(0), number), I32)
+        begins = b.icmp_unsigned("==", number, I8(BEGINS))
+        self.resumed = b.zext(b.select(begins, I8(0), number), I32)
+        device = ir.PointerType(addrspace=self.frame.target.spaces.device)
         for number, place in enumerate(self.moving, 1):
-            address = b.load(self._word(number), typ=I64, align=_WORD)
-            self.pointers[place] = b.inttoptr(address, self.kernel.arguments[0].type)
+            address = b.inttoptr(b.load(self._word(number), typ=I64, align=_WORD), device)
+            self.pointers[place] = b.addrspacecast(address, POINTER)
+        if self.scalars is not None:
+            self.scalars.restore(self._word(self._rounds_of(len(self.numbers) + 1)), b.not_(begins))
         self.kernel.barrier()
         self.write(steps)
+        if self.scalars is not None:
+            self.scalars.hand_on()
         with self._by_one_thread():
             b.store(I8(0), self.words, align=1)
         b.branch(self.end)
@@ -106,16 +116,17 @@ class ResumableWriter(PhaseWriter):
 
         def run() -> list[ir.Value]:
             self.resumed = resumed if numbered else None
-            self.write(steps)
+            with self.changing(steps):
+                self.write(steps)
             return [I32(0), self.left, *self.at(moving)]
 
         self.resumed, self.left, *pointers = replaced_if(self.b, condition, values, run)
         self.pointers = before | dict(zip(moving, pointers))
 
-    def loop(self, loop: While) -> None:
+    def loop(self, loop: While, counter: tuple[Rounds, Stored] | None) -> None:
         number = self.numbers.get(id(loop))
         if number is None:
-            super().loop(loop)
+            super().loop(loop, counter)
             return
         b, moving = self.b, moved(loop.body)
         first, inner = I64(0), None
@@ -131,7 +142,7 @@ class ResumableWriter(PhaseWriter):
             self.resumed = None if inner is None else values.pop(0)
             self.pointers |= zip(moving, values)
             if loop.predicate is not None:
-                goes_on = b.icmp_unsigned("!=", self.number(loop.predicate, I8), I8(0))
+                goes_on = self.truth(loop.predicate)
             else:
                 goes_on = b.icmp_unsigned("<", rounds, I64(loop.trips))
             repeated.leave_unless(goes_on)
@@ -141,7 +152,7 @@ class ResumableWriter(PhaseWriter):
             self.left = b.sub(left, I32(max(1, self._own_phases(loop.body))))
             if self.resumed is not None:  # a round that has been counted
                 self.left = b.select(b.icmp_unsigned("==", self.resumed, I32(0)), self.left, left)
-            self.write(loop.body)
+            self.round(loop, counter)
             self.rounds.pop()
             carried = [b.add(rounds, I64(1)), self.left, *([] if inner is None else [I32(0)]), *self.at(moving)]
             repeated.carry(carried)
@@ -161,7 +172,8 @@ class ResumableWriter(PhaseWriter):
         def run(steps: list[Step]) -> list[ir.Value]:
             self.pointers, self.left = dict(before), left
             self.resumed = resumed if self._last(steps) else None
-            self.write(steps)
+            with self.changing(()):
+                self.write(steps)
             return [self.left, *self.at(moving)]
 
         self.left, *found = chosen(b, which, [partial(run, branch) for branch in step.branches])
@@ -185,12 +197,14 @@ class ResumableWriter(PhaseWriter):
             if isinstance(step, Conditional):
                 total += 1 + max(map(self._own_phases, step.branches))
             elif id(step) not in self.numbers:
-                total += phase_count([step])
+                total += phase_count(self.frame, [step])
         return min(total, 1 << 20)
 
     def _leave(self, number: int) -> None:
         """End here: the next launch is to go on in the loop of this number."""
         b = self.b
+        if self.scalars is not None:
+            self.scalars.save(self._word(self._rounds_of(len(self.numbers) + 1)))
         with self._by_one_thread():
             b.store(I8(number), self.words, align=1)
             for word, place in enumerate(self.moving, 1):

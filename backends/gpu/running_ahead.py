@@ -36,7 +36,7 @@ def _guarded(frame: Frame, launch: Launch, predicate: Place) -> Launch:
 
     def emit(kernel: Kernel) -> None:
         b: ir.IRBuilder = kernel.builder
-        *arguments, guard = kernel.arguments
+        *arguments, guard = kernel.pointers
         with b.if_then(b.icmp_unsigned("!=", b.load(guard, typ=I8, align=1), I8(0))):
             b.call(inner.phase, [*arguments, *inner.indices(b)])
 

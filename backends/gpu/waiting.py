@@ -14,7 +14,7 @@ from ..llvm.elemental import Binding
 from ..llvm.types import RegisterValue
 
 if TYPE_CHECKING:
-    from .frame import Known, Stored
+    from .values import Known, Stored
 
 # From the values of operands, and the arrays that are written, to the values of results, of scalars.
 EmitWaiting = Callable[[ir.IRBuilder, list[Binding], list[Array]], list[RegisterValue]]

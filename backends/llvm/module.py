@@ -93,6 +93,23 @@ class DeviceModule(ir.Module):
         self.features = features
 
 
+def written_out(module: ir.Module) -> str:
+    """The assembly of a module that is complete, whose functions keep no instructions from here on.
+
+    These refer to their blocks, and blocks to them: half of all garbage that the interpreter would have to look for.
+    """
+    text = str(module)
+    for function in module.functions:
+        for block in function.blocks:
+            for instruction in block.instructions:
+                if isinstance(instruction, ir.PhiInstr):
+                    instruction.incomings.clear()
+            block.instructions.clear()
+            block.terminator = None
+        function.blocks.clear()
+    return text
+
+
 def lacks(module: ir.Module, what: str) -> bool:
     """Whether a module is for a device without instructions for this: see `DeviceFeatures`."""
     return isinstance(module, DeviceModule) and what in module.features.lacks

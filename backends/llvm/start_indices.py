@@ -7,6 +7,7 @@ from llvmlite import ir
 from ...hlo import U64, ElementType
 from . import index as indices
 from .index import Affine, Component
+from .known_ranges import known_range
 from .types import I64, integer_constant, vector_of
 
 
@@ -24,10 +25,12 @@ def widened(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value) -
 
 def clamped(builder: ir.IRBuilder, element_type: ElementType, value: ir.Value, last: int) -> ir.Value:
     """The index as i64, moved into [0, last]."""
+    least, largest = known_range(value) or (0 if element_type.kind == "unsigned" else -1, last + 1)
     value = widened(builder, element_type, value)
-    highest = integer_constant(value.type, last)
-    value = builder.select(builder.icmp_signed(">", value, highest), highest, value)
-    if element_type.kind == "unsigned":
+    if largest > last:
+        highest = integer_constant(value.type, last)
+        value = builder.select(builder.icmp_signed(">", value, highest), highest, value)
+    if least >= 0:
         return value
     lowest = integer_constant(value.type, 0)
     return builder.select(builder.icmp_signed("<", value, lowest), lowest, value)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ...hlo import S32, Computation, Instruction, Shape, TupleShape
+from ...hlo import S32, Computation, Instruction, Shape, TupleShape, leaves
 from ...hlo.instruction import callees_first
 from ...hlo.shape import AnyShape, has_dynamic_dimensions
+from ..carried_sizes import annotation_of_sizes, sizes_behind
 from .padder import Padded, Padder, Value, flat, nested, padded
 
 # Calls of computations with more instructions, those that they call included, stay calls.
@@ -186,7 +187,9 @@ def pad_while(p: Padder, instruction: Instruction, operands: list[Value]) -> Val
             new.append(inner.run(condition, [result]).array)
         return hlo.tuple(*new, inner.error_or_none())
 
-    loop = hlo.while_(init, condition=test, body=_padded_computation(p, body.name, init.shape, shape, step))
+    padded_body = _padded_computation(p, body.name, init.shape, shape, step)
+    annotations = annotation_of_sizes(sizes_behind(leaves(shape)))
+    loop = p.b.emit("while", init, condition=test, body=padded_body, annotations=annotations)
     return _with_error(p, loop, shape)
 
 

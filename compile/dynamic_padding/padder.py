@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from ... import hlo
-from ...hlo import PRED, S32, Builder, Computation, Instruction, Shape, make_instruction
+from ...hlo import PRED, S32, Builder, Computation, Instruction, Shape, SourceLocation, make_instruction
 from ...hlo.dynamic_evaluation import equal_places, is_dynamic
 from ...hlo.operation import ELEMENTWISE
 from ...hlo.shape import AnyShape, has_dynamic_dimensions
@@ -47,6 +47,15 @@ def padded(*opcodes: str, always: bool = False) -> Callable[[Handler], Handler]:
     return register
 
 
+class _Place:
+    """The instruction that is being written anew."""
+
+    instruction: Instruction | None = None
+
+    def source(self) -> SourceLocation | None:
+        return None if self.instruction is None else self.instruction.source
+
+
 class Padder:
     """Builds one computation; ``error`` is s32[]: 0, or the number of the one of ``errors`` that came first.
 
@@ -60,10 +69,10 @@ class Padder:
         error: Instruction | None = None,
         functions: dict[tuple[Computation, AnyShape], Computation] | None = None,
     ) -> None:
-        self.b = Builder(name, where=lambda: self._source)
+        self._place = _Place()
+        self.b = Builder(name, where=self._place.source)
         self.errors, self.error = errors, error
         self.functions = {} if functions is None else functions
-        self._source: Any = None
 
     # --- computations ---
 
@@ -74,7 +83,7 @@ class Padder:
             if instruction.opcode == "parameter":
                 values[instruction] = arguments[instruction.attributes["number"]]
             else:
-                self._source = instruction.source
+                self._place.instruction = instruction
                 values[instruction] = self.rewrite(instruction, [values[operand] for operand in instruction.operands])
         return values[computation.root]
 
@@ -199,29 +208,31 @@ def flat(value: Value, shape: AnyShape) -> list[Instruction]:
     """The arrays of the leaves of a value, then the sizes of their dynamic dimensions, in order."""
     arrays: list[Instruction] = []
     sizes: list[Instruction] = []
-
-    def visit(value: Value, shape: AnyShape) -> None:
-        if isinstance(value, tuple):
-            for element, part in zip(value, shape.elements, strict=True):
-                visit(element, part)
-            return
-        arrays.append(value.array)
-        sizes.extend(value.sizes[d] for d in range(shape.rank) if shape.is_dynamic(d))
-
-    visit(value, shape)
+    for one, leaf in _leaves(value, shape):
+        arrays.append(one.array)
+        sizes.extend(one.sizes[d] for d in range(leaf.rank) if leaf.is_dynamic(d))
     return arrays + sizes
+
+
+def _leaves(value: Value, shape: AnyShape) -> Iterator[tuple[Padded, Shape]]:
+    if not isinstance(value, tuple):
+        yield value, shape
+        return
+    for element, part in zip(value, shape.elements, strict=True):
+        yield from _leaves(element, part)
 
 
 def nested(instructions: list[Instruction], shape: AnyShape) -> Value:
     """The value of this shape of which ``flat`` gave the instructions."""
     parts = iter(instructions)
+    return _with_sizes(_arrays(shape, parts), shape, parts)
 
-    def arrays(shape: AnyShape) -> Any:
-        return tuple(map(arrays, shape.elements)) if shape.is_tuple else next(parts)
 
-    def with_sizes(found: Any, shape: AnyShape) -> Value:
-        if shape.is_tuple:
-            return tuple(map(with_sizes, found, shape.elements))
-        return Padded(found, {d: next(parts) for d in range(shape.rank) if shape.is_dynamic(d)})
+def _arrays(shape: AnyShape, parts: Iterator[Instruction]) -> Any:
+    return tuple([_arrays(part, parts) for part in shape.elements]) if shape.is_tuple else next(parts)
 
-    return with_sizes(arrays(shape), shape)
+
+def _with_sizes(found: Any, shape: AnyShape, parts: Iterator[Instruction]) -> Value:
+    if shape.is_tuple:
+        return tuple([_with_sizes(one, part, parts) for one, part in zip(found, shape.elements)])
+    return Padded(found, {d: next(parts) for d in range(shape.rank) if shape.is_dynamic(d)})

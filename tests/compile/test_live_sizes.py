@@ -1,6 +1,8 @@
 """Which loop nests of a padded program are known to stop at a size, and at which."""
 
+from phlox.compile.carried_sizes import annotation_of_sizes, annotations_with_fewer, carried_sizes, sizes_behind
 from phlox.compile.live_sizes import live_sizes
+from phlox.compile.loop_simplification import simplify_loops
 from phlox.compile.scalars_first import scalars_first
 from phlox.hlo import F64, Shape, parse_module
 
@@ -10,7 +12,7 @@ RESULT = Shape(F64, (1000,), dynamic_dimensions=(True,))
 def limits(entry, results=(RESULT,), others=""):
     """By the name of each loop nest, the names of the sizes at which its dimensions stop."""
     computation = scalars_first(parse_module(f"HloModule m\n{others}\nENTRY e {{\n{entry}\n}}").entry)
-    found = live_sizes(computation, results)
+    found = live_sizes(computation, sizes_behind(results))
     return {nest.name: {d: limit.size.name for d, limit in sizes.items()} for nest, sizes in found.items()}
 
 
@@ -38,6 +40,52 @@ def test_what_another_needs_wholly_is_computed_wholly():
       ROOT r = (f64[1000], s32[], s32[]) tuple(d, n, e)
     """)
     assert found == {"b": {0: "n"}, "d": {0: "n"}}
+
+
+LOOP = """
+body {
+  s = (f64[1000], s32[], f64[1000]) parameter(0)
+  x = f64[1000] get-tuple-element(s), index=0
+  n = s32[] get-tuple-element(s), index=1
+  y = f64[1000] get-tuple-element(s), index=2
+  a = f64[1000] exponential(x)
+  b = f64[1000] sine(y)
+  one = s32[] constant(1)
+  m = s32[] subtract(n, one)
+  ROOT r = (f64[1000], s32[], f64[1000]) tuple(a, m, b)
+}
+condition {
+  s = (f64[1000], s32[], f64[1000]) parameter(0)
+  n = s32[] get-tuple-element(s), index=1
+  zero = s32[] constant(0)
+  ROOT c = pred[] compare(n, zero), direction=GT
+}
+"""
+CALLED = """
+  x = f64[1000] parameter(0)
+  n = s32[] parameter(1)
+  a = f64[1000] cosine(x)
+  b = f64[1000] tanh(x)
+  t = (f64[1000], s32[], f64[1000]) tuple(a, n, b)
+  w = (f64[1000], s32[], f64[1000]) while(t), condition=condition, body=body, frontend_attributes={sizes_of_state="0:0:1"}
+  ROOT y = f64[1000] get-tuple-element(w), index=0
+"""
+
+
+def test_what_loops_carry_is_needed_in_front_of_sizes_that_they_carry():
+    assert limits(CALLED, (), LOOP) == {"a": {0: "n"}}
+    module = parse_module(f"HloModule m\n{LOOP}\nENTRY e {{\n{CALLED}\n}}")
+    (loop,) = [one for one in module.entry.instructions if one.opcode == "while"]
+    found = live_sizes(scalars_first(loop.attributes["body"]), carried_sizes(loop))
+    assert {nest.name: {d: limit.size.name for d, limit in sizes.items()} for nest, sizes in found.items()} == {"a": {0: "m"}}
+
+
+def test_sizes_of_what_a_loop_no_longer_carries_are_forgotten():
+    simplified = simplify_loops(parse_module(f"HloModule m\n{LOOP}\nENTRY e {{\n{CALLED}\n}}"))
+    (loop,) = [one for one in simplified.entry.instructions if one.opcode == "while"]
+    assert len(loop.shape.elements) == 2 and carried_sizes(loop) == {0: {0: 1}}
+    assert annotations_with_fewer(loop, {0: 1, 1: 0}) == annotation_of_sizes({1: {0: 0}})
+    assert not annotations_with_fewer(loop, {0: 0})
 
 
 def test_sizes_that_come_later_are_moved_in_front():
@@ -194,7 +242,7 @@ def test_a_sort_stops_where_what_follows_comes_last():
 def test_a_sort_whose_last_elements_are_needed_keeps_them():
     entry = SORTED.format(fill="nan", last="reverse", more=", dimensions={0}")
     computation = scalars_first(parse_module(f"HloModule m\n{LESS}\nENTRY e {{\n{entry}\n}}").entry)
-    found = {nest.name: sizes for nest, sizes in live_sizes(computation, (RESULT,)).items()}
+    found = {nest.name: sizes for nest, sizes in live_sizes(computation, sizes_behind((RESULT,))).items()}
     assert found["s"][0].keeps_rest and "masked" not in found
 
 

@@ -6,7 +6,10 @@ import threading
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.backends.cpu.backend import CpuBackend
 from phlox.runtime.garbage import rare_collections
+from thinning import left_to_ci
+from typical_programs import layer_norm, mlp_training_step, module_of
 
 
 @pytest.fixture(autouse=True)
@@ -70,3 +73,20 @@ def test_the_last_of_several_threads_takes_it_back():
     may_end.set()
     thread.join()
     assert gc.get_threshold() == (700, 10, 10)
+
+
+@left_to_ci
+@pytest.mark.parametrize("program", [layer_norm, mlp_training_step])
+def test_what_is_made_meanwhile_is_dropped_without_a_search(program):
+    """All but some objects for each instruction: there are as many of LLVM alone, which refer to one another in circles."""
+    module, backend = module_of(program), CpuBackend()
+    backend.compile(module)  # what is loaded once
+    gc.collect()
+    gc.disable()
+    try:
+        executable = backend.compile(module)
+        found = gc.collect()
+    finally:
+        gc.enable()
+    assert found < 30 * module.instruction_count()
+    assert executable.module is module

@@ -48,7 +48,30 @@ def of_columns(x):
     x.T.shape = (12,)
 
 
-PROGRAMS = [written_to, several_times, under_another_name, returned, raised_behind_it, of_no_such_size, of_columns]
+def of_steps(x):
+    y = x.reshape(-1)[::2]
+    y.shape = (2, 3)
+    y.T[0] = 7
+    return y, y.strides
+
+
+def of_turned_rows(x):
+    y = x[::-1]
+    y.shape = (3, 2, 2)
+    return y.strides
+
+
+PROGRAMS = [
+    of_steps,
+    of_turned_rows,
+    written_to,
+    several_times,
+    under_another_name,
+    returned,
+    raised_behind_it,
+    of_no_such_size,
+    of_columns,
+]
 
 
 @pytest.mark.parametrize("function", PROGRAMS)

@@ -111,6 +111,15 @@ def test_arrays_that_a_partial_application_holds_are_read_at_each_call():
             np.testing.assert_array_equal(jitted(X) if "y" in function.keywords else jitted(y=X), X * value + 1)
 
 
+def test_objects_whose_methods_are_applied_in_part_are_read_at_each_call():
+    held = Scale(2.0)
+    outside = functools.partial(held.method, X)
+    decorated = [jit(outside), jit(functools.partial(held, times=2)), jit(lambda x: outside() + x)]
+    for held.scale in (2.0, 3.0, 4.0):
+        for jitted, expected in zip(decorated, (X + held.scale, X * held.scale * 2, X + held.scale + X), strict=True):
+            np.testing.assert_array_equal(jitted() if jitted is decorated[0] else jitted(X), expected)
+
+
 def test_callables_inside_of_traced_functions():
     parts = [jit(function) for function, name, _ in CALLABLES]
     total = jit(lambda x: sum(part(x) for part in parts))

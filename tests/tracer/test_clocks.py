@@ -40,8 +40,8 @@ def test_clocks_go_on_while_the_program_waits():
     def waits(x):
         begin = time.perf_counter()
         time.sleep(0.01)
-        rounds = 0
-        while time.perf_counter() - begin < 0.02:
+        rounds, behind = 0, time.perf_counter()  # a loaded machine may sleep for longer
+        while rounds < 1000 or time.perf_counter() - behind < 0.01:
             rounds += 1
         return time.perf_counter() - begin, rounds, x + 1
 
@@ -49,7 +49,7 @@ def test_clocks_go_on_while_the_program_waits():
     for _ in range(3):
         spent, rounds, _ = decorated(np.ones(2))
         assert spent >= 0.02
-        assert rounds > 0
+        assert rounds >= 1000
 
 
 def test_the_processor_time_of_a_thread_is_its_own():

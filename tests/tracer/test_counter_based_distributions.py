@@ -172,7 +172,7 @@ def assert_same(found, expected):
         np.testing.assert_array_equal(found, expected, strict=isinstance(expected, np.ndarray))
 
 
-@pytest.mark.parametrize("name, backend", one_in_all(7, CALLS, ["cpu", "reference"]))
+@pytest.mark.parametrize("name, backend", one_in_all(13, CALLS, ["cpu", "reference"], ci_step=3))
 def test_in_and_out_of_jit(name, backend):
     inside, outside = Generator(11), Generator(11)
     assert_same(jit(CALLS[name], backend=backend)(inside), CALLS[name](outside))

@@ -15,7 +15,8 @@ from jitted_calls import compiled as compiled_with
 from paths import ROOT
 from phlox import jit
 from phlox.tracer import ConcretizationError, LeakedArrayError, TracerError, cond, fori_loop
-from phlox.tracer.recording.errors import RecordedAgain
+from phlox.tracer.calls import traced_function
+from phlox.tracer.recording.errors import RecordedAgain, TooMuchRecorded
 
 
 def compiled(function=None, **options):
@@ -250,9 +251,9 @@ def test_functions_of_libraries_are_named():
     optimize = pytest.importorskip("scipy.optimize")
     x = np.array([3.0, 1.0, 2.0])
     for function, name in [
-        (lambda x: optimize.brentq(lambda t: t - x[0], 0, 5), "scipy.optimize.brentq"),
+        (lambda x: optimize.ridder(lambda t: t - x[0], 0, 5), "scipy.optimize.ridder"),
         (lambda x: optimize.minimize(lambda t: ((t - x) ** 2).sum(), x).x, "scipy.optimize.minimize"),
-        (lambda x: signal.hilbert(x), "scipy.signal.hilbert"),
+        (lambda x: signal.medfilt(x), "scipy.signal.medfilt"),
         (lambda x: statistics.NormalDist(x[0]).mean, "statistics.NormalDist"),
     ]:
         with pytest.raises((ConcretizationError, NotImplementedError), match=rf"phlox.host_call\({name}, ") as caught:
@@ -264,10 +265,10 @@ def test_functions_of_libraries_are_named():
 @pytest.mark.parametrize(
     "use", [lambda x: decimal.Decimal(x[0]), lambda x: base64.b64encode(x), lambda x: fractions.Fraction(x[0])]
 )
-def test_errors_of_libraries_have_a_note(use):
+def test_errors_of_libraries_say_what_to_do(use):
     with pytest.raises(TypeError) as caught:
         jit(use)(np.ones(2))
-    assert "phlox.host_call(" in caught.value.__notes__[0]
+    assert "phlox.host_call(" in "".join([str(caught.value), *getattr(caught.value, "__notes__", ())])
 
 
 def test_errors_of_users_have_none():
@@ -301,6 +302,47 @@ def test_recordings_that_find_out_something_without_end():
     with pytest.raises(TracerError, match="f has been recorded 200 times") as caught:
         jit(f)(np.ones(2))
     assert caught.traceback[-1].name == "f"
+
+
+def each_by_itself(x):
+    found = []
+    for k in range(40):
+        found.append(x.reshape(-1, 1) @ np.ones((1, int(k) + 1)))
+    return found
+
+
+def test_rounds_that_are_unrolled_without_end(monkeypatch):
+    assert len(jit(each_by_itself)(np.ones(2))) == 40
+    monkeypatch.setattr(traced_function, "_MOST_RECORDED", 30)
+    message = r"recorded.*the loop at .*test_errors.py.*one after the other.*40 rounds, unrolled as .*Fix: "
+    with pytest.raises(TracerError, match=message):
+        jit(each_by_itself)(np.ones(2))
+
+
+def test_a_function_that_is_recorded_in_another_way_is_not_unrolled_without_end(monkeypatch):
+    """The error that has ended the first way says more."""
+
+    def f(x):
+        total = 0.0
+        for scale in (1.0, 2.0, 3.0):
+            total += scale * x[0]
+        return np.sum(x, axis=int(total))
+
+    ends, record = [], traced_function._record
+
+    def noted(*arguments):
+        try:
+            return record(*arguments)
+        except BaseException as error:
+            ends.append(type(error))
+            raise
+
+    monkeypatch.setattr(traced_function, "_record", noted)
+    monkeypatch.setattr(traced_function, "give_up_rows", lambda _: len(ends) == 1)
+    monkeypatch.setattr(traced_function, "_MOST_BEHIND_FAILURE", -10_000)
+    with pytest.raises(ConcretizationError, match="used as axis"):
+        jit(f)(np.ones(2))
+    assert ends == [ConcretizationError, TooMuchRecorded]
 
 
 def test_errors_have_the_names_by_which_users_catch_them():

@@ -8,6 +8,7 @@ import phlox.numpy
 import pytest
 from phlox import CarryTypeError, ConcretizationError, cond, fori_loop, hlo, jit, while_loop
 from phlox.tracer.recording import dynamic_array
+from thinning import one_in
 
 from ..support.extents import check, line
 
@@ -115,7 +116,7 @@ FUNCTIONS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("name", one_in(5, FUNCTIONS, ci_step=2))
 def test_functions_of_selected_elements(name):
     check(FUNCTIONS[name], *FIRST, again=OTHERS)
 

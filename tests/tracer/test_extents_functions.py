@@ -45,12 +45,22 @@ OF_LINES = {
     "outer of ufuncs": lambda y: (np.subtract.outer(y, y), np.multiply.accumulate(y), np.add.accumulate(y)),
     "reshape": lambda y: (np.outer(y, y).reshape(-1), np.outer(y, y).ravel(), (y[:, None] + np.zeros(6)).reshape(-1, 3)),
     "reshape to traced": lambda y: np.outer(y, y).reshape(len(y), 1, len(y)),
+    "reshape beside own sizes": lambda y: [
+        (y[:, None] + np.zeros(6)).reshape(len(y), 2, -1).transpose(1, 0, 2).reshape(2, -1),
+        np.outer(y, y).reshape(len(y), -1),
+        (y[:, None, None] * y[:, None] * np.ones(6)).reshape(3, -1, len(y)),
+    ],
     "squeeze": lambda y: (np.squeeze(y[None, :, None], axis=(0, 2)), np.atleast_2d(y), np.atleast_3d(y), np.atleast_1d(y)),
     "moveaxis": lambda y: (np.moveaxis(y[None, :, None] + np.zeros(2), 0, 2), np.broadcast_to(y, (2, len(y)))),
     "percentile": lambda y: (np.percentile(y, 30), np.quantile(y, [0.1, 0.9]), np.percentile(y, 50, method="lower")),
     "median": lambda y: (np.median(y), np.median(np.outer(y, y), axis=1), np.median(y.astype(int))),
     "nan": lambda y: [f(np.where(y > 3, np.nan, y)) for f in (np.nansum, np.nanprod, np.nanmax, np.nanmean, np.nanmedian)],
     "nan in rows": lambda y: np.nanmean(np.outer(y, y) + np.where(y > 4, np.nan, 0), axis=1),
+    "first of all rows": lambda y: [
+        (f(table), f(table, keepdims=True), f(table.astype(int) % 3), f(table > 0), f(np.where(table > 4, np.nan, table)))
+        for table in (np.subtract.outer(y, y[::-1]), np.cos(y)[:, None] * np.ones(5), np.ones(3)[:, None] * y)
+        for f in (np.argmin, np.argmax)
+    ],
     "partition": lambda y: (np.partition(y, 1)[1], np.argpartition(y, 1)[1] * 0, np.lexsort((y, np.floor(y / 2)))),
     "searchsorted": lambda y: (np.searchsorted(np.sort(y), [0.0, 2, 4.5, 9]), np.searchsorted([1.0, 3], y, side="right")),
     "digitize": lambda y: (np.digitize(y, [1.0, 3.0]), np.digitize(y, [1.0, 3.0], right=True)),
@@ -159,6 +169,20 @@ def test_sizes_that_do_not_fit():
     ):
         with pytest.raises(ValueError):
             jit(function)(np.array([1.0, -1, 2, -2, 3, -3, 4, -4]))
+
+
+def test_own_sizes_cancel_out():
+    """So that what is computed of the parts of rows takes the time of their size, not of a bound."""
+
+    def parts(x, n):
+        rows = x[:n]
+        return rows.reshape(rows.shape[0], 2, -1).sum(0)
+
+    x = np.arange(40.0).reshape(5, 8)
+    np.testing.assert_array_equal(jit(parts)(x, np.int64(3)), parts(x, 3))
+    assert "f64[2,4]" in str(jit(parts).lower(x, np.int64(3)).module.entry.shape)
+    with pytest.raises(ValueError, match="cannot reshape"):
+        jit(parts)(x, np.int64(0))
 
 
 def test_reshapes_are_views():

@@ -49,6 +49,16 @@ def outer_products(x, n):
 
 
 @case
+def carried(x, n):
+    y, table, total = x[:n], np.outer(x[:30], x)[:, : n // 2], 0.0
+    while len(y) > 5:
+        y = np.cos(y) - y[::-1]
+        total += y.sum() + np.abs(table).max(initial=0.0)
+        y, table = y[: 2 * len(y) // 3], table[1:, : len(y) // 3] + table[:1, 1]
+    return y, table, total, np.exp(y), table.sum(axis=1)
+
+
+@case
 def rows(x, n):
     table = x.reshape(-1, 4)[: n // 4]
     return table.sum(axis=0), table.sum(axis=1), table.mean(axis=1), table * table, np.cumsum(table, axis=0), table.sum()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.lib.stride_tricks import as_strided
 from phlox import jit
 
 
@@ -133,6 +134,41 @@ def test_what_is_reshaped_of_an_array_with_gaps_is_a_copy_where_it_is_one_in_num
         np.testing.assert_array_equal(*[end[1] for end in ends])
 
 
+VECTORS = {
+    "backwards": lambda: np.arange(5.0)[::-1],
+    "steps": lambda: np.arange(9.0)[::2],
+    "column": lambda: np.arange(10.0).reshape(5, 2)[:, 1],
+    "one element": lambda: np.arange(5.0)[1::5],
+    "real parts": lambda: (np.arange(5.0) + 1j).real,
+    "contiguous": lambda: np.arange(5.0),
+}
+OF_VECTORS = {
+    "ravel": np.ravel,
+    "contiguous": np.ascontiguousarray,
+    "required": lambda a: np.require(a, requirements="F"),
+    "array": lambda a: np.array(a, copy=None, order="C"),
+    "turned": lambda a: a[::-1].ravel(),
+    "reshape": lambda a: a.reshape(1, -1),
+    "parts": lambda a: (a * 1j).imag.ravel(),
+    "strides": lambda a: as_strided(a, (1,), a.strides),
+}
+
+
+@pytest.mark.parametrize("make", VECTORS)
+@pytest.mark.parametrize("name", OF_VECTORS)
+def test_a_vector_with_steps_is_copied_where_numpy_copies_it(make, name):
+    def function(x):
+        made = OF_VECTORS[name](x)
+        made[...] = -1.0
+        return made, x.strides if len(x) > 1 else ()
+
+    x, y = VECTORS[make](), VECTORS[make]()
+    (found, steps), (expected, steps_there) = jit(function)(x), function(y)
+    np.testing.assert_array_equal(found, expected)
+    np.testing.assert_array_equal(x, y)
+    assert steps == steps_there
+
+
 @pytest.mark.parametrize("function", [np.ascontiguousarray, lambda x: x.copy(), lambda x: x.copy() + 0, np.asfortranarray])
 def test_copies_of_column_major_arguments(function):
     for x in (np.ones((2, 3)).T, np.ones((2, 3))):
@@ -150,3 +186,15 @@ def test_arrays_of_known_numbers(make):
         found = jitted()
         np.testing.assert_array_equal(found, expected)
         assert found.strides == expected.strides
+
+
+@pytest.mark.parametrize("array", [np.ones(3), np.ones((2, 3)), np.ones((2, 3)).T, np.ones((2, 3))[:, ::2], np.ones((0, 2))])
+def test_flags(array):
+    keys = "C CONTIGUOUS F FORTRAN W WRITEABLE B BEHAVED A ALIGNED X WRITEBACKIFCOPY CA CARRAY FA FARRAY FNC FORC".split()
+    names = "c_contiguous f_contiguous contiguous fortran forc fnc behaved carray farray aligned writeable".split()
+
+    def flags(x):
+        x = x.copy("K")
+        return [x.flags[key] for key in keys], [getattr(x.flags, name) for name in names], x.flags.num
+
+    assert jit(flags)(array) == flags(array)

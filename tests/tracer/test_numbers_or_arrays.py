@@ -292,6 +292,10 @@ np.percentile(z,50)
 np.ptp(z)
 np.cumprod(z)
 np.interp([1.5],x,x)
+s[...]
+x[0][...]
+s[()]
+s[None]
 """.strip().splitlines()
 
 
@@ -315,3 +319,31 @@ def test_numbers_and_arrays_without_dimensions(expression):
         assert (type(other), np.shape(other)) == (type(one), np.shape(one))
         assert getattr(other, "dtype", None) == getattr(one, "dtype", None)
         np.testing.assert_allclose(other, one, rtol=1e-12)
+
+
+@pytest.mark.parametrize("expression", [
+    "n + l", "l + n", "n - t", "t / n", "n ** r", "n < l", "n >= t", "n == l", "n != r", "n * l", "t * n", "n * r", "n @ l",
+    "n & t",
+    "n[0]", "n[...]", "n + None", "n < 'a'", "divmod(n, l)",
+])  # fmt: skip
+def test_numbers_of_pythons_are_no_arrays_beside_sequences(expression):
+    source = f"""
+def f(n, l, t, r):
+    try:
+        return {expression}
+    except TypeError as error:
+        return str(error)
+"""
+    function = written(source, f"beside a sequence: {expression}")["f"]
+    for number in (2, 2.5, True):
+        given = number, [1, 2.0], (1, 2), range(2)
+        assert jit(function)(*given) == function(*given)
+
+
+def test_what_python_does_not_add_is_not_added_in_place():
+    def added(n, values):
+        n += values
+        return n
+
+    with pytest.raises(TypeError, match=r"unsupported operand type\(s\) for \+=: 'float' and 'list'"):
+        jit(added)(2.5, [1.0])

@@ -130,6 +130,18 @@ CASES = [
     (lambda a: np.histogram(a, bins="stone"), (np.concatenate([X, X + 9, X - 2]),)),
     (lambda a: np.pad(a, ((1, 2), (2, 1)), _pad_by_mean, last=7), (PAIR + ROW,)),
     (lambda c: np.polynomial.chebyshev.cheb2poly(c), ([0, 0, 1],)),
+    (lambda a, k: [np.dot(k, a), np.inner(a, k), np.einsum("i,->i", a, k)], (np.ones(2, np.float32), 3)),
+    (lambda a, k: [np.union1d(a, k), np.setxor1d(k, a, assume_unique=True)], (np.ones(1, np.float32), 0.1)),
+    (lambda a: [np.clip(a, None, None, dtype=np.float32), a.clip(dtype=np.int64, casting="unsafe"), a.clip(0, 2)], (X,)),
+    (lambda a: a.clip(0, 2, dtype=np.int64), (X,)),
+    (lambda a: [a.var(dtype=np.uint8), np.std(a, dtype=bool), np.std(a, dtype=complex)], (X,)),
+    (lambda a: [np.var(a, dtype=complex), np.var(a, dtype=np.complex64, axis=0)], (X + 1j,)),
+    (lambda n: [np.tri(n), np.tri(2, n)], (-1,)),
+    (lambda a: [np.matmul(a, a, out=np.zeros(3)), np.matmul(a, np.eye(4), out=np.zeros((2, 4)))], (X,)),
+    (lambda a: np.matmul(a, np.eye(4), out=np.zeros((2, 3))), (X,)),
+    (lambda a: _stored(np.block(a), 0, 7), (X.copy(),)),
+    (lambda a, k: _stored(a, ([1, 0], slice(0, k, 2)), k), (np.zeros((2, 3, 2)), 3)),
+    (lambda a, k: _stored(a, (slice(0, k), [True, False, True]), k), (np.zeros((2, 3, 2)), 1)),
 ]
 
 

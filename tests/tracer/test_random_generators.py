@@ -339,6 +339,18 @@ def test_lists_of_anything_are_shuffled(elements, make):
     assert state(ours) == state(theirs)
 
 
+@pytest.mark.parametrize(
+    "draw", [lambda g, n: g.randint(n, n - 2), lambda g, n: g.randrange(n), lambda g, n: g.randrange(5, n)]
+)
+def test_there_are_no_integers_between(draw):
+    generators, messages = [random.Random(7), random.Random(7)], []
+    for function, generator in zip((draw, jit(draw)), generators):
+        with pytest.raises(ValueError) as raised:
+            function(generator, 0)
+        messages.append(str(raised.value))
+    assert messages[0] == messages[1] and state(generators[0]) == state(generators[1])
+
+
 def test_lists_have_one_axis():
     for function in (rng_shuffle_of_rows, jit(rng_shuffle_of_rows)):
         with pytest.raises(NotImplementedError, match="Axis argument is only supported on ndarray objects"):

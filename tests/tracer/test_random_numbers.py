@@ -144,6 +144,10 @@ OF_PYTHON = {
         g.randint(1, 6), g.randrange(100), g.randrange(1), g.randrange(-5, 2**33), g.randrange(2**31), g.randrange(2**31 + 1),
         g.randrange(2**32), g.randrange(2**32 + 1), g.randrange(2**40), g.randint(-(2**61), 2**61),
     ),
+    "between bounds": lambda g, t: (
+        g.randint(int(t), 2**61), g.randint(a=-int(t), b=int(t)), g.randrange(int(t)),
+        g.randrange(np.int64(t), np.int64(t) + 9),
+    ),
     "choice": lambda g, t: (
         g.choice([1, 2, 5]), g.choice((1.5, 2.5)), g.choice(range(3, 30, 4)), g.choice(PARTS), g.choice(MATRIX), g.choice([7]),
     ),
@@ -191,6 +195,7 @@ def test_what_is_drawn_without_python(make, program):
         "RandomState, binomial": 5,
         "default_rng, float32": 1,
         "default_rng, distinct": 1,
+        "Random, between bounds": 4,  # where there is no such number
     }
     name = next(one.id for one in METHODS if one.values == (make, program))
     assert len(calls_of_python(jit(program), make(7), 2.5)) == few.get(name, 0)

@@ -17,6 +17,8 @@ VIEWS = {
     "turned rows": lambda x: x.T.reshape(-1),
     "expanded": lambda x: np.expand_dims(x, 1), "one": lambda x: x[1:2, 0:1], "of a copy": lambda x: x.copy()[1:],
     "of a result": lambda x: (x + 1)[1:], "itself": lambda x: x, "several": lambda x: x[1:].T[::2][:, ::-1],
+    "element": lambda x: x[1, 2, ...], "only one": lambda x: x[1:2, 2:3].reshape(()), "squeezed": lambda x: np.squeeze(x[1:2]),
+    "real": lambda x: x.real, "part": lambda x: (x.T.imag if np.iscomplexobj(x) else x.T.real)[1:],
     "diagonal": lambda x: np.diagonal(x, 1), "of two of one": lambda x: np.einsum("ii->i", x[:4, :4]),
 }  # fmt: skip
 
@@ -34,6 +36,7 @@ ARRAYS = {
     "backwards": lambda: np.arange(24.0).reshape(4, 6)[::-1],
     "bytes": lambda: np.arange(24, dtype=np.int8).reshape(4, 6),
     "bytes of floats": lambda: (np.arange(24) % 8).astype(ml_dtypes.float8_e5m2).reshape(4, 6),
+    "complex": lambda: np.arange(24).reshape(4, 6) * (1 - 1j),
     "read-only": read_only,
 }
 
@@ -89,6 +92,12 @@ def test_views_that_are_written():
                 np.testing.assert_array_equal(one, other)
                 assert np.shares_memory(one, x) and one.strides == other.strides
             np.testing.assert_array_equal(x, y)
+
+
+def test_blocks_are_copies():
+    x = np.eye(2)
+    copy, of_list, view = jit(lambda x: (np.block(x), np.block([x]), np.atleast_2d(x)))(x)
+    assert not np.shares_memory(copy, x) and not np.shares_memory(of_list, x) and np.shares_memory(view, x)
 
 
 def test_what_is_written_later_is_seen():

@@ -14,7 +14,7 @@ from types import MappingProxyType, SimpleNamespace
 import numpy as np
 import pytest
 from jitted_calls import assert_same
-from phlox import jit
+from phlox import TracerError, jit
 
 EAST = dt.timezone(dt.timedelta(hours=1))
 
@@ -211,3 +211,14 @@ def test_an_array_that_has_become_known_is_changed_in_place():
     for numbers in ([1, 0], [0, 1], [1, 0]):
         order = np.array(numbers)
         assert jitted(x, order).shape == x.transpose(numbers).shape and order.tolist() == [number + 1 for number in numbers]
+
+
+def test_durations_that_an_operator_changes_are_refused_and_stay_what_they_are():
+    def delayed(times):
+        times += np.timedelta64(1, "s")
+        return times
+
+    given = np.array([1, 2], "m8[s]")
+    with pytest.raises(TracerError, match="times is changed while the function is traced"):
+        jit(delayed)(given)
+    assert given.astype(int).tolist() == [1, 2]

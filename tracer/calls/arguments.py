@@ -18,7 +18,7 @@ from ..recording.ndarrays import memory_key
 from .integers import below, first_interval, interval_key, narrowed
 from .leaves import Leaf, ObjectLeaf, PackedLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
 from .opened_arguments import OpenedArguments
-from .traced_function import CallForm, Structures
+from .recorded_function import CallForm, Structures
 
 # By the position of an argument: its structure, and how many leaves it has.
 Containers = dict[int, tuple[pytree.Structure, int]]

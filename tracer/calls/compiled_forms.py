@@ -36,9 +36,10 @@ from .native_call import install
 from .own_code import read_function
 from .prepared_calls import PreparedCalls
 from .recompilation import Recompilations
+from .recorded_function import CallForm, Recording, selected
 from .shared_memory import Place
 from .specialization import KnownForm, Sharing, Specialization
-from .traced_function import CallForm, Recording, record, selected
+from .traced_function import record
 from .within_budget import compiled_within
 
 # Forms of what is outside that are kept for one form of call.

@@ -9,7 +9,7 @@ from ..recording.errors import ENDS_RECURSION, ConcretizationError
 from ..recording.intervals import UnprovenInterval
 from .arguments import ArgumentReader, Call
 from .leaves import PackedLeaf
-from .traced_function import CallForm
+from .recorded_function import CallForm
 
 
 def make_known(

@@ -13,9 +13,9 @@ from ...compile.memory_plan import Copy, MemoryPlan, writer_of
 from ...compile.traversal import control_flow_computations
 from ...hlo.operation import GIVEN, HOST_CALL
 from ...runtime.source_lines import shown_line
+from .recorded_function import Recording
 from .shared_memory import Place
 from .specialization import Sharing, Specialization
-from .traced_function import Recording
 
 _MOST_LINES = 24
 

@@ -46,6 +46,9 @@ class ShapeDtype:
     """Stands for an array where only its shape and dtype are needed, as in ``f.lower(ShapeDtype((3,), np.float32))``.
 
     Anything else with ``shape`` and ``dtype`` attributes will do as well.
+
+    >>> ShapeDtype([2, 3], "f4")
+    ShapeDtype((2, 3), float32)
     """
 
     __slots__ = ("shape", "dtype")

@@ -34,8 +34,8 @@ from .arguments import Call
 from .leaves import PackedLeaf, is_one_object
 from .native_places import Around, NotNative
 from .native_results import results_and_steps
+from .recorded_function import CallForm, Recording
 from .specialization import Specialization
-from .traced_function import CallForm, Recording
 
 _LEFT_TO_PYTHON = (RaisedBehindChanges, StaleCapture)
 # An argument, or an array from outside, and the argument that is the same array.

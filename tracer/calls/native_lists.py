@@ -13,7 +13,6 @@ import numpy as np
 from ... import hlo
 from ..capture.choices import Choice, Maybe
 from ..capture.entries import OPEN
-from ..capture.forms import Parts
 from ..capture.lists import number_types
 from ..capture.lists.deques import TracedDeque
 from ..capture.lists.element_rows import constant_of
@@ -23,12 +22,13 @@ from ..capture.lists.records import finished_dict
 from ..capture.lists.references import Row
 from ..capture.lists.results import Making
 from ..capture.lists.runs import Form, Run
+from ..capture.parts import Parts
 from ..capture.texts.characters import TextAmongCharacters
 from ..capture.texts.formats import Formats
 from ..recording import pytree
 from ..recording.makers import attributes_of, maker
 from .native_places import NotNative
-from .traced_function import Output
+from .recorded_function import Output
 
 # The kinds of outputs that are made of a result.
 OF_RESULTS = ("result", "python scalar", "0-d array")

@@ -21,7 +21,7 @@ from .arguments import Call
 from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, entries_of, pieces_of, rows_of
 from .native_places import Around, NotNative
 from .native_texts import is_call, is_text, part_of
-from .traced_function import Effect, Output, Recording
+from .recorded_function import Effect, Output, Recording
 
 
 def results_and_steps(recording: Recording, around: Around, call: Call) -> tuple[list[Any], list[int], str, list[Any]]:

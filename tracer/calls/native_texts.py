@@ -13,8 +13,8 @@ from ..capture.texts.deferred import CONVERSIONS, Deferred, FString, when_run
 from ..recording import pytree
 from .native_lists import OF_RESULTS, PYTHON_NUMBERS, Results, text_of
 from .native_places import NotNative
+from .recorded_function import Output
 from .text_calls import shown_as
-from .traced_function import Output
 
 _MADE = (Choice, Maybe, Deferred)
 

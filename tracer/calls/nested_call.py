@@ -7,7 +7,8 @@ from typing import Any
 
 from ... import hlo
 from ...compile.traversal import has_effects
-from ..capture.places import journal
+from ..capture.calls.recursions import entered
+from ..capture.journals import journal
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -22,9 +23,10 @@ def call_in_trace(function: Callable[..., Any], name: str, args: tuple[Any, ...]
     elsewhere, further results. Arguments that it returns are the caller's arrays themselves.
     """
     outer = current_trace()
-    entered = outer.program.surroundings.functions.entered(function) if outer.program.surroundings is not None else function
+    surroundings = outer.program.surroundings
+    followed = function if surroundings is None else entered(surroundings, function)
     with Trace(identifier(name), parent=outer) as inner, inner.running, journal(stays=True) as changed:
-        result = entered(*args, **kwargs)
+        result = followed(*args, **kwargs)
         places = [place for place, _ in changed.values()]
         leaves, structure = pytree.flatten((result, [place.get() for place in places]))
         roots = []

@@ -28,7 +28,7 @@ import threading
 import time
 import types
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -94,8 +94,10 @@ _FUNCTIONS = frozenset({types.FunctionType, types.MethodType, types.BuiltinFunct
 _WITHOUT_STATE = frozenset({type(None), types.ModuleType, list, dict, set, str, tuple, TracedArray})  # whose methods have none
 
 
-def meaning(function: Any) -> Callable[..., Any] | None:
+def meaning(function: Any, given: Iterable[Any] = ()) -> Callable[..., Any] | None:
     """What is called in place of this function while a function is traced; None where that is the function itself.
+
+    given: its arguments. What is done with a stream in memory that the traced function has made is done nowhere else.
 
     >>> meaning(np.sqrt), meaning(time.time) is None
     (None, False)
@@ -121,6 +123,8 @@ def meaning(function: Any) -> Callable[..., Any] | None:
         return _open
     if function in _LOOKED_AT:
         return functools.partial(look, function)
+    if (function in _READ or function in RETURN_NOTHING) and any(map(_is_own_stream, given)):
+        return None
     if function in _READ:
         return functools.partial(_read, function)
     if function in RETURN_NOTHING:
@@ -130,6 +134,12 @@ def meaning(function: Any) -> Callable[..., Any] | None:
     if function in _MAKE_GENERATORS:
         return functools.partial(make_generator, function)
     return functools.partial(_refuse, function) if function in _REFUSED else None
+
+
+def _is_own_stream(value: Any) -> bool:
+    trace = current_trace()
+    kind = getattr(type(value), "followed_class", type(value))
+    return kind in _IN_MEMORY and trace is not None and id(value) in trace.program.made_objects
 
 
 def _meaning_of_method(function: Any, holder: Any) -> Callable[..., Any] | None:
@@ -160,7 +170,7 @@ def writes_to_standard_stream(function: Any) -> bool:
 
 def _read(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     trace = current_trace()
-    if trace is None or any(isinstance(value, _IN_MEMORY) for value in args):
+    if trace is None:
         return function(*args, **kwargs)
     if function in _CLOCKS and not args and not kwargs and (clock := clock_target(function)) is not None:
         return _read_clock(trace, clock, function.__name__.endswith("_ns"))
@@ -222,7 +232,9 @@ def _open(file: Any, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
     if not set(mode) <= set("rbtU") or isinstance(file, int):
         _refuse(builtins.open)
     contents = look(_contents, file, mode, *args, **kwargs)
-    return io.BytesIO(contents) if "b" in mode else io.StringIO(contents)
+    made = io.BytesIO(contents) if "b" in mode else io.StringIO(contents)
+    current_trace().program.made_objects[id(made)] = made, current_trace()
+    return made
 
 
 def _contents(file: Any, mode: str, *args: Any, **kwargs: Any) -> str | bytes:

@@ -19,7 +19,7 @@ import numpy as np
 from ... import hlo
 from ...runtime.bit_generators import is_drawn_natively
 from ..recording.array import TracedArray, require_trace
-from ..recording.operands import as_traced, require, shape_of
+from ..recording.operands import as_single_size, as_traced, require, shape_of
 
 Method = Callable[..., Any]
 _METHODS: dict[tuple[type, str], Method] = {}
@@ -174,12 +174,16 @@ def form_of(size: Any, *parameters: Any) -> Form:
     shapes = [shape_of(one) for one in parameters]
     if size is None:
         return Form(np.broadcast_shapes(*shapes), not any(shapes))
-    found = tuple(map(known_integer, size)) if isinstance(size, (tuple, list)) else (known_integer(size),)
+    found = tuple(map(_known_size, size)) if isinstance(size, (tuple, list)) else (_known_size(size),)
     try:
         fits = min(found, default=0) >= 0 and np.broadcast_shapes(found, *shapes) == found
     except ValueError:
         fits = False
     return Form(found, False) if fits else not_drawn()
+
+
+def _known_size(value: Any) -> int:
+    return as_single_size(value) if isinstance(value, (bool, np.bool_)) else known_integer(value)
 
 
 def known_integer(value: Any) -> int:

@@ -21,10 +21,11 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
 from ..recording.operands import store
 from ..recording.trace import Trace
-from . import random_choices, random_distributions, random_of_python  # noqa: F401  (importing them makes the methods known)
+from . import random_choices, random_distributions  # noqa: F401  (importing them makes the methods known)
 from .host_call import call_method, call_when_run
 from .random_draws import NotDrawn, choice_of_texts, drawn, repeated
 from .random_generators import LIBRARY, RandomGenerator, remember_example
+from .random_of_python import bounds_of_python
 from .random_results import described
 from .trials import examples, results_of_trial
 
@@ -46,6 +47,9 @@ def call(generator: RandomGenerator, name: str, *args: Any, **kwargs: Any) -> An
         return LIBRARY[_OF_ANY_LENGTH[name]](generator, *args)
     if (texts := choice_of_texts(generator.kind, name, args, kwargs)) is not None:
         return LIBRARY["chosen"](generator, *texts)
+    if (bounds := bounds_of_python(generator.kind, name, args, kwargs)) is not None:
+        by_python = partial(call_when_run, partial(call_method, name), 0, (generator, *args), kwargs)
+        return LIBRARY["between"](generator, *bounds, by_python)
     try:
         return drawn(generator.kind, generator.handle, name, args, kwargs)
     except NotDrawn:

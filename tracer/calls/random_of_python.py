@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
+from ...runtime.bit_generators import is_drawn_natively
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import CHOICES
 from ..recording.intervals import note_interval
@@ -42,7 +43,7 @@ def expovariate(source, lambd=1.0):
 @methods("randint", RANDOM)
 def randint(source, a, b):
     if isinstance(a, TracedArray) or isinstance(b, TracedArray):
-        raise not_drawn()  # its message has the numbers
+        raise not_drawn()  # what is no integer
     return _between(source, known_integer(a), known_integer(b) + 1)
 
 
@@ -57,6 +58,32 @@ def randrange(source, start, stop=None, step=1):
 def below(source, n):
     numbers = source.draw("below", _ONE, hlo.U64, operand(parameter(n, "iu"), _ONE, np.uint64))
     return _ONE.result(hlo.convert(numbers, hlo.S64))
+
+
+_BOUNDS = {"randint": ("a", "b"), "randrange": ("start", "stop", "step")}
+
+
+def bounds_of_python(kind: type, name: str, args: tuple, kwargs: dict) -> tuple[Any, Any, int] | None:
+    """Of a call that draws an integer between bounds that the program computes: these, and how many lie beyond the second."""
+    names = _BOUNDS.get(name, ())
+    given = dict(zip(names, args)) | kwargs
+    if kind is not RANDOM or len(args) > len(names) or given.keys() - set(names) or not is_drawn_natively(kind):
+        return None
+    step, bounds = given.pop("step", 1), [given[one] for one in names if one in given]
+    if not any(isinstance(one, TracedArray) for one in bounds) or not all(map(_is_integer, [step, *bounds])):
+        return None
+    if isinstance(step, TracedArray) or step != 1:
+        return None
+    if name == "randint":
+        return (*bounds, 1) if len(bounds) == 2 else None
+    return (0, *bounds, 0) if len(bounds) == 1 else (*bounds, 0)
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether it is an integer that the program computes, or one that is known."""
+    if isinstance(value, TracedArray):
+        return value.is_scalar and value.dtype.kind == "i"
+    return type(value) is int
 
 
 def _number(value: Any) -> Any:

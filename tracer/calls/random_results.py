@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..recording.array import TracedArray, as_index
+from ..recording.array import TracedArray
+from ..recording.operands import as_single_size, as_size
 from .random_draws import RANDOM_STATE
 from .trials import examples
 
@@ -76,4 +77,4 @@ def _known_size(size: Any) -> tuple[int, ...]:
     if isinstance(size, TracedArray) and size.ndim == 1:
         size = [size[place] for place in range(size.shape[0])]
     sizes = size if isinstance(size, (tuple, list, np.ndarray)) and np.ndim(size) else (size,)
-    return tuple(as_index(one, "as a size of what is drawn") for one in sizes)
+    return tuple(map(as_size, sizes)) if np.ndim(size) else (as_single_size(size),)

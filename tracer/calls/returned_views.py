@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from operator import itemgetter, methodcaller
+from operator import attrgetter, itemgetter, methodcaller
+from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
@@ -19,12 +20,13 @@ Steps = tuple[Callable[[np.ndarray], np.ndarray], ...]
 def steps_of_view(trace: Trace, view: TracedArray) -> Steps | None:
     """What makes the view of an array that lies as its root does; None for what is no such view of NumPy's.
 
-    Nor is one of another dtype, or without elements or dimensions, or at places that the program computes.
+    Nor is one of another dtype, but for a part of complex numbers, or without elements, or at places that the program computes.
     """
     root = view.root
     if root.has_other_order or type(root) is not TracedArray or root.is_dynamic or view.is_dynamic:
         return None
-    if not view.ndim or not view.size or view.element_type is not root.element_type:
+    is_part = root.element_type.is_complex and view.element_type is hlo.component_type(root.element_type)
+    if not view.size or view.element_type is not root.element_type and not is_part:
         return None
     steps = _steps_between(_read(trace, view), root.recorded(trace))
     return None if steps is None else _as_it_lies(steps, root, view)
@@ -61,14 +63,15 @@ def _steps_between(instruction: hlo.Instruction, whole: hlo.Instruction) -> Step
 def _as_it_lies(steps: Steps, root: TracedArray, view: TracedArray) -> Steps | None:
     """The steps, if they make views of an array that lies as the root does, and one that lies as this one at last."""
     item = root.dtype.itemsize
-    memory = np.empty(1, f"V{item}")  # of which no element is read; NumPy knows no stride of some types' arrays
+    # No element is read; NumPy knows no stride of some types' arrays.
+    memory = np.empty(1, root.dtype if root.element_type.is_complex else f"V{item}")
     found = as_strided(memory, root.shape, [step * item for step in root.element_strides])
     for step in steps:
         made = step(found)
         if made.base is None or made.base is not found.base and made.base is not found:
             return None  # reshaped, it is a copy
         found = made
-    strides = [step * item for step in view.element_strides]
+    strides = [step * view.dtype.itemsize for step in view.element_strides]
     lies_so = all([size == 1 or one == other for size, one, other in zip(view.shape, found.strides, strides)])
     if found.shape != view.shape or not lies_so or view.is_writeable and not found.flags.writeable:
         return None
@@ -80,7 +83,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return array
 
 
-def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> int | slice | tuple[int | slice, ...] | None:
+def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> int | slice | tuple[Any, ...] | None:
     """The index in the place of a slice and a reshape that leaves out dimensions of size 1, as of ``x[2]``."""
     if instruction.opcode != "reshape" or instruction.operands[0] is whole or instruction.operands[0].opcode != "slice":
         return None
@@ -94,6 +97,8 @@ def _index_of(instruction: hlo.Instruction, whole: hlo.Instruction) -> int | sli
             index.append(bounds[0])
         else:
             return None
+    if not instruction.shape.rank:
+        return (*index, ...)  # an array, no scalar
     return None if left else _shortened(index, part.operands[0].shape.dimensions)
 
 
@@ -148,4 +153,7 @@ def _broadcast_to(index: tuple, sizes: tuple[int, ...], array: np.ndarray) -> np
     return np.broadcast_to(array[index], sizes)
 
 
-_STEPS = {"slice": _sliced, "transpose": _transposed, "reshape": _reshaped, "reverse": _reversed, "broadcast": _broadcast}
+_STEPS = {
+    "slice": _sliced, "transpose": _transposed, "reshape": _reshaped, "reverse": _reversed, "broadcast": _broadcast,
+    "real": lambda instruction: attrgetter("real"), "imag": lambda instruction: attrgetter("imag"),
+}  # fmt: skip

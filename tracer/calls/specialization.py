@@ -42,8 +42,8 @@ from .array_memory import (
 )
 from .devices import device_of
 from .leaves import TracedLeaf
+from .recorded_function import Output, Recording, Selection
 from .shared_memory import Place, gathered, places_of, spread
-from .traced_function import Output, Recording, Selection
 
 # For each array the number of the first one that is the same, or where it lies in memory that it shares with others.
 Sharing = tuple[int | Place, ...]

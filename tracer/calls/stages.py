@@ -14,8 +14,8 @@ from ..recording import pytree
 from ..recording.errors import RaisedBehindChanges
 from .arguments import ArgumentReader
 from .leaves import Leaf, explain_difference
+from .recorded_function import CallForm, Recording, selected
 from .specialization import Specialization
-from .traced_function import CallForm, Recording, selected
 from .within_budget import compiled_within
 
 

@@ -5,172 +5,47 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ... import hlo
 from ...hlo.interrupts import not_of_a_signal
 from ...hlo.tracebacks import calls_users
-from ...runtime.host_functions import HostFunction
-from ..capture.choices import Maybe
+from ..capture.calls.recursions import entered
+from ..capture.endless import give_up_loops
 from ..capture.lists.references import give_up_rows, keep_records, try_records
 from ..capture.lists.results import with_results, with_written_texts
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
-from ..capture.places import UNBOUND
 from ..capture.raising import is_of_stand_ins, is_raised_by_user, is_raised_when_run, record_raise
 from ..capture.shared_containers import with_shared
 from ..capture.texts.deferred import is_open
 from ..capture.texts.shared import is_recorded_again
-from ..outside.guards import Guard, SameErrorHandling, raised_by
-from ..outside.paths import MISSING, Argument, Called, Objects, Path
+from ..outside.guards import SameErrorHandling, raised_by
+from ..outside.paths import Argument, Called, Objects
 from ..outside.policy import HiddenNeeded, Policy
 from ..recording import pytree
 from ..recording.array import TracedArray
-from ..recording.attributes import class_of
 from ..recording.callables import function_location
-from ..recording.device_arrays import ArrayOnDevice
-from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TracerError, at
-from ..recording.intervals import Interval, UnprovenInterval
+from ..recording.errors import ConcretizationError, RaisedBehindChanges, RecordedAgain, TooMuchRecorded, TracerError, at
+from ..recording.intervals import UnprovenInterval
 from ..recording.libraries import add_note
-from ..recording.memory_order import is_column_major_alone
-from ..recording.program import Capture, ErrorMessage
+from ..recording.program import Program
 from ..recording.trace import Storage, Trace, identifier
-from .leaves import PYTHON_SCALARS, Leaf, PackedLeaf, StaticLeaf, TracedLeaf, is_static
-from .random_generators import is_traced_generator
-from .returned_views import Steps, steps_of_view
+from .leaves import PackedLeaf, StaticLeaf, TracedLeaf
+from .outputs import Outputs, effects_of
+from .recorded_function import CallForm, Effect, Recording
 from .settled_captures import settled_captures, without_unused_captures
 from .shared_memory import Place, view
 
-# The arguments' names with their structures.
-Structures = tuple[tuple[str, pytree.Structure], ...]
-# Numbers of leaves, and of such that are one parameter.
-Selection = list[int | list[int]]
-
-
-def selected(leaves: Sequence[Any], selection: Selection) -> list[Any]:
-    return [leaves[one] if isinstance(one, int) else [leaves[number] for number in one] for one in selection]
-
-
-@dataclass(frozen=True)
-class CallForm:
-    """How a function is called: its arguments taken apart, in the order of the function's parameters.
-
-    The last of them are given under ``keywords``; ``numbers`` has the places of Python integers with the
-    intervals that they are traced for, None where the function needs their values. ``packs`` are the leaves that are parts of
-    one parameter, but for those of the arguments ``taken_apart``.
-    """
-
-    leaves: list[Leaf]
-    structures: Structures
-    keywords: tuple[str, ...]
-    numbers: dict[str, Interval | None] = field(default_factory=dict)
-    packs: tuple[PackedLeaf, ...] = ()
-    taken_apart: frozenset[str] = frozenset()
-
-    def put_together(self, values: Sequence[Any]) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """Arguments of this form with other leaves: by position, and by name."""
-        remaining = iter(values)
-        given = [pytree.unflatten_from(structure, remaining) for _, structure in self.structures]
-        positional = len(given) - len(self.keywords)
-        return tuple(given[:positional]), dict(zip(self.keywords, given[positional:]))
-
-    def selection(self, order: Sequence[int]) -> Selection | None:
-        """For each parameter the number of its leaf, or of its leaves, among those of a call in this order; None where these
-        are the parameters."""
-        found = [
-            [order[member] for member, _ in leaf.members] if isinstance(leaf, PackedLeaf) else order[number]
-            for leaf, number in self.numbered_parameters()
-        ]
-        return None if found == list(range(len(order))) else found
-
-    @property
-    def parameters(self) -> list[TracedLeaf]:
-        """The leaves that are parameters, in order; those of a pack in the place of its first member."""
-        return [leaf for leaf, _ in self.numbered_parameters()]
-
-    def numbered_parameters(self) -> Iterator[tuple[TracedLeaf, int]]:
-        """The same with the place of each, or of its first member, among the leaves."""
-        firsts = {pack.members[0][0]: pack for pack in self.packs}
-        packed = {number for pack in self.packs for number, _ in pack.members}
-        for number, leaf in enumerate(self.leaves):
-            if number in firsts:
-                yield firsts[number], number
-            elif number not in packed and isinstance(leaf, TracedLeaf):
-                yield leaf, number
-
-
-@dataclass(frozen=True, slots=True)
-class Output:
-    """One leaf of what the function returns, or sets outside: a result of the module, an argument itself, what stands at the
-    path ``value`` outside, the view of either that the functions ``steps`` make, or a value known already.
-
-    ``index`` numbers the results or the arguments. Of results without dimensions NumPy's rules make a "python scalar" or a
-    "0-d array" of some. What NumPy has in column-major ``order`` is transposed as a result of the module.
-    """
-
-    kind: str  # "result", "python scalar", "0-d array", "argument", "outside" or "value"
-    index: int = 0
-    value: Any = None
-    order: str = "C"
-    steps: Steps = ()
-
-    @property
-    def known_value(self) -> Any:
-        """The value, an array as a copy: callers may change what they get."""
-        return self.value.copy("K") if isinstance(self.value, np.ndarray) else self.value
-
-
-class Effect(NamedTuple):
-    """Something that is set outside behind each call: how, where, and which of the outputs make up the value."""
-
-    how: str  # "write", "append", "contents", "entries" or "delete"
-    path: Path
-    structure: pytree.Structure
-    outputs: slice
-
-
-@dataclass
-class Recording:
-    """A traced function: the module and what its parameters and results mean.
-
-    The module's parameters are the ``leaves`` (each once where arguments are the same object) and the captured arrays; its
-    results are those that ``outputs`` count, then the new contents of the arguments ``mutated`` and of the captured arrays
-    ``mutated_captures``, then, if there are ``error_messages``, the error code. The first outputs, ``out_count`` of them, are
-    the leaves of what the function returns, the others those of ``effects``. ``guards`` have to hold at a call. The program
-    calls ``host_functions``, and takes random numbers of the ``generators`` at these paths. Outputs and effects need the
-    arguments ``containers``. It ``compares_arrays`` where it asks whether two of the caller's are one. ``unrolled_loops`` says
-    by file and line how, and why, a loop is none of the program. ``changes_before_errors``: sides of branches that raise change
-    something before, which no result shows.
-    """
-
-    module: hlo.Module
-    leaves: list[TracedLeaf]
-    captures: list[Capture]
-    out_structure: pytree.Structure
-    outputs: list[Output]
-    result_count: int
-    mutated: list[int]
-    mutated_captures: list[int]
-    error_messages: list[ErrorMessage] = field(default_factory=list)
-    out_count: int = 0
-    effects: list[Effect] = field(default_factory=list)
-    guards: list[Guard] = field(default_factory=list)
-    host_functions: list[HostFunction] = field(default_factory=list)
-    generators: list[Path] = field(default_factory=list)
-    containers: frozenset[str] = frozenset()
-    compares_arrays: bool = False
-    unrolled_loops: dict[tuple[str, int], str] = field(default_factory=dict)
-    changes_before_errors: bool = False
-    trace_seconds: float = 0.0
-
-
 # Each of them has found out something that the one before did not know; there are a few at most, by experience.
 _MOST_REPETITIONS = 200
+# So many instructions may be recorded, dropped ones among them, before no round is unrolled any more; whole programs have some
+# ten thousands. Behind a failure, where the function is recorded in another way, so many more, beside as many as until then.
+_MOST_RECORDED, _MOST_BEHIND_FAILURE = 1_000_000, 150_000
 
 
 def record(
@@ -190,9 +65,13 @@ def record(
     in memory that it shares; by default all differ. aliases: the same for arrays from outside, by their ids. Raises what the
     function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
-    started, repetitions = time.perf_counter(), 0
+    started, repetitions, recorded = time.perf_counter(), 0, 0
+    most, failure = _MOST_RECORDED, None
     while True:
+        if failure is not None and most == _MOST_RECORDED:
+            most = min(most, 2 * recorded + _MOST_BEHIND_FAILURE)
         trace = Trace(identifier(name))
+        trace.program.most_recorded = most - recorded
         trace.program.guessed_bounds = guessed_bounds
         trace.program.surroundings = Surroundings(trace, policy, objects)
         try:
@@ -201,6 +80,7 @@ def record(
                 continue
             recording.trace_seconds = time.perf_counter() - started
             keep_records(guessed_bounds)
+            failure = None  # which holds this frame
             return recording
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys
@@ -212,30 +92,50 @@ def record(
                     "was not known before: its lists, or its texts, do not come to one form. Build what is assigned there anew "
                     "instead of changing it, or call what does that by phlox.host_call(function, result_shapes, *args)"
                 ).with_traceback(again.__traceback__) from None
+        except TooMuchRecorded as found:
+            if failure is not None:  # what the function has been recorded again for, in another way
+                raise failure from None
+            raise TracerError(str(found)).with_traceback(found.__traceback__) from None
         except (ConcretizationError, UnprovenInterval) as error:
+            error.outside = trace.program.paths_of(error.sources or ())
+            failure = failure or error
             if isinstance(error, ConcretizationError) and (give_up_rows(guessed_bounds) or try_records(guessed_bounds, error)):
                 continue
-            error.outside = trace.program.paths_of(error.sources or ())
+            if give_up_loops(guessed_bounds):
+                continue
             if columns := error.outside & trace.program.surroundings.opened - policy.known:
                 policy.known |= columns  # Python needs what they hold: their entries are read one by one
                 continue
             raise
         except not_of_a_signal(Exception) as error:
+            shown = _shown(trace.program, error)
+            failure = failure or shown
             if give_up_rows(guessed_bounds):
                 continue
             opened = trace.program.surroundings.opened - policy.known
             if opened and not isinstance(error, RaisedBehindChanges):
                 policy.known |= opened  # what cannot be done with columns may be done with entries one by one
                 continue
-            if not isinstance(error, RaisedBehindChanges) and try_records(guessed_bounds, error):
+            if not isinstance(error, RaisedBehindChanges) and (
+                try_records(guessed_bounds, error) or give_up_loops(guessed_bounds)
+            ):
                 continue
-            replaced = trace.program.replaced_concretization(error)
-            if replaced is None:
-                if not isinstance(error, RaisedBehindChanges):
-                    add_note(error)
+            if shown is error:
                 raise
-            replaced.outside = trace.program.paths_of(replaced.sources or ())
-            raise replaced.with_traceback(error.__traceback__) from None
+            raise shown from None
+        finally:
+            recorded += trace.builder.recorded[0]
+
+
+def _shown(program: Program, error: Exception) -> Exception:
+    """What a call raises for the error that has ended a recording: what NumPy has replaced by it, or itself."""
+    replaced = program.replaced_concretization(error)
+    if replaced is not None:
+        replaced.outside = program.paths_of(replaced.sources or ())
+        return replaced.with_traceback(error.__traceback__)
+    if not isinstance(error, RaisedBehindChanges):
+        add_note(error)
+    return error
 
 
 @calls_users
@@ -304,13 +204,14 @@ def _record(
             surroundings.containers.add(name, argument)
         try:
             with _handling_as_before(trace):
-                result = surroundings.functions.entered(function)(*args, **kwargs)
+                result = entered(surroundings, function)(*args, **kwargs)
         except not_of_a_signal(Exception) as error:
             if getattr(function, "is_for_any_form", False):
                 raise  # NumPy does it before it changes anything
             if not is_raised_by_user(error) or not is_open(error):
                 if _is_raised_behind_changes(trace, error, unique, parameters):
-                    is_sure = "TracedArray" not in str(error)  # an operand may go together with an array without elements
+                    # An operand may go together with an array without elements; and what is left to Python may not come here.
+                    is_sure = "TracedArray" not in str(error) and not trace.program.error_messages
                     raise RaisedBehindChanges(lambda error=error: error, is_sure) from None
                 if not trace.program.error_messages or not is_raised_when_run(error):
                     raise
@@ -367,14 +268,14 @@ def _finish(
     put_back_unchanged(trace)
     changes = surroundings.effects()
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
-    collected = _Outputs(trace, own, roots)
+    collected = Outputs(trace, own, roots)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)
     result = with_results(with_written_texts(result, collected.is_leaf), collected.is_leaf)
     out_leaves, out_structure = pytree.flatten(result, collected.is_leaf)
     place = at(function_location(function))
     for leaf, path in zip(out_leaves, pytree.leaf_paths(out_structure, "result")):
         collected.add(leaf, f"{path} of the function at {place}")
-    effects = _effects(trace, collected, [(how, path, value) for (how, path, _), value in zip(changes, set_outside)])
+    effects = effects_of(trace, collected, [(how, path, value) for (how, path, _), value in zip(changes, set_outside)])
     result_count = len(roots)
     roots.extend(storages[index].instruction for index in mutated)
     captures = settled_captures(trace)
@@ -410,116 +311,9 @@ def _finish(
     )  # fmt: skip
 
 
-def _containers_needed(collected: _Outputs, effects: list[Effect]) -> frozenset[str]:
+def _containers_needed(collected: Outputs, effects: list[Effect]) -> frozenset[str]:
     """The arguments that are containers, and are returned or changed themselves."""
     paths = [output.value for output in collected.outputs if output.kind == "outside"] + [effect.path for effect in effects]
     roots = {path.root for path in paths}
     objects = collected.trace.program.surroundings.objects
     return frozenset(root.name for root in roots if isinstance(root, Argument) and root.name not in objects)
-
-
-class _Outputs:
-    """What the leaves are that a function returns and sets outside.
-
-    Appends the instructions that compute them to the roots, the same array once. ``arguments`` numbers those that are meant
-    themselves.
-    """
-
-    def __init__(self, trace: Trace, arguments: dict[Storage, int], roots: list[hlo.Instruction]) -> None:
-        self.trace, self.arguments, self.roots = trace, arguments, roots
-        captures = [
-            one
-            for one in trace.program.captures.values()
-            if type(one.array) is np.ndarray or isinstance(one.array, ArrayOnDevice)
-        ]
-        captures = [one for one in captures if one.path is not None]
-        self.captured = {one.storage: one.path for one in captures}
-        self.outputs: list[Output] = []
-        self._numbers: dict[tuple[int, str], tuple[int, Any]] = {}
-
-    def is_leaf(self, value: Any) -> bool:
-        """Whether a value is one leaf, even if it can be taken apart."""
-        return is_traced_generator(value) or self.trace.program.surroundings.place_of(value) is not None
-
-    def add(self, leaf: Any, place: str, takes_objects: bool = False) -> None:
-        """Raises TracerError, naming the place, for what can be none."""
-        surroundings = self.trace.program.surroundings
-        if isinstance(leaf, TracedArray):
-            found = self._array(leaf)
-        elif isinstance(leaf, (np.ndarray, np.generic, *PYTHON_SCALARS)) or is_static(leaf):
-            found = Output("value", value=leaf.copy("K") if isinstance(leaf, np.ndarray) else leaf)
-        elif surroundings.place_of(leaf) is not None:
-            found = Output("outside", value=surroundings.place_of(leaf))
-        elif takes_objects and not _holds_traced(leaf):
-            found = Output("value", value=leaf)
-        else:
-            kind = class_of(type(leaf))
-            raise TracerError(
-                f"{place} is a {kind.__module__}.{kind.__qualname__}, which is neither "
-                "an array nor a container of arrays; return arrays, numbers, strings or containers of these, or describe the "
-                "type with register_pytree"
-            )
-        self.outputs.append(found)
-
-    def _array(self, leaf: TracedArray) -> Output:
-        root = leaf.root
-        is_argument = root.storage in self.arguments
-        if is_argument or root.storage in self.captured and not root.is_scalar:
-            steps = () if root is leaf else steps_of_view(self.trace, leaf)
-            if steps is not None and is_argument:
-                return Output("argument", self.arguments[root.storage], steps=steps)
-            if steps is not None:
-                return Output("outside", value=self.captured[root.storage], steps=steps)
-        identity = leaf if leaf.storage is None else leaf.storage
-        order = "F" if _is_column_major(leaf) else "C"
-        key = id(identity), order
-        if key not in self._numbers:
-            self._numbers[key] = len(self.roots), identity  # which stays, and its id with it
-            root = leaf.recorded(self.trace)
-            self.roots.append(hlo.transpose(root, range(leaf.ndim)[::-1]) if order == "F" else root)
-        return Output(_result_kind(leaf), self._numbers[key][0], order=order)
-
-
-def _effects(trace: Trace, collected: _Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
-    """What is set outside; its leaves become further outputs. Arguments, and arrays from outside, are set themselves."""
-    outputs = collected.outputs
-    found = []
-    for how, path, value in changes:
-        if value is MISSING:
-            found.append(Effect("delete", path, None, slice(0, 0)))
-            continue
-        if type(value) is Maybe and value.absent is UNBOUND:
-            value = Maybe(value.is_there, value.value, MISSING)
-        # What changes a container is made of its copy; elsewhere that stands for the container.
-        made_of = None if how == "write" else value
-
-        def is_kept(one: Any, made_of: Any = made_of) -> bool:
-            return one is not made_of and collected.is_leaf(one)
-
-        made = with_results(with_written_texts(value, is_kept), is_kept)
-        leaves, structure = pytree.flatten(made, collected.is_leaf)
-        begin = len(outputs)
-        for leaf in leaves:
-            collected.add(leaf, f"what the function sets as {path.text}", takes_objects=True)
-        found.append(Effect(how, path, structure, slice(begin, len(outputs))))
-    return found
-
-
-def _holds_traced(value: Any, depth: int = 4) -> bool:
-    """Whether an object that the function made has traced arrays in it."""
-    if isinstance(value, TracedArray) or depth == 0:
-        return True
-    parts = list(value) if isinstance(value, (list, tuple, set, frozenset)) else list(getattr(value, "__dict__", {}).values())
-    parts += list(value.values()) if isinstance(value, dict) else []
-    return any(_holds_traced(part, depth - 1) for part in parts if type(part) not in (int, float, str, bool, type(None)))
-
-
-def _is_column_major(leaf: TracedArray) -> bool:
-    """Whether NumPy has this array column-major, and not row-major as well."""
-    return leaf.unusual_strides is not None and not leaf.is_dynamic and is_column_major_alone(leaf)
-
-
-def _result_kind(leaf: TracedArray) -> str:
-    if leaf.shape or leaf.is_scalar and not leaf.weak_type:
-        return "result"
-    return "python scalar" if leaf.weak_type else "0-d array"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...backends.registry import Backend, Executable
 from ...hlo.source_lines import warn_user
 from ...runtime.compile_budget import CompileBudget
-from .traced_function import Recording
+from .recorded_function import Recording
 
 
 class BudgetExceededWarning(UserWarning):

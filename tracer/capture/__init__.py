@@ -24,6 +24,7 @@ from .calls import (  # noqa: F401
     by_element,
     masked_arrays,
     numpy_sources,
+    ordering,
     standard_library,
 )
 from .keys import counters  # noqa: F401

@@ -19,10 +19,10 @@ from ..indexing.masked_selection import MaskedSelection
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Item, Path
 from ..recording.array import TracedArray, require_trace
-from ..recording.attributes import is_record
+from ..recording.attributes import is_generated, is_record
 from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import TracerError, name_of_type
-from . import places
+from . import journals, places
 from .branches import choose
 from .calls.dispatch import call
 from .calls.meanings import MEANINGS, implements
@@ -145,10 +145,10 @@ def _cached(surroundings: Surroundings, holder: Any, path: Path | None, name: st
     if is_record(type(holder)):
         records.delete_attribute(holder, name)
     if path is None:
-        places.note(places.Attribute(holder, name))
+        journals.note(places.Attribute(holder, name))
         holder.__dict__[name] = value
     else:
-        places.note(OutsideAttribute(surroundings, holder, path, name))
+        journals.note(OutsideAttribute(surroundings, holder, path, name))
         surroundings.set_attribute(holder, path, name, value)
     return value
 
@@ -301,14 +301,28 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         call(method, _descriptor(surroundings, kind, name, found), holder, value)
         return
     if path is None:
-        if places.is_journaling() and not is_record(kind):
-            places.note(places.Attribute(holder, name))
+        if (method := _method_that_changes(kind, "__setattr__")) is not None:
+            call(method, holder, name, value)
+            return
+        if journals.is_journaling() and not is_record(kind):
+            journals.note(places.Attribute(holder, name))
         setattr(holder, name, value)
         return
     _require_settable(holder, kind, name, found, path)
-    if places.is_journaling():
-        places.note(OutsideAttribute(surroundings, holder, path, name))
+    if journals.is_journaling():
+        journals.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, value)
+
+
+_OF_CONTAINERS = (dict.__setitem__, dict.__delitem__)
+
+
+def _method_that_changes(kind: type, name: str) -> Any:
+    """What a class has in the place of Python's own ``__setattr__`` or ``__delattr__``: a method of the user's, or of dicts."""
+    method = getattr(kind, name)
+    if type(method) is types.FunctionType:
+        return method if is_of_the_user(method.__code__.co_filename) and not is_generated(method) else None
+    return method if method in _OF_CONTAINERS else None
 
 
 def _require_settable(holder: Any, kind: type, name: str, found: Any, path: Path) -> None:
@@ -347,8 +361,11 @@ def delattr_(holder: Any, name: str) -> None:
     path = None if surroundings is None else surroundings.path_of(holder)
     if path is None:
         require_own(holder, name)
+        if (method := _method_that_changes(type(holder), "__delattr__")) is not None:
+            call(method, holder, name)
+            return
         if not is_record(type(holder)):
-            places.note(places.Attribute(holder, name))
+            journals.note(places.Attribute(holder, name))
         delattr(holder, name)
         return
     surroundings.attribute(holder, path, name)  # raises where there is none
@@ -357,8 +374,8 @@ def delattr_(holder: Any, name: str) -> None:
             f"{path.text}.{name} is deleted by the traced function, which is followed for attributes of classes that are no "
             "methods. Fix: delete it outside of the function"
         )
-    if places.is_journaling():
-        places.note(OutsideAttribute(surroundings, holder, path, name))
+    if journals.is_journaling():
+        journals.note(OutsideAttribute(surroundings, holder, path, name))
     surroundings.set_attribute(holder, path, name, MISSING)
 
 
@@ -370,7 +387,7 @@ def plain_setattr(holder: Any, name: str, value: Any) -> None:
         setattr_(holder, name, value)
         return
     require_own(holder, name)
-    places.note(places.Attribute(holder, name))
+    journals.note(places.Attribute(holder, name))
     object.__setattr__(holder, name, value)
 
 
@@ -381,7 +398,7 @@ def new(kind: type, *args: Any, **kwargs: Any) -> Any:
     if kind.__new__ is object.__new__ and (args or kwargs) or surroundings is None:
         return object.__new__(kind, *args, **kwargs)
     made = object.__new__(surroundings.class_to_make(kind))
-    places.note_made(made)
+    journals.note_made(made)
     return made
 
 
@@ -398,7 +415,7 @@ def plain_delattr(holder: Any, name: str) -> None:
     if surroundings is not None and surroundings.path_of(holder) is not None or is_record(type(holder)):
         delattr_(holder, name)
         return
-    places.note(places.Attribute(holder, name))
+    journals.note(places.Attribute(holder, name))
     object.__delattr__(holder, name)
 
 
@@ -475,5 +492,5 @@ class _GlobalName(places.Place):
 
 def note_global(name: str, here: types.FunctionType) -> None:
     """A global name is about to be set; ``here`` is a function with the same globals."""
-    if places.is_journaling():
-        places.note(_GlobalName(name, here.__globals__))
+    if journals.is_journaling():
+        journals.note(_GlobalName(name, here.__globals__))

@@ -6,6 +6,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,17 +20,19 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, TracerError, endless_recursion
 from ..recording.intervals import narrowed
 from ..recording.trace import Trace
-from . import places as _places
+from . import journals
 from .choices import Maybe
 from .contents import with_contents
 from .copies import note_same_copies
+from .endless import make_loop, make_loop_of_deep
 from .failures import errors_found_in, note_errors
 from .forms import NOWHERE, is_unchanged
+from .journals import journal, put_back
 from .lists.references import note_same_makers
 from .merging import describe_value
 from .origins import make_unreadable, require_readable
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
-from .places import NO_NAMES, UNBOUND, Names, Place, journal, local_names, put_back
+from .places import NO_NAMES, UNBOUND, Contents, Item, LocalName, Names, Place, local_names
 from .raising import is_raised_when_run, record_raise
 from .sides import Merger, Side, note_shared
 
@@ -37,13 +40,15 @@ from .sides import Merger, Side, note_shared
 _DEEPEST = 40
 # Fewer are too many, but not less than this, where little is left of Python's stack.
 _DEEP, _FRAMES_LEFT = 8, 150
+# So many of one function that are inside of each other make it a loop, if it can be one.
+_OFTEN = 4
 
 
 class _State(threading.local):
     def __init__(self) -> None:
         self.tests: list[TracedArray] = []
         self.locations: list[SourceLocation | None] = []  # of the user's lines that have these tests
-        self.endless: str | None = None  # the function that calls itself without end
+        self.endless: FunctionType | None = None  # that calls itself without end
 
 
 _state = _State()
@@ -71,7 +76,7 @@ def _depends_on_numbers(test: TracedArray) -> bool:
 
 
 @contextmanager
-def endless(function: str) -> Iterator[None]:
+def endless(function: FunctionType) -> Iterator[None]:
     """The function calls itself without end. The first condition that numbers among the arguments decide is to blame."""
     before, _state.endless = _state.endless, function
     try:
@@ -111,8 +116,12 @@ def _decided(
     selector = predicate_of(outer, test, "a condition")
     location = user_location()
     if _state.endless is not None and _depends_on_numbers(test):
-        raise endless_recursion(test, _state.endless)
-    if _is_endless(_state.locations.count(location)):
+        make_loop(_state.endless.__code__.co_filename, _state.endless.__code__.co_qualname)
+        raise endless_recursion(test, _state.endless.__qualname__)
+    times = _state.locations.count(location)
+    if times >= _OFTEN and location is not None and location.function:
+        make_loop_of_deep(location.file, location.function, _OFTEN)
+    if _is_endless(times):
         error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
         error.is_of_rounds = True
         raise error
@@ -135,7 +144,7 @@ def _decided(
     for key, (place, old) in concerned.items():
         ends = [side.values.get(key, old) for side in sides]
         if not all(is_unchanged(place, old, end) for end in ends):
-            is_changed = isinstance(place, _places.Contents) or type(old) is tuple and any(end is old for end in ends)
+            is_changed = isinstance(place, Contents) or type(old) is tuple and any(end is old for end in ends)
             changed.append((place, old, ends, is_changed))
     results = [returned_value(side.outcome) for side in sides]
     for ends, is_changed in (*[one[2:] for one in changed], (results, False)):  # other containers may hold these lists
@@ -153,15 +162,15 @@ def _decided(
     value = merger.merge("the result", *held, surely=True)
     arrays = merger.chosen(branches, selector)
     for place, recipe, old, ends in recipes:
-        _places.note(place) if not isinstance(place, _places.LocalName) else None
+        journals.note(place) if not isinstance(place, LocalName) else None
         held = recipe(arrays)
-        if not isinstance(place, _places.Contents):
+        if not isinstance(place, Contents):
             held = merger.one_of(held, ends)
         note_same_makers(held, ends)
         note_same_copies(held, ends)
-        if isinstance(place, _places.LocalName) and not any(held is end for end in ends):
-            _places.note_all_made(held.value if type(held) is Maybe else held)
-        if not isinstance(place, _places.Contents):
+        if isinstance(place, LocalName) and not any(held is end for end in ends):
+            journals.note_all_made(held.value if type(held) is Maybe else held)
+        if not isinstance(place, Contents):
             note_shared(held, ends, sides, old)
             merger.note_origins(held, ends)
         elif not isinstance(held, (list, dict, set)):
@@ -196,12 +205,10 @@ def _is_endless(times: int) -> bool:
 def _put_items_into_contents(concerned: dict[Any, tuple[Place, Any]], sides: Sequence[Side]) -> None:
     """Of a dict of which one side changes what it holds as a whole, the items that the other one changes are part of that."""
     for key, (place, old) in list(concerned.items()):
-        if not isinstance(place, _places.Contents) or not isinstance(place.holder, dict):
+        if not isinstance(place, Contents) or not isinstance(place.holder, dict):
             continue
         items = {
-            one: item.index
-            for one, (item, _) in concerned.items()
-            if isinstance(item, _places.Item) and item.holder is place.holder
+            one: item.index for one, (item, _) in concerned.items() if isinstance(item, Item) and item.holder is place.holder
         }
         for side in sides:
             contents = side.values.setdefault(key, dict(old))
@@ -255,7 +262,7 @@ def _recorded(
             side.unreadable = [holder for holder, _ in entries.unreadable]
             if side.unreadable and side.raised is None:
                 for key, end in side.values.items():
-                    if end is not before.get(key) and (key not in entries or not isinstance(entries[key][0], _places.Contents)):
+                    if end is not before.get(key) and (key not in entries or not isinstance(entries[key][0], Contents)):
                         require_readable(end)
                 require_readable(returned_value(side.outcome))
             put_back(entries)
@@ -310,7 +317,7 @@ def _changes_what_stays(side: Side) -> bool:
     """Whether a side has changed arrays from outside, or containers, attributes and variables that may be from there."""
     if any(storage.is_from_outside for storage in side.trace.written.keys() - side.writes):
         return True
-    places = [(place, old) for place, old in side.places.values() if not isinstance(place, _places.LocalName)]
+    places = [(place, old) for place, old in side.places.values() if not isinstance(place, LocalName)]
     return any(not is_unchanged(place, old, side.ends[place.key]) for place, old in places)
 
 

@@ -24,6 +24,7 @@ class Maybe:
     """
 
     __slots__ = ("is_there", "value", "absent")
+    stands_for_others = True
 
     def __init__(self, is_there: TracedArray, value: Any, absent: Any) -> None:
         self.is_there, self.value, self.absent = is_there, value, absent
@@ -42,6 +43,7 @@ class Choice:
     """
 
     __slots__ = ("number", "values")
+    stands_for_others = True
 
     def __init__(self, number: TracedArray, values: Sequence[Any]) -> None:
         self.number, self.values = number, tuple(values)

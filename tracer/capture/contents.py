@@ -5,13 +5,14 @@ from __future__ import annotations
 import operator
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..recording import pytree
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import elements_of_set
-from .forms import Container, Fixed, form_of, is_around, put_together, taken_apart
+from .forms import Fixed, form_of, is_around
+from .parts import put_together, taken_apart
 from .places import Item, where_made
 
 _DICTS = (dict, OrderedDict, Counter, defaultdict)
@@ -25,42 +26,48 @@ def with_contents(
     ``inside`` is called with each list in another container of which a copy takes the place. ``outer`` is the trace that goes
     on with what a round of a loop leaves: objects that it makes hold what they held, too.
     """
+    return _Ends(ends, inside, outer).held_by(value, False) if ends else value
 
-    def held_by(value: Any, is_inside: bool, is_copied: bool = False) -> Any:
-        if isinstance(value, list) and id(value) in ends:
-            if is_inside and inside is not None:
-                inside(value)
-            return list_like(value, [held_by(item, True) for item in ends[id(value)]])
+
+class _Ends(NamedTuple):
+    ends: Mapping[Any, Any]
+    inside: Callable[[list], None] | None
+    outer: Trace | None
+
+    def held_by(self, value: Any, is_inside: bool, is_copied: bool = False) -> Any:
+        if isinstance(value, list) and id(value) in self.ends:
+            if is_inside and self.inside is not None:
+                self.inside(value)
+            return list_like(value, [self.held_by(item, True) for item in self.ends[id(value)]])
         if isinstance(value, set):
-            return set(elements_of_set(ends[id(value)])) if id(value) in ends else value
+            return set(elements_of_set(self.ends[id(value)])) if id(value) in self.ends else value
         if type(value) in _DICTS:
-            held = ends.get(id(value), value)
-            items = {key: held_by(ends.get((id(value), Item, key), item), True) for key, item in held.items()}
+            held = self.ends.get(id(value), value)
+            items = {key: self.held_by(self.ends.get((id(value), Item, key), item), True) for key, item in held.items()}
             same = held is value and all(item is held[key] for key, item in items.items())
             return value if same else dict_like(value, items)
         if type(value) is Choice:
             # Where identity does not tell an object from the others in its place, what it consists of does.
-            are_copied = outer is not None and not all(isinstance(form_of(item, outer), Fixed) for item in value.values)
-            parts = [held_by(item, is_inside, are_copied) for item in value.values]
+            forms = (form_of(item, self.outer) for item in value.values)
+            are_copied = self.outer is not None and not all(isinstance(form, Fixed) for form in forms)
+            parts = [self.held_by(item, is_inside, are_copied) for item in value.values]
             return value if all(map(operator.is_, parts, value.values)) else Choice(value.number, parts)
         if type(value) is Maybe:
-            part = held_by(value.value, is_inside)
+            part = self.held_by(value.value, is_inside)
             return value if part is value.value else Maybe(value.is_there, part, value.absent)
         if isinstance(value, (list, tuple)) and (apart := pytree.taken_apart(value)) is not None:
-            parts = [held_by(item, True) for item in apart[1]]
+            parts = [self.held_by(item, True) for item in apart[1]]
             return value if all(map(operator.is_, parts, apart[1])) else pytree.put_together(type(value), apart[0], parts)
-        if outer is not None and where_made(value) is not None and pytree.taken_apart(value) is None:
-            return object_held(value, is_copied)
+        if self.outer is not None and where_made(value) is not None and pytree.taken_apart(value) is None:
+            return self.object_held(value, is_copied)
         return value
 
-    def object_held(value: Any, is_copied: bool) -> Any:
-        if not is_copied and is_around(where_made(value), outer):
+    def object_held(self, value: Any, is_copied: bool) -> Any:
+        if not is_copied and is_around(where_made(value), self.outer):
             return value
         names, parts = taken_apart(value)
-        held = [held_by(ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
-        return value if all(map(operator.is_, held, parts)) else put_together(Container(type(value), names, ()), held)
-
-    return held_by(value, False) if ends else value
+        held = [self.held_by(self.ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
+        return value if all(map(operator.is_, held, parts)) else put_together(type(value), names, held)
 
 
 def list_like(holder: Any, items: Sequence[Any]) -> Any:

@@ -11,7 +11,7 @@ from ..recording.attributes import attributes_of, is_record
 from ..recording.current_trace import current_trace
 from ..recording.errors import ChangedCopyError, RecordedAgain, TracerError
 from ..recording.trace import Trace
-from . import places
+from . import journals, places
 from .choices import Choice, Maybe
 from .lists.references import Unread, make_rows, row_behind, want_records
 from .origins import alternatives, make_unreadable, may_be_one, others_of
@@ -23,15 +23,15 @@ LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a
 TRY_LISTED: list[Callable[[], None]] = []
 
 
-def note_copies(trace: Trace, value: Any) -> None:
+def note_copies(trace: Trace, value: Any, seen: frozenset[int] = frozenset()) -> None:
     """What is changed in such a value would not be changed in the list, unless its elements lie in a table."""
     if row_behind(value) is not None:
         return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and places.where_made(value) is not None:
         trace.program.copies[id(value)] = value
-        for part in attributes_of(value).values():
-            note_copies(trace, part)
+        for part in attributes_of(value).values() if id(value) not in seen else ():  # objects may hold one another
+            note_copies(trace, part, seen | {id(value)})
         return
     if structure is pytree.LEAF and not isinstance(value, set):
         return
@@ -44,7 +44,7 @@ def note_copies(trace: Trace, value: Any) -> None:
         if (line := trace.program.dict_makers.get(id(value))) is not None:
             trace.program.makers_of_copied_dicts.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
-        note_copies(trace, leaf)
+        note_copies(trace, leaf, seen)
 
 
 def note_same_copies(held: Any, ends: Iterable[Any]) -> None:
@@ -142,7 +142,7 @@ def require_own(holder: Any, *names: str) -> None:
     key, program = id(holder), trace.program
     if key in program.copied:
         for copy in program.copied[key][1]:
-            places.note(places.Contents(copy))
+            journals.note(places.Contents(copy))
             list.__setitem__(copy, slice(None), [Unread(_is_outdated)])
     if key in program.origins or key in program.stand_for:
         for other in others_of(holder):

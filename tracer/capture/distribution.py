@@ -14,10 +14,10 @@ from ..recording.errors import ConcretizationError, TracerError
 from .branches import choose, truth
 from .choices import BINARY_OPERATORS, Choice, Maybe
 from .entries import has_open_keys
+from .journals import note_made
 from .keys.views import KEYS, DictView
 from .lists.runs import is_open_list, length_of
 from .loops.iteration import TracedRange
-from .places import note_made
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked, is_text
 

@@ -10,7 +10,8 @@ LIBRARY.update(
     {
         function.__name__: functools.partial(call, function)
         for function in (
-            draws.one_by_one, draws.chosen, draws.reordered, draws.shuffled, draws.permutation, draws.element, draws.permuted,
+            draws.one_by_one, draws.chosen, draws.reordered, draws.shuffled, draws.permutation, draws.element, draws.between,
+            draws.permuted,
         )
     }
 )  # fmt: skip

@@ -19,7 +19,8 @@ from ..recording.errors import LeftToPython, StaleCapture, TracerError
 from ..recording.program import ErrorMessage
 from ..recording.trace import Storage, Trace
 from .forms import is_unchanged
-from .places import UNBOUND, Item, Journal, LocalName, Place, changed_within, note, watch_all_made, where_made
+from .journals import Journal, changed_within, note, watch_all_made
+from .places import UNBOUND, Item, LocalName, Place, where_made
 from .raising import is_of_exception
 
 # Of more errors with different things done before them Python makes the call.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,14 +19,13 @@ from ..control_flow.bodies import ValueType, are_other_arrays, promoted, type_of
 from ..indexing.locations import Location, location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
-from ..recording.attributes import attributes_of, has_attributes_alone
+from ..recording.attributes import has_attributes_alone
 from ..recording.current_trace import current_trace
 from ..recording.intervals import INT64, within
-from ..recording.makers import register_attributes
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
-from .entries import contents_of, elements_of_set, is_open_set
-from .places import UNBOUND, Contents, Place, note_made, where_made
+from .parts import AttributeNames, taken_apart
+from .places import UNBOUND, Contents, Place, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
 
@@ -243,82 +242,6 @@ def is_around(trace: Trace, inner: Trace) -> bool:
     return inner is trace
 
 
-def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
-    """As pytree's; of other objects that the function makes, the names of the attributes and what they hold."""
-    if is_open_set(value):
-        ((mark, entries),) = contents_of(value).items()
-        return mark, (entries,)
-    apart = pytree.taken_apart(value)
-    if apart is None and where_made(value) is not None:
-        attributes = attributes_of(value)
-        return _Names(attributes), tuple(attributes.values())
-    return apart
-
-
-class _Names(tuple):
-    """The names of an object's attributes."""
-
-
-def put_together(form: Container, parts: Sequence[Any]) -> Any:
-    made = _put_together(form.type, form.auxiliary, parts)
-    if isinstance(form.auxiliary, _Names) or hasattr(made, "__dict__"):
-        note_made(made)
-    return made
-
-
-def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
-    if issubclass(kind, (set, frozenset)):
-        return (set if issubclass(kind, set) else kind)(elements_of_set({auxiliary: parts[0]}))
-    if not isinstance(auxiliary, _Names):
-        made = pytree.put_together(kind, auxiliary, parts)
-        if type(made) is not kind:  # the user's own class, of one whose special methods are followed
-            object.__setattr__(made, "__class__", kind)
-        return made
-    made = _new_of(kind)(kind)
-    for name, part in zip(auxiliary, parts):
-        if part is not UNBOUND:
-            object.__setattr__(made, name, part)
-    return made
-
-
-def _new_of(kind: type) -> Callable[[type], Any]:
-    """What makes an object of a class that has no attributes yet; what the class itself does is done."""
-    return (object if has_attributes_alone(kind) else kind).__new__
-
-
-class Parts:
-    """In the place of an object that the function makes, or a set, of which `pytree` knows nothing: what it consists of."""
-
-    def __init__(self, kind: type, auxiliary: Any, parts: Sequence[Any]) -> None:
-        self.kind, self.auxiliary, self.parts = kind, auxiliary, parts
-
-
-def parts_of(value: Any) -> Parts | None:
-    """What such an object or set consists of, None for others."""
-    apart = taken_apart(value) if pytree.taken_apart(value) is None else None
-    return None if apart is None else Parts(type(value), *apart)
-
-
-def _made_of(about: tuple[type, Any], parts: Sequence[Any]) -> Any:
-    kind, auxiliary = about
-    if current_trace() is None:  # the program has run
-        made = _put_together(kind.__dict__.get("followed_class", kind), auxiliary, parts)
-        return made.as_result() if "as_result" in kind.__dict__ else made
-    return put_together(Container(kind, auxiliary, ()), parts)
-
-
-def _attributes_of(about: tuple[type, Any]) -> tuple[Any, ...] | None:
-    """The same as `makers.attributes_of` has it, when the program has run."""
-    kind, auxiliary = about
-    kind = kind.__dict__.get("followed_class", kind)
-    is_plain = isinstance(auxiliary, _Names) and "as_result" not in kind.__dict__
-    return (functools.partial(_new_of(kind), kind), *auxiliary) if is_plain else None
-
-
-pytree.register_pytree(Parts, lambda one: (one.parts, (one.kind, one.auxiliary)), _made_of)
-register_attributes(Parts, _attributes_of)
-
-
 def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
     """The form in which values of both can be written down.
 
@@ -511,7 +434,7 @@ def labels(form: Form, name: str) -> list[str]:
         return [f"which value {name} is", *[label for one in form.forms for label in labels(one, name)]]
     if isinstance(form, View):
         return [label for start in form.starts for label in labels(start, f"the position of {name}")]
-    is_object = isinstance(form.auxiliary, _Names)
+    is_object = isinstance(form.auxiliary, AttributeNames)
     if issubclass(form.type, (set, frozenset)):
         return labels(form.parts[0], name)
     places = (

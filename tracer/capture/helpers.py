@@ -7,7 +7,7 @@ from typing import Any
 
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from . import places
+from . import journals, places
 from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
@@ -18,6 +18,7 @@ from .copies import note_copies
 from .distribution import condition
 from .equality import choose, contains, differ, equal, is_, is_none, ordered
 from .items import changed, delitem, getitem, item_to_change, note_contents, setitem
+from .journals import note_nonlocal
 from .keys.dicts import dict_of
 from .keys.listed import set_of
 from .lists.runs import is_open_list
@@ -28,7 +29,8 @@ from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
 from .operators import OPERATORS, added_in_place, combined, combined_in_place, made, times
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
-from .places import Names, note_nonlocal
+from .places import Names
+from .recursive_calls import receiver, sequence
 from .texts.deferred import is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
@@ -41,9 +43,9 @@ __all__ = [
     "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ",
     "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
     "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
-    "note_contents", "note_global", "note_nonlocal", "one_holds", "or_", "ordered", "pairs_of", "raised", "Return", "set_of",
-    "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times", "try_",
-    "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "note_contents", "note_global", "note_nonlocal", "one_holds", "or_", "ordered", "pairs_of", "raised", "receiver", "Return",
+    "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times",
+    "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -177,7 +179,7 @@ def raised(error: Any) -> Any:
 
 def _raise(error: Any) -> None:
     error = error() if isinstance(error, type) else error
-    places.note_made(error)
+    journals.note_made(error)
     raise error
 
 

@@ -12,9 +12,9 @@ import numpy as np
 from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError
+from ..recording.errors import HINTS, CarryTypeError, ConcretizationError, TracerError, name_of_type
 from ..recording.operands import as_traced, class_of, has_traced, prepare
-from . import places
+from . import journals, places
 from .calls.dispatch import call
 from .calls.meanings import implements
 from .calls.numpy_calls import traced_constant
@@ -53,6 +53,8 @@ _GRIDS = (type(np.mgrid), type(np.ogrid), type(np.r_), type(np.c_))
 
 def getitem(holder: Any, index: Any) -> Any:
     """``holder[index]``: arrays and lists of numbers take traced indices."""
+    if type(holder) is TracedArray and holder.weak_type:
+        _require_items(holder, "is not subscriptable")
     if _is_plain(holder, index):
         return holder[index]
     if (exact := _exact(holder, index)) is not index:
@@ -83,6 +85,12 @@ def getitem(holder: Any, index: Any) -> Any:
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
     return holder[index]
+
+
+def _require_items(number: TracedArray, otherwise: str) -> None:
+    """Numbers of Python's have none; NumPy's, which one of several types may be, have themselves."""
+    if number.exact is None:
+        raise TypeError(f"'{name_of_type(number.run_time_type)}' object {otherwise}")
 
 
 def _no_object(index: Any) -> Exception:
@@ -257,6 +265,8 @@ def setitem(value: Any, holder: Any, index: Any) -> None:
     """``holder[index] = value``"""
     if type(value) is ChosenArrays:
         return
+    if type(holder) is TracedArray and holder.weak_type:
+        _require_items(holder, "does not support item assignment")
     if type(holder) is TracedArray and (element := noted(holder)) is not None:
         before = getitem(element.holder, element.index)  # what else has been changed in it meanwhile is there
         array = before.copy()
@@ -315,7 +325,7 @@ def _set_plain_item(value: Any, holder: Any, index: Any) -> None:
         value = assigned(without_maybes(value))
     elif type(holder) is dict:
         require_own(holder)
-        places.note_item(holder, index)
+        journals.note_item(holder, index)
     else:
         note_contents(holder)
     if type(holder) is not TracedArray and (surroundings := current_surroundings()) is not None:
@@ -333,7 +343,7 @@ def _is_open_change(holder: np.ndarray, index: Any, value: Any) -> bool:
     surroundings = current_surroundings()
     if surroundings is None or surroundings.path_of(holder) is not None:
         return False
-    return places.is_journaling() or _needs_values(index) or has_traced((value,))
+    return journals.is_journaling() or _needs_values(index) or has_traced((value,))
 
 
 @implements(operator.delitem)
@@ -350,7 +360,7 @@ def delitem(holder: Any, index: Any) -> None:
     if places.owner_of(holder) is None:
         note_contents(holder)
     else:
-        places.note_item(holder, index)
+        journals.note_item(holder, index)
     index = without_maybes(index)
     if isinstance(holder, TracedArray):
         array = holder.run_time_type() if holder.is_scalar else np.zeros((1,) * holder.ndim)
@@ -366,15 +376,15 @@ def delitem(holder: Any, index: Any) -> None:
 def note_contents(holder: Any) -> None:
     """An object is about to be changed in place. Raises TracerError where a loop or a branch cannot carry that."""
     require_own(holder)
-    if not places.is_journaling():
+    if not journals.is_journaling():
         return
     if isinstance(holder, (OutsideDict, OutsideList)):
         return  # which do so themselves
     if isinstance(holder, (list, dict, set)):
-        places.note(places.Contents(holder))
+        journals.note(places.Contents(holder))
     elif isinstance(holder, np.ndarray) and holder.dtype.hasobject and current_surroundings().path_of(holder) is None:
-        places.note(places.ContentsOfArray(holder))
-    elif isinstance(holder, np.ndarray) and places.may_be_put_back():
+        journals.note(places.ContentsOfArray(holder))
+    elif isinstance(holder, np.ndarray) and journals.may_be_put_back():
         raise TracerError(
             f"an array of shape {holder.shape} from outside of the traced function is changed in a loop or a branch that "
             "depends on traced values. Pass it as an argument, or change a copy of it"

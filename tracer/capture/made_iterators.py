@@ -11,8 +11,9 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import RecordedAgain, TracerError, asked_elsewhere
 from .choices import Choice
 from .entries import has_open_keys
+from .journals import note, note_made
 from .library.iterators import Count, Cycle, Iterating
-from .places import Place, note, note_made
+from .places import Place
 
 
 def _is_iterator(value: Any) -> bool:

@@ -35,11 +35,10 @@ from .forms import (
     kind_of,
     kinds,
     may_be_shared,
-    put_together,
     same,
-    taken_apart,
     written_text,
 )
+from .parts import put_together, taken_apart
 from .places import UNBOUND
 
 _FEW = 4  # integers of which one is chosen by comparisons
@@ -192,7 +191,7 @@ def filled(form: Form, values: Iterator[Any]) -> Any:
         return value
     if isinstance(form, View):
         return form.location.view_at([filled(start, values) for start in form.starts])
-    return put_together(form, [filled(part, values) for part in form.parts])
+    return put_together(form.type, form.auxiliary, [filled(part, values) for part in form.parts])
 
 
 def describe_value(value: Any) -> str:

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ... import hlo
-from ..control_flow.bodies import ValueType
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import ATTRIBUTES, filling, implements_dynamic, implements_method
 from ..recording.intervals import note_interval
@@ -16,9 +15,10 @@ from .calls.dispatch import call
 from .calls.meanings import implements
 from .coded_arrays import CodedArray, as_python
 from .conversions import number_of
+from .journals import note_all_made
 from .lists.mapping import mapped
 from .loops.iteration import rows_of
-from .loops.stacked_rows import row_of
+from .loops.stacked_rows import lists_of
 from .texts.deferred import Deferred, bytes_of, is_open
 
 attribute = filling(ATTRIBUTES)
@@ -119,17 +119,19 @@ def tolist(array: TracedArray) -> Any:
     known = array.known_value
     if known is not None:
         return np.asarray(known).tolist()
-    if array.ndim == 1 and not array.is_dynamic and array.element_type is not hlo.U64 and array.size:
+    if array.ndim and not array.is_dynamic and array.element_type is not hlo.U64 and array.size:
         return _numbers(array)
     return mapped(lambda row: call(tolist, row), rows_of(array)) if array.ndim else number_of(array)
 
 
-def _numbers(array: TracedArray) -> list[TracedArray]:
-    """The elements as Python's numbers: rows of one array, which loops go over at once."""
+def _numbers(array: TracedArray) -> list[Any]:
+    """The elements as Python's numbers, in lists: rows of one array, which loops go over at once."""
     trace = require_trace(array)
     kind = {"pred": hlo.PRED, "float": hlo.F64, "complex": hlo.C128}.get(array.element_type.kind, hlo.S64)
     numbers = TracedArray.from_instruction(trace, hlo.convert(array.instruction(trace), kind), is_scalar=False)
-    return [row_of(numbers, place, ValueType(hlo.Shape(kind), True, True)) for place in range(array.size)]
+    found = lists_of(numbers, of_python=True)
+    note_all_made(found)
+    return found
 
 
 @implements_method(np.ndarray.tobytes)

@@ -12,7 +12,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError
-from . import places
+from . import journals, places
 from .calls.dispatch import call
 from .calls.meanings import implements
 from .choices import Choice, Maybe
@@ -36,10 +36,10 @@ def made(value: Any) -> Any:
     if kind is list or isinstance(value, list):
         note_list(value)
     elif isinstance(value, (dict, set)):
-        places.note_made(value)
+        journals.note_made(value)
         return kept(value)
     elif isinstance(value, type):
-        places.note_made(value)
+        journals.note_made(value)
     return value
 
 

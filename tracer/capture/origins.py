@@ -13,7 +13,7 @@ from ..recording.array import TracedArray
 from ..recording.attributes import attributes_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import TracerError
-from . import places
+from . import journals, places
 from .choices import Choice, Maybe
 from .entries import OPEN, contents_of, elements_of_set, has_open_keys, mark_of
 from .forms import is_around
@@ -206,7 +206,7 @@ def make_unreadable(holder: Any, names: Iterable[str] = ()) -> None:
     """Let what reads this container raise, or what reads attributes of an object, those with these names among them."""
     if isinstance(holder, tuple) or isinstance(holder, (list, dict, set)) and is_unreadable(holder):
         return
-    places.note_unreadable(holder)
+    journals.note_unreadable(holder)
     if isinstance(holder, list):
         list.__setitem__(holder, slice(None), [Unread(refuse_former)])
     elif isinstance(holder, dict):

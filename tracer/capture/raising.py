@@ -26,14 +26,14 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
 from .forms import carried, form_of, kinds, zero_like
+from .journals import note_made
 from .merging import filled, numbers
-from .places import note_made
 from .texts.deferred import ExceptionOf, is_open, raise_later
 
 # What is raised of known values in the place of Python and NumPy as they raise it; anything else they raise themselves.
 _OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _OF_PHLOX = (TracerError, NotImplementedError, StaleCapture, LeftToPython, RaisedBehindChanges, AssertionError)
-_OF_TRACING = (*_OF_PHLOX, RecursionError, MemoryError)
+_OF_TRACING = (*_OF_PHLOX, RecursionError)
 # What Python says of an array that is called, and of two operands neither of which knows the other one.
 _OPERANDS = re.compile(r"^'TracedArray' object is (not callable)$|(?:operand type.*: |instances of )'(\w+)' and '(\w+)'$")
 _NO_OPERANDS = {"NoneType", "str", "bytes", "dict", "set", "frozenset", "function", "type", "module", "ellipsis"}
@@ -114,16 +114,21 @@ def is_raised_when_run(error: BaseException) -> bool:
     """
     if is_raised_by_user(error):
         return True
-    if not isinstance(error, Exception) or isinstance(error, _OF_TRACING) or is_of_stand_ins(error):
+    if not isinstance(error, Exception) or _is_of_tracing(error) or is_of_stand_ins(error):
         return False
     if _is_a_mistake(error) or is_of_a_signal(error):
         return False
     if current_trace().program.replaced_concretization(error) is not None:
         return False
     earlier: BaseException | None = error
-    while earlier is not None and not isinstance(earlier, _OF_TRACING):
+    while earlier is not None and not _is_of_tracing(earlier):
         earlier = earlier.__cause__ or earlier.__context__
     return earlier is None
+
+
+def _is_of_tracing(error: BaseException) -> bool:
+    """Whether this is of what traces, and not of the function; of a lack of memory NumPy's own error is the function's."""
+    return isinstance(error, _OF_TRACING) or type(error) is MemoryError
 
 
 def _is_a_mistake(error: Exception) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..recording import pytree
 from .choices import Choice, Maybe
-from .forms import Parts, parts_of
+from .parts import Parts, parts_of
 from .texts.deferred import Deferred
 
 

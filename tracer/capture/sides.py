@@ -19,7 +19,6 @@ from ..recording.current_trace import current_trace
 from ..recording.errors import ConcretizationError, TracerError
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
-from . import places as _places
 from .choices import Choice, Maybe
 from .contents import with_contents
 from .copies import note_copies
@@ -28,7 +27,7 @@ from .lists.merging import aligned
 from .lists.tables import meeting, put_together
 from .merging import filled, numbers
 from .origins import alternatives, containers_beside, is_shared_by_names, note_merged, note_origins
-from .places import UNBOUND, Place
+from .places import UNBOUND, LocalName, Place
 
 # Values of different kinds that one name may hold.
 MOST_ALTERNATIVES = 32
@@ -69,7 +68,7 @@ class Side:
 
     def has_inside(self, one: Any) -> bool:
         """Whether a container is in another one that is changed on this side."""
-        ends = [self.values[key] for key, (place, _) in self.places.items() if not isinstance(place, _places.LocalName)]
+        ends = [self.values[key] for key, (place, _) in self.places.items() if not isinstance(place, LocalName)]
         return any(part is one for end in ends for part in _parts_in(end))
 
 

@@ -21,8 +21,9 @@ from ..recording.trace import Trace
 from .branches import between, decide
 from .choices import Maybe
 from .failures import Region, errors_found_in, is_stale, note_errors
+from .journals import journal
 from .outcomes import END_CODE, Mixed, possible_codes
-from .places import UNBOUND, Names, journal, local_names
+from .places import UNBOUND, Names, local_names
 from .raising import handled, inside_try, is_of_tracing, is_raised_when_run, raise_uncaught, record_raise
 from .texts.deferred import Deferred, is_open, one_text_of
 
@@ -269,7 +270,7 @@ class _Sequence:
     def __init__(self, names: Names, sharing: Sequence[Block | None]) -> None:
         self.names, self.sharing = names, sharing
         self.possible: frozenset[int] = frozenset([END_CODE])
-        self.always_fails = False
+        self.always_fails = self.is_behind_check = False
         self.unfinished: set[int] = set()  # what statements raise that have done something before
 
     def run(self, blocks: Blocks) -> Any:
@@ -285,7 +286,9 @@ class _Sequence:
                     try:
                         outcome = block()
                     except BaseException as error:
-                        if len(trace.program.error_messages) == known or not is_raised_when_run(error):
+                        # Behind a statement that may fail this is a side of a branch, of which what it has done counts.
+                        is_first = len(trace.program.error_messages) == known and not self.is_behind_check
+                        if is_first or not is_raised_when_run(error):
                             raise
                         record_raise(trace, error)
                         outcome, rest, self.always_fails = None, (), True
@@ -304,7 +307,7 @@ class _Sequence:
         is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(trace.program.error_flag), 0))
 
         def go_on() -> Any:
-            self.possible = possible_codes(outcome)
+            self.possible, self.is_behind_check = possible_codes(outcome), True
             return outcome if outcome is not None else self.run(rest)
 
         return decide(is_fine, (go_on, undo), self.names, self.sharing)

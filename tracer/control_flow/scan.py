@@ -113,7 +113,11 @@ def _plain_scan(
 
 def _pair(result: Any, body_fun: Callable[..., Any]) -> tuple[Any, Any]:
     if not isinstance(result, tuple) or len(result) != 2:
-        given = f"a tuple of {len(result)}" if isinstance(result, tuple) else f"a {type(result).__qualname__}"
+        given = (
+            f"a tuple of {len(result)}"
+            if isinstance(result, tuple)
+            else f"a value of {getattr(result, 'run_time_type', type(result)).__name__}"
+        )
         raise CarryTypeError(
             f"scan: the body function, {function_place(body_fun)}, must return (carry, y), it returned {given}"
         )

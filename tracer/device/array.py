@@ -81,9 +81,11 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
     # --- views and elements ---
 
     def computed_view(self) -> ArrayOnDevice:
+        """What a view has as an array of its own, which the program that reads it takes."""
         return computed(self.root, self.steps)
 
     def replace_part(self, steps: Any, contents: Any) -> None:
+        """Set the part of the root that these steps lead to."""
         write(self.root, steps, contents)
 
     def __getitem__(self, index: Any) -> Any:
@@ -123,6 +125,7 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
 
     @property
     def flat(self) -> Any:
+        """As `numpy.ndarray.flat`, to go over the elements; they cannot be set by it."""
         return iter(self.reshape(-1))
 
     def view(self, *args: Any, **kwargs: Any) -> Any:
@@ -145,9 +148,11 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         return self.to_host().item(*index)
 
     def tolist(self) -> Any:
+        """As `numpy.ndarray.tolist`, of a copy in the host's memory."""
         return self.to_host().tolist()
 
     def tobytes(self, order: Any = "C") -> bytes:
+        """As `numpy.ndarray.tobytes`, of a copy in the host's memory."""
         return self.to_host().tobytes(order)
 
     def __bool__(self) -> bool:

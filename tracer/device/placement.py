@@ -95,9 +95,14 @@ class device(ContextDecorator):  # noqa: N801
 
 
 def memory_stats(device: str | Device | None = None) -> dict[str, int]:
-    """What a device's memory says of itself: ``bytes_in_use``, ``peak_bytes_in_use``, ``bytes_reserved`` and the like.
+    """Of a device's memory, in bytes: ``bytes_in_use``, ``peak_bytes_in_use``, ``bytes_reserved`` and the like.
 
     Raises NotImplementedError for a device whose memory does not count, as the process's, and as `devices`.
+
+    >>> memory_stats("cpu")
+    Traceback (most recent call last):
+        ...
+    NotImplementedError: the memory of cpu:0 does not count what is in use
     """
     one = find_device(device)
     statistics = getattr(one.memory, "statistics", None)

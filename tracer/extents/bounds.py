@@ -14,7 +14,7 @@ import numpy as np
 from ... import hlo
 from ...hlo.source_lines import user_location
 from ..recording.array import TracedArray
-from ..recording.dynamic_array import DynamicArray, same_value
+from ..recording.dynamic_array import DynamicArray, same_value, size_of
 from ..recording.errors import ConcretizationError, SizeBeyondBound, no_integer
 from ..recording.guessed_bounds import FIRST_GUESS, LARGEST_SIZE
 from ..recording.trace import Trace
@@ -73,6 +73,8 @@ def _linear(
     value: Instruction, factor: int, terms: list[tuple[Instruction, int]], depth: int
 ) -> tuple[list[tuple[Instruction, int]], int]:
     """The sum of these terms and ``factor * value`` as terms, and a constant."""
+    own, _ = size_of_array(value)
+    value = value if own is None else own
     opcode, operands = value.opcode, value.operands
     if opcode == "constant" and value.shape.rank == 0:
         return terms, factor * int(value.attributes["literal"])
@@ -111,12 +113,16 @@ def size_of_shape(trace: Trace, value: Any, purpose: str) -> tuple[int, Instruct
         return size_of_shape(trace, int(value), purpose)
     require_known_at_run_time(trace, value, purpose)
     size = hlo.convert(value.instruction(trace), hlo.S64)
-    fail_if(trace, hlo.lt(size, 0), "negative dimensions are not allowed")
+    if size_of_array(size)[0] is None:
+        fail_if(trace, hlo.lt(size, 0), "negative dimensions are not allowed")
     return bounded(trace, size)
 
 
 def bounded(trace: Trace, size: Instruction, guess: int = FIRST_GUESS) -> tuple[int, Instruction]:
     """The bound of a size, s64[], and the size as s32[]."""
+    own, bound = size_of_array(size)
+    if own is not None:
+        return bound, own
     interval = interval_of(trace, size)
     if interval is not None and 0 <= interval[1] <= LARGEST_SIZE:
         return interval[1], _clamped(size, interval[1])
@@ -128,6 +134,16 @@ def bounded(trace: Trace, size: Instruction, guess: int = FIRST_GUESS) -> tuple[
     clamped = _clamped(size, bound)
     places[size] = places[clamped] = place
     return bound, clamped
+
+
+def size_of_array(value: Instruction) -> tuple[Instruction | None, int]:
+    """Of the size of an array's dimension that instruction, as `size_of` gives it, and its bound; of other integers None."""
+    while value.opcode == "convert" and value.shape.element_type.is_integer and value.shape.element_type.bits >= 32:
+        (value,) = value.operands
+    if value.opcode != "get-dimension-size":
+        return None, 0
+    (array,), (dimension,) = value.operands, value.attributes["dimensions"]
+    return size_of(array, dimension), array.shape.dimensions[dimension]
 
 
 def _clamped(size: Instruction, bound: int) -> Instruction:

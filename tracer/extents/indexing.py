@@ -56,10 +56,11 @@ def write(array: TracedArray, index: Any, value: Any) -> None:
     trace = require_trace(array)
     if not array.is_writeable:
         raise ValueError("assignment destination is read-only")
-    if is_mask_entry(index) and not np.ndim(index):  # of one element, which is the whole
+    is_mask = not isinstance(index, tuple) and is_mask_entry(index)
+    if is_mask and not np.ndim(index):  # of one element, which is the whole
         array[None][np.reshape(index, 1)] = value
         return
-    if isinstance(array, DynamicArray) and is_mask_entry(index):
+    if is_mask and isinstance(array, DynamicArray):
         _write_masked(trace, array, as_array(index), value)
         return
     entries = _entries(array, index)

@@ -166,6 +166,8 @@ def _position(a: Any, axis: Any, keepdims: Any, largest: bool) -> TracedArray:
     axes = normalize_axes(axis, a.ndim)
     sizes = a.sizes(trace)
     fail_if(trace, is_empty(a, axes), f"attempt to get {name} of an empty sequence")
+    if axis is None and a.ndim == 2 and 0 not in a.bounds.dimensions and not a.element_type.is_complex:
+        return _position_in_rows(a, largest, keepdims)
     worst = ufunc_kernel(np.maximum if largest else np.minimum).identity(a.dtype)
     padded = a.filled(trace, worst) if sizes.keys() & set(axes) else a.padded(trace)
     if 0 in [padded.shape[axis] for axis in axes]:
@@ -176,6 +178,14 @@ def _position(a: Any, axis: Any, keepdims: Any, largest: bool) -> TracedArray:
         first, *others = np.unravel_index(found, padded.shape)
         found = reduce(lambda place, one: place * one[0] + one[1], zip(a.shape[1:], others), first)
     return dynamic(trace, found, kept_sizes(sizes, axes, keepdims))
+
+
+def _position_in_rows(a: DynamicArray, largest: bool, keepdims: Any) -> Any:
+    """First in which row, and then where in it: so the loops stop at the sizes of both dimensions."""
+    position = np.argmax if largest else np.argmin
+    row = position(np.max(a, axis=1) if largest else np.min(a, axis=1))
+    found = row * a.shape[1] + position(a[row])
+    return found if keepdims in (_NO_VALUE, False) else np.reshape(found, (1, 1))
 
 
 @implements_dynamic(np.argmax)

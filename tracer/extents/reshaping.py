@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer, size_of
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer, same_value, size_of
 from ..recording.function_tables import implements_dynamic
 from ..recording.operands import normalize_axis, require
 from ..recording.trace import Trace
@@ -126,14 +126,33 @@ def _new_sizes(trace: Trace, a: TracedArray, wanted: Sequence[Any]) -> tuple[tup
     if not open_places:
         _require_count(trace, a.size, count)
     else:
-        total = a.size
-        at_least_one = np.maximum(count, 1)
-        fits = np.logical_and(total % at_least_one == 0, np.logical_or(count != 0, total == 0))
-        require(fits, ValueError, "cannot reshape array: its size is no multiple of the others")
-        known = prod(one[0] for one in given if one is not None and one[1] is None)
-        bound = prod(dimensions_of(a)) // max(known, 1)
-        given[open_places[0]] = bound, integer(trace, total // at_least_one)
+        given[open_places[0]] = _open_size(trace, a, [one for one in given if one is not None], count)
     return tuple(one[0] for one in given), {place: one[1] for place, one in enumerate(given) if one[1] is not None}
+
+
+def _open_size(trace: Trace, a: TracedArray, given: Sequence[tuple[int, Any]], count: Any) -> tuple[int, Any]:
+    """The bound, and the size, of the dimension that has what the given ones leave, ``count`` elements together.
+
+    Sizes of the array's own cancel out: of ``t.reshape(t.shape[0], 2, -1)`` the last one is known.
+    """
+    sizes = dict(a.sizes(trace)) if isinstance(a, DynamicArray) else {}
+    known_bounds = [bound for d, bound in enumerate(dimensions_of(a)) if d not in sizes]
+    others = []
+    for _, size in given:
+        place = next((d for d, own in sizes.items() if size is not None and same_value(own, size)), None)
+        if place is not None:
+            del sizes[place]
+        elif size is not None:
+            others.append(size)
+    bound = prod(known_bounds) * prod(dimensions_of(a)[d] for d in sizes)
+    divisor = prod(one for one, size in given if size is None)
+    message = "cannot reshape array: its size is no multiple of the others"
+    if not sizes and not others and divisor and bound % divisor == 0:
+        require(count != 0, ValueError, message)
+        return bound // divisor, None
+    total, at_least_one = a.size, np.maximum(count, 1)
+    require(np.logical_and(count != 0, total % at_least_one == 0), ValueError, message)
+    return bound // max(divisor, 1), integer(trace, total // at_least_one)
 
 
 def _extents(trace: Trace, bounds: Sequence[int], sizes: Sizes) -> list[Any]:

@@ -143,7 +143,10 @@ def unique_values(x):
 
 
 def _joined(first: Any, second: Any) -> TracedArray:
-    return np.concatenate([_line(first), _line(second)])
+    """Both in one line; a number of Python's adapts to the other one, as it does where NumPy joins what has no axis."""
+    if isinstance(first, DynamicArray) or isinstance(second, DynamicArray):
+        return np.concatenate([_line(first), _line(second)])
+    return FUNCTIONS[np.concatenate]([first, second], None)
 
 
 @implements(np.union1d)
@@ -192,8 +195,7 @@ def _intersection_with_positions(ar1: Any, ar2: Any, assume_unique: bool) -> tup
 @implements(np.setxor1d)
 @implements_dynamic(np.setxor1d)
 def setxor1d(ar1, ar2, assume_unique=False):
-    ar1, ar2 = (_line(one) if assume_unique else unique(one) for one in (ar1, ar2))
-    line = np.concatenate([ar1, ar2])
+    line = _joined(ar1, ar2) if assume_unique else np.concatenate([unique(ar1), unique(ar2)])
     trace = require_trace(line)
     values, equal = _neighbours(trace, line)
     before = np.concatenate([np.zeros_like(equal[:1]), equal[:-1]]) if equal.shape[0] else equal

@@ -9,6 +9,7 @@ from . import (  # noqa: F401
     bits,
     creation,
     decompositions,
+    diagonals,
     einsum,
     elementary,
     factorizations,

@@ -62,7 +62,17 @@ class Flat:
 class Flags:
     """As `numpy.ndarray.flags`; they cannot be set."""
 
-    _SHORT = {"C": "C_CONTIGUOUS", "F": "F_CONTIGUOUS", "O": "OWNDATA", "W": "WRITEABLE", "A": "ALIGNED"}
+    _KEYS = {
+        "C": "c_contiguous", "CONTIGUOUS": "c_contiguous", "F": "f_contiguous", "FORTRAN": "f_contiguous", "O": "owndata",
+        "W": "writeable", "A": "aligned", "X": "writebackifcopy", "B": "behaved", "CA": "carray", "FA": "farray",
+        **{
+            name: name.lower() for name in (
+                "C_CONTIGUOUS", "F_CONTIGUOUS", "OWNDATA", "WRITEABLE", "ALIGNED", "WRITEBACKIFCOPY", "BEHAVED", "CARRAY",
+                "FARRAY", "FNC", "FORC",
+            )
+        },
+    }  # fmt: skip
+    _BITS = {"c_contiguous": 1, "f_contiguous": 2, "owndata": 4, "aligned": 0x100, "writeable": 0x400}
 
     def __init__(self, array: TracedArray) -> None:
         shape, strides = array.shape, array.element_strides
@@ -75,23 +85,18 @@ class Flags:
             self.__dict__[name] = none or all(step == wanted[one] for one, step in steps)
         self.__dict__.update(owndata=array.base is None, writeable=array.is_writeable, aligned=True, writebackifcopy=False)
 
-    @property
-    def contiguous(self) -> bool:
-        return self.c_contiguous
+        rows, columns, is_writeable = self.c_contiguous, self.f_contiguous, self.writeable
+        self.__dict__.update(contiguous=rows, fortran=columns, forc=rows or columns, fnc=columns and not rows)
+        self.__dict__.update(behaved=is_writeable, carray=is_writeable and rows, farray=is_writeable and columns and not rows)
 
     @property
-    def fnc(self) -> bool:
-        return self.f_contiguous and not self.c_contiguous
-
-    @property
-    def forc(self) -> bool:
-        return self.f_contiguous or self.c_contiguous
+    def num(self) -> int:
+        return sum(bit for name, bit in self._BITS.items() if self.__dict__[name])
 
     def __getitem__(self, name: str) -> bool:
-        found = self._SHORT.get(name, name).lower()
-        if found not in self.__dict__ and found not in ("contiguous", "fnc", "forc"):
+        if name not in self._KEYS:
             raise KeyError("Unknown flag")
-        return getattr(self, found)
+        return self.__dict__[self._KEYS[name]]
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise NotImplementedError(f"the flag {name} of a traced array is set, which is not implemented")

@@ -10,11 +10,11 @@ import numpy as np
 from ... import hlo
 from ..indexing.basic import assigned_value
 from ..recording import promotion
-from ..recording.array import TracedArray, as_index, require_trace
+from ..recording.array import TracedArray, require_trace
 from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
-from ..recording.operands import ARRAYS_ARE_NUMBERS, convert, require_element
+from ..recording.operands import ARRAYS_ARE_NUMBERS, as_size, convert, require_element
 from .dates import known_as_dates
 
 
@@ -281,7 +281,7 @@ def resize(self, *shape, refcheck=True):
             "ndarray.resize of an array from outside, in a loop or a branch, or of a size that is known at run time only, is "
             "not implemented; use np.resize, np.pad or np.concatenate"
         )
-    sizes = tuple([as_index(size, "as a size of a shape") for size in sizes])
+    sizes = tuple(map(as_size, sizes))
     if any(size < 0 for size in sizes):
         raise ValueError("all elements of `new_shape` must be non-negative")
     if not self.flags.c_contiguous:

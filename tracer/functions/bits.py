@@ -9,7 +9,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray, as_index
 from ..recording.function_tables import implements
-from ..recording.operands import as_strong, normalize_axis, prepare, result, value
+from ..recording.operands import as_strong, normalize_axis, prepare, require_no_bool, result, value
 
 
 def _order(bitorder: str) -> list[int]:
@@ -28,6 +28,7 @@ def _in_bytes(values: list[int]) -> int:
 
 def _last(array: Any, axis: Any) -> tuple[TracedArray, int]:
     """The array with the axis behind all others, and where that has been."""
+    require_no_bool(axis)
     array = as_strong(prepare(array))
     if axis is None:
         return array.reshape(-1), 0

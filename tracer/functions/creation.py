@@ -24,7 +24,6 @@ from ..recording.operands import (
     convert,
     has_traced,
     instruction_of,
-    normalize_axis,
     prepare,
     require_out,
     result,
@@ -33,26 +32,38 @@ from ..recording.operands import (
     shape_argument,
 )
 from .dates import has_dates, known_as_dates
-from .shape_manipulation import permuted, reshaped
+from .shape_manipulation import reshaped
 
 Instruction = hlo.Instruction
 
+_MOST_BYTES = 2**47  # what processors of 64 bits have addresses for, as systems give them to processes
 
-def _require_cpu(device: Any) -> None:
+
+def require_cpu(device: Any) -> None:
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
 
 
 def filled(shape: tuple[int, ...], value: Any, dtype: Any) -> TracedArray:
     """An array of this shape, all elements equal to value (a number or a traced array that broadcasts)."""
-    trace = require_trace(value)
-    operand = instruction_of(trace, value, hlo.element_type_of(promotion.native(dtype)))
+    trace, dtype = require_trace(value), promotion.native(dtype)
+    require_addresses(shape, dtype)
+    operand = instruction_of(trace, value, hlo.element_type_of(dtype))
     return TracedArray.from_instruction(trace, broadcast(operand, shape), is_scalar=False)
+
+
+def require_addresses(shape: tuple[int, ...], dtype: np.dtype) -> None:
+    """Raises MemoryError or ValueError, NumPy's own, for an array that no process has so many addresses for.
+
+    The program itself might never need the memory, and would go over what is no array for years.
+    """
+    if math.prod(shape) * dtype.itemsize > _MOST_BYTES:
+        np.empty(shape, dtype)
 
 
 def _filler(value: Any):
     def implementation(shape, dtype=None, order="C", *, device=None, like=None):
-        _require_cpu(device)
+        require_cpu(device)
         if has_traced(shape):
             return DYNAMIC[np.full](shape, value, np.float64 if dtype is None else dtype, order)
         return laid_out(filled(shape_argument(shape), value, np.float64 if dtype is None else dtype), (), order)
@@ -62,7 +73,7 @@ def _filler(value: Any):
 
 def _filler_like(value: Any):
     def implementation(a, dtype=None, order="K", subok=True, shape=None, *, device=None):
-        _require_cpu(device)
+        require_cpu(device)
         return full_like(a, value, dtype, order, shape=shape)
 
     return implementation
@@ -76,7 +87,7 @@ implements(np.ones_like)(_filler_like(1))
 
 @implements(np.full)
 def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
-    _require_cpu(device)
+    require_cpu(device)
     if has_traced(shape):
         return DYNAMIC[np.full](shape, fill_value, dtype, order)
     fill_value = _filling(fill_value)
@@ -95,7 +106,7 @@ def _filling(value: Any) -> Any:
 
 @implements(np.full_like)
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
-    _require_cpu(device)
+    require_cpu(device)
     a = as_traced(a)
     sizes = a.shape if shape is None else shape_argument(shape)
     made = filled(sizes, _filling(fill_value), a.dtype if dtype is None else dtype)
@@ -128,7 +139,7 @@ def array(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0, ndm
 @implements(np.asarray, np.asanyarray)
 def asarray(a, dtype=None, order=None, *, device=None, copy=None, like=None):
     """The array itself where it is traced and fits; of an ndarray a view that cannot be written."""
-    _require_cpu(device)
+    require_cpu(device)
     return _as_array(a, dtype, order, copy)
 
 
@@ -195,7 +206,7 @@ def _converted(value: Any, dtype: Any) -> TracedArray:
 
 @implements(np.astype)
 def astype(x, dtype, /, *, copy=True, device=None):
-    _require_cpu(device)
+    require_cpu(device)
     return as_traced(x).astype(dtype, copy=copy)
 
 
@@ -236,7 +247,7 @@ def iota(shape: tuple[int, ...], dimension: int, element_type: hlo.ElementType) 
 @implements(np.arange)
 def arange(start=None, stop=None, step=1, dtype=None, *, device=None, like=None):
     """Where the bounds or the step are traced the size is known at run time only."""
-    _require_cpu(device)
+    require_cpu(device)
     if start is stop is None:
         raise TypeError("arange() requires stop to be specified.")
     start, stop = (0, start) if stop is None else (0 if start is None else start, stop)
@@ -263,6 +274,7 @@ def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
     """start + i * step, as NumPy computes it: the first two elements are converted, their difference is the step."""
     trace = require_trace()
     kind = np.dtype(dtype)
+    require_addresses((count,), kind)
     if kind == np.dtype(bool):
         if count > 2:
             raise TypeError("arange() is only supported for booleans when the result has at most length 2.")
@@ -281,7 +293,7 @@ def _arithmetic(start: Any, step: Any, count: int, dtype: Any) -> TracedArray:
 @implements(np.linspace)
 def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """The bounds may be traced."""
-    _require_cpu(device)
+    require_cpu(device)
     if isinstance(num, TracedArray) and num.known_value is None:
         return DYNAMIC[np.linspace](start, stop, num, endpoint, retstep, dtype, axis)
     num = as_index(num, "as a number of samples")
@@ -295,7 +307,7 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     steps = num - 1 if endpoint else num
     rank = np.broadcast_shapes(start.shape, stop.shape)
     delta = stop - start
-    positions = as_traced(_arithmetic(0, 1, num, np.float64 if kind.kind == "f" else np.float64)).astype(kind)
+    positions = as_traced(_arithmetic(0, 1, num, np.float64)).astype(kind)
     positions = positions.reshape((num,) + (1,) * len(rank))
     step = delta / steps if steps > 0 else np.full_like(delta, np.nan)
     if steps > 0:  # a step that is too small to be told from 0 is computed otherwise
@@ -323,129 +335,6 @@ def logspace(start, stop, num=50, endpoint=True, base=10.0, dtype=None, axis=0):
         base = np.expand_dims(base, axis)
     powers = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
     return powers if dtype is None else powers.astype(dtype)
-
-
-# --- diagonals and triangles ---
-
-
-def _band(rows: int, columns: int, k: int, direction: str) -> Instruction:
-    """Where column - row compares to k: pred[rows, columns]."""
-    require_trace()
-    row, column = (iota((rows, columns), dimension, hlo.S64) for dimension in (0, 1))
-    shifted = hlo.add(row, broadcast(hlo.constant(k, hlo.S64), (rows, columns))) if k else row
-    return hlo.compare(column, shifted, direction=direction)
-
-
-@implements(np.eye)
-def eye(N, M=None, k=0, dtype=float, order="C", *, device=None, like=None):
-    _require_cpu(device)
-    if has_traced((N, M)):
-        return DYNAMIC[np.eye](N, M, k, dtype)
-    rows = as_index(N, "as a size of a shape")
-    columns = rows if M is None else as_index(M, "as a size of a shape")
-    trace = require_trace()
-    band = _band(rows, columns, as_index(k, "as a diagonal"), "EQ")
-    return laid_out(result(trace, convert(band, hlo.element_type_of(dtype))), (), order)
-
-
-@implements(np.identity)
-def identity(n, dtype=None, *, like=None):
-    return eye(n, dtype=float if dtype is None else dtype)
-
-
-@implements(np.tri)
-def tri(N, M=None, k=0, dtype=float, *, like=None):
-    rows = as_index(N, "as a size of a shape")
-    columns = rows if M is None else as_index(M, "as a size of a shape")
-    trace = require_trace()
-    return result(trace, convert(_band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype)))
-
-
-def _triangle(m: Any, k: Any, direction: str) -> TracedArray:
-    m = as_traced(m)
-    k = as_index(k, "as a diagonal")
-    if m.ndim < 1:
-        raise ValueError("Input array must be at least 1-d")
-    rows, columns = (m.shape[-1], m.shape[-1]) if m.ndim == 1 else m.shape[-2:]
-    shape = (rows, columns) if m.ndim == 1 else m.shape
-    trace = require_trace(m)
-    mask = broadcast(_band(rows, columns, k, direction), shape)
-    operand = broadcast(m.instruction(trace), shape)
-    zero = broadcast(hlo.constant(0, m.element_type), shape)
-    return result(trace, hlo.select(mask, operand, zero))
-
-
-@implements(np.tril)
-def tril(m, k=0):
-    return _triangle(m, k, "LE")
-
-
-@implements(np.triu)
-def triu(m, k=0):
-    return _triangle(m, k, "GE")
-
-
-@implements(np.diag)
-def diag(v, k=0):
-    v = as_traced(v)
-    k = as_index(k, "as a diagonal")
-    if v.ndim == 1:
-        size = v.shape[0] + abs(k)
-        trace = require_trace(v)
-        # Element i of v goes to row i + max(-k, 0): v in every row, shifted, and all but the diagonal zeroed.
-        row = hlo.pad(v.instruction(trace), hlo.constant(0, v.element_type), padding=[(max(k, 0), max(-k, 0), 0)])
-        spread = hlo.broadcast(row, (size, size), (1,))
-        zero = broadcast(hlo.constant(0, v.element_type), (size, size))
-        return result(trace, hlo.select(_band(size, size, k, "EQ"), spread, zero))
-    if v.ndim == 2:
-        return diagonal(v, k)
-    raise ValueError("Input must be 1- or 2-d.")
-
-
-@implements(np.diagflat)
-def diagflat(v, k=0):
-    return diag(np.ravel(as_traced(v)), k)
-
-
-@implements(np.diagonal)
-def diagonal(a, offset=0, axis1=0, axis2=1):
-    a = as_traced(a)
-    if a.ndim < 2:
-        raise ValueError("diag requires an array of at least two dimensions")
-    first, second = normalize_axis(axis1, a.ndim), normalize_axis(axis2, a.ndim)
-    if first == second:
-        raise ValueError("axis1 and axis2 cannot be the same")
-    offset = as_index(offset, "as a diagonal")
-    a = permuted(a, [axis for axis in range(a.ndim) if axis not in (first, second)] + [first, second])
-    rows, columns = a.shape[-2:]
-    count = max(0, min(rows + min(offset, 0), columns - max(offset, 0)))
-    a = a[..., max(-offset, 0) : max(-offset, 0) + count, max(offset, 0) : max(offset, 0) + count]
-    lead = a.shape[:-2]
-
-    def read(trace, base):
-        flat = hlo.reshape(base, (*lead, count * count))
-        ranges = [(0, size, 1) for size in lead] + [(0, count * count, count + 1)]
-        return hlo.emit("slice", flat, slice=tuple(ranges)) if count > 1 else flat
-
-    *steps, row, column = a.element_strides
-    return TracedArray.view_of(a, (*lead, count), read, None, (*steps, row + column))
-
-
-@implements(np.linalg.diagonal)
-def matrix_diagonal(x, /, *, offset=0):
-    return diagonal(x, offset, -2, -1)
-
-
-@implements(np.fill_diagonal)
-def fill_diagonal(a, val, wrap=False):
-    """In place."""
-    if a.ndim < 2:
-        raise ValueError("array must be at least 2-d")
-    if a.ndim > 2 and len(set(a.shape)) > 1:
-        raise ValueError("All dimensions of input must be of equal length")
-    step = 1 + sum(a.shape[-1] ** power for power in range(1, a.ndim))
-    end = None if a.ndim > 2 or wrap else a.shape[1] * a.shape[1]
-    a.flat[:end:step] = val
 
 
 # --- grids ---

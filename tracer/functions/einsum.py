@@ -44,8 +44,9 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
     subscripts, arrays = arguments_of(operands)
     arrays = [prepare(one) for one in arrays]
     trace = require_trace(*arrays)
+    strong = [np.dtype(class_of(one)) for one in arrays]  # Python's numbers do not adapt
     results = [] if out is None else [require_out(out).dtype]
-    kind = promotion.native(dtype) if dtype is not None else promotion.result_dtype([*map(class_of, arrays), *results])
+    kind = promotion.native(dtype) if dtype is not None else promotion.result_dtype([*strong, *results])
     for one in arrays:
         promotion.require_cast(class_of(one), kind, casting, "iterator operand 0 dtype")
     element_type = hlo.element_type_of(kind)

@@ -39,6 +39,7 @@ from ..recording.operands import (
     one_or_several,
     prepare,
     require,
+    require_no_bool,
     require_out,
     result,
     store,
@@ -86,6 +87,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     """A traced index out of range raises IndexError when the program runs, unless ``mode`` moves it into range."""
     if isinstance(indices, TracedArray) and indices.is_dynamic:
         return DYNAMIC[np.take](a, indices, axis, out, mode)
+    require_no_bool(axis)
     a = as_strong(a)
     trace = require_trace(a)
     if axis is None or a.ndim == 0:
@@ -247,6 +249,7 @@ def choose(a, choices, out=None, mode="raise"):
 @implements(np.compress)
 def compress(condition, a, axis=None, out=None):
     """Where the condition is traced the size of the result is known at run time only."""
+    require_no_bool(axis)
     a = as_strong(a)
     if has_traced(condition):
         return DYNAMIC[np.compress](condition, a, axis, out)

@@ -10,9 +10,10 @@ import numpy as np
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.function_tables import DYNAMIC, implements
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
+    as_size,
     as_strong,
     as_traced,
     broadcast,
@@ -22,6 +23,7 @@ from ..recording.operands import (
     normalize_axis,
     one_or_several,
     prepare,
+    require_no_bool,
     result,
     settled,
     shape_of,
@@ -61,6 +63,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     if axis is None:
         arrays = [as_strong(one).reshape(-1) for one in arrays]
         axis = 0
+    require_no_bool(axis)
     shapes = [shape_of(one) for one in arrays]
     if any(not shape for shape in shapes):
         raise ValueError("zero-dimensional arrays cannot be concatenated")
@@ -133,6 +136,8 @@ def append(arr, values, axis=None):
 @implements(np.block)
 def block(arrays):
     depth = depth_of_blocks(arrays)
+    if not depth:
+        return FUNCTIONS[np.copy](as_strong(arrays))
 
     def rank_of(part: Any) -> int:
         return max(map(rank_of, part)) if isinstance(part, list) else as_traced(part).ndim
@@ -145,7 +150,8 @@ def block(arrays):
         array = as_strong(part)
         return reshaped(array, (1,) * (rank - array.ndim) + array.shape)
 
-    return zero_dimensional(build(arrays, 0))
+    made = zero_dimensional(build(arrays, 0))
+    return made if depth else np.copy(made)
 
 
 def depth_of_blocks(arrays: Any) -> int:
@@ -276,6 +282,7 @@ def repeat(a, repeats, axis=None):
     repeats = settled(repeats, "as numbers of repetitions")
     if has_traced(repeats):
         return DYNAMIC[np.repeat](a, repeats, axis)
+    require_no_bool(axis)
     array = as_strong(a)
     if axis is None:
         array, axis = reshaped(array, (array.size,)), 0
@@ -310,7 +317,7 @@ def resize(a, new_shape):
     """A copy, the elements repeated as often as the new shape, which must be known, takes."""
     a = as_traced(a)
     new_shape = (new_shape,) if not isinstance(new_shape, (tuple, list)) else tuple(new_shape)
-    sizes = tuple(as_index(one, "as a size of a shape") for one in new_shape)
+    sizes = tuple(map(as_size, new_shape))
     count = prod(sizes)
     if a.size == 0:
         return np.zeros_like(a, shape=sizes)

@@ -126,7 +126,8 @@ def _contraction(ufunc: np.ufunc):
                 out = require_out(out)
                 promotion.resolve(ufunc, (class_of(prepare(a)), class_of(prepare(b))), (out.dtype,), dtype, casting)
             trace, lhs, rhs = operands_of(a, b, ufunc, dtype, casting)
-            return store(out, _repeated(result(trace, emit(trace, lhs, rhs)), out, len(_core_dimensions(ufunc)[1])))
+            product = result(trace, emit(trace, lhs, rhs))
+            return product if out is None else store(out, _repeated(product, out, _ranks_of_cores(ufunc, a, b)[-1]))
 
         CONTRACTIONS[ufunc] = call
         return emit
@@ -138,11 +139,7 @@ def _with_axes(
     ufunc: np.ufunc, a: Any, b: Any, out: Any, arguments: dict[str, Any], axes: Any, axis: Any, keepdims: bool
 ) -> TracedArray:
     """The contraction of operands whose axes are moved to where it has them."""
-    named, of_result = _core_dimensions(ufunc)
-    # matmul's vectors have one dimension less, and so has the result.
-    short = [part for one, part in zip((a, b), named) if np.ndim(one) < len(part)]
-    missing = {name for part in short for name in part if name.endswith("?")}
-    *operands, found = (sum(name not in missing for name in part) for part in (*named, of_result))
+    *operands, found = _ranks_of_cores(ufunc, a, b)
     if found and (keepdims or axes is None):
         raise TypeError(f"{ufunc.__name__}: axis and keepdims can only be used with a single shared core dimension")
     if axes is None:
@@ -159,6 +156,14 @@ def _with_axes(
         own = given[len(operands)] if len(given) > len(operands) else tuple(range(-kept, 0))
         product = np.moveaxis(product, tuple(range(-kept, 0)), own)
     return store(out, _repeated(product, out, kept))
+
+
+def _ranks_of_cores(ufunc: np.ufunc, a: Any, b: Any) -> list[int]:
+    """How many core dimensions the operands and the result have: of matmul's vectors one less, and so of its result."""
+    named, of_result = _core_dimensions(ufunc)
+    short = [part for one, part in zip((a, b), named) if np.ndim(one) < len(part)]
+    missing = {name for part in short for name in part if name.endswith("?")}
+    return [sum(name not in missing for name in part) for part in (*named, of_result)]
 
 
 def _core_dimensions(ufunc: np.ufunc) -> tuple[list[list[str]], list[str]]:

@@ -41,7 +41,8 @@ def _part(opcode: str):
             other = hlo.emit("imag" if is_real else "real", base)
             return hlo.complex(value, other) if is_real else hlo.complex(other, value)
 
-        return TracedArray.view_of(val, val.shape, read, write, val.unusual_strides, part_type)
+        between = tuple([2 * step for step in val.element_strides])  # the other part
+        return TracedArray.view_of(val, val.shape, read, write, between, part_type)
 
     return implementation
 

@@ -25,6 +25,7 @@ from ..recording.operands import (
     instruction_of,
     normalize_axes,
     normalize_axis,
+    require_no_bool,
     require_out,
     result,
     store,
@@ -58,6 +59,7 @@ def reduce_ufunc(
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
     if ufunc.nin != 2 or ufunc.nout != 1:
         raise ValueError("reduce only supported for binary functions")
+    require_no_bool(axis)
     trace, operand = value(array)
     axes = () if not operand.shape.rank and axis in (0, -1) else normalize_axes(axis, operand.shape.rank)
     if out is not None and dtype is None and not ufunc.types[0].endswith("?"):
@@ -227,6 +229,7 @@ def _position_computation(element_type: hlo.ElementType, kind: hlo.ElementType, 
 
 
 def position_of_extremum(a: Any, axis: Any, out: Any, keepdims: Any, largest: bool) -> TracedArray:
+    require_no_bool(axis)
     trace, operand = value(a)
     name = "argmax" if largest else "argmin"
     original = operand.shape.dimensions

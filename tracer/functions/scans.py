@@ -13,7 +13,7 @@ from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
 from ..recording.memory_order import laid_out
-from ..recording.operands import as_traced, convert, normalize_axis, result, store, value
+from ..recording.operands import as_traced, convert, normalize_axis, require_no_bool, result, store, value
 from ..recording.trace import Trace
 from .folds import accumulated
 from .reductions import accumulation_type, combiner, exact_identity
@@ -27,6 +27,7 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     kernel = UFUNCS.get(ufunc) or ufunc_kernel(ufunc)
     if ufunc.nin != 2 or ufunc.nout != 1:
         raise ValueError("accumulate only supported for binary functions")
+    require_no_bool(axis)
     trace, operand = value(array)
     if operand.shape.rank == 0:
         raise TypeError("cannot accumulate on a scalar")

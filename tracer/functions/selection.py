@@ -123,13 +123,14 @@ def clip(
         lower = None if type(lower) is int and lower <= bounds.min else lower
         upper = None if type(upper) is int and upper >= bounds.max else upper
     if lower is None and upper is None:
-        clipped = np.positive(a)
+        clipped = np.positive(a) if dtype is None else np.positive(a, dtype=dtype, casting=casting)
     elif upper is None:
-        clipped = np.maximum(a, lower, dtype=dtype)
+        clipped = np.maximum(a, lower, dtype=dtype, casting=casting)
     elif lower is None:
-        clipped = np.minimum(a, upper, dtype=dtype)
+        clipped = np.minimum(a, upper, dtype=dtype, casting=casting)
     else:
-        clipped = np.minimum(np.maximum(a, lower, dtype=dtype), upper, dtype=dtype)
+        raised = np.maximum(a, lower, dtype=dtype, casting=casting)
+        clipped = np.minimum(raised, upper, dtype=dtype, casting=casting)
     if where is True:
         return store(out, clipped, casting)
     if out is None:

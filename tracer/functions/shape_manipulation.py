@@ -15,6 +15,8 @@ from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, implements
 from ..recording.memory_order import axes_in_memory, is_column_major_alone, is_contiguous, laid_out, order_named
 from ..recording.operands import (
+    as_single_size,
+    as_size,
     as_traced,
     broadcast,
     broadcast_shapes,
@@ -22,6 +24,7 @@ from ..recording.operands import (
     normalize_axes,
     normalize_axis,
     one_or_several,
+    require_no_bool,
     result,
     settled,
     shape_argument,
@@ -65,8 +68,8 @@ def reshape_strides(shape: tuple[int, ...], strides: tuple[int, ...], new_shape:
 def _sizes(shape: Any, count: int) -> tuple[int, ...]:
     """A shape argument with its -1 resolved. Raises ValueError as NumPy does."""
     if isinstance(shape, TracedArray) or not isinstance(shape, (tuple, list, np.ndarray)):
-        shape = (shape,)
-    sizes = [as_index(size, "as a size of a shape") for size in shape]
+        shape = (as_single_size(shape),)
+    sizes = list(map(as_size, shape))
     unknown = [position for position, size in enumerate(sizes) if size < 0]
     if len(unknown) > 1:
         raise ValueError("can only specify one unknown dimension")
@@ -162,6 +165,7 @@ def transpose(a, axes=None):
         return permuted(a, range(a.ndim)[::-1])
     axes = _listed(axes)
     axes = axes if isinstance(axes, (tuple, list)) else (axes,)
+    require_no_bool(axes)
     if len(axes) != a.ndim:
         raise ValueError("axes don't match array")
     order = tuple(normalize_axis(axis, a.ndim) for axis in axes)
@@ -235,6 +239,7 @@ def expand_dims(a, axis):
 @implements(np.squeeze)
 def squeeze(a, axis=None):
     a = as_traced(a)
+    require_no_bool(axis)
     if axis is None:
         dropped = [dimension for dimension, size in enumerate(a.shape) if size == 1]
     else:

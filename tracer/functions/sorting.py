@@ -19,7 +19,7 @@ from ..indexing.index_arrays import second
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import implements
 from ..recording.memory_order import laid_out
-from ..recording.operands import as_strong, convert, normalize_axis, prepare, result, value
+from ..recording.operands import as_strong, convert, normalize_axis, prepare, require_no_bool, result, value
 from ..recording.trace import Trace
 from .kernel_parts import is_nan
 
@@ -187,6 +187,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None):
 def argsort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None):
     """Stable, whatever kind is asked for."""
     _check_kind(kind, order, stable, descending)
+    require_no_bool(axis)
     a = as_strong(prepare(a))
     trace, operand, axis = _operand(a.reshape(1) if a.ndim == 0 else a, axis)
     return result(trace, sorting_positions(trace, [operand], axis, bool(descending)))

@@ -66,16 +66,16 @@ def _variance(
         center = _divide(total, _count(a, axis, where, True))
     else:
         center = as_traced(known_mean)
-    deviation = a.astype(inside, copy=False) - center if dtype is None else np.subtract(a, center, dtype=inside)
+    deviation = (a.astype(inside, copy=False) if dtype is None else a) - center
     trace = require_trace(a)
-    if deviation.element_type.is_complex:
+    if a.element_type.is_complex:
         z = deviation.instruction(trace)
         parts = [hlo.real(z), hlo.imag(z)]
         squares = result(trace, hlo.add(*(hlo.multiply(part, part) for part in parts)))
-        outside = squares.dtype
+        outside = squares.dtype if dtype is None else outside
     else:
         squares = deviation * deviation
-    total = reduce_ufunc(np.add, squares, axis, keepdims=keepdims, where=where)
+    total = reduce_ufunc(np.add, squares, axis, None if dtype is None else inside, keepdims=keepdims, where=where)
     count = _count(a, axis, where, keepdims)
     freedom = count - ddof
     freedom = np.maximum(freedom, 0) if isinstance(freedom, TracedArray) else max(freedom, 0)
@@ -108,6 +108,7 @@ def std(
 @implements(np.average)
 def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
     a = as_traced(a)
+    axis = None if axis is None else normalize_axes(axis, a.ndim)  # in which a bool is an axis, other than for np.mean
     if weights is None:
         mean_ = mean(a, axis, keepdims=keepdims)
         if mean_.size == 0:
@@ -123,12 +124,11 @@ def average(a, axis=None, weights=None, returned=False, *, keepdims=_NO_VALUE):
     if a.shape != weights.shape:
         if axis is None:
             raise TypeError("Axis must be specified when shapes of a and weights differ.")
-        axes = normalize_axes(axis, a.ndim)
-        if weights.shape != tuple(a.shape[dimension] for dimension in axes):
+        if weights.shape != tuple(a.shape[dimension] for dimension in axis):
             raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
-        order = np.argsort(axes)
+        order = np.argsort(axis)
         weights = weights.transpose(tuple(int(i) for i in order))
-        weights = weights.reshape([size if dimension in axes else 1 for dimension, size in enumerate(a.shape)])
+        weights = weights.reshape([size if dimension in axis else 1 for dimension, size in enumerate(a.shape)])
     scale = reduce_ufunc(np.add, np.broadcast_to(weights, a.shape), axis, kind, keepdims=keepdims)
     trace = require_trace(scale)
     without_weight = np.any(scale == 0).instruction(trace)

@@ -117,6 +117,7 @@ def as_strided(
     if any(step % width for step in steps):
         raise NotImplementedError("as_strided with strides that are no multiples of the size of an element is not implemented")
     steps, whole = tuple([step // width for step in steps]), x.root
+    steps = _over_elements(steps, whole)
     begin = _place_in_memory(x, whole) if 0 not in sizes else 0
     if 0 not in sizes:
         ends = [step * (size - 1) for size, step in zip(sizes, steps)]
@@ -140,9 +141,23 @@ def as_strided(
         )  # fmt: skip
         return _from_line(line, base.shape.dimensions, order)
 
+    strides = [step * _step_of_vector(whole) for step in steps]
     if not writeable:
-        return TracedArray.view_of(whole, sizes, read, None, steps)
-    return TracedArray.view_of(whole, sizes, read, write if _are_distinct(sizes, steps) else _refuse, steps)
+        return TracedArray.view_of(whole, sizes, read, None, tuple(strides))
+    return TracedArray.view_of(whole, sizes, read, write if _are_distinct(sizes, steps) else _refuse, tuple(strides))
+
+
+def _step_of_vector(whole: TracedArray) -> int:
+    """The distance in memory of two elements of an array of one dimension; 1 of others, which have no gaps."""
+    return whole.element_strides[0] if whole.ndim == 1 and whole.size > 1 else 1
+
+
+def _over_elements(steps: tuple[int, ...], whole: TracedArray) -> tuple[int, ...]:
+    """Steps in memory as steps from element to element. Raises where they lead to what lies between these."""
+    step = _step_of_vector(whole)
+    if any(one % step for one in steps):
+        raise NotImplementedError("as_strided of an array with gaps, with strides that lead into these, is not implemented")
+    return tuple([one // step for one in steps])
 
 
 def _are_distinct(sizes: Sequence[int], steps: Sequence[int]) -> bool:
@@ -157,6 +172,8 @@ def _are_distinct(sizes: Sequence[int], steps: Sequence[int]) -> bool:
 
 def _memory_order(whole: TracedArray) -> list[int]:
     """The dimensions of an array as they lie in memory, the outermost one first. Raises where there are gaps."""
+    if whole.ndim < 2:
+        return [*range(whole.ndim)]
     order = sorted(range(whole.ndim), key=lambda d: (-whole.element_strides[d], -whole.shape[d]))
     expected = 1
     for d in reversed(order):

@@ -166,7 +166,9 @@ def read_basic(array: TracedArray, index: Any) -> TracedArray:
         trace = require_trace(array)
         taken = take(trace, array.instruction(trace), selection)
         return TracedArray.from_instruction(trace, taken, weak_type=array.weak_type)
-
+    if not shape and array.is_scalar:
+        trace = require_trace(array)
+        return TracedArray.from_instruction(trace, array.instruction(trace), is_scalar=False)
     return view(array, selection)
 
 

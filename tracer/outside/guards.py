@@ -254,7 +254,8 @@ class SameLength(Guard):
         return isinstance(found, (list, tuple, deque)) and len(found) == self.length
 
     def words(self, found: Any) -> str:
-        return f"{self.path.text}: length {self.length} -> {len(found) if hasattr(found, '__len__') else short(found)}"
+        is_sequence = isinstance(found, (list, tuple, deque))
+        return f"{self.path.text}: length {self.length} -> {len(found) if is_sequence else short(found)}"
 
 
 # Equal ones are the same in all that counts.
@@ -322,6 +323,13 @@ class SameState(Guard):
 
     def words(self, found: Any) -> str:
         return f"{self.path.text}: other contents"
+
+    def put_back(self, objects: Objects) -> None:
+        """Gives an array, as of dates, that an operator has changed in place its contents again."""
+        found = self.path.read(objects)
+        if isinstance(found, np.ndarray) and found.dtype.kind != "O":
+            _, dtype, shape, contents = self.state
+            found[...] = np.frombuffer(contents, dtype).reshape(shape)
 
 
 def state_of(value: Any, seen: tuple[int, ...] = ()) -> Any:

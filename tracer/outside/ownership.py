@@ -32,22 +32,18 @@ _FOLLOWED = (
 )
 
 
-# What SciPy has written in terms of its ufuncs and of NumPy's functions, and what stands for these in libraries of arrays. Its
-# other functions are made for numbers that are known.
-_SPECIAL = os.path.join(os.sep, "scipy", "special", "")
-_FUNCTIONS_OF_SPECIAL = frozenset({
-    "comb", "diric", "factorial", "h1vp", "h2vp", "ivp", "jvp", "kvp", "lambertw", "log_softmax", "logsumexp", "multigammaln",
-    "perm", "polygamma", "softmax", "softplus", "spherical_in", "spherical_jn", "spherical_kn", "spherical_kn_reflection",
-    "spherical_yn", "yvp", "zeta",
-})  # fmt: skip
-_NAMESPACES = tuple([os.path.join(os.sep, "scipy", "_lib", name) for name in ("_array_api", "array_api_")])
+# What SciPy has written in terms of its ufuncs and of NumPy's functions, and what stands for these in libraries of arrays.
+_SCIPY = tuple([os.path.join(os.sep, folder, "scipy", "") for folder in ("site-packages", "dist-packages")])
+_NAMESPACES = tuple([os.path.join(folder, "_lib", name) for folder in _SCIPY for name in ("_array_api", "array_api_")])
 
 
 def is_followed_of_traced(function: types.FunctionType) -> bool:
-    """Whether a library's function is followed where it is given traced values: one of these, or a part of it."""
-    name = function.__qualname__
-    is_one = name in _FUNCTIONS_OF_SPECIAL or name.startswith("_") or "<" in name
-    return is_one and _is_in(function.__code__.co_filename, (_SPECIAL,))
+    """Whether a library's function is followed where it is given traced values."""
+    return is_followed_file(function.__code__.co_filename)
+
+
+def is_followed_file(file: str) -> bool:
+    return _is_in(file, _SCIPY)
 
 
 def makes_arrays(function: types.FunctionType) -> bool:

@@ -17,7 +17,7 @@ from ... import hlo
 from ...hlo.shape import element_strides, row_major_strides
 from .array_methods import ArrayMethods
 from .current_trace import current_trace
-from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError, name_of_type, no_integer
+from .errors import HINTS, ConcretizationError, LeakedArrayError, TracerError, name_of_type
 from .function_tables import (
     FUNCTIONS,
     METHODS,
@@ -29,8 +29,9 @@ from .function_tables import (
 )
 from .known_values import known_value
 from .object_operands import equals_no_number, reflected, require_left
-from .operators import Operators, simple_power
+from .operators import Operators, refused, simple_power
 from .promotion import plain
+from .python_conversions import PythonConversions
 from .several_types import is_of_several_types, with_types
 from .trace import Storage, Trace
 
@@ -65,7 +66,7 @@ class View:
         return value if self.base_shape in (None, value.shape.dimensions) else hlo.reshape(value, self.base_shape)
 
 
-class TracedArray(ArrayMethods, Operators):
+class TracedArray(ArrayMethods, Operators, PythonConversions):
     """A NumPy array whose contents are not known yet; what is done with it is recorded as HLO.
 
     It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values
@@ -235,14 +236,14 @@ class TracedArray(ArrayMethods, Operators):
             if not (name := self.storage.origin or "an array from outside").startswith("argument "):
                 raise NotImplementedError(f"{name} gets another shape, and is no argument: use .reshape")
             trace.program.compares_arrays = True  # another argument may be the same array
-        if self.element_strides != row_major_strides(self.shape):
+        old = TracedArray(self.storage, hlo.Shape(self.element_type, self.shape), is_scalar=False)
+        old._view, old.unusual_strides = self._view, self.unusual_strides
+        new = FUNCTIONS[np.reshape](old, shape)
+        if new.base is not old:
             raise AttributeError(
                 "Incompatible shape for in-place modification. Use `.reshape()` to make a copy with the desired shape."
             )
-        old = TracedArray(self.storage, hlo.Shape(self.element_type, self.shape), is_scalar=False)
-        old._view = self._view
-        new = FUNCTIONS[np.reshape](old, shape)
-        self.storage, self._view, self._shape = None, new._view, new.shape
+        self.storage, self._view, self._shape, self.unusual_strides = None, new._view, new.shape, new.unusual_strides
 
     def become(self, other: TracedArray) -> None:
         """Let this handle stand for another array, that is no view."""
@@ -335,60 +336,6 @@ class TracedArray(ArrayMethods, Operators):
                 raise ConcretizationError(self, purpose)
         return known
 
-    def __bool__(self) -> bool:
-        if self.size > 1:
-            raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
-        if (known := self.known_value) is not None:
-            return bool(known)
-        raise ConcretizationError(
-            self, "where Python needs a bool (in `if`, `while`, `and`, `or`, `not` or bool())", HINTS["bool"]
-        )
-
-    def __int__(self) -> int:
-        if self.size == 1 and (known := self.known_value) is not None:
-            return int(known)
-        raise ConcretizationError(
-            self, "where Python needs an int", "Use .astype(int) to convert a traced value. " + HINTS["range"]
-        )
-
-    def __float__(self) -> float:
-        if self.size == 1 and (known := self.known_value) is not None:
-            return float(known)
-        raise ConcretizationError(
-            self,
-            "where Python needs a float (by float(), the math module, or as an element of an ndarray)",
-            "Use np functions instead of those of math. " + HINTS["array"],
-        )
-
-    def __complex__(self) -> complex:
-        if self.size == 1 and (known := self.known_value) is not None:
-            return complex(known)
-        raise ConcretizationError(
-            self, "where Python needs a complex number", "Use .astype(complex) to convert a traced value."
-        )
-
-    def __index__(self) -> int:
-        if self.shape or not self.element_type.is_integer:
-            raise no_integer(self)
-        if (known := self.known_value) is not None:
-            return int(known)
-        raise ConcretizationError(
-            self, "where Python needs an integer (in range(), as a shape, an axis or a slice bound)", HINTS["range"]
-        )
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        if (known := self.known_value) is not None:
-            return np.array(known, dtype)
-        raise ConcretizationError(self, "where NumPy needs an ndarray", HINTS["array"])
-
-    def __contains__(self, value: Any) -> bool:
-        raise ConcretizationError(self, "in a Python `in`", "Use np.any(array == value).")
-
-    def __format__(self, specification: str) -> str:
-        if specification:
-            raise ConcretizationError(self, f"where the format {specification!r} needs a number")
-        return repr(self)
-
     def __repr__(self) -> str:
         return f"TracedArray({self.dtype}[{','.join(map(str, self.shape))}]{', weak' if self.weak_type else ''})"
 
@@ -416,12 +363,9 @@ class TracedArray(ArrayMethods, Operators):
     def __deepcopy__(self, memo: dict) -> TracedArray:
         return self.__copy__()
 
-    def __round__(self, digits: int | None = None) -> Any:
-        if digits is None:
-            raise ConcretizationError(self, "where round() needs a Python int", "Use np.rint(...).")
-        return FUNCTIONS[np.round](self, digits)
-
     # --- operators ---
+
+    __hash__ = PythonConversions.__hash__  # which a class with an __eq__ of its own has to name
 
     def __eq__(self, other: Any) -> Any:
         return self._compared_with_nothing(False) if self._equals_no_element(other) else super().__eq__(other)
@@ -440,11 +384,6 @@ class TracedArray(ArrayMethods, Operators):
         same = hlo.broadcast(hlo.constant(value, hlo.PRED), self.shape, ())
         return TracedArray.from_instruction(trace, same)
 
-    def __hash__(self) -> int:
-        if not self.is_scalar:
-            raise TypeError("unhashable type: 'numpy.ndarray'")
-        raise ConcretizationError(self, "where Python needs a hash (as the key of a dict, or in a set)")
-
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""
         is_operand = isinstance(operand, _OPERANDS) or type(operand) in SEQUENCES
@@ -452,14 +391,27 @@ class TracedArray(ArrayMethods, Operators):
 
     def leave(self, ufunc: np.ufunc, operand: Any, in_place: bool = False) -> Any:
         if not self.is_scalar:
+            if in_place and getattr(type(operand), "stands_for_others", False):  # each of them changes the array
+                operand.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
+                return self
             require_left(ufunc, operand, in_place)
         elif not self.weak_type and (method := reflected(ufunc, operand)) is not None:
             return method(operand, self.item())
+        elif self.weak_type and self.exact is None:
+            return refused(ufunc, (self.run_time_type, type(operand)), in_place)
         return NotImplemented
 
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
+        if self.is_scalar and any(map(_is_sequence, operands)) and self._knows_no_sequences(ufunc, operands):
+            return refused(ufunc, [self.run_time_type if one is self else type(one) for one in operands])
         found = self._operate(ufunc, operands)
         return with_types(found, self._operate, ufunc, operands) if any(map(is_of_several_types, operands)) else found
+
+    def _knows_no_sequences(self, ufunc: np.ufunc, operands: Sequence) -> bool:
+        """NumPy's numbers make arrays of them, but for ``@``; Python's have an error, or repeat a list or a tuple."""
+        if not self.weak_type or self.exact is not None:
+            return ufunc is np.matmul
+        return ufunc is not np.multiply or any(isinstance(one, range) for one in operands)
 
     def _operate(self, ufunc: np.ufunc, operands: Sequence) -> Any:
         """Where all operands are Python's numbers the result is, as Python's own arithmetic would leave it."""
@@ -484,6 +436,8 @@ class TracedArray(ArrayMethods, Operators):
     def operate_in_place(self, ufunc: np.ufunc, operand: Any) -> Any:
         """A scalar is never changed: the name is bound to another one."""
         if self.is_scalar:
+            if _is_sequence(operand) and self._knows_no_sequences(ufunc, (self, operand)):
+                return refused(ufunc, (self.run_time_type, type(operand)), in_place=True)
             return self.operate(ufunc, (self, operand)) if self.takes(operand) else operand.operate(ufunc, (self, operand))
         if getattr(type(operand), "is_dynamic", False):
             return operand.__array_ufunc__(ufunc, "__call__", self, operand, out=(self,))
@@ -515,6 +469,10 @@ _PYTHON_TYPES = {"pred": bool, "signed": int, "unsigned": int, "float": float, "
 _WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
 _NUMBERS = (TracedArray, int, float, complex, np.ndarray, np.generic)
 _OPERANDS = (*_NUMBERS, list, tuple, range)
+
+
+def _is_sequence(operand: Any) -> bool:
+    return isinstance(operand, (list, tuple, range)) or type(operand) in SEQUENCES
 
 
 def _is_scalar(operand: Any) -> bool:

@@ -87,6 +87,10 @@ class RecordedAgain(BaseException):
     """The function has to be recorded once more, as something has turned out that `Trace.guessed_bounds` tells by now."""
 
 
+class TooMuchRecorded(BaseException):
+    """Rounds that are unrolled have recorded too much, together with all that has been recorded before. Nobody unrolls more."""
+
+
 class SizeBeyondBound(StaleCapture):
     """A size at run time is larger than the bound that was guessed for it at one place of the traced function."""
 

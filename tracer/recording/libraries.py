@@ -6,8 +6,8 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Iterator
 from types import CodeType, FrameType
+from typing import Any
 
 import numpy as np
 
@@ -19,9 +19,10 @@ _STANDARD = os.path.dirname(os.__file__) + os.sep
 _INSTALLED = tuple({sysconfig.get_path(name) + os.sep for name in ("purelib", "platlib")})
 _WAY_OUT = "let the compiled code call it, by phlox.host_call({name}, result_shapes, ...)"
 # What stands for arrays and containers, in what Python says of operands.
-_OWN_CLASSES = re.compile(r"(?<=')(?:TracedArray|(?:Outside|Traced)(List|Dict|Set|Deque))(?=')")
+_OWN_CLASSES = re.compile(r"(?<=['\"])(?:TracedArray|(?:Outside|Traced)(List|Dict|Set|Deque))(?=['\"])")
 _OF_OPERANDS = re.compile(
-    r"unsupported operand type\(s\) for |'\S+' not supported between instances of |'\w+' object is not callable"
+    r"unsupported operand type\(s\) for |can only concatenate |'\S+' not supported between instances of "
+    r"|'\w+' object is not callable"
 )
 # Where what Python and NumPy ask of a traced array is answered.
 _ANSWERS = os.path.dirname(__file__) + os.sep
@@ -44,13 +45,12 @@ def caller() -> tuple[str, SourceLocation | None]:
     while frame is not None and frame.f_code.co_filename.startswith(_ANSWERS):
         frame = frame.f_back
     name = ""
-    while frame is not None and (is_library(frame.f_code) or frame.f_code.co_filename.startswith(_NUMPY)):
-        name = _name_of(frame) or name or f"a function of {_module_of(frame).partition('.')[0]}"
+    while frame is not None and (is_library(frame.f_code) or belongs_to_a_library(frame.f_code.co_filename)):
+        if is_library(frame.f_code) or frame.f_code.co_filename.startswith(_NUMPY):  # or a helper, by which others call them
+            name = _name_of(frame) or name or f"a function of {_module_of(frame).partition('.')[0]}"
         frame = frame.f_back
     if frame is None or not name:
         return "", user_location()
-    if belongs_to_a_library(frame.f_code.co_filename):  # captured code calls it through a helper
-        frame = next((one for one in _outwards(frame) if not belongs_to_a_library(one.f_code.co_filename)), frame)
     return name, SourceLocation(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_qualname)
 
 
@@ -88,10 +88,13 @@ def is_installed(file: str) -> bool:
     return file.startswith((_STANDARD, *_INSTALLED)) or "site-packages" in file
 
 
-def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
+def is_compiled_by_others(function: Any) -> bool:
+    """Whether this is a function of an installed package that is not written in Python; of SciPy's some tell no module."""
+    module = getattr(function, "__module__", None)
+    if module is None or module == "builtins":
+        return type(function).__name__ == "fortran"
+    file = getattr(sys.modules.get(module), "__file__", None) or ""
+    return "site-packages" in file and not file.startswith(_NUMPY)
 
 
 def _module_of(frame: FrameType) -> str:

@@ -69,7 +69,7 @@ def memory_key(array: np.ndarray) -> Any:
     if isinstance(array, ArrayOnDevice):
         return _row_major_flags(array.shape)
     flags = array.flags.num & MEMORY_FLAGS
-    return flags if flags & (C_CONTIGUOUS | F_CONTIGUOUS) or array.ndim < 2 else (flags, array.strides)
+    return flags if flags & (C_CONTIGUOUS | F_CONTIGUOUS) else (flags, array.strides)
 
 
 def _row_major_flags(shape: tuple[int, ...]) -> int:

@@ -138,6 +138,15 @@ def has_traced(value: Any) -> bool:
     return isinstance(value, TracedArray)
 
 
+def first_traced(value: Any) -> TracedArray | None:
+    """The first traced array that this is, or holds."""
+    if isinstance(value, dict):
+        value = tuple(dict.values(value))
+    if isinstance(value, (list, tuple)):
+        return next((found for part in value if (found := first_traced(part)) is not None), None)
+    return value if isinstance(value, TracedArray) else None
+
+
 def as_traced(value: Any, dtype: Any = None) -> TracedArray:
     """A value as a traced array: an ndarray is captured, a number becomes a constant (weak if it is Python's), sequences
     are stacked.
@@ -161,6 +170,9 @@ def as_traced(value: Any, dtype: Any = None) -> TracedArray:
 
 def as_strong(value: Any) -> TracedArray:
     """As `as_traced`, for functions in which Python's numbers do not adapt but are int64, float64 or complex128."""
+    if isinstance(value, TracedArray) and value.weak_type:
+        trace = require_trace(value)
+        return result(trace, value.instruction(trace))
     return as_traced(value, None if isinstance(value, (list, tuple, range, TracedArray)) else np.dtype(class_of(value)))
 
 
@@ -338,6 +350,12 @@ def scalar_constant(value: Any) -> Any:
 # --- axes ---
 
 
+def require_no_bool(axis: Any) -> None:
+    """Raises TypeError for a bool where an axis is given: in NumPy, what C reads takes none, and what is Python does."""
+    if any(isinstance(one, (bool, np.bool_)) for one in one_or_several(axis)):
+        raise TypeError("an integer is required for the axis")
+
+
 def normalize_axis(axis: Any, rank: int, name: str = "axis") -> int:
     """A dimension number in [0, rank). Raises AxisError, or ConcretizationError where it is traced."""
     axis = as_index(axis, f"as {name}")
@@ -367,12 +385,26 @@ def one_or_several(value: Any) -> tuple[Any, ...]:
     return (value,)
 
 
+def as_size(value: Any) -> int:
+    """A size of a shape: an integer that is known, which NumPy does not take a bool for."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError("an integer is required")
+    return as_index(value, "as a size of a shape")
+
+
+def as_single_size(value: Any) -> int:
+    """The same of a shape that is one number."""
+    if isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"expected a sequence of integers or a single integer, got '{value!r}'")
+    return as_index(value, "as a shape")
+
+
 def shape_argument(shape: Any) -> tuple[int, ...]:
     """A shape given as an integer or a sequence. Raises ConcretizationError for traced sizes, ValueError for negative ones."""
     if isinstance(shape, Iterable) and not (isinstance(shape, TracedArray) and shape.ndim == 0):
-        sizes = tuple(as_index(size, "as a size of a shape") for size in shape)
+        sizes = tuple(map(as_size, shape))
     else:
-        sizes = (as_index(shape, "as a shape"),)
+        sizes = (as_single_size(shape),)
     if any(size < 0 for size in sizes):
         raise ValueError("negative dimensions are not allowed")
     return sizes

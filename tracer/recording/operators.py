@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import operator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -72,6 +73,36 @@ class Operators:
     __abs__ = _unary(np.absolute)
     __invert__ = _unary(np.invert)
     del _
+
+
+# As Python's own numbers have them, and in place.
+_PYTHON: dict[np.ufunc, tuple[Callable, Callable]] = {
+    np.add: (operator.add, operator.iadd), np.subtract: (operator.sub, operator.isub),
+    np.multiply: (operator.mul, operator.imul), np.true_divide: (operator.truediv, operator.itruediv),
+    np.floor_divide: (operator.floordiv, operator.ifloordiv), np.remainder: (operator.mod, operator.imod),
+    np.divmod: (divmod, divmod), np.power: (operator.pow, operator.ipow), np.matmul: (operator.matmul, operator.imatmul),
+    np.bitwise_and: (operator.and_, operator.iand), np.bitwise_or: (operator.or_, operator.ior),
+    np.bitwise_xor: (operator.xor, operator.ixor), np.left_shift: (operator.lshift, operator.ilshift),
+    np.right_shift: (operator.rshift, operator.irshift), np.less: (operator.lt, operator.lt),
+    np.less_equal: (operator.le, operator.le), np.greater: (operator.gt, operator.gt),
+    np.greater_equal: (operator.ge, operator.ge),
+}  # fmt: skip
+_BUILTIN = (list, tuple, range, dict, set, str, bytes, type(None))
+
+
+def refused(ufunc: np.ufunc, types: Sequence[type], in_place: bool = False) -> Any:
+    """Raises what Python does where a number of one of the types meets the other one; NotImplemented where it does not."""
+    kinds = [next((one for one in _BUILTIN if issubclass(kind, one)), kind) for kind in types]
+    if ufunc not in _PYTHON or any(kind not in _BUILTIN and kind not in (bool, int, float, complex) for kind in kinds):
+        return NotImplemented
+    made = [range(0) if kind is range else kind() for kind in kinds]
+    try:
+        _PYTHON[ufunc][in_place](*made)
+    except TypeError as error:
+        message = str(error)
+    else:
+        return NotImplemented
+    raise TypeError(message)
 
 
 def simple_power(base: Any, exponent: Any) -> tuple[np.ufunc, tuple] | None:

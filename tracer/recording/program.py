@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -55,10 +56,12 @@ class Program:
         self.known_values: dict[hlo.Instruction, Any] = {}  # for recording/known_values.py
         self.changes_of_sets: dict[int, tuple[set, set[str]]] = {}  # by which methods known elements were put there or taken
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where
+        self.followed_objects: dict[int, Any] = {}  # those of libraries' classes that it makes of traced values
         self.surroundings: Any = None  # what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py
         self.trials: list[tuple] = []  # for capture/loops/trials.py
         self.unrolled_loops: dict[tuple[str, int], str] = {}  # by the user's line, how and why
+        self.most_recorded = math.inf  # behind so many instructions no round is unrolled any more
         # By the user's line, how often a while loop has been run in Python to its end.
         self.known_whiles: defaultdict[tuple[str, int], float] = defaultdict(int)
         self.has_open_lists = False  # whether any list has ever had an item that stands for its elements (capture/lists/)

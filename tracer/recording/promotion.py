@@ -16,14 +16,8 @@ from ... import hlo
 
 DtypeClass = Any  # a dtype, or int, float, complex for weak operands
 
-_WEAK = {"b": bool, "i": int, "u": int, "f": float, "c": complex}
 _resolved: dict[tuple, tuple[np.dtype, ...]] = {}
 _loop_types: dict[tuple, tuple[hlo.ElementType, ...]] = {}
-
-
-def weak_class(dtype: np.dtype) -> type:
-    """The Python type that a weakly typed value of this dtype stands for."""
-    return _WEAK[dtype.kind]
 
 
 def scalar_class(value: Any) -> DtypeClass | None:

@@ -116,7 +116,9 @@ def _node_of(type: type) -> Node | None:
     except KeyError:
         pass
     node = None
-    if issubclass(type, tuple) and hasattr(type, "_fields"):
+    if issubclass(type, tuple) and hasattr(type, "_fields") and not hasattr(type, "_make"):
+        node = _node_with_attributes(type)
+    elif issubclass(type, tuple) and hasattr(type, "_fields"):
         node = Node(
             lambda value: (None, tuple(value)),
             lambda _, children: type._make(children),
@@ -126,6 +128,24 @@ def _node_of(type: type) -> Node | None:
         node = _dataclass_node(type)
     _NODES[type] = node
     return node
+
+
+def _node_with_attributes(type: type) -> Node:
+    """Of what SciPy returns: a tuple, which has attributes besides."""
+
+    def take_apart(value: Any) -> tuple[Any, Sequence[Any]]:
+        return tuple(vars(value)), (*value, *vars(value).values())
+
+    def put_together(names: tuple[str, ...], children: Sequence[Any]) -> Any:
+        count = len(children) - len(names)
+        made = tuple.__new__(type, children[:count])
+        vars(made).update(zip(names, children[count:]))
+        return made
+
+    def positions(names: tuple[str, ...], count: int) -> list[str]:
+        return [*[f"[{place}]" for place in range(count - len(names))], *["." + name for name in names]]
+
+    return Node(take_apart, put_together, positions)
 
 
 # How arrays of records are taken apart: as which type, and into what auxiliary value and children.
@@ -328,7 +348,7 @@ def _flatten_as(structure: Structure, value: Any, path: str, leaves: list[Any]) 
         return
     kind, auxiliary, children = structure
     if type(value) is not kind:
-        raise StructureMismatch(path, _words(kind, auxiliary, children), type(value).__name__)
+        raise StructureMismatch(path, _words(kind, auxiliary, children), getattr(value, "run_time_type", type(value)).__name__)
     given_auxiliary, given = node.take_apart(value)
     if kind in (dict, OrderedDict) and given_auxiliary != auxiliary and set(given_auxiliary) == set(auxiliary):
         given_auxiliary, given = auxiliary, [value[key] for key in auxiliary]

@@ -97,6 +97,12 @@ class RecordingBuilder(hlo.Builder):
         self._kept: list[tuple[hlo.shape.AnyShape, ...]] = [] if parent is None else parent._kept
         self._shapes: dict[hlo.shape.AnyShape, hlo.shape.AnyShape] = {} if parent is None else parent._shapes
         self.inferred = KnownUses(hlo.Operation.infer_shape) if parent is None else parent.inferred
+        self.recorded: list[int] = [0] if parent is None else parent.recorded  # how many instructions, dropped ones among them
+
+    def append(self, instruction: hlo.Instruction) -> hlo.Instruction:
+        self.recorded[0] += 1
+        self.instructions.append(instruction)
+        return instruction
 
     def emit(self, opcode: str, *operands: hlo.Instruction, shape: hlo.shape.AnyShape | None = None, **details: Any) -> Any:
         shapes = tuple([operand.shape for operand in operands])

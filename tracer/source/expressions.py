@@ -129,6 +129,9 @@ class Expressions:
         return helper("bound", node, ast.Constant(node.id), later(node))
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == HELPERS:
+            node.args = [self.visit(argument) for argument in node.args]
+            return node
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.first_parameter:
             arguments = [ast.Name("__class__", ast.Load()), ast.Name(self.first_parameter, ast.Load())]
             return located(ast.Call(node.func, arguments, []), node)

@@ -56,7 +56,7 @@ def _in_front(statement: ast.stmt) -> list[ast.stmt]:
         return []
     name = f"{_PREFIX}{found.lineno}_{found.col_offset}"
     setattr(statement, field, _replaced(value, found, located(ast.Name(name, ast.Load()), found)))
-    return _hoisted(_statements(name, found)) + _in_front(statement)
+    return _hoisted(as_statements(name, found)) + _in_front(statement)
 
 
 def _first_to_hoist(value: ast.expr) -> ast.expr | None:
@@ -79,13 +79,13 @@ def _parts(node: ast.AST) -> list[ast.expr]:
         return node.values[1:]
     if isinstance(node, ast.IfExp):
         return [node.body, node.orelse]
-    node = node.args[0] if _ends_early(node) else node
+    node = node.args[0] if ends_early(node) else node
     if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and not any(one.is_async for one in node.generators):
         return [node.elt, *[test for one in node.generators for test in one.ifs], *[one.iter for one in node.generators[1:]]]
     return []
 
 
-def _ends_early(node: ast.AST) -> bool:
+def ends_early(node: ast.AST) -> bool:
     """Whether this is ``any(...)`` or ``all(...)`` of a generator expression."""
     is_one = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("any", "all")
     return is_one and len(node.args) == 1 and isinstance(node.args[0], ast.GeneratorExp)
@@ -123,21 +123,21 @@ def _replaced(value: ast.expr, found: ast.expr, name: ast.expr) -> ast.expr:
     return Replace().visit(value)
 
 
-def _statements(name: str, value: ast.expr) -> list[ast.stmt]:
+def as_statements(name: str, value: ast.expr) -> list[ast.stmt]:
     """Statements that bind the name to the value."""
     if isinstance(value, ast.BoolOp):
         read = ast.Name(name, ast.Load())
         test = read if isinstance(value.op, ast.And) else ast.UnaryOp(ast.Not(), read)
         first, *others = value.values
         rest = others[0] if len(others) == 1 else located(ast.BoolOp(value.op, others), others[0])
-        return [_bound(name, first), located(ast.If(test, _statements(name, rest), []), value)]
+        return [_bound(name, first), located(ast.If(test, as_statements(name, rest), []), value)]
     if isinstance(value, ast.IfExp):
-        return [located(ast.If(value.test, _statements(name, value.body), _statements(name, value.orelse)), value)]
+        return [located(ast.If(value.test, as_statements(name, value.body), as_statements(name, value.orelse)), value)]
     if isinstance(value, ast.ListComp):
         append = ast.Call(ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load()), [value.elt], [])
         loops = _loops(name, value, [ast.Expr(append)], None)
         return [_bound(name, located(ast.List([], ast.Load()), value)), loops]
-    if _ends_early(value):
+    if ends_early(value):
         is_any, inner = value.func.id == "any", value.args[0]
         test = inner.elt if is_any else ast.UnaryOp(ast.Not(), inner.elt)
         read = ast.Name(name, ast.Load())

@@ -47,7 +47,8 @@ class Liveness:
         self._behind: dict[ast.stmt, Names] = {}
         self._at_head: dict[ast.stmt, Names] = {}
         self._exits: dict[ast.stmt, _Exits] = {}
-        self._block(statements, self.always, _Exits())
+        # What is read from the beginning on, of what was assigned before.
+        self.before = self._block(statements, self.always, _Exits())
 
     def behind(self, statement: ast.stmt) -> Names:
         """What may be read after the statement, wherever control goes from it."""

@@ -10,6 +10,8 @@ from .expressions import HELPERS, located
 from .names import PART, NotCapturable, children, marked_nodes, nodes_of_scope, suspends
 from .plainer import plainer
 from .reading import definition_of
+from .recursion import as_loop
+from .recursive_expressions import Own
 from .statements import PREFIX, rewrite
 
 _FUTURE_FLAGS = 0x1FF0000  # of code objects: from __future__ import ...
@@ -20,7 +22,9 @@ _FACTORY, _FUNCTION = PREFIX + "factory", PREFIX + "function"
 
 # By identity: code objects of two files may be equal. Each entry keeps its code alive.
 _made: dict[int, tuple[types.CodeType, types.CodeType | str]] = {}
+_loops: dict[int, tuple[types.CodeType, types.CodeType | str]] = {}
 _new: dict[int, types.CodeType] = {}
+_functions: set[int] = set()  # those of these that are no blocks
 
 
 def rewritten(function: types.FunctionType, helpers: Any) -> types.FunctionType:
@@ -31,10 +35,11 @@ def rewritten(function: types.FunctionType, helpers: Any) -> types.FunctionType:
     known = _made.get(id(code))
     if known is None:
         known = _made[id(code)] = code, _compiled(function)
-    new = known[1]
-    if isinstance(new, str):
-        return function
-    cells = dict(zip(code.co_freevars, function.__closure__ or ()))
+    return function if isinstance(known[1], str) else _with_code(function, known[1], helpers)
+
+
+def _with_code(function: types.FunctionType, new: types.CodeType, helpers: Any) -> types.FunctionType:
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
     cells[HELPERS] = types.CellType(helpers)
     closure = tuple([cells[name] for name in new.co_freevars])
     made = types.FunctionType(new, function.__globals__, function.__name__, function.__defaults__, closure)
@@ -44,8 +49,23 @@ def rewritten(function: types.FunctionType, helpers: Any) -> types.FunctionType:
     return made
 
 
+def rewritten_as_loop(function: types.FunctionType, helpers: Any, own: Own) -> types.FunctionType:
+    """The same, where a function that calls itself is a loop (`recursion.py`). Raises NotCapturable where that cannot be."""
+    known = _loops.get(id(function.__code__))
+    if known is None:
+        known = _loops[id(function.__code__)] = function.__code__, _compiled(function, own)
+    if isinstance(known[1], str):
+        raise NotCapturable(known[1])
+    return _with_code(function, known[1], helpers)
+
+
 def is_rewritten(code: types.CodeType) -> bool:
     return id(code) in _new
+
+
+def is_function_of_user(code: types.CodeType) -> bool:
+    """Whether this is the code of a function that has been written anew, and none of its blocks."""
+    return id(code) in _functions
 
 
 def reason_against(function: types.FunctionType) -> str | None:
@@ -54,16 +74,19 @@ def reason_against(function: types.FunctionType) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _compiled(function: types.FunctionType) -> types.CodeType | str:
-    """The new code, or why there is none."""
+def _compiled(function: types.FunctionType, own: Own | None = None) -> types.CodeType | str:
+    """The new code, or why there is none; as a loop where it is said what the function's calls of itself look like."""
     code = function.__code__
     try:
         node = definition_of(code, function.__globals__)
-        _check(node, _names_in(code))
+        _check(node, names_in(code))
         if isinstance(node, ast.Lambda):
             node = _as_definition(node)
+        own = own and own.with_parameters(node.args)
         _strip(node)
         node.body = plainer(node.body)
+        if own is not None:
+            as_loop(node, own)
         rewrite(node)
         node.name = _FUNCTION  # not its own, which would hide the global name that a recursion uses
         module = _factory(node, code)
@@ -77,13 +100,14 @@ def _compiled(function: types.FunctionType) -> types.CodeType | str:
         return f"{code.co_filename} has changed since it was imported"
     new = _renamed(new, code.co_qualname).replace(co_name=code.co_name)
     _remember(new)
+    _functions.add(id(new))
     return new
 
 
-def _names_in(code: types.CodeType) -> set[str]:
+def names_in(code: types.CodeType) -> set[str]:
     """All names that a function and those inside use, of variables and of attributes."""
     names = {*code.co_names, *code.co_varnames, *code.co_cellvars, *code.co_freevars}
-    return names.union(*[_names_in(one) for one in code.co_consts if isinstance(one, types.CodeType)])
+    return names.union(*[names_in(one) for one in code.co_consts if isinstance(one, types.CodeType)])
 
 
 def _check(node: ast.AST, names: set[str]) -> None:
@@ -124,7 +148,7 @@ def _strip(node: ast.FunctionDef) -> None:
 
 def _factory(node: ast.FunctionDef, code: types.CodeType) -> ast.Module:
     """A module in which the function has its free variables around it, and its class, by which names are mangled."""
-    names = [HELPERS, *[name for name in code.co_freevars if name != "__class__"]]
+    names = [HELPERS, *[name for name in code.co_freevars if name not in (HELPERS, "__class__")]]
     inner: ast.stmt = node
     *_, around, _name = ("", "", *code.co_qualname.split("."))
     if around not in ("", "<locals>"):
@@ -178,7 +202,10 @@ def _renamed(code: types.CodeType, qualname: str) -> types.CodeType:
         return qualname + constant.removeprefix(own) if is_name else constant
 
     name = qualname.rpartition(".")[2] if _is_part(code) else code.co_name
-    return code.replace(co_consts=tuple(map(named, code.co_consts)), co_qualname=qualname, co_name=name)
+    made = code.replace(co_consts=tuple(map(named, code.co_consts)), co_qualname=qualname, co_name=name)
+    if not _is_part(code):
+        _functions.add(id(made))
+    return made
 
 
 def _is_part(code: types.CodeType) -> bool:

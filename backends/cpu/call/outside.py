@@ -65,17 +65,17 @@ def _item_words(holder: dict, key: Any, value: Any) -> list[Word] | None:
     if _word(id(holder) + DICT_VALUES) or kind not in (_GENERAL, KEYS_OF_TEXTS):  # shared with other objects of a class
         return None
     size = 24 if kind == _GENERAL else 16
-    entry = table + KEYS_INDICES + (1 << _byte(table + KEYS_LOG2_INDEX_BYTES))
-    for _ in range(_word(table + KEYS_COUNT)):
-        key_at, value_at = entry + size - 16, entry + size - 8
-        if _word(value_at) == id(value) and _is_key(holder, key, _word(key_at)):
-            return [(id(holder) + DICT_KEYS, table), (key_at, _word(key_at)), (value_at, id(value))]
-        entry += size
+    entries = table + KEYS_INDICES + (1 << _byte(table + KEYS_LOG2_INDEX_BYTES))
+    keys, count = list(dict.keys(holder)), _word(table + KEYS_COUNT)
+    if key not in keys or type(keys[first := keys.index(key)]) is not type(key):
+        return None
+    key = keys[first]
+    # Entries of deleted keys stand between the others; those of an OrderedDict may be in another order.
+    for place in (*range(first, count), *range(min(first, count))):
+        key_at, value_at = entries + place * size + size - 16, entries + place * size + size - 8
+        if _word(key_at) == id(key) and _word(value_at) == id(value):
+            return [(id(holder) + DICT_KEYS, table), (key_at, id(key)), (value_at, id(value))]
     return None
-
-
-def _is_key(holder: dict, key: Any, address: int) -> bool:
-    return any(id(one) == address and type(one) is type(key) and one == key for one in dict.keys(holder))
 
 
 def _absent_words(holder: dict, key: Any) -> list[Word] | None:

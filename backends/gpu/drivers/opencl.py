@@ -9,12 +9,9 @@ On a CPU device kernels run in the process: an address that is not there ends it
 from __future__ import annotations
 
 import ctypes
-import os
-import sys
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from ctypes import byref, c_int32, c_size_t, c_uint32, c_void_p
-from ctypes.util import find_library
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
@@ -35,15 +32,12 @@ from .driver import ALIGNMENT, DeviceProperties, Dimensions, launch_error
 from .forks import first_use, fork_count, require_unforked
 from .huge_pages import ask_for_huge_pages
 from .launched import Launched
-from .libraries import Signature, address_of, function_at, functions, open_library
 from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
+from .opencl_platforms import Platform, info_number, info_text, platforms
 from .own_thread import Asked
 from .waiting import end_without_libraries, wait_until
 
-_PREFERRED_SUB_GROUP = 32
 _SPIRV = b"\x03\x02\x23\x07"
-# Platforms whose compiler for processors is LLVM, to which a function with the name of an intrinsic is that.
-_MADE_BY_LLVM = frozenset({"Intel(R) OpenCL"})
 # Several threads copy more bytes.
 _MOST_BY_OWN_THREAD = 64 << 10
 
@@ -94,13 +88,13 @@ class OpenCLCode:
                 status = c_int32()
                 handle = device.functions.clCreateKernel(self._program, name.encode(), byref(status))
                 if status.value:
-                    names = _info_text(device.functions.clGetProgramInfo, self._program, cl.CL_PROGRAM_KERNEL_NAMES)
+                    names = info_text(device.functions.clGetProgramInfo, self._program, cl.CL_PROGRAM_KERNEL_NAMES)
                     raise DeviceCodeError(
                         f"no kernel {name!r} in code for {device.properties.name} ({cl.error_name(status.value)}); "
                         f"it has {names.replace(';', ', ') or 'none'}"
                     )
                 self._kernels[name] = handle
-        count = _info_number(device.functions.clGetKernelInfo, handle, cl.CL_KERNEL_NUM_ARGS, c_uint32)
+        count = info_number(device.functions.clGetKernelInfo, handle, cl.CL_KERNEL_NUM_ARGS, c_uint32)
         return OpenCLKernel(name, handle, count, self)
 
 
@@ -115,7 +109,7 @@ def _release(api: SimpleNamespace, program: int, kernels: dict[str, int], forks:
 class OpenCLDevice:
     """A device with a context and a queue in order; see `driver.Device`."""
 
-    def __init__(self, platform: _Platform, handle: int, properties: DeviceProperties) -> None:
+    def __init__(self, platform: Platform, handle: int, properties: DeviceProperties) -> None:
         self.properties, self.functions, self.handle, self.forks = properties, platform.functions, handle, platform.forks
         # Where it is a processor, its name does not say all that it can run.
         self.identity = (platform.name, properties.name, properties.driver, str(native_target()))
@@ -304,7 +298,7 @@ class OpenCLDevice:
             self.functions.clReleaseEvent(event)
 
     def _ended(self, event: c_void_p) -> bool:
-        state = _info_number(self.functions.clGetEventInfo, event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, c_int32)
+        state = info_number(self.functions.clGetEventInfo, event, cl.CL_EVENT_COMMAND_EXECUTION_STATUS, c_int32)
         if state < 0:
             self.check(state, "running a kernel")
         return state == 0
@@ -340,7 +334,7 @@ class OpenCLDriver:
         self._lock = new_lock()
         self._opened: dict[int, OpenCLDevice] = {}
         reasons: list[str] = []
-        found = [device for platform in _platforms(reasons, kind) for device in platform.devices(reasons)]
+        found = [device for platform in platforms(reasons, kind) for device in platform.devices(reasons)]
         self._devices = sorted(found, key=lambda device: device[0])
         if not self._devices:
             raise DriverUnavailableError("; ".join(reasons) or "no OpenCL platform is installed")
@@ -358,59 +352,7 @@ class OpenCLDriver:
             return self._opened[number]
 
 
-class _Platform:
-    """A vendor's implementation, reached by its own library or by the loader that all share."""
-
-    def __init__(self, api: SimpleNamespace, handle: int, kind: str | None) -> None:
-        self.functions, self.handle, self.kind, self.forks = api, handle, kind, fork_count()
-        self.name = _info_text(api.clGetPlatformInfo, handle, cl.CL_PLATFORM_NAME)
-
-    def devices(self, reasons: list[str]) -> Iterator[tuple[bool, _Platform, int, DeviceProperties]]:
-        """Whether it is no GPU, the platform, handle, and properties of each device that can be used."""
-        count, handles = c_uint32(), (c_void_p * 64)()
-        kinds = cl.CL_DEVICE_TYPE_CPU | cl.CL_DEVICE_TYPE_GPU
-        status = self.functions.clGetDeviceIDs(self.handle, kinds, 64, handles, byref(count))
-        if status or not count.value:
-            reasons.append(f"the OpenCL platform {self.name} has no device ({cl.error_name(status)})")
-        for handle in filter(None, handles[: 0 if status else count.value]):
-            reason = self._unusable(handle)
-            if reason is not None:
-                reasons.append(reason)
-                continue
-            is_gpu = _info_number(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_TYPE, ctypes.c_uint64) & 4
-            yield not is_gpu, self, handle, _properties(self.functions.clGetDeviceInfo, handle, self.name in _MADE_BY_LLVM)
-
-    def _unusable(self, handle: int) -> str | None:
-        get = self.functions.clGetDeviceInfo
-        name = _info_text(get, handle, cl.CL_DEVICE_NAME)
-        if "SPIR-V" not in _info_text(get, handle, cl.CL_DEVICE_IL_VERSION):
-            return f"the driver of {name} does not take SPIR-V"
-        if not self.has_usm(handle) and not self.has_svm(handle):
-            return f"{name} has neither unified shared memory nor shared virtual memory"
-        return None
-
-    def has_usm(self, handle: int) -> bool:
-        return self.kind != "svm" and self.has_extension(handle, "cl_intel_unified_shared_memory")
-
-    def has_extension(self, handle: int, name: str) -> bool:
-        return name in _info_text(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_EXTENSIONS).split()
-
-    def has_svm(self, handle: int) -> bool:
-        capabilities = _info_number(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_SVM_CAPABILITIES, ctypes.c_uint64)
-        return self.kind != "usm" and bool(capabilities & cl.CL_DEVICE_SVM_COARSE_GRAIN_BUFFER)
-
-    def function(self, name: str, signature: Signature) -> Any:
-        """A function that the platform has, or an extension of it; None where it has none of this name."""
-        address = self.functions.clGetExtensionFunctionAddressForPlatform(self.handle, name.encode())
-        address = address or address_of(self.functions.library, name)
-        return function_at(address, signature) if address else None
-
-    def create_program(self) -> Any:
-        names = ("clCreateProgramWithIL", "clCreateProgramWithILKHR")
-        return next(filter(None, (self.function(name, cl.CREATE_PROGRAM_WITH_IL) for name in names)))
-
-
-def _pointers(platform: _Platform, device: OpenCLDevice) -> Pointers:
+def _pointers(platform: Platform, device: OpenCLDevice) -> Pointers:
     get = platform.function
     if platform.has_usm(device.handle):
         allocate, status = get("clDeviceMemAllocINTEL", cl.ALLOCATE_USM), c_int32()
@@ -435,81 +377,5 @@ def _pointers(platform: _Platform, device: OpenCLDevice) -> Pointers:
     )
 
 
-def _libraries() -> Iterator[ctypes.CDLL]:
-    """The loader of the system, and Intel's runtime where pip has installed it.
-
-    The runtime is asked directly: the loader would find it only by a variable of the environment.
-    """
-    names = [find_library("OpenCL"), "libOpenCL.so.1", "OpenCL.dll"]
-    try:
-        yield open_library([name for name in names if name])
-    except OSError:
-        pass
-    for folder in dict.fromkeys([sys.prefix, sys.exec_prefix]):
-        path = os.path.join(folder, "lib", "libintelocl.so")
-        if os.path.exists(path):
-            yield open_library([path])
-
-
-def _platforms(reasons: list[str], kind: str | None) -> Iterator[_Platform]:
-    names: set[str] = set()
-    for library in _libraries():
-        try:
-            api = functions(library, cl.FUNCTIONS)
-        except OSError as error:
-            reasons.append(str(error))
-            continue
-        api.library = library
-        count, handles = c_uint32(), (c_void_p * 32)()
-        status = api.clGetPlatformIDs(32, handles, byref(count))
-        if status and status != cl.CL_PLATFORM_NOT_FOUND_KHR:
-            reasons.append(f"{library._name} has no platforms: {cl.error_name(status)}")
-        found = [_Platform(api, handle, kind) for handle in filter(None, handles[: 0 if status else count.value])]
-        yield from [platform for platform in found if platform.name not in names]
-        names |= {platform.name for platform in found}
-
-
-def _properties(get: Any, handle: int, takes_intrinsics: bool) -> DeviceProperties:
-    def number(key: int) -> int:
-        return _info_number(get, handle, key, ctypes.c_uint64)
-
-    is_processor = bool(number(cl.CL_DEVICE_TYPE) & cl.CL_DEVICE_TYPE_CPU)
-    return DeviceProperties(
-        name=_info_text(get, handle, cl.CL_DEVICE_NAME).strip(),
-        architecture="",
-        memory_bytes=number(cl.CL_DEVICE_GLOBAL_MEM_SIZE),
-        compute_units=_info_number(get, handle, cl.CL_DEVICE_MAX_COMPUTE_UNITS, c_uint32),
-        sub_group=_sub_group(get, handle),
-        shared_bytes=number(cl.CL_DEVICE_LOCAL_MEM_SIZE),
-        threads=_info_number(get, handle, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, c_size_t),
-        driver=_info_text(get, handle, cl.CL_DRIVER_VERSION),
-        is_processor=is_processor,
-        takes_intrinsics=is_processor and takes_intrinsics,
-    )
-
-
-def _sub_group(get: Any, handle: int) -> int:
-    sizes, written = (c_size_t * 16)(), c_size_t()
-    if get(handle, cl.CL_DEVICE_SUB_GROUP_SIZES_INTEL, ctypes.sizeof(sizes), sizes, byref(written)):
-        return 1
-    found = list(sizes[: written.value // ctypes.sizeof(c_size_t)])
-    return _PREFERRED_SUB_GROUP if _PREFERRED_SUB_GROUP in found else max(found, default=1)
-
-
 def _build_log(api: SimpleNamespace, program: int, device: int) -> str:
-    return _info_text(lambda _, *rest: api.clGetProgramBuildInfo(program, device, *rest), program, cl.CL_PROGRAM_BUILD_LOG)
-
-
-def _info_text(get: Callable[..., int], handle: Any, key: int) -> str:
-    size = c_size_t()
-    if get(handle, key, 0, None, byref(size)) or not size.value:
-        return ""
-    text = ctypes.create_string_buffer(size.value)
-    get(handle, key, size.value, text, None)
-    return text.value.decode(errors="replace")
-
-
-def _info_number(get: Callable[..., int], handle: Any, key: int, number_type: type) -> int:
-    """0 where the driver does not know the key."""
-    number = number_type()
-    return 0 if get(handle, key, ctypes.sizeof(number), byref(number), None) else number.value
+    return info_text(lambda _, *rest: api.clGetProgramBuildInfo(program, device, *rest), program, cl.CL_PROGRAM_BUILD_LOG)

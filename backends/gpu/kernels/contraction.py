@@ -12,8 +12,9 @@ from ....hlo.shape import element_strides
 from ....hlo.window import WindowDimension
 from ..emitter_table import emits
 from ..epilogue_form import EpilogueForm, epilogue_form
-from ..frame import Frame, Leaf, Values
+from ..frame import Frame
 from ..target import Target
+from ..values import Leaf, Values
 from .epilogue import Results, epilogue_results
 from .matrix_product import allows_less_precision, launch_matrix_product, matrix_form
 from .product import Product, dense_output, exchanged, has_its_rows_side_by_side, laid_out, product_of

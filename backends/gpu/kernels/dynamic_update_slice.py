@@ -5,7 +5,8 @@ from __future__ import annotations
 from ....compile.fused_computations import as_computation
 from ....hlo import Computation, Instruction, make_instruction
 from ..emitter_table import emits
-from ..frame import Frame, Known, Leaf, Values
+from ..frame import Frame
+from ..values import Known, Leaf, Values
 from .loop import launch_loop
 
 

@@ -23,8 +23,9 @@ from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
 from ...llvm.types import I32, RegisterValue, register_type, round_to_type
 from ..epilogue_form import EpilogueForm
-from ..frame import Frame, Leaf, Stored, Values
+from ..frame import Frame
 from ..kernel import Kernel, index_of_vector, wide
+from ..values import Leaf, Stored, Values
 from .product import Axis, Product, columns_at_once, narrow, offsets_of
 from .vectors import aligned, lanes_for
 

@@ -22,8 +22,9 @@ from ...llvm.elemental import Binding
 from ...llvm.fourier_butterflies import Butterfly, complex_product
 from ...llvm.types import I32, I64, ComplexValue, memory_type
 from ..emitter_table import emits
-from ..frame import Frame, Leaf, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel
+from ..values import Leaf, Values
 from .fourier_passes import PADDING, Pass, fine_roots, has_small_factors, passes_for, tables
 
 # Signals of so many bytes take one pass on all devices.

@@ -8,9 +8,10 @@ from ....hlo import Instruction
 from ..alike_fusion import members_of
 from ..emitter_table import emits, scratch_bytes
 from ..epilogue_form import EPILOGUE
-from ..frame import ALIGNMENT, Frame, Leaf, Values
+from ..frame import ALIGNMENT, Frame
 from ..operations import scalars
 from ..row_fusion import ROWS
+from ..values import Leaf, Values
 from .contraction import emit_product_with_epilogue, scratch_of_fusion
 from .dynamic_update_slice import emit_update
 from .loop import emit_loop

@@ -16,11 +16,12 @@ from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.index import Affine, Index
 from ...llvm.types import I64, RegisterValue
 from ..emitter_table import ELEMENTS, emits
-from ..frame import Frame, Leaf, Stored, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel, index_of_vector, of_shape
 from ..launches_together import AnySize
 from ..operations import scalars
 from ..sizes import of_any_size
+from ..values import Leaf, Stored, Values
 from .transpose import TiledForm, tiled_form, write_tiles
 from .vectors import aligned, lanes_for, vectors_ahead
 

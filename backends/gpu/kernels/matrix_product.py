@@ -17,10 +17,11 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.types import I32, I64, vector_of_values
-from ..frame import Frame, Stored
+from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
 from ..precision import wants_precision
 from ..target import Target
+from ..values import Stored
 from .epilogue import Results, StagedTile, in_vectors
 from .matrix_divisions import Division
 from .matrix_instructions import MatrixInstruction

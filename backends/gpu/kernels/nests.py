@@ -14,8 +14,9 @@ from ...cpu.region_functions import most_pieces
 from ...cpu.regions.compaction import compaction
 from ...cpu.work_estimate import nanoseconds
 from ..emitter_table import ON_PROCESSORS, ProcessorForm
-from ..frame import Frame, Leaf, Values
+from ..frame import Frame
 from ..processor_frame import MOST_PIECES, ProcessorFrame, is_shared, stored
+from ..values import Leaf, Values
 
 
 def scratch_on_processor(instruction: Instruction) -> int:

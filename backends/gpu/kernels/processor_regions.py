@@ -27,10 +27,11 @@ from ...llvm.elemental import Binding, ElementalEmitter, clamped_starts
 from ...llvm.index import Affine
 from ...llvm.reductions import Reduction
 from ..emitter_table import ELEMENTS, ON_PROCESSORS, ProcessorForm, has_code
-from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
+from ..frame import ALIGNMENT, Frame
 from ..kernel import ONE_THREAD, Grid, Kernel
 from ..operations import scalars
 from ..processor_frame import launch_region, placed_array, stored
+from ..values import Leaf, Stored, Values
 from .dynamic_update_slice import dynamic_update_slice, emit_update
 from .loop import emit_loop as emit_elements
 from .nests import emit_on_processor, scratch_on_processor

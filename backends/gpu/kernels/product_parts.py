@@ -16,8 +16,9 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.types import I64, RegisterValue
 from .. import choices
-from ..frame import Frame, Stored
+from ..frame import Frame
 from ..kernel import Kernel
+from ..values import Stored
 from .epilogue import Results
 from .product import Product, add, narrow, offsets_of, sum_type
 from .reduction import reduce_in_teams, teams_for

@@ -29,8 +29,9 @@ from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, lane_values
 from .. import choices
 from ..emitter_table import emits
 from ..epilogue_form import epilogue_form
-from ..frame import ALIGNMENT, Frame, Leaf, Stored, Values
+from ..frame import ALIGNMENT, Frame
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
+from ..values import Leaf, Stored, Values
 from .epilogue import epilogue_results
 from .vectors import aligned, lanes_for
 

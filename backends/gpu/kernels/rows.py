@@ -19,10 +19,11 @@ from ...llvm.reductions import splat_identity
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I32, I64, RegisterValue, lane_values, register_bytes, selected
 from .. import choices
-from ..frame import Frame, Leaf, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel, index_of, index_of_vector, wide
 from ..phases import MOST_TURNS, USUAL_THREADS
 from ..teams import totals_of_teams
+from ..values import Leaf, Values
 from .vectors import aligned, lanes_for
 
 

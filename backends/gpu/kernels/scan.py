@@ -24,9 +24,10 @@ from ...llvm.loops import carried_loop
 from ...llvm.scans import Scan
 from ...llvm.types import I32, I64, RegisterValue
 from ..emitter_table import emits
-from ..frame import ALIGNMENT, Frame, Leaf, Values
+from ..frame import ALIGNMENT, Frame
 from ..kernel import Grid, Kernel, index_of, wide
 from ..plan import Fill
+from ..values import Leaf, Values
 from ..words import word_count
 from .look_back import FAN_OUT, LookBack, TileWords, begun_block
 from .scan_tile import THREADS, ScanTile, TileShape, tile_shape

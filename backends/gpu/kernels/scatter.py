@@ -21,8 +21,9 @@ from ...llvm.loops import while_loop
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I64, RegisterValue
 from ..emitter_table import emits
-from ..frame import Frame, Leaf, Stored, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel, of_shape, wide
+from ..values import Leaf, Stored, Values
 from . import vectors
 from .atomics import atomic_lanes, changes_elements, combine_atomically, may_be_atomic
 from .scatter_copies import scatter_by_copies, uses_copies

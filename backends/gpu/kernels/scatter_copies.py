@@ -15,8 +15,9 @@ from ...llvm.loops import carried_loop
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I32, I64, RegisterValue, scalar_register_type
 from .. import choices
-from ..frame import Frame, Leaf, Stored
+from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
+from ..values import Leaf, Stored
 from .atomics import Combine, changes_elements, combine_atomically, combine_in_block, has_instruction
 from .scatter_form import ScatterForm
 from .sort_order import flat

@@ -18,8 +18,9 @@ from ...llvm.index import Affine, add_base
 from ...llvm.loops import carried_loop
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I8, I64, RegisterValue, selected
-from ..frame import Frame, Leaf, Stored
+from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
+from ..values import Leaf, Stored
 from .scatter_form import ScatterForm
 from .sort_merge import aligned
 from .sort_order import zero_of

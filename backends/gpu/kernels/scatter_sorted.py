@@ -13,8 +13,9 @@ from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I64, RegisterValue
 from ...llvm.windows import select_all
 from .. import choices
-from ..frame import Frame, Leaf, Stored
+from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
+from ..values import Leaf, Stored
 from .atomics import combine_atomically
 from .scatter_form import ScatterForm
 from .sort_order import flat, zero_of

@@ -10,8 +10,9 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.types import I32
 from ..emitter_table import emits
-from ..frame import Frame, Leaf, Stored, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel
+from ..values import Leaf, Stored, Values
 from .sort_lines import sorted_bytes, sorted_records, write_sorted
 from .sort_order import Lines, SortedRecords, flat, records_of
 from .sort_tile import Tile, threads_for, tile_size

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ....hlo import Instruction
 from .. import choices
-from ..frame import Frame, Leaf, Stored
+from ..frame import Frame
+from ..values import Leaf, Stored
 from .sort_merge import merge_tiles, merged_bytes
 from .sort_order import Lines, SortedRecords, SortOrder
 from .sort_radix import RadixSort, WriteRecord, radix_sort

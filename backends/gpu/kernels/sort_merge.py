@@ -16,8 +16,9 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.loops import carried_loop, while_loop
 from ...llvm.types import I8, I32
-from ..frame import ALIGNMENT, Frame, Leaf, Stored
+from ..frame import ALIGNMENT, Frame
 from ..kernel import Grid, Kernel, wide
+from ..values import Leaf, Stored
 from .sort_order import Lines, Record, SortedRecords, SortOrder, flat
 from .sort_tile import Tile, threads_for, tile_size
 

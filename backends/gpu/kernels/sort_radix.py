@@ -21,10 +21,11 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine, i64, least
 from ...llvm.loops import carried_loop
 from ...llvm.types import I32, I64
-from ..frame import Frame, Leaf, Stored
+from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
 from ..plan import Fill
 from ..target import Target
+from ..values import Leaf, Stored
 from .look_back import LookBack, TileWords, begun_block
 from .scan_tile import THREADS, load_all, shared_arrays, store_all
 from .sort_digit import DIGIT_BITS, DIGITS, digit_of, digit_tile, records_of_thread, sum_of

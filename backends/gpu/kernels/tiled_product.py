@@ -30,65 +30,15 @@ from ...llvm.types import (
     register_type,
     selected,
 )
-from ..frame import Frame, Stored
+from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
+from ..values import Stored
 from .epilogue import Results, StagedTile
 from .product import Axis, Product, as_factor, columns_at_once, multiply_add, offsets_of, sum_type, zero
 from .product_extent import Amount, Extent, as_given, extent_of, in_kernel, is_general, narrow_amount, wide_amount
+from .product_tiles import SIDE, THREADS, Tile, tile_for
 
-THREADS = 256
-_SIDE = 16  # threads along rows and along columns of a tile
 _RUN = 4  # rows or columns of a thread that are neighbours, at most
-
-
-@dataclass(frozen=True)
-class Tile:
-    """How many rows, columns and terms a block takes at once."""
-
-    rows: int
-    columns: int
-    terms: int
-
-
-# From the one that reads least to the one of which there are most.
-TILES = tuple([
-    Tile(*sizes)
-    for sizes in (
-        (128, 128, 8), (128, 64, 16), (64, 128, 16), (64, 64, 16), (32, 64, 16), (64, 32, 16), (16, 128, 16), (128, 16, 16),
-        (32, 32, 16),
-    )
-])  # fmt: skip
-_SMALLEST_TILE = Tile(16, 16, 16)
-_LEAST_TERMS = 8
-_BUSY_BLOCKS = 128
-_MOST_SUM_BYTES = 256  # of a thread
-
-
-def tile_for(product: Product, element_bytes: int, parts: int = 1, registers: int | None = None) -> Tile:
-    """The largest tile of which the result has enough to keep a device busy, whose sums fit into registers.
-
-    Where there are just so many registers, all that may be in them does.
-    """
-    batches, rows, columns, _ = product.sizes
-    for tile in TILES:
-        tiles = parts * batches * -(-rows // tile.rows) * -(-columns // tile.columns)
-        is_half_empty = tile.rows >= 2 * max(16, rows) or tile.columns >= 2 * max(16, columns)
-        fits = tile.rows * tile.columns * element_bytes <= THREADS * _MOST_SUM_BYTES
-        if not fits or tiles < _BUSY_BLOCKS or is_half_empty:
-            continue
-        for fitting in (tile, replace(tile, terms=_LEAST_TERMS)):
-            if registers is None or registers_of(fitting, element_bytes) <= registers:
-                return fitting
-    return _SMALLEST_TILE
-
-
-def registers_of(tile: Tile, element_bytes: int) -> int:
-    """How many a thread needs, of 32 bits: for its sums, for what it fetches, and for its rows and columns of all terms of a
-    tile, as LLVM may load these before it multiplies any.
-    """
-    lines = tile.rows + tile.columns
-    elements = tile.rows * tile.columns // THREADS + lines * tile.terms // THREADS + lines // _SIDE * tile.terms
-    return elements * -(-element_bytes // 4)
 
 
 def launch_tiled_product(
@@ -148,7 +98,7 @@ def _form_of(product: Product, tile: Tile, parts: int, types: tuple[ElementType,
         walked, sizes = (product.terms, tile.terms) if along_terms[side] else (axes, count)
         widths.append(_width(product, tile, side, types[side], count, walked, sizes))
     is_full = not rows % tile.rows, not columns % tile.columns, not terms % (tile.terms * parts)
-    at_once = 1 if result.is_complex else min(_RUN, tile.columns // _SIDE, max(1, 16 // result.byte_size))
+    at_once = 1 if result.is_complex else min(_RUN, tile.columns // SIDE, max(1, 16 // result.byte_size))
     at_once = columns_at_once(product, at_once, parts)
     return _Form(tile, tuple(along_terms), tuple(widths), is_full, parts > 1, terms > tile.terms * parts, at_once)
 
@@ -224,14 +174,14 @@ class _Tiles:
         self.buffers = 2 if 2 * total <= kernel.target.shared_bytes and form.has_steps else 1
         self.shapes = tuple([Shape(self.shared_type, (tile.terms * pitch,)) for pitch in self.pitches])
         self.buffer_bytes = total
-        size_of_row = size * _SIDE * self.pitches[1]  # of each thread's
+        size_of_row = size * SIDE * self.pitches[1]  # of each thread's
         self.staged_rows = next(count for count in (4, 2, 1) if self._may_stage(count, size_of_row, self.buffers * total))
         staged = self.staged_rows * size_of_row if results.epilogue is not None else 0
         self.memory = kernel.shared(max(staged, self.buffers * total))
 
     def _may_stage(self, count: int, size_of_row: int, size: int) -> bool:
         """Whether so many rows of each thread are side by side, and fit in so much memory, if not one alone has to."""
-        return count == 1 or not (self.tile.rows // _SIDE) % count and count * size_of_row <= size
+        return count == 1 or not (self.tile.rows // SIDE) % count and count * size_of_row <= size
 
     # --- where elements lie ---
 
@@ -265,7 +215,7 @@ class _Tiles:
 
     def emit(self) -> None:
         b, tile = self.builder, self.tile
-        height, width = tile.rows // _SIDE, tile.columns // _SIDE
+        height, width = tile.rows // SIDE, tile.columns // SIDE
         sums = [self._zeros(length) for length in self._lanes(width)] * height
         if self.terms:
             places = self._fetched_places()
@@ -385,7 +335,7 @@ class _Tiles:
         """Where in the first buffer, for the first term, this thread's runs of rows begin, and those of columns."""
         b, firsts = self.builder, []
         for array, own, count in zip(self._shared(I32(0)), (self._own_row(), self._own_column()), (height, width)):
-            places = [b.add(b.mul(own, I32(length)), I32(run * _SIDE)) for run, length in _runs(count)]
+            places = [b.add(b.mul(own, I32(length)), I32(run * SIDE)) for run, length in _runs(count)]
             firsts.append([array.address(b, (Affine(wide(b, place)),)) for place in places])
         return firsts
 
@@ -476,8 +426,8 @@ class _Tiles:
         These bands are the rounds of a loop, so that there is one copy of the epilogue.
         """
         b, kernel, count = self.builder, self.kernel, self.staged_rows
-        shape = Shape(self.shared_type, (count * _SIDE * self.pitches[1],))
-        staged = StagedTile(Array(self.memory, shape), count * _SIDE, self.tile.rows, self.tile.columns, self.pitches[1])
+        shape = Shape(self.shared_type, (count * SIDE * self.pitches[1],))
+        staged = StagedTile(Array(self.memory, shape), count * SIDE, self.tile.rows, self.tile.columns, self.pitches[1])
         origin = b.add(self.batch[2], self.origin)
         bands = height // count
         of_row = len(sums) // height
@@ -494,7 +444,7 @@ class _Tiles:
                 own, within = kernel.divided(line, count)
                 run, length = b.udiv(first, I32(_RUN)), min(_RUN, height)
                 within = b.add(within, b.sub(first, b.mul(run, I32(_RUN))))
-                start = b.add(self.first_row, b.mul(run, I32(_RUN * _SIDE)))
+                start = b.add(self.first_row, b.mul(run, I32(_RUN * SIDE)))
                 return b.add(b.add(start, b.mul(own, I32(length))), within)
 
             staged.store(kernel, self.results, self.inputs, self.arrays, self.product, origin, row_of, self.first_column)
@@ -508,7 +458,7 @@ class _Tiles:
         for number in range(count):
             line = b.add(b.mul(self._own_row(), I32(count)), I32(number))
             for run, length in _runs(width):
-                place = b.add(b.mul(line, I32(self.pitches[1])), I32(run * _SIDE))
+                place = b.add(b.mul(line, I32(self.pitches[1])), I32(run * SIDE))
                 place = wide(b, b.add(place, b.mul(self._own_column(), I32(length))))
                 lanes = 1 if self._is_loaded_alone else length
                 vectors = replace(array, vector_alignment=min(16, lanes * self.shared_type.byte_size))
@@ -525,7 +475,7 @@ class _Tiles:
         b, passed = self.builder, 0
         for run, length in _runs(count):
             if number < passed + length:
-                return b.add(b.add(first, I32(run * _SIDE + number - passed)), b.mul(own, I32(length)))
+                return b.add(b.add(first, I32(run * SIDE + number - passed)), b.mul(own, I32(length)))
             passed += length
         raise AssertionError(number)
 

@@ -14,8 +14,9 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.types import I32
 from ..emitter_table import emits
-from ..frame import Frame, Leaf, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel
+from ..values import Leaf, Values
 from .sort import sort_bytes, sort_lines
 from .sort_merge import records_bytes, stored_records
 from .sort_order import Lines, SortedRecords, flat, records_of_key

@@ -23,8 +23,9 @@ from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.scalar_computations import emit_scalar_computation
 from ...llvm.types import I1, I32, I64, ComplexValue, RegisterValue, scalar_register_type, selected
 from ..emitter_table import emits
-from ..frame import Frame, Leaf, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
+from ..values import Leaf, Values
 
 _LARGEST = 64
 _THREADS = 256

@@ -12,8 +12,9 @@ from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine
 from ...llvm.types import I64, RegisterValue, lane_values
-from ..frame import Frame, Stored
+from ..frame import Frame
 from ..kernel import Kernel
+from ..values import Stored
 from .epilogue import Results
 from .product import Product, add, as_factor, constant_offsets, multiply_add, narrow, offsets_of, sum_type, zero
 from .reduction import Teams, reduce_in_teams, teams_for

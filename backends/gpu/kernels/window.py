@@ -18,9 +18,10 @@ from ...llvm.types import I1, I32, I64, RegisterValue, broadcast_lanes
 from ...llvm.windows import select_all, visit_window
 from .. import choices
 from ..emitter_table import emits
-from ..frame import Frame, Leaf, Stored, Values
+from ..frame import Frame
 from ..kernel import Grid, Kernel, index_of, wide
 from ..operations import has_scalars_alone
+from ..values import Leaf, Stored, Values
 from .atomics import combine_atomically, may_be_atomic, operation_in_any_order
 from .sort_order import flat
 from .vectors import aligned

@@ -63,6 +63,6 @@ def spirv_target(
         finish=_finish,
         lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors", "atomic loads"}),
         # A device may be a processor that runs the kernels of GPUs, and takes ten times as long for a barrier.
-        phases=1 << 14 if processor is not None else 1 << 11,
+        phases=1 << 20 if processor is not None else 1 << 11,
         processor=None if processor is None else portable(processor, takes_intrinsics),
     )

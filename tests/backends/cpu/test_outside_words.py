@@ -1,5 +1,6 @@
 """What stands outside, compared word by word: what native entries rely on."""
 
+import collections
 import gc
 import sys
 
@@ -97,3 +98,13 @@ def test_dicts_that_are_gone_are_forgotten():
 
     held(6000)
     assert blocks(12000) < 1000
+
+
+def test_items_behind_deleted_ones_and_in_another_order():
+    holder = {number: object() for number in range(6)}
+    del holder[1], holder[3]
+    assert all(words_hold(words_of([("item", holder, key, value)])) for key, value in holder.items())
+    assert words_of([("item", holder, 1, None)]) is None and words_of([("item", holder, 4.0, holder[4])]) is None
+    ordered = collections.OrderedDict(holder)
+    ordered.move_to_end(0)
+    assert all(words_hold(words_of([("item", ordered, key, value)])) for key, value in ordered.items())

@@ -155,14 +155,14 @@ def test_nests_at_levels(sample, name):
 
 
 @pytest.mark.skipif(not EMULATED, reason="requires the Unicorn Engine, on another machine than one with AArch64")
-@pytest.mark.parametrize("opcode", one_in(16, sorted(set(OPERATIONS) - operations_without_native_code())))
+@pytest.mark.parametrize("opcode", one_in(16, sorted(set(OPERATIONS) - operations_without_native_code()), ci_step=2))
 def test_operations_on_an_emulated_processor(opcode):
     backend, samples = EmulatedBackend(), OPERATIONS[opcode].samples()
     for start in range(0, len(samples), 16):
         check_samples(opcode, samples[start : start + 16], seed=1000 * len(opcode) + start // 16, backend=backend)
 
 
-@pytest.mark.parametrize("sample, name", one_in_all(17, SAMPLES, ["native", *EMULATED]))
+@pytest.mark.parametrize("sample, name", one_in_all(17, SAMPLES, ["native", *EMULATED], ci_step=3))
 def test_nests_by_the_quick_level_of_code_generation(sample, name, monkeypatch):
     """To the last bit the same as by the full one."""
     module, random = sample.module, np.random.default_rng(0)

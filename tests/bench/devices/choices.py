@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 import phlox
 from phlox.backends.gpu import choices
-from phlox.backends.gpu.kernels import matrix_divisions, tiled_product
+from phlox.backends.gpu.kernels import matrix_divisions, product_tiles
 from phlox.backends.gpu.kernels.matrix_divisions import Division
-from phlox.backends.gpu.kernels.tiled_product import Tile
+from phlox.backends.gpu.kernels.product_tiles import Tile
 from phlox.hlo import parse_module
 
 from ..limits.contenders import leaves
@@ -320,7 +320,7 @@ def all_choices(sizes: Sizes) -> list[Choice]:
     narrow_warps = [replace(one, stages=stages) for one in table for stages in (2, 3, 4)]
     return [
         Choice("GROUPED_WARP_DIVISIONS", tuple((one,) for one in wide_groups), of_units, matrix_divisions),
-        Choice("TILES", tuple((one,) for one in tiled_product.TILES), products("f32"), tiled_product),
+        Choice("TILES", tuple((one,) for one in product_tiles.TILES), products("f32"), product_tiles),
         Choice("BUSY_BLOCKS", (56, 112, 132, 264), of_sizes),
         Choice("WARP_DIVISIONS", tuple((one,) for one in narrow_warps), products("f64"), matrix_divisions),
         Choice("BYTES_AHEAD", (4, 8, 16, 32, 64), lines),

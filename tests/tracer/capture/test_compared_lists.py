@@ -98,3 +98,49 @@ def test_number_of_equal_lists():
 
     a = np.array([1, 2, 2])
     assert jit(program)(a) == program(a) == 2
+
+
+def rows_by_first(x):
+    return (
+        sorted([x * 2, x], key=lambda row: row[0]),
+        sorted([x]),
+        sorted(x.reshape(-1, 1)),
+        sorted([x + 1, x], key=lambda v: v[:1]),
+    )
+
+
+def test_orders_of_arrays():
+    """Python asks whether one is less than another, which arrays of several elements do not say."""
+    x = np.array([3.0, 1.0, 2.0])
+    for found, expected in zip(jit(rows_by_first)(x), rows_by_first(x), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    for unordered in (lambda x: sorted(np.outer(x, x)), lambda x: sorted([x[0], x[1]], key=lambda v: v * x)):
+        with pytest.raises(ValueError, match="truth value of an array with more than one element is ambiguous"):
+            jit(unordered)(x)
+
+
+def truth_of_none(x):
+    """What it is depends on NumPy's version."""
+    try:
+        return 1 if x[:0] else 2
+    except ValueError as error:
+        return str(error)
+
+
+def test_truth_of_an_empty_array():
+    assert jit(truth_of_none)(np.ones(3)) == truth_of_none(np.ones(3))
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_keys_that_are_texts_are_made_once(reverse):
+    made = []
+
+    def key(value):
+        made.append(value)
+        return f"{value:.1f}"
+
+    x = np.array([3.0, 10.0, 2.0])
+    assert jit(lambda x: sorted([x[0], x[1], x[2]], key=key, reverse=reverse))(x) == sorted(
+        x, key=lambda v: f"{v:.1f}", reverse=reverse
+    )
+    assert len(made) == 3

@@ -158,3 +158,11 @@ def test_programs(function, share):
         for_numpy, for_jit = (x.copy(), y.copy()), (x.copy(), y.copy())
         require_same(f(*for_jit), silently(function, *for_numpy))
         require_same(for_jit, for_numpy)
+
+
+def test_functions_without_source():
+    found = {}
+    exec("def function(x): return x + 1, x.sum(), x[0], x[1], x[:2], -x", found)
+    for mask in ([0, 1, 0], [1, 1, 1]):
+        x = ma.array([1.0, 2.0, 3.0], mask=mask)
+        require_same(jit(found["function"])(x), found["function"](x))

@@ -275,6 +275,34 @@ def test_what_was_done_before_the_error_stays(function, never_by_python):
         assert_alike(given, expected_given)
 
 
+def test_what_is_changed_behind_what_may_fail_stays_changed_where_an_error_is_raised():
+    def marked(x, k):
+        try:
+            x[k] += 1
+            x += 1
+            raise ValueError
+        except ValueError:
+            return 5
+
+    found, expected = np.arange(3.0), np.arange(3.0)
+    assert jit(marked)(found, 1) == marked(expected, 1)
+    np.testing.assert_array_equal(found, expected)
+
+
+def test_what_the_handler_binds_of_an_error_of_numpys_is_bound_behind_changes():
+    def marked(x, k):
+        try:
+            x[k] += 1
+            x[1:3] += x
+        except ValueError:
+            seen = 5
+        return seen
+
+    found, expected = np.arange(3.0), np.arange(3.0)
+    assert jit(marked)(found, 1) == marked(expected, 1)
+    np.testing.assert_array_equal(found, expected)
+
+
 CASES = (([0.2, 0.7, 1.0], []), ([3.0, -1.0, 0.4], [1.0]), ([-2.0, 2.5, 0.1], [1.0, 2.0, 3.0]), ([0.6, 1.7, -0.7, 5.0], [2.0]))
 
 

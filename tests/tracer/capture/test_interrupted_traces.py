@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 from phlox import jit
-from phlox.hlo import builder
+from phlox.tracer.recording.trace import RecordingBuilder
 
 ALARMS = {"exception": TimeoutError, "base exception": type("Alarm", (BaseException,), {})}
 
@@ -35,7 +35,7 @@ def program(x, n, table):
 @pytest.mark.parametrize("kind", ALARMS)
 def test_no_exception_of_a_handler_is_taken_for_the_programs(monkeypatch, kind):
     """At instructions all over the trace a signal comes."""
-    append = builder.Builder.append
+    append = RecordingBuilder.append
     recorded = 0
 
     def handler(number, frame):
@@ -54,7 +54,7 @@ def test_no_exception_of_a_handler_is_taken_for_the_programs(monkeypatch, kind):
     at, expected, changed = 0, program(*arguments()), arguments()
     f = jit(program)
     np.testing.assert_array_equal(f(*changed), expected)
-    monkeypatch.setattr(builder.Builder, "append", appended)
+    monkeypatch.setattr(RecordingBuilder, "append", appended)
     jit(program)(*arguments())
     before, count = signal.signal(signal.SIGALRM, handler), recorded
     assert count > 100

@@ -1,5 +1,7 @@
 """Items of dicts, and dicts as a whole, changed in one branch, loop or try statement."""
 
+import collections
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -89,3 +91,31 @@ def test_both_are_changed(function):
         expected, found = function(x), jitted(x)
         assert list(found) == list(expected)
         np.testing.assert_allclose(list(found.values()), list(expected.values()), rtol=1e-12)
+
+
+class _Kept(collections.OrderedDict):
+    def update(self, *others):
+        raise NotImplementedError("update")
+
+
+class _Log(list):
+    def __setitem__(self, place, value):
+        raise TypeError("nothing is changed in a log")
+
+
+def test_what_is_tried_is_put_back_past_the_methods_of_a_class():
+    def halves(x):
+        kept, log, work = _Kept(), _Log(), [(0.0, 8.0)]
+        kept[0] = x[0]
+        total = 0.0
+        while work and len(work) < 6:
+            low, high = work.pop(0)
+            kept[0] = kept[0] + 1
+            log.append(high)
+            work += [(low, (low + high) / 2), ((low + high) / 2, high)]
+            total += x[0] * high
+            if total > 100:
+                break
+        return total, kept[0], len(log), len(work)
+
+    assert jit(halves)(np.ones(1)) == halves(np.ones(1))

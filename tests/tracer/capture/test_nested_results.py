@@ -10,6 +10,7 @@ from collections import OrderedDict, defaultdict, deque, namedtuple
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import one_in
 
 from ...support.native_calls import natively
 
@@ -295,7 +296,7 @@ def outcome(function, x):
         return type(error)
 
 
-@pytest.mark.parametrize("program", PROGRAMS)
+@pytest.mark.parametrize("program", one_in(3, PROGRAMS))
 def test_nested_results(program):
     jitted = jit(program)
     for x in (*ARGUMENTS, ARGUMENTS[0]):
@@ -382,3 +383,34 @@ def test_lists_that_are_printed_on_the_way(backend, capsys):
     expected, text = described(printed(x), {}), capsys.readouterr().out
     assert described(jit(printed, backend=backend)(x), {}) == expected
     assert capsys.readouterr().out == text
+
+
+class _Named(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+
+class _Itself(dict):
+    def __init__(self, **items):
+        super().__init__(**items)
+        self.__dict__ = self
+
+
+class _Ordered(OrderedDict):
+    def last(self):
+        return next(reversed(self.values()))
+
+
+@pytest.mark.parametrize("kind", [_Named, _Itself, _Ordered])
+def test_dicts_of_classes_of_their_own(kind):
+    def program(x):
+        found = kind(fun=x[0], count=1)
+        found["rows"] = [x, kind(a=x[1])]
+        if x[0] > 0:
+            found["fun"] = x[1]
+        return found, [kind()]
+
+    for x in (np.array([1.0, 2.0]), np.array([-1.0, 2.0])):
+        (found, (empty,)), (expected, _) = jit(program)(x), program(x)
+        assert type(found) is type(found["rows"][1]) is type(empty) is kind
+        assert repr(found) == repr(expected) and (kind is _Ordered or found.fun == expected.fun)

@@ -3,6 +3,7 @@
 import numpy as np
 import phlox
 import pytest
+import undecorated
 
 from .test_keys import check
 
@@ -189,3 +190,17 @@ def test_lists_that_stay_empty_have_no_elements():
 
     with pytest.raises(IndexError, match="^list index out of range$"):
         first_of_other(np.arange(40))
+
+
+def test_an_array_is_changed_in_place_by_one_of_several_values():
+    def changed(x, k):
+        factor, shift, other = x + 1, None, x
+        if k > 0:
+            factor, shift = 2, x[::-1].copy()
+        x *= factor
+        if shift is not None:
+            x -= shift
+        return other.sum()
+
+    for k in (0, 1):
+        undecorated.check(changed, np.arange(3.0), k)

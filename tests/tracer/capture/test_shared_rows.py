@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from phlox import TracerError, jit
-from thinning import left_to_ci
+from thinning import left_to_ci, one_in
 
 from ...support.undecorated import check
 
@@ -117,6 +117,8 @@ def sorted_lists(x):
 SEEN = [in_two_lists, in_a_name, within_a_tuple, twice_in_one_list]
 
 
-@pytest.mark.parametrize("function", [*SEEN, changed_in_the_next_round, only_read, from_before_the_loop, sorted_lists])
+@pytest.mark.parametrize(
+    "function", one_in(3, [*SEEN, changed_in_the_next_round, only_read, from_before_the_loop, sorted_lists])
+)
 def test_as_undecorated(function):
     check(function, X)

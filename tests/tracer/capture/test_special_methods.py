@@ -487,3 +487,78 @@ def test_extremes_and_copies_of_dataclasses():
         return min(hands).rank, max(hands).name, asdict(hands[0]), copy.copy(x[0]), copy.deepcopy([x[1], x])
 
     assert_same(f, [(np.array([3.0, 1.0, 2.0]),), (np.array([1.0, 1.0, 5.0]),)])
+
+
+class _Named(dict):
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+    __delattr__ = dict.__delitem__
+
+
+class _Written(dict):
+    def __getattr__(self, name):
+        return self[name]
+
+    def __setattr__(self, name, value):
+        self[name] = value
+
+
+class _Elsewhere:
+    def __init__(self, n):
+        object.__setattr__(self, "_held", {})
+        self.n = n
+
+    def __setattr__(self, name, value):
+        self._held[name] = value
+
+    def __getattr__(self, name):
+        return self._held[name]
+
+
+class _Checked:
+    __slots__ = ("n",)
+
+    def __init__(self, n):
+        self.n = n
+
+    def __setattr__(self, name, value):
+        if value > 9:
+            raise ValueError("too many")
+        super().__setattr__(name, value)
+
+
+@pytest.mark.parametrize("kind", [_Named, _Written, _Elsewhere, _Checked])
+@pytest.mark.parametrize("first", [1.0, -1.0])
+def test_attributes_that_a_method_sets_are_put_back(kind, first):
+    def program(x):
+        holder = kind(n=1)
+        if x[0] > 0:
+            holder.n = 5
+        for value in x:
+            if value > 1:
+                holder.n = holder.n + 1
+        return holder.n
+
+    x = np.array([first, 2.0, -3.0])
+    assert phlox.jit(program)(x) == program(x)
+
+
+def test_attributes_that_a_method_deletes():
+    def program(x):
+        named = _Named(n=1, m=2)
+        if x > 0:
+            del named.m
+        return len(named)
+
+    assert [phlox.jit(program)(x) for x in (1.0, -1.0)] == [1, 2]
+
+
+def test_what_a_method_raises_that_sets_attributes():
+    def program(x):
+        checked = _Checked(1.0)
+        checked.n = x
+        return checked.n
+
+    assert phlox.jit(program)(3.0) == 3
+    with pytest.raises(ValueError, match="too many"):
+        phlox.jit(program)(30.0)

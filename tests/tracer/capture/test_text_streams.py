@@ -60,7 +60,7 @@ def with_known_texts(x):
 def saved(x):
     out, table = io.StringIO(), np.stack([x, x * 10], axis=1)
     np.savetxt(out, table, fmt="%.3f", delimiter=",", header="a,b", comments="")
-    np.savetxt(out, x)
+    np.savetxt(fname=out, X=x)
     np.savetxt(out, table, fmt=["%.2f", "%8.3e"], footer="end\nof it")
     np.savetxt(out, table.astype(int), fmt="%d and %d;", newline="|")
     np.savetxt(out, [[1, 2]], fmt="%d")
@@ -87,3 +87,13 @@ def test_what_is_not_followed(ask):
 
 def test_a_stream_that_is_read():
     assert phlox.jit(lambda x: np.loadtxt(io.StringIO("1 2")) * x)(2.0).tolist() == [2.0, 4.0]
+
+
+def test_streams_of_bytes():
+    def found_in(stream):
+        return np.genfromtxt(stream)
+
+    assert phlox.jit(lambda x: found_in(io.BytesIO(b"1 2")) * x)(2.0).tolist() == [2.0, 4.0]
+    for write in (lambda out, x: np.save(out, x), lambda out, x: np.savetxt(out, x), lambda out, x: np.savetxt(fname=out, X=x)):
+        with pytest.raises(NotImplementedError, match=r"np\.save(txt)?"):
+            phlox.jit(lambda x, write=write: (write(out := io.BytesIO(), x), out.getvalue())[1])(np.ones(2))

@@ -55,11 +55,13 @@ class CallForm(NamedTuple):
     def arguments_with(self, handles: Sequence[TracedArray]) -> tuple[tuple, dict[str, Any]]:
         """The arguments with other arrays."""
         others = {id(array): handle for (array, _), handle in zip(self.arrays, handles)}
+        return _replaced(self.args, others), {name: _replaced(value, others) for name, value in self.kwargs.items()}
 
-        def replaced(value: Any) -> Any:
-            return tuple(map(replaced, value)) if type(value) is tuple else others.get(id(value), value)
 
-        return replaced(self.args), {name: replaced(value) for name, value in self.kwargs.items()}
+def _replaced(value: Any, others: dict[int, TracedArray]) -> Any:
+    if type(value) is tuple:
+        return tuple([_replaced(part, others) for part in value])
+    return others.get(id(value), value)
 
 
 def form_of_call(trace: Trace, function: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> CallForm | None:

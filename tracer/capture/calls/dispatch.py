@@ -5,8 +5,6 @@ from __future__ import annotations
 import collections
 import enum
 import functools
-import io
-import itertools
 import operator
 import random
 import sys
@@ -21,29 +19,34 @@ from ...calls.library_effects import require_no_effect
 from ...calls.outside_state import look, writes_to_standard_stream
 from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import LIBRARY, method_of_generator, name_of_method
-from ...outside.ownership import belongs_to_the_user, is_followed_of_traced, is_of_the_user, makes_arrays
+from ...outside.ownership import belongs_to_the_user, is_followed_of_traced, is_of_the_user
 from ...recording.array import TracedArray
 from ...recording.attributes import has_attributes_alone
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
-from ...recording.errors import TracerError, name_of_type
+from ...recording.errors import ConcretizationError, TracerError, name_of_type
+from ...recording.libraries import is_compiled_by_others
 from ...recording.operands import has_traced
 from ...source.reading import note_source
 from ...source.rewriting import reason_against
-from .. import made_iterators, places
+from .. import journals, made_iterators, places
 from ..choices import Choice, Maybe, without_maybes
 from ..copies import require_own
 from ..distribution import each, each_within, holds_choice
 from ..lists.references import kept
 from ..lists.runs import is_open_list
 from ..lists.text_ranks import in_one_run
+from ..loops.trials import attempt, drop_effects
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.libraries import meet
 from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
 from ..texts.deferred import Deferred
 from .cached_functions import recorded_call
+from .compiled_functions import done_by_compiled
+from .followed_libraries import call_method, calls_the_users, is_called_by_followed, is_followed, is_followed_object, is_users
 from .harmless import leaves_no_traces, only_keeps
+from .library_calls import call_library
 from .meanings import (
     DICT_METHODS,
     LIST_METHODS,
@@ -58,10 +61,11 @@ from .meanings import (
 )
 from .methods_of_containers import holds_open_list, is_keyed_call, is_open_call
 from .numpy_calls import call_numpy, of_numpy, with_arrays
+from .ordinary import FUNCTION_OF_ARRAYS, OF_ITERTOOLS, ORDINARY, PLAIN
 from .repeated_calls import repeated
+from .scipy_functions import meaning_of_scipy
 from .users_functions import captured, captured_alone
 
-_FUNCTION_OF_ARRAYS = type(np.mean)  # NumPy's functions that traced arrays answer to
 _GENERIC = (types.GenericAlias, type(Generic[TypeVar("T")]))  # list[int], and the user's Stack[int]
 _WITH_CACHE = type(functools.lru_cache(len))
 _LEAVE_ITERATORS = {print, str, repr, format, isinstance, type, iter, callable}  # do not go over one when they are called
@@ -96,9 +100,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             return repeated(function, captured(function), args, kwargs)
     elif kind is types.MethodType and _is_users_own(function):
         return captured(function.__func__)(function.__self__, *args, **kwargs)
-    elif kind in _ORDINARY and _PLAIN.issuperset(map(type, args)):
-        if not kwargs or _PLAIN.issuperset(map(type, kwargs.values())):
-            ordinary = _ORDINARY[kind](function, args)
+    elif kind in ORDINARY and PLAIN.issuperset(map(type, args)):
+        if not kwargs or PLAIN.issuperset(map(type, kwargs.values())):
+            ordinary = ORDINARY[kind](function, args)
             if ordinary is not None:
                 return ordinary(*args, **kwargs)
     if kind is type and _is_written_anew(function) and function not in MEANINGS:
@@ -113,20 +117,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         args = (_any_of(args[0]), *args[1:])
     if args and type(args[0]) is TracedArray and args[0].exact is not None and function in _OF_EXACT_TYPES:
         return each(lambda one: call(function, one, *args[1:]), args[0].exact)
-    at_run_time = meaning_of_state(function)
-    if at_run_time is not None and not (function is np.savetxt and args and _is_stream_in_memory(args[0])):
-        if name_of_method(at_run_time) == "shuffle" and args and isinstance(args[0], list):
-            require_own(args[0])
-            places.note(places.Contents(args[0]))
-            if is_open_list(args[0]):
-                return LIBRARY["shuffled"](method_of_generator(at_run_time)[0], *args, **kwargs)
-            return at_run_time(*args, **kwargs)  # the list itself
-        if (found := method_of_generator(at_run_time)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
-            if isinstance(found[0], random.Random):
-                return _drawn_by_python(*found, args, kwargs)
-            args = tuple(map(_as_numpy_takes_it, args))
-            kwargs = {name: _as_numpy_takes_it(value) for name, value in kwargs.items()}
-        return at_run_time(*without_maybes(args), **kwargs)
+    at_run_time = meaning_of_state(function, (*args, *kwargs.values()))
+    if at_run_time is not None:
+        return _call_when_run(at_run_time, args, kwargs)
     if kind is types.MethodWrapperType and (slot := getattr(function.__objclass__, function.__name__)) in MEANINGS:
         return call(slot, function.__self__, *args, **kwargs)
     if kind in _OF_CONTAINERS and args and isinstance(args[0], function.__objclass__) and isinstance(args[0], _CHANGEABLE):
@@ -157,11 +150,19 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 return each_within(lambda given: call(function, *given, **kwargs), args)
             elif meaning is not None:
                 inner = meaning
-            elif _is_followed(inner, args, kwargs):
+            elif (meaning := meaning_of_scipy(inner, args, kwargs)) is not None:
+                inner = meaning
+            elif is_followed(inner, args, kwargs) or kind is types.MethodType and is_followed_object(function.__self__):
+                inner = captured(inner)
+            elif is_followed_of_traced(inner) and is_called_by_followed() and journals.may_be_put_back():
+                inner = captured(inner)  # which may warn, or raise an error
+            elif is_followed_of_traced(inner) and any(map(calls_the_users, (*args, *kwargs.values()))):
+                if not is_called_by_followed():
+                    return _followed_if_needed(function, inner, args, kwargs)
                 inner = captured(inner)
             elif inner.__code__ is _DISPATCHING_METHODS:
                 raise _not_followed(functools.singledispatchmethod)
-            elif places.may_be_put_back() and not leaves_no_traces(function):
+            elif journals.may_be_put_back() and not leaves_no_traces(function):
                 require_no_effect(function)
                 raise _not_captured(function)
             elif kind is types.MethodType and isinstance(function.__self__, TracedArray) and any(map(is_open_list, args)):
@@ -173,8 +174,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                     return call_numpy(function, args, kwargs)
                 if inner.__code__ is _DISPATCHING:
                     return call(look(inner.dispatch, MEANINGS[type](args[0])), *args, **kwargs)
+                if kind is types.MethodType and isinstance(function.__self__, OutsideDict):
+                    return function(*args, **kwargs)  # which notes what it changes, and reads what it is asked for
                 held = () if kind is types.FunctionType else (function.__self__,)
-                return places.done_by(_wrapping_captured(inner), (*held, *args), kwargs)
+                return call_library(function, _wrapping_captured(inner), (*held, *args), kwargs)
             return inner(*args, **kwargs) if kind is types.FunctionType else inner(function.__self__, *args, **kwargs)
         return call(inner, function.__self__, *args, **kwargs)
     if kind is types.BuiltinFunctionType:
@@ -194,8 +197,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if isinstance(holder, (set, frozenset)) and function.__name__ in SET_METHODS and is_keyed_call(function, holder, args):
             return SET_METHODS[function.__name__](holder, *args, **kwargs)
         is_change = isinstance(holder, (list, dict, set)) and function.__name__ in _CHANGING
-        if is_change and (places.is_journaling() or holds_choice(args) or any(map(is_open_list, args))):
-            places.note(places.Contents(holder))
+        if is_change and (journals.is_journaling() or holds_choice(args) or any(map(is_open_list, args))):
+            journals.note(places.Contents(holder))
             return function(*args, **(_seen_in((), kwargs)[1] if kwargs else kwargs))
         if function.__name__ in _CHANGING_OTHERS and not isinstance(holder, (set, types.ModuleType)):
             if (surroundings := current_surroundings()) is not None:
@@ -225,10 +228,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             args = args if function is next else list(map(made_iterators.taken, args))
         return made_iterators.note_iterator(meaning(*args, **kwargs))
     if kind is functools.partial:
-        first, keywords = function.args, function.keywords
+        applied, first, keywords = function.func, function.args, function.keywords
         if (surroundings := current_surroundings()) is not None:
-            first, keywords = surroundings.functions.applied(function)
-        return call(function.func, *first, *args, **{**keywords, **kwargs})
+            applied, first, keywords = surroundings.functions.applied(function)
+        return call(applied, *first, *args, **{**keywords, **kwargs})
     if kind is _DISPATCHING_METHODS:
         raise _not_followed(functools.singledispatchmethod)
     if kind is operator.methodcaller or kind is operator.attrgetter:
@@ -244,15 +247,15 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return _made(function, args, kwargs)
     if kind in _GENERIC and isinstance(function.__origin__, type):
         return call(function.__origin__, *args, **kwargs)
-    method = _call_method(kind)
-    if _is_users(method):
+    method = call_method(kind)
+    if is_users(method) or is_followed_object(function):
         return captured(method)(function, *args, **kwargs)
     if isinstance(function, TracedArray):
         raise TypeError(f"'{name_of_type(function.run_time_type)}' object is not callable")
     require_no_effect(function)
-    if places.may_be_put_back() and not leaves_no_traces(function):
+    if journals.may_be_put_back() and not leaves_no_traces(function) and meaning_of_scipy(function, args, kwargs) is None:
         raise _not_captured(function)
-    if kind is _FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
+    if kind is FUNCTION_OF_ARRAYS or isinstance(getattr(function, "__self__", function), np.ufunc):
         args, kwargs = with_arrays(function, args, kwargs)
     if _may_call(function):
         args, kwargs = _seen_in(args, kwargs)
@@ -260,11 +263,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return each_within(lambda given: call_numpy(function, given, kwargs), without_maybes(args))
     made_iterators.require_made_here(*args)
     args = tuple(map(made_iterators.taken, args))
-    return each_within(lambda given: places.done_by(function, given, kwargs), args)
-
-
-def _is_stream_in_memory(value: Any) -> bool:
-    return getattr(type(value), "followed_class", None) is io.StringIO
+    if (meaning := meaning_of_scipy(function, args, kwargs)) is not None:
+        return each_within(lambda given: meaning(*given, **kwargs), args)
+    if is_compiled_by_others(function):
+        return each_within(lambda given: done_by_compiled(function, given, kwargs), args)
+    return each_within(lambda given: call_library(function, function, given, kwargs), args)
 
 
 def _any_of(functions: Choice) -> Callable:
@@ -292,46 +295,10 @@ def _called_on(caller: Any, holder: Any) -> Any:
     return call(call(getattr, holder, name), *args, **getattr(made, "keywords", {}))
 
 
-# Most calls are of this kind: nothing of what is looked at elsewhere concerns them.
-_PLAIN = frozenset({TracedArray, int, float, complex, bool, type(None), np.float64, np.int64})
-
-
-# What these give is noted; `type` is asked for a class.
-_OF_ITERTOOLS = [one for one in vars(itertools).values() if isinstance(one, type)]
-_GIVE_ITERATORS = frozenset({type, iter, *_OF_ITERTOOLS})
 # These compute with the elements of what they are given, which then are not None.
 _COMPUTE = frozenset({max, min, sorted, sum})
 # These hand the elements on, whatever they are.
-_HAND_ON = frozenset({all, any, dict, enumerate, filter, iter, len, list, map, next, reversed, tuple, zip, *_OF_ITERTOOLS})
-# What these do with numbers that are known Python does.
-_OF_NUMBERS = frozenset({abs, bool, complex, divmod, float, int, max, min, pow, range, round})
-
-
-# What to call where arguments are plain, by the type of the function; None if there is more to it.
-def _of_arrays(function: Any, args: tuple) -> Callable[..., Any] | None:
-    return MEANINGS.get(function, function) if TracedArray in map(type, args) else None
-
-
-def _of_array(function: types.MethodType, args: tuple) -> Callable[..., Any] | None:
-    return function if type(function.__self__) is TracedArray and function.__func__ not in MEANINGS else None
-
-
-def _built_in(function: types.BuiltinFunctionType, args: tuple) -> Callable[..., Any] | None:
-    if type(function.__self__) is list:
-        return function if function.__name__ == "append" and _is_own_list(function.__self__) else None
-    return _with_meaning(function, args)
-
-
-def _with_meaning(function: Any, args: tuple) -> Callable[..., Any] | None:
-    if TracedArray not in map(type, args):
-        return function if function in _OF_NUMBERS else None
-    return MEANINGS.get(function) if function not in _GIVE_ITERATORS else None
-
-
-_ORDINARY: dict[type, Callable[[Any, tuple], Callable[..., Any] | None]] = {
-    np.ufunc: _of_arrays, _FUNCTION_OF_ARRAYS: _of_arrays, types.MethodType: _of_array, types.BuiltinFunctionType: _built_in,
-    type: _with_meaning,
-}  # fmt: skip
+_HAND_ON = frozenset({all, any, dict, enumerate, filter, iter, len, list, map, next, reversed, tuple, zip, *OF_ITERTOOLS})
 
 
 def _is_users_own(method: types.MethodType) -> bool:
@@ -340,24 +307,6 @@ def _is_users_own(method: types.MethodType) -> bool:
     if type(function) is not types.FunctionType or kind.__base__ is not object or kind is type:
         return False
     return is_of_the_user(function.__code__.co_filename) and function not in MEANINGS
-
-
-def _is_own_list(holder: list) -> bool:
-    """Whether a list, which is about to be changed, is one whose elements the program knows."""
-    program = current_trace().program
-    if program.has_open_lists and is_open_list(holder):
-        return False
-    require_own(holder)
-    if places.is_journaling():
-        places.note(places.Contents(holder))
-    elif program.surroundings is not None:
-        program.surroundings.require_followed(holder)
-    return True
-
-
-def _call_method(kind: type) -> Any:
-    """What a call of an object of this class runs, None where its class has nothing."""
-    return next((vars(base)["__call__"] for base in kind.__mro__ if "__call__" in vars(base)), None)
 
 
 def _takes_arrays(function: Any) -> bool:
@@ -374,18 +323,26 @@ def _is_written_anew(function: Any) -> bool:
     elif isinstance(function, functools.partial):
         return True
     elif not isinstance(function, types.BuiltinFunctionType):
-        function = _call_method(type(function))
-    return _is_users(function)
+        function = call_method(type(function))
+    return is_users(function)
 
 
-def _is_users(function: Any) -> bool:
-    """Whether this is a function of the user's own."""
-    return type(function) is types.FunctionType and is_of_the_user(function.__code__.co_filename)
+def _followed_if_needed(function: Any, inner: types.FunctionType, args: tuple, kwargs: dict) -> Any:
+    """A call of a library's function that is given known values and a function of the user's.
 
-
-def _is_followed(function: types.FunctionType, args: tuple, kwargs: dict) -> bool:
-    """Whether a function of a library is followed as those of the user are."""
-    return makes_arrays(function) or is_followed_of_traced(function) and not kwargs.get("exact") and has_traced((args, kwargs))
+    Where that gives traced values, on which the library's function decides, it is followed.
+    """
+    held = () if function is inner else (function.__self__,)
+    if not journals.may_be_put_back():
+        trace, written = current_trace(), {}
+        recorded = len(trace.builder.instructions)
+        seen, seen_by_name = _seen_in(args, kwargs)
+        try:
+            with trace.logging_writes(written):
+                return attempt(lambda: inner(*held, *seen, **seen_by_name), (), places.NO_NAMES)
+        except ConcretizationError:
+            drop_effects(trace, recorded, written)
+    return captured(inner)(*held, *args, **kwargs)
 
 
 _DISPATCHING = functools.singledispatch(len).__code__
@@ -417,13 +374,13 @@ def _seen(value: Any) -> Any:
     if kind is types.FunctionType:
         return captured(value) if is_of_the_user(value.__code__.co_filename) else value
     if kind is types.MethodType:
-        return types.MethodType(captured(value.__func__), value.__self__) if _is_users(value.__func__) else value
+        return types.MethodType(captured(value.__func__), value.__self__) if is_users(value.__func__) else value
     if kind is functools.partial:
         return value if _seen(value.func) is value.func else functools.partial(call, value)
     if kind in _CALLED_ANEW:
         return functools.partial(call, value)
-    method = None if isinstance(value, type) else _call_method(kind)
-    return functools.partial(captured(method), value) if _is_users(method) else value
+    method = None if isinstance(value, type) else call_method(kind)
+    return functools.partial(captured(method), value) if is_users(method) else value
 
 
 def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
@@ -443,6 +400,22 @@ def _wrapping_captured(function: types.FunctionType) -> types.FunctionType:
     )
     made.__kwdefaults__ = function.__kwdefaults__
     return made
+
+
+def _call_when_run(function: Callable[..., Any], args: tuple, kwargs: dict) -> Any:
+    """A call of what has to do with a state outside; generators are given lists as they are to take them."""
+    if name_of_method(function) == "shuffle" and args and isinstance(args[0], list):
+        require_own(args[0])
+        journals.note(places.Contents(args[0]))
+        if is_open_list(args[0]):
+            return LIBRARY["shuffled"](method_of_generator(function)[0], *args, **kwargs)
+        return function(*args, **kwargs)  # the list itself
+    if (found := method_of_generator(function)) is not None and any(map(is_open_list, (*args, *kwargs.values()))):
+        if isinstance(found[0], random.Random):
+            return _drawn_by_python(*found, args, kwargs)
+        args = tuple(map(_as_numpy_takes_it, args))
+        kwargs = {name: _as_numpy_takes_it(value) for name, value in kwargs.items()}
+    return function(*without_maybes(args), **kwargs)
 
 
 def _drawn_by_python(generator: Any, method: str, args: tuple, kwargs: dict) -> Any:
@@ -509,23 +482,31 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     if surroundings is not None:
         meet(surroundings, kind)
     is_error = issubclass(kind, BaseException) and type(new) is types.BuiltinFunctionType
-    is_plain = is_error or new is object.__new__ or has_attributes_alone(kind) and _is_users(new)
-    has_none = initialize is object.__init__ and (_is_users(new) or not args and not kwargs)
-    if type(kind).__call__ is not type.__call__ or not is_plain or not has_none and not _is_users(initialize):
+    is_plain = is_error or new is object.__new__ or has_attributes_alone(kind) and is_users(new)
+    has_none = initialize is object.__init__ and (is_users(new) or not args and not kwargs)
+    follows = type(initialize) is types.FunctionType and (
+        is_followed(initialize, args, kwargs)
+        or is_followed_of_traced(initialize)
+        and any(map(calls_the_users, (*args, *kwargs.values())))
+    )
+    is_captured = has_none or follows or is_users(initialize)
+    if type(kind).__call__ is not type.__call__ or not is_plain or not is_captured:
         if not belongs_to_the_user(kind):
             made_iterators.require_made_here(*args)
             args, kwargs = _seen_in(args, kwargs)
             require_no_effect(kind)
-        made = kind(*args, **kwargs)
+        made = kind(*args, **kwargs) if belongs_to_the_user(kind) else call_library(kind, kind, args, kwargs)
         if surroundings is not None and type(made) is kind and isinstance(made, tuple):
             made.__class__ = surroundings.class_to_make(kind)
-        places.note_made(made)
+        journals.note_made(made)
         return kept(made)
-    if _is_users(new):
+    if is_users(new):
         made = captured(new)(kind, *args, **kwargs)
     else:
         made = new(kind, *args) if is_error else MEANINGS[object.__new__](kind)
-        places.note_made(made)
+        journals.note_made(made)
+        if follows:
+            current_trace().program.followed_objects[id(made)] = made
     if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
     return kept(made)

@@ -54,8 +54,12 @@ def _is_harmless_module(name: str) -> bool:
     return name.partition(".")[0] in _HARMLESS_MODULES and not name.startswith("numpy.random")
 
 
+_INITIALIZE_DICTS = (dict.__init__, collections.OrderedDict.__init__)
+
+
 def only_keeps(function: Any, args: tuple) -> bool:
     """Whether a class leaves what it is given as it is: that of a named tuple, and those that keep what has a name."""
     if isinstance(function, type) and issubclass(function, tuple):
         return hasattr(function, "_fields")
-    return not args and function in (types.SimpleNamespace, collections.OrderedDict)
+    is_of_dicts = isinstance(function, type) and issubclass(function, dict) and function.__init__ in _INITIALIZE_DICTS
+    return not args and (is_of_dicts or function is types.SimpleNamespace)

@@ -27,7 +27,8 @@ from ...recording.program import ErrorMessage, Program
 from ...recording.trace import Storage, Trace, identifier
 from ..branches import deciding_test, endless, last_test, number_of_tests
 from ..choices import Choice
-from ..places import note_all_made
+from ..endless import make_loop
+from ..journals import note_all_made
 from ..raising import is_inside_try
 from .call_forms import CallForm, NotAlike, constant_form, form_in_recursion, form_of_call
 
@@ -66,6 +67,7 @@ def repeated(function: FunctionType, captured: Callable[..., Any], args: tuple, 
     if form is None:
         return _where_it_stands(trace, calls, function, captured, args, kwargs)
     if form.key in calls.running and (test := last_test()) is not None:
+        make_loop(function.__code__.co_filename, function.__code__.co_qualname)
         raise endless_recursion(test, function.__qualname__)
     calls.running.append(form.key)
     try:
@@ -90,10 +92,11 @@ def _where_it_stands(
     known = form_in_recursion(trace, function, args, kwargs) if any(one is function for one, *_ in calls.nested) else None
     like = [] if known is None else [tests for _, before, tests in calls.nested if before == known]
     if like and (test := deciding_test(like[0]) or (last_test() if len(like) > 1 else None)) is not None:
+        make_loop(function.__code__.co_filename, function.__code__.co_qualname)
         raise endless_recursion(test, name)
     calls.nested.append((function, known, number_of_tests()))
     try:
-        with endless(name) if like else nullcontext():
+        with endless(function) if like else nullcontext():
             return captured(*args, **kwargs)
     finally:
         calls.nested.pop()

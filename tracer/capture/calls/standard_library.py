@@ -23,7 +23,7 @@ from ...outside.ownership import is_of_the_user
 from ...outside.values import decimal_context
 from ...recording.array import TracedArray
 from ...recording.operands import has_traced, known_number
-from .. import made_iterators, places
+from .. import journals, made_iterators, places
 from ..choices import Choice
 from ..copies import require_own
 from ..entries import has_open_keys
@@ -72,7 +72,7 @@ def _of_a_list(original: Callable, followed: Callable, is_change: bool) -> None:
             return call(followed, holder, *args, **kwargs)
         if is_change:
             require_own(holder)
-            places.note(places.Contents(holder))
+            journals.note(places.Contents(holder))
         return original(holder, *args, **kwargs)
 
     implements(original)(implementation)

@@ -6,7 +6,7 @@ import operator
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
 
-from .. import places
+from .. import journals
 from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
@@ -20,7 +20,7 @@ from .dicts import get, is_concerned, put, put_all
 
 def _new(kind: type, *args: Any, **more: Any) -> Any:
     new = kind(*args, **more)
-    places.note_made(new)
+    journals.note_made(new)
     return new
 
 

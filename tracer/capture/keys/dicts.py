@@ -12,7 +12,7 @@ from .... import hlo
 from ...functions.decompositions import expected_to_hold
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
-from .. import places
+from .. import journals, places
 from ..branches import choose, decide
 from ..calls.dispatch import call
 from ..calls.meanings import DICT_METHODS, implements
@@ -38,7 +38,7 @@ from ..lists.runs import (
 )
 from ..loops.iteration import is_captured
 from ..loops.unrolling import for_
-from ..outside.containers import DictContents, OutsideDict
+from ..outside.containers import OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
 from ..texts.deferred import concrete, is_text
@@ -66,8 +66,8 @@ def change(holder: Any, contents: dict[Any, Any]) -> None:
     """Give a dict or a set other contents."""
     if keys_in(holder):
         known_keys.require_other(holder)
-    place = (DictContents if isinstance(holder, OutsideDict) else places.Contents)(holder)
-    places.note(place)
+    place = places.Contents(holder)
+    journals.note(place)
     place.set(contents)
 
 
@@ -114,7 +114,7 @@ def item(holder: dict, key: Any) -> Any:
 
 def _missing(key: Any) -> KeyError:
     error = KeyError(key)
-    places.note_made(error)
+    journals.note_made(error)
     return error
 
 
@@ -333,7 +333,7 @@ def copy(holder: dict) -> dict:
     if keys_in(holder):
         return _new(known_keys.items_of(holder))
     new = dict_like(holder, ())
-    places.note_made(new)
+    journals.note_made(new)
     places.Contents(new).set({key: list(value) if key is OPEN else value for key, value in contents_of(holder).items()})
     return new
 
@@ -364,7 +364,7 @@ def put(holder: dict, key: Any, value: Any) -> None:
         return
     key = concrete(key)
     if not isinstance(holder, OutsideDict):
-        places.note_item(holder, key)
+        journals.note_item(holder, key)
     holder[key] = value
 
 
@@ -373,7 +373,7 @@ def put(holder: dict, key: Any, value: Any) -> None:
 
 def _new(pairs: Any = ()) -> dict:
     new = dict(pairs)
-    places.note_made(new)
+    journals.note_made(new)
     return kept(new)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 from ...recording.current_trace import current_trace
@@ -60,22 +60,6 @@ def try_listed() -> None:
     """To be called where a set is changed that is a copy. Raises RecordedAgain where sets have become such objects."""
     program = current_trace().program
     _list(program.makers_of_copied_sets or set(program.set_makers.values()))
-
-
-def try_listed_together(values: Iterable[Any]) -> None:
-    """To be called with elements that are not of one kind. The same where there are sets beside such objects."""
-    program, found = current_trace().program, list(_sets_in(values))
-    if any(isinstance(one, ListedSet) for one in found):
-        makers = [program.set_makers.get(id(one)) for one in found]
-        _list({one for one in makers if one is not None})
-
-
-def _sets_in(values: Iterable[Any]) -> Iterator[Any]:
-    for value in values:
-        if isinstance(value, (set, ListedSet)):
-            yield value
-        elif type(value) in (tuple, list):
-            yield from _sets_in(value)
 
 
 def _list(makers: set[Any]) -> None:

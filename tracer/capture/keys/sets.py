@@ -10,7 +10,7 @@ import numpy as np
 
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
-from .. import places
+from .. import journals, places
 from ..calls.meanings import SET_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import (
@@ -49,7 +49,7 @@ def of_entries(entries: list[Any], mark: Any) -> set[Any]:
 def _of(kind: type, entries: list[Any], mark: Any = UNORDERED) -> Any:
     """A new set of these entries, whose order is not Python's if nothing else is said."""
     made = kind(elements_of_set({mark: entries}))
-    places.note_made(made)
+    journals.note_made(made)
     return made
 
 
@@ -58,10 +58,10 @@ def set_of(elements: Iterable[Any], kind: type = set) -> Any:
     elements = listed_iterator(elements)
     if not may_give_keys(elements):
         made = kind(elements)
-        places.note_made(made)
+        journals.note_made(made)
         return made
     made: set[Any] = set()
-    places.note_made(made)
+    journals.note_made(made)
     update(made, elements)
     return made if kind is set else _of(kind, entries_of(made), mark_of(contents_of(made)))
 
@@ -93,7 +93,7 @@ def _method(name: str) -> Callable:
 @_method("add")
 def add(holder: set, value: Any) -> None:
     if not has_open_keys(holder) and not holds_unknown(value):
-        places.note(places.Contents(holder))
+        journals.note(places.Contents(holder))
         holder.add(concrete(value))
         return
     contents = contents_of(holder)
@@ -138,7 +138,7 @@ def pop(holder: set) -> Any:
     """The first one in the order that Python has, where that is known."""
     if isinstance(holder, OutsideSet):
         if not is_open_set(holder):
-            places.note(places.Contents(holder))
+            journals.note(places.Contents(holder))
             return holder.popped()
         holder.require_first_is_popped()
     view = view_of_set(holder)

@@ -75,6 +75,15 @@ def element(generator, elements):
     return elements[number_below(generator, len(elements))]
 
 
+def between(generator, start, stop, beyond, by_python):
+    """An integer from the first on and below the second, or so many beyond it, as Python's generators draw it.
+
+    Where there is none Python says what is wrong.
+    """
+    start, stop = int(start), int(stop) + beyond
+    return start + number_below(generator, stop - start) if start < stop else by_python()
+
+
 def permuted(generator, rows):
     """A copy of an array of two dimensions, each of whose rows is in a random order of its own."""
     found = np.empty_like(rows)

@@ -14,7 +14,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython, name_of_type, no_integer
 from ...recording.operands import as_traced
-from .. import places
+from .. import journals, places
 from ..copies import note_copies
 from ..forms import carried, is_number
 from ..texts.leaves import written_rows
@@ -59,7 +59,7 @@ def change(holder: list, items: Sequence[Any]) -> None:
     if (row := row_of(holder)) is not None:
         tables.store(row, items)
         return
-    places.note(places.Contents(holder))
+    journals.note(places.Contents(holder))
     if any(type(item) is Run for item in items):
         _note_copied(holder, items)
     list.__setitem__(holder, slice(None), items)
@@ -126,7 +126,7 @@ def get(holder: Any, index: Any) -> Any:
         return known
     run, *numbers = items or (None,)
     are_behind = _are_numbers_behind(run, numbers)
-    if are_behind and isinstance(holder, list) and places.is_changed_here(holder):
+    if are_behind and isinstance(holder, list) and journals.is_changed_here(holder):
         # Otherwise they would be written for each who reads, in memory of its own.
         items, are_behind = [settled(items)], False
         list.__setitem__(holder, slice(None), items)
@@ -198,7 +198,7 @@ def set_(holder: list, index: Any, value: Any) -> None:
         change(holder, [*before, *items_of(value), *behind])
         return
     if known_item(items, index) is not _NONE:
-        places.note(places.Contents(holder))
+        journals.note(places.Contents(holder))
         list.__setitem__(holder, int(index), value)
         return
     if isinstance(index, TracedArray) and any(isinstance(one, slice) for one in (*items, value)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from .... import hlo
 from ...recording import pytree
-from .. import places
+from .. import journals
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS, implements
 from ..copies import require_own
@@ -73,7 +73,7 @@ pytree.register_pytree(
 @implements(deque)
 def deque_(iterable: Any = (), maxlen: int | None = None) -> TracedDeque:
     made = TracedDeque((), maxlen)
-    places.note_made(made)
+    journals.note_made(made)
     _extend(made, iterable)
     return made
 
@@ -152,5 +152,5 @@ def _rotated(run: Run, count: Any) -> Run:
 @implements(TracedDeque.copy)
 def _copy(holder: TracedDeque) -> TracedDeque:
     made = TracedDeque(items_of(holder), holder.maxlen)
-    places.note_made(made)
+    journals.note_made(made)
     return made

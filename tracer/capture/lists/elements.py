@@ -20,16 +20,18 @@ from ...control_flow.bodies import ValueType
 from ...recording import pytree
 from ...recording.aliases import bases_of
 from ...recording.array import TracedArray
+from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
-from ..forms import Parts, common_type, is_number, is_plain_text, kind_of, may_be_shared, same
-from ..forms import parts_of as parts_of_object
+from ..forms import common_type, is_number, is_plain_text, kind_of, may_be_shared, same
+from ..parts import Parts
+from ..parts import parts_of as parts_of_object
 from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_text_leaves
 from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
-from .references import Unread, put_into_one_table, refuse, tables_in, try_rows
+from .references import Unread, put_into_one_table, refuse, tables_in, try_rows, want_records
 
 
 class _Nothing:
@@ -162,9 +164,22 @@ def with_structure(kind: ElementType, structure: Any) -> ElementType:
     return ElementType(structure, tuple([form for form, _ in forms]), tuple([number for _, number in forms]))
 
 
+def _objects_in(value: Any) -> Iterator[Any]:
+    if isinstance(value, (tuple, list)):
+        for part in value:
+            yield from _objects_in(part)
+    elif pytree.taken_apart(value) is None and parts_of_object(value) is not None:
+        yield value
+
+
 def element_type(value: Any) -> ElementType:
     """The type of one element. Raises CarryTypeError for what no list can hold whose length the program decides."""
-    leaves, structure = _leaves(value)
+    try:
+        leaves, structure = _leaves(value)
+    except RecursionError:  # objects that hold one another
+        for one in _objects_in(value):
+            want_records(current_trace().program, type(one))
+        raise CarryTypeError("objects that hold one another are put into a list whose length the program decides") from None
     forms, numbers = [], []
     for leaf, is_flag in zip(leaves, flags_of(structure)):
         if is_flag:

@@ -22,10 +22,11 @@ from ..calls.dispatch import call
 from ..calls.meanings import NEEDS_ARRAYS
 from ..calls.methods_of_containers import holds_open_list
 from ..choices import Choice
-from ..forms import Parts, common_type, kind_of
+from ..forms import common_type, kind_of
 from ..library import orderings
 from ..loops.iteration import TracedRange
 from ..merging import selected
+from ..parts import Parts
 from ..structured_arrays import is_structured
 from ..texts.deferred import Deferred
 from . import number_types
@@ -74,10 +75,20 @@ _TAKEN_APART = 32
 
 def sorted_list(items: list[Any], key: Callable | None, reverse: bool) -> list[Any]:
     """What ``sorted`` makes of these elements."""
+    if key is None or type_of_items(items) is None:
+        return sorted_by(items, None, reverse)
+    items = written_natively(items)
+    return sorted_by(items, keys_of(items, key), reverse)
+
+
+def sorted_by(items: list[Any], keys: list[Any] | None, reverse: bool) -> list[Any]:
+    """The same by keys that are there already; None where the elements themselves are compared."""
     if type_of_items(items) is None:
         return []
-    items = written(items) if key is None else written_natively(items)
-    keys = items if key is None else keys_of(items, key)
+    items = written(items) if keys is None else written_natively(items)
+    keys = items if keys is None else keys
+    if type_of_items(keys) is None:
+        return items
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
     compare_themselves = _compare_themselves(type_of_items(keys).structure)
@@ -173,6 +184,8 @@ def extreme(name: str, items: list[Any], key: Callable | None, default: dict[str
         fail_where(hlo.le(instruction_of(length), 0), _empty(name))
     items = items if key is None else written_natively(items)
     values = items if key is None else keys_of(items, key)
+    if type_of_items(values) is None:
+        return item_at(items, 0)
     one_by_one = orderings.position_of_least if name == "min" else orderings.position_of_greatest
     if _compare_themselves(type_of_items(values).structure):
         return item_at(items, call(one_by_one, values))

@@ -7,15 +7,17 @@ names, too, or is put elsewhere, all lists that its line makes have rows from th
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 from .... import hlo
 from ....hlo.source_lines import user_instruction, user_location
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ...recording.trace import Trace
-from .. import places
+from .. import journals, places
 from ..copies import LISTS_ARE_CHANGED
 from ..forms import is_around
 from . import tables
@@ -34,7 +36,7 @@ def put(holder: Any, held: Iterable[Any], value: Any) -> None:
         return
     number = _count(table)
     _fill(table, number, value)
-    places.note(places.Contents(value))
+    journals.note(places.Contents(value))
     list.__setitem__(value, slice(None), [Row(table, number)])
     _set_count(table, plus(number, 1))
 
@@ -47,7 +49,7 @@ def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[
     _fill(table, number, value)
     found, more = store([Row(table, number)])
     _set_count(table, plus(number, number_of(more)))
-    places.note(places.Contents(value))
+    journals.note(places.Contents(value))
     list.__setitem__(value, slice(None), [Unread(_is_perhaps_there)])
     return found
 
@@ -55,7 +57,7 @@ def put_where_new(holder: Any, held: Iterable[Any], value: Any, store: Callable[
 def note_list(value: list, maker: Any = None) -> None:
     """To be called with a list that the function has just made, by the user's instruction or another ``maker``."""
     trace = current_trace()
-    places.note_made_in(trace, value)
+    journals.note_made_in(trace, value)
     if trace is None or type(value) is not list:
         return
     if Row in map(type, value):  # what is made of other lists holds what these hold now
@@ -66,6 +68,7 @@ def note_list(value: list, maker: Any = None) -> None:
     needs = makers.get(maker) if makers else None
     if needs is None or needs.is_refused:
         return
+    renew(needs)
     kind = tables.kind_of([value], needs)
     if kind is False:
         needs.is_refused = True
@@ -85,6 +88,30 @@ def new_row(kind: ElementType | None, needs: Needs, place: str, length: int | No
     number = _count(table)
     _set_count(table, plus(number, 1))
     return Row(table, number)
+
+
+def renew(needs: Needs) -> None:
+    """Let what recordings before have found out of a table's elements speak of the tables of this one."""
+    trace, kind = require_trace(), needs.kind
+    if kind is None or all(table.program is trace.program for table in tables_in(kind.structure)):
+        return
+    needs.kind = replace(kind, structure=_of_this_recording(trace, kind.structure))
+
+
+def _of_this_recording(trace: Trace, structure: Any) -> Any:
+    if structure is pytree.LEAF:
+        return structure
+    kind, auxiliary, children = structure
+    if kind is Row and auxiliary.program is not trace.program and auxiliary.count is not None:
+        known = trace.program.growing_tables
+        if (made := known.get(id(auxiliary.needs))) is None:
+            needs = auxiliary.needs
+            made = known[id(needs)] = _made(trace.root, needs.kind, needs, auxiliary.place, auxiliary.length)
+            made.records = auxiliary.records
+            renew(needs)
+            made.kind = needs.kind
+        auxiliary = made
+    return kind, auxiliary, tuple([_of_this_recording(trace, child) for child in children])
 
 
 def _is_perhaps_there() -> None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import places
+from .. import journals
 from ..calls.dispatch import call
 from ..loops.comprehensions import if_holds
 from ..loops.iteration import Rows
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
 from .access import item_at
-from .runs import Run, instructions, made, settled
+from .runs import Run, instructions, made, settled, type_of_items
 
 
 def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | None = None) -> list[Any]:
@@ -27,13 +27,16 @@ def mapped(function: Callable[..., Any], rows: Rows, test: Callable[..., Any] | 
 
         for_(rows, body, None, NO_NAMES)
 
-    return places.collected(run)
+    return journals.collected(run)
 
 
 def keys_of(items: Sequence[Any], key: Callable) -> list[Any]:
-    """What the function makes of each element, as many as there are."""
+    """What the function makes of each element, as many as there are; none where it raises an exception for any."""
     run = settled(items)
-    keys = settled(mapped(key, AllRows(run)))
+    found = mapped(key, AllRows(run))
+    if type_of_items(found) is None:
+        return []
+    keys = settled(found)
     return [made(keys.type, instructions(keys), run.length, keys.form.place)]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from .... import hlo
 from ...recording.array import TracedArray, require_trace
-from .. import places
+from .. import journals, places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS
 from ..library import searches
@@ -62,7 +62,7 @@ def pop(holder: list, index: Any = -1) -> Any:
         raise IndexError(empty)
     last = isinstance(index, (int, np.integer)) and index == -1
     if last and type(items[-1]) is not Run:
-        places.note(places.Contents(holder))
+        journals.note(places.Contents(holder))
         return list.pop(holder)
     if not isinstance(length, int):
         fail_where(hlo.le(instruction_of(length), 0), IndexError(empty))

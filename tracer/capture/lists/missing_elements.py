@@ -11,13 +11,20 @@ from typing import Any
 
 from ...recording import pytree
 from ..choices import Maybe
+from .references import Row, row_of
 
 BLANK = object()  # stands for the leaves of what is not there
 
 
 def may_be_missing(value: Any) -> bool:
     """Whether this is a tuple, say, or None: a flag stands beside its leaves."""
-    return type(value) is Maybe and value.absent is None and isinstance(value.value, (tuple, dict))
+    return (
+        type(value) is Maybe and value.absent is None and (_may_have_flag(type(value.value)) or row_of(value.value) is not None)
+    )
+
+
+def _may_have_flag(kind: type) -> bool:
+    return issubclass(kind, (tuple, dict)) or hasattr(kind, "names_of_record")
 
 
 def flags_of(structure: Any) -> Iterator[bool]:
@@ -62,7 +69,8 @@ def common_structure(first: Any, nones: Iterator[bool], second: Any, others: Ite
             return None
         if found[0] is Maybe:
             return found
-        return (Maybe, None, (pytree.LEAF, found)) if issubclass(found[0], (tuple, dict)) else None
+        is_row = found[0] is list and len(found[2]) == 1 and found[2][0] is not pytree.LEAF and found[2][0][0] is Row
+        return (Maybe, None, (pytree.LEAF, found)) if is_row or _may_have_flag(found[0]) else None
     if first[0] is Maybe or second[0] is Maybe:
         for one, leaves in ((first, nones), (second, others)):
             if one[0] is Maybe:

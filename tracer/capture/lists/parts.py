@@ -16,7 +16,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.device_arrays import ArrayOnDevice
 from ..entries import contents_of, has_open_keys
-from ..forms import Parts
+from ..parts import Parts
 from ..texts.characters import memory
 from . import number_types
 from .columns import rows_between
@@ -129,8 +129,18 @@ def _lists_in(structure: pytree.Structure) -> dict[Table, Lists]:
     return found
 
 
+# Stands for what becomes of the lists of a table until that is known.
+_BEING_DESCRIBED = object()
+
+
 def _lists_of(table: Table) -> Lists:
+    if table.lists is _BEING_DESCRIBED:
+        raise NotImplementedError(
+            "objects that hold objects of their class, or None, as nodes of a tree do, are returned, or kept outside: this is "
+            "not implemented. Fix: return what they hold, as lists of numbers"
+        )
     if table.lists is None:
+        table.lists = _BEING_DESCRIBED
         (rows,) = {array.shape[0] for array in _arrays_of(table)}
         length = table.length if table.columns else None
         kind = (tuple, None, ()) if table.kind is None else _of_lists(table.kind.structure)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ...recording import pytree
-from ...recording.attributes import attributes_of, is_record, slots_of
+from ...recording.attributes import attributes_of, class_of, is_record, slots_of
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .. import places
@@ -22,7 +22,7 @@ from ..library.listed_sets import ListedSet
 from ..texts.leaves import try_text_leaves
 from . import tables
 from .elements import joined_type, joined_types
-from .growing import new_row
+from .growing import new_row, renew
 from .references import (
     KEEPING,
     ROW,
@@ -48,7 +48,7 @@ def keep(made: Any) -> None:
     known = None if trace is None else records_made(trace.program)
     if not known or is_record(kind):
         return
-    followed = kind.__dict__.get("followed_class", kind)
+    followed = class_of(kind)
     needs = known.get((followed.__module__, followed.__qualname__))
     if needs is None or needs.is_refused:
         return
@@ -74,10 +74,13 @@ def give_up(needs: Needs) -> NoReturn:
 def record_row(parts: Iterable[Any], needs: Needs, place: str, records: Any) -> Row:
     """A new row that holds these parts, of the table with these needs, in which all are such ``records``."""
     element = (0, *parts)  # a number, so that there is a column
+    renew(needs)
     found = tables.kind_of([[element]], needs)
-    if found is False:
-        give_up(needs)
     _note_parts(element)
+    if found is False:
+        if any(type(part) is list and row_behind(part) is None for part in element):
+            try_rows([pytree.flatten(element)[1]])
+        give_up(needs)
     row = new_row(found, needs, place, 1)
     if row.table.records not in (None, records):
         give_up(needs)
@@ -110,7 +113,7 @@ def _class_of(kind: type, names: tuple[str, ...]) -> type:
         "__setattr__": set_attribute,
         "__delattr__": delete_attribute,
         "__hash__": _hash if kind.__hash__ is object.__hash__ else kind.__hash__,
-        "followed_class": kind.__dict__.get("followed_class", kind),
+        "followed_class": class_of(kind),
         "names_of_record": names,
     }
     record = _classes[kind, names] = type(kind)(kind.__name__, (kind,), methods)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...recording import pytree
 from ...recording.array import TracedArray
-from ...recording.attributes import attributes_of, is_record
+from ...recording.attributes import attributes_of, class_of, is_record
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ..choices import Choice
@@ -253,7 +253,7 @@ def want_records(program: Program, kind: type) -> None:
     if kind is dict:
         wanted.update(program.makers_of_copied_dicts if notes_dicts(program) else [_DICTS_NOTED])
         return
-    kind = kind.__dict__.get("followed_class", kind)
+    kind = class_of(kind)
     wanted.add((kind.__module__, kind.__qualname__))
 
 
@@ -289,6 +289,8 @@ def try_records(guessed_bounds: dict[str, Any], error: Exception) -> bool:
     if new:
         made.update({name: Needs() for name in new})
         tried |= new
+        for needs in guessed_bounds.get(_ROWS_MADE, {}).values():  # lists that hold these objects may be rows now
+            needs.is_refused = False
     else:
         for name in tried:
             made[name].is_refused = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections import Counter, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -17,12 +17,13 @@ from ...recording.byte_order import in_other_order
 from ...recording.errors import TracerError
 from ...recording.makers import register_maker
 from ..entries import is_open_dict
-from ..forms import Parts
-from ..forms import parts_of as parts_of_object
 from ..keys.views import entries_of
 from ..loops.stacked_rows import is_of_python, whole_lists
 from ..outside.containers import OutsideDict
 from ..outside.surroundings import current_surroundings
+from ..parts import Parts
+from ..parts import parts_of as parts_of_object
+from ..places import dict_type
 from ..shared_containers import Behind, First, Other
 from ..texts.characters import as_result
 from ..texts.deferred import AS_RESULTS, Deferred, WrittenText, is_open
@@ -127,7 +128,7 @@ def _is_replaced(value: Any) -> bool:
         return not isinstance(value, OutsideDict)  # which is the user's own
     if type(value) is np.ndarray:
         return value.dtype.hasobject and not _is_from_outside(value)
-    return parts_of_object(value) is not None
+    return _is_of_a_class_of_dicts(value) or parts_of_object(value) is not None
 
 
 def _result(value: Any) -> Any:
@@ -137,6 +138,10 @@ def _result(value: Any) -> Any:
         parts, elements = parts_of_row(row)
         make = only if row_of(value) is not None else partial(_only_dict, keys_in(value))
         return ContainerResult(parts, Making(make, (elements,)))
+    if _is_of_a_class_of_dicts(value):
+        return _result_of(
+            list(dict.values(value)), OfClass(type(value), tuple(dict.keys(value)), getattr(value, "__dict__", None) is value)
+        )
     if isinstance(value, (dict, set, frozenset)):
         return _result_of(entries_of(value), maker_of(value))
     if type(value) is np.ndarray:
@@ -149,6 +154,33 @@ def _result(value: Any) -> Any:
     if type(value) is TracedDeque:
         return _result_of(items_of(value), partial(deque, maxlen=value.maxlen))
     return _result_of(items_of(value), tuple if type(value) is tuple else list)
+
+
+@dataclass(frozen=True)
+class OfClass:
+    """What makes a dict of a class that adds methods to it, of its values; it may be the dict of its own attributes."""
+
+    kind: type
+    keys: tuple[Any, ...]
+    is_of_itself: bool
+
+    def __call__(self, values: list[Any]) -> Any:
+        made = self.kind.__new__(self.kind)
+        for key, value in zip(self.keys, values):
+            dict_type(made).__setitem__(made, key, value)
+        if self.is_of_itself:
+            made.__dict__ = made
+        return made
+
+
+def _is_of_a_class_of_dicts(value: Any) -> bool:
+    """Whether this is a dict that the function has made, of a class of its own without other attributes than the items."""
+    if not isinstance(value, dict) or isinstance(value, (OutsideDict, Counter, defaultdict)) or is_open_dict(value):
+        return False
+    kind = type(value)
+    if kind in (dict, OrderedDict) or kind.__new__ is not dict_type(value).__new__:
+        return False
+    return not hasattr(value, "__dict__") or not vars(value) or vars(value) is value
 
 
 def _is_from_outside(value: Any) -> bool:

@@ -21,7 +21,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, ChangedCopyError, SizeBeyondBound
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
-from .. import places
+from .. import journals
 from ..copies import note_copies
 from ..forms import STAND_FOR_ELEMENTS
 from .array_rows import note_arrays
@@ -297,7 +297,7 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
     trace = require_trace()
     found = element_of(run.type, lambda place: read_from(run.columns[place].instruction(trace)), array_of)
     if is_copied:
-        places.note_all_made(found)
+        journals.note_all_made(found)
     elif not isinstance(found, TracedArray):
         note_copies(trace, found)
     return found

@@ -20,9 +20,10 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace, set_current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain
 from ...recording.trace import Trace
-from .. import places
+from .. import journals, places
 from ..copies import note_copies
 from ..forms import is_around
+from ..loops.stacked_rows import is_of_python, whole_lists
 from .element_rows import element_of
 from .element_rows import row_of as row_of_columns
 from .elements import ElementType, element_type, joined_type, joined_types, parts_of
@@ -83,20 +84,20 @@ def _put_into_table(holder: Sequence[Any]) -> bool:
     outer = _where_made(lists)
     if needs.is_refused or outer is None:
         return False
-    made_in, journals = places.journals_since(lists)
-    loop = next((one.loop for one in journals if one.loop is not None), None)
-    if not places.are_changed(lists, journals) and _is_recorded_in(outer, lists):
-        begun = made_in or (journals[0] if journals and not journals[0].is_of_trace else None)
+    made_in, begun_since = journals.journals_since(lists)
+    loop_state = next((one.loop_state for one in begun_since if one.loop_state is not None), None)
+    if not journals.are_changed(lists, begun_since) and _is_recorded_in(outer, lists):
+        begun = made_in or (begun_since[0] if begun_since and not begun_since[0].is_of_trace else None)
         if begun is not None:
             for one in lists:
                 begun.add(place := places.Contents(one), place.get)
         with recording_in(outer):
             made = _made(lists, needs)
-        if made and loop is not None:  # what a round has read until then would be what the lists hold in the first one
-            loop.again_with(lambda: None)
+        if made and loop_state is not None:  # what a round has read until then would be what the lists hold in the first one
+            loop_state.again_with(lambda: None)
         return made
-    if loop is not None:
-        loop.again_with(lambda: _made_anew(lists, needs))
+    if loop_state is not None:
+        loop_state.again_with(lambda: _made_anew(lists, needs))
     return _made_anew(lists, needs)
 
 
@@ -131,7 +132,7 @@ def _where_made(lists: Sequence[list]) -> Trace | None:
     for one in lists:
         made = trace.program.made_objects.get(id(one))
         if made is None and trace.program.surroundings.containers.path_of(one) is None:
-            return trace if trace is trace.root and not places.is_journaling() else None
+            return trace if trace is trace.root and not journals.is_journaling() else None
         if made is not None and is_around(found, made[1]):
             found = made[1]
     return found
@@ -139,7 +140,7 @@ def _where_made(lists: Sequence[list]) -> Trace | None:
 
 def _made_anew(lists: list[list], needs: Needs) -> bool:
     for one in lists:
-        places.note(places.Contents(one))
+        journals.note(places.Contents(one))
     made = _made(lists, needs)
     needs.is_refused |= not made
     return made
@@ -208,13 +209,26 @@ def _fill(table: Table, lists: Sequence[list]) -> None:
         table.capacity = guessed(table.place, max(_LEAST_CAPACITY, table.capacity))
     columns: tuple[TracedArray, ...] = ()
     if table.kind is not None:
-        runs = [instructions(with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place)) for one in lists]
-        columns = tuple(
-            [array_of_column(_stacked(columns), like.weak_type) for columns, like in zip(zip(*runs), table.kind.columns)]
-        )
+        wanted = table.kind.columns
+        rows = [_column_of_array(lists, wanted)] if len(wanted) == 1 and table.place is None else [None]
+        if None in rows:
+            runs = [with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place) for one in lists]
+            rows = map(_stacked, zip(*map(instructions, runs)))
+        columns = tuple([array_of_column(column, like.weak_type) for column, like in zip(rows, wanted)])
     if table.length is None:
         table.lengths = array_of_column(_stacked([instruction_of(length_of(one)) for one in lists]), True)
     table.columns = columns
+
+
+def _column_of_array(lists: Sequence[list], wanted: Sequence[Any]) -> Instruction | None:
+    """The column of a table of lists that are the rows of one array, in their order; None for others."""
+    array, like = whole_lists(list(lists)), wanted[0]
+    if array is None or array.ndim != 2:
+        return None
+    if array.dtype != like.shape.dtype or is_of_python(lists[0]) != like.weak_type:
+        return None
+    zero = hlo.constant(np.zeros((), array.dtype))
+    return hlo.pad(array.instruction(require_trace()), zero, padding=((0, 0, 0), (0, 1, 0)))
 
 
 def array_of_column(column: Instruction, is_weak: bool) -> TracedArray:
@@ -414,7 +428,7 @@ def _is_made_anew(table: Table, kind: ElementType | None, length: int | None) ->
     """Let a table hold elements of this type, in lists of this length; whether no branch or loop is being recorded that
     has begun with the table as it is."""
     arrays_of_root = all(array.storage.trace is current_trace().root for array in table.arrays)
-    if places.is_journaling() or table.count is not None or table.records is not None or not arrays_of_root:
+    if journals.is_journaling() or table.count is not None or table.records is not None or not arrays_of_root:
         return False
     lists = [read([Row(table, position)]) for position in range(len(table.before))]
     table.kind, table.length = kind, length

@@ -11,7 +11,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import ConcretizationError
-from .. import made_iterators, places
+from .. import journals, made_iterators, places
 from ..branches import decide, truth
 from ..choices import Choice, Maybe
 from ..distribution import condition
@@ -56,11 +56,11 @@ class Loop:
 
         def take_one(value: Any) -> Any:
             nonlocal ended
-            places.note_nonlocal(lambda: ended)
+            journals.note_nonlocal(lambda: ended)
             ended = take(value)
             return if_holds(ended, lambda: BREAK)
 
-        with places.own_variables(lambda: ended):
+        with journals.own_variables(lambda: ended):
             self.run(take_one, lambda: ended)
 
     def run(self, take: Callable[[Any], Any], ended: Callable[[], Any] | None = None) -> None:
@@ -174,7 +174,7 @@ def _may_be_rows(value: Any) -> bool:
         return False
     storages = [leaf.root_storage for leaf in leaves if may_be_shared(leaf)]
     are_own = all(storage.trace is current_trace() and not storage.may_be_another for storage in storages)
-    if lists and places.is_anything_changed():  # which may hold the lists now
+    if lists and journals.is_anything_changed():  # which may hold the lists now
         return False
     return are_own and all(len(set(map(id, some))) == len(some) for some in (storages, lists))
 
@@ -231,7 +231,7 @@ def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> lis
     if current_trace() is None:
         return whole(iterable)
     loop = Loop(begun(iterable), *parts)
-    found = places.collected(loop.run) if loop.is_captured() else whole(loop.iterable)
+    found = journals.collected(loop.run) if loop.is_captured() else whole(loop.iterable)
     note_list(found)
     return found
 
@@ -255,7 +255,7 @@ class Generated(TracedGenerator):
         if not self.is_captured():
             return None
         if self.found is None:
-            self.found = places.collected(self.loop.run)
+            self.found = journals.collected(self.loop.run)
         return ListRows(self.found)
 
 
@@ -297,10 +297,10 @@ def is_open_generator(generator: TracedGenerator) -> bool:
 def folded(values: Generated, start: Any, step: Callable[[Any, Any], Any], ends: Callable[[Any], Any] | None = None) -> Any:
     """What ``step(result, value)`` makes of all values, one after the other, until it ``ends``."""
     result = [start]
-    places.note_made(result)
+    journals.note_made(result)
 
     def take(value: Any) -> Any:
-        places.note(places.Contents(result))
+        journals.note(places.Contents(result))
         result[0] = step(result[0], value)
         return None if ends is None else if_holds(ends(result[0]), lambda: BREAK)
 

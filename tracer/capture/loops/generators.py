@@ -13,7 +13,7 @@ from typing import Any
 from ...outside.ownership import is_of_the_user
 from ...recording.current_trace import current_trace
 from ...recording.errors import TracerError, asked_elsewhere
-from .. import made_iterators, places
+from .. import journals, made_iterators
 from ..calls.dispatch import call
 from .iteration import Lazy, unlisted
 
@@ -77,7 +77,7 @@ class TracedGenerator(Lazy):
 
     def elements(self) -> list[Any]:
         """A list of all values."""
-        return places.collected(self.push)
+        return journals.collected(self.push)
 
     def rows(self) -> None:
         return None
@@ -132,11 +132,11 @@ def numbered(generator: TracedGenerator, start: Any) -> TracedGenerator:
 
         def take_numbered(value: Any) -> Any:
             nonlocal number
-            places.note_nonlocal(lambda: number)
+            journals.note_nonlocal(lambda: number)
             number += 1
             return take((number - 1, value))
 
-        with places.own_variables(lambda: number):
+        with journals.own_variables(lambda: number):
             generator.push(take_numbered)
 
     return TracedGenerator(lambda: enumerate(generator, start), push)

@@ -13,14 +13,15 @@ from ...recording.current_trace import current_trace
 from ...recording.trace import Trace
 from ..copies import note_copies
 from ..forms import is_written_text, unchanged
+from ..journals import note
 from ..lists.references import Unread
 from ..lists.runs import is_open_list
-from ..places import Contents, Place, note
+from ..places import Contents, Place
 from .aliases import LoopAliases
+from .carried_places import carried_row
 from .iteration import Rows
 from .shared_rows import shared_places
 from .stacked_rows import may_be_row, stacked
-from .state import carried_row
 
 # What a round has appended to each list.
 Appended = dict[Any, list[Any]]

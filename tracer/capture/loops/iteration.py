@@ -20,14 +20,15 @@ from ...recording.function_tables import DYNAMIC, SEQUENCES
 from ...recording.intervals import interval_of, note_interval
 from ...recording.operands import as_traced, require
 from ...recording.trace import Trace
-from .. import made_iterators, places
+from .. import journals, made_iterators
+from ..copies import note_copies
 from ..entries import has_open_keys
 from ..lists.access import item_of
 from ..lists.elements import are_alike
 from ..lists.references import row_of
 from ..lists.runs import Run, is_open_list, length_of, plus, require_read
 from ..lists.tables import reference
-from .stacked_rows import Columns, columns_of
+from .stacked_rows import Columns, columns_of, is_of_python, lists_of, whole_lists
 
 # Lists with fewer elements are gone over one by one.
 _LONG_LIST = 32
@@ -240,10 +241,28 @@ class KnownElements(Rows):
     def element(self, position: Any) -> Any:
         _require_length(self.holder, self.length)
         if isinstance(position, TracedArray) and type(self.holder[0]) is list:
-            if (row := reference(self.holder, position)) is None:
+            row = reference(self.holder, position)
+            row = _copy_of_row(self.holder, position) if row is None else row
+            if row is None:
                 raise CarryTypeError("the elements of a list are lists that are not alike")
             return row
         return item_of(self.holder, position)
+
+
+def _copy_of_row(holder: Sequence[list], position: TracedArray) -> list[Any] | None:
+    """The list at a position of lists that are copies themselves, which nobody can change; None for others."""
+    trace = require_trace()
+    if not all(id(one) in trace.program.copies for one in holder):
+        return None
+    if (array := whole_lists(list(holder))) is not None:
+        found = lists_of(ArrayRows(array).element(position), is_of_python(holder[0]))
+    elif (columns := columns_of(list(map(tuple, holder)))) is not None:
+        found = list(columns.element(lambda array: ArrayRows(array).element(position)))
+    else:
+        return None
+    journals.note_all_made(found)
+    note_copies(trace, found)
+    return found
 
 
 def _require_length(holder: Sequence[Any], length: int) -> None:
@@ -313,7 +332,7 @@ class Once(Rows):
 
     def __new__(cls, *_: Any) -> Once:
         made = super().__new__(cls)
-        places.note_made(made)
+        journals.note_made(made)
         return made
 
 

@@ -9,6 +9,7 @@ from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ..choices import Choice
 from ..forms import Form, fixed_in, is_around
+from ..journals import Journal, note_put_together
 from ..lists.references import row_behind
 from ..origins import (
     Origin,
@@ -23,7 +24,7 @@ from ..origins import (
     others_of,
     refuse_former,
 )
-from ..places import Contents, Journal, LocalName, Place, is_noted_made, note_put_together
+from ..places import Contents, LocalName, Place, is_noted_made
 
 # The key of a slot, and the way to a container in what it holds.
 ContainerPlace = tuple[Any, Path]

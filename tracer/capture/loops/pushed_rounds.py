@@ -6,6 +6,7 @@ from typing import Any
 
 from ...recording.array import TracedArray
 from ..choices import Maybe
+from ..journals import note_nonlocal, own_variables
 from ..outcomes import (
     CONTINUE_CODE,
     END_CODE,
@@ -16,7 +17,7 @@ from ..outcomes import (
     returned_value,
     without_continue,
 )
-from ..places import UNBOUND, Names, local_names, note_nonlocal, own_variables
+from ..places import UNBOUND, Names, local_names
 from .generators import TracedGenerator
 from .leaving import ended
 from .trials import Block

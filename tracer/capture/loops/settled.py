@@ -22,7 +22,7 @@ from ..forms import Container, Fixed, Form, Number, Optional, Several, is_like, 
 from ..lists.merging import ContainerState, ListState, can_be_carried
 from ..outcomes import END_CODE
 from ..places import Attribute, Contents, Item, LocalName, Place
-from .state import Slot, varying
+from .carried_places import Slot, varying
 
 # What has loops: the round or the condition of one. By their places, and how many at the same come before.
 Inner = dict[tuple, "Settled"]

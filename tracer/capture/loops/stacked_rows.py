@@ -22,6 +22,7 @@ from ...recording.trace import Storage, Trace
 from ..choices import Maybe
 from ..copies import note_copies
 from ..forms import Form, Number, Optional, Several, form_of, is_number, kind_of, kinds
+from ..journals import note_all_made
 from ..merging import filled, numbers
 
 
@@ -81,7 +82,9 @@ class Stack(NamedTuple):
         """The value of a round."""
         rows = iter([row_of(array, position, kind) for array, kind in self.arrays])
         leaves = [form.made(next(rows)) if type(form) is _Lists else filled(form, rows) for form in self.forms]
-        return pytree.unflatten(self.structure, leaves)
+        value = pytree.unflatten(self.structure, leaves)
+        note_all_made(value)
+        return value
 
 
 def stacked(
@@ -178,11 +181,16 @@ class _Lists(NamedTuple):
     of_python: bool
 
     def made(self, array: TracedArray) -> list[Any]:
-        if array.ndim > 1:
-            rows = ValueType(hlo.Shape(array.element_type), False, False)
-            return [self.made(row_of(array, position, rows)) for position in range(len(array))]
-        number = ValueType(hlo.Shape(array.element_type), self.of_python, True)
-        return [row_of(array, position, number) for position in range(len(array))]
+        return lists_of(array, self.of_python)
+
+
+def lists_of(array: TracedArray, of_python: bool) -> list[Any]:
+    """The numbers of an array, which are rows of it, in lists one inside of the other; Python's or NumPy's numbers."""
+    if array.ndim > 1:
+        rows = ValueType(hlo.Shape(array.element_type), False, False)
+        return [lists_of(row_of(array, position, rows), of_python) for position in range(len(array))]
+    number = ValueType(hlo.Shape(array.element_type), of_python, True)
+    return [row_of(array, position, number) for position in range(len(array))]
 
 
 class Columns(NamedTuple):

@@ -8,12 +8,14 @@ from types import CodeType, FunctionType
 from typing import Any
 
 from .... import hlo
+from ....compile.traversal import has_effects
 from ....hlo.interrupts import not_of_a_signal
 from ...control_flow.bodies import size_of
 from ...recording.current_trace import current_trace
-from ...recording.trace import PackedInputs, Trace
+from ...recording.trace import PackedInputs, Storage, Trace
+from ..journals import journal, put_back
 from ..origins import forget_origins
-from ..places import Names, journal, local_names, put_back
+from ..places import Names, local_names
 from .settled import begin_loops, settled_before
 
 Block = Callable[..., Any]
@@ -48,6 +50,14 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
             for place, value in before:
                 place.set(value)
             raise
+
+
+def drop_effects(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction]) -> None:
+    """Let what a trace has recorded from an instruction on do nothing."""
+    for storage, before in written.items():
+        trace.write(storage, before)
+    instructions = trace.builder.instructions
+    instructions[begin:] = [instruction for instruction in instructions[begin:] if not has_effects(instruction)]
 
 
 class _Dropped(Exception):
@@ -94,6 +104,9 @@ def size_of_a_round(
         return most + 1
     finally:
         trials.remove(trial)
+        # Without circles the interpreter has not to look for what the trial has recorded.
+        vars(scratch.builder).pop("append", None)
+        trial[2].__traceback__ = None
     return size
 
 

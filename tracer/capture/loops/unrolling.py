@@ -7,30 +7,36 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
-from .... import hlo
-from ....compile.traversal import has_effects
 from ....hlo.interrupts import not_of_a_signal
-from ...control_flow.bodies import size_of
+from ...control_flow.bodies import function_place, size_of
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
-from ...recording.errors import CarryTypeError, ChangedCopyError, ConcretizationError, RecordedAgain, TracerError
-from ...recording.trace import Storage, Trace
+from ...recording.errors import (
+    CarryTypeError,
+    ChangedCopyError,
+    ConcretizationError,
+    RecordedAgain,
+    TooMuchRecorded,
+    TracerError,
+)
+from ...recording.trace import Trace
 from ..branches import decide, truth
 from ..choices import Choice
 from ..distribution import condition, truth_of
+from ..journals import are_containers_changed, is_round, journal
 from ..made_iterators import note_left, require_end
 from ..outcomes import BREAK, CONTINUE, CONTINUE_CODE, END_CODE, Mixed, possible_codes
-from ..places import Names, are_containers_changed, is_round, journal, local_names
+from ..places import Names, local_names
 from ..sides import at_most
 from ..texts.deferred import is_longer_text
 from .captured_loop import CapturedLoop
+from .carried_places import aliased
 from .generators import TracedGenerator, begun
 from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .pushed_rounds import over_generator
 from .settled import settled_before
-from .state import aliased
-from .trials import Block, attempt, code_of, note_long, size_of_a_round
+from .trials import Block, attempt, code_of, drop_effects, note_long, size_of_a_round
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
@@ -129,6 +135,20 @@ def _line_of(body: Block) -> tuple[str, int]:
 
 def _note_unrolled(body: Block, what: str) -> None:
     current_trace().program.unrolled_loops.setdefault(_line_of(body), what)
+
+
+def _require_short(body: Block) -> None:
+    """To be called before a round is unrolled. Raises TooMuchRecorded."""
+    trace = current_trace()
+    if trace is None or trace.builder.recorded[0] <= trace.program.most_recorded:
+        return
+    how = trace.program.unrolled_loops.get(_line_of(body), "unrolled")
+    raise TooMuchRecorded(
+        f"{trace.builder.recorded[0]} operations have been recorded, most of them for the rounds of the loop at "
+        f"{function_place(body)} and of those around it, one after the other, and more would take too long. It is {how}. "
+        "Fix: let what a round changes have one shape and one type in all rounds, or call what the loop is in by "
+        "phlox.host_call(function, result_shapes, *args)"
+    )
 
 
 def _rounds(rows: Rows) -> Iterator[Any]:
@@ -322,7 +342,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
         if value is None:
             known_before[line] = -math.inf
             if not changed:
-                _drop_effects(trace, recorded, written)  # the While has the test itself
+                drop_effects(trace, recorded, written)  # the While has the test itself
             capture = partial(capture, may_be_empty=True)
             if first_alone:
                 return capture()
@@ -332,6 +352,7 @@ def while_(test: Block, body: Block, orelse: Block | None, names: Names, first_a
             known_before[line] += begun == len(trace.builder.instructions)
             return None if orelse is None else orelse()
         _note_unrolled(body, "unrolled, as what decides is known while tracing")
+        _require_short(body)
         rounds += 1
         if not tried:
             nothing_recorded = begun == len(trace.builder.instructions)
@@ -411,14 +432,6 @@ def _captured_behind_test(
     return _captured(None, lambda: condition_, round_, orelse, names, (test, body, evaluate), may_be_empty=may_be_empty)
 
 
-def _drop_effects(trace: Trace, begin: int, written: dict[Storage, hlo.Instruction]) -> None:
-    """Let what a trace has recorded from an instruction on do nothing."""
-    for storage, before in written.items():
-        trace.write(storage, before)
-    instructions = trace.builder.instructions
-    instructions[begin:] = [instruction for instruction in instructions[begin:] if not has_effects(instruction)]
-
-
 def _plain_while(test: Block, body: Block, orelse: Block | None) -> Any:
     while test():
         outcome = body()
@@ -430,6 +443,7 @@ def _plain_while(test: Block, body: Block, orelse: Block | None) -> Any:
 def _one_by_one(elements: Iterator[Any], body: Block, orelse: Block | None, names: Names, nested: int = 0) -> Any:
     """Round after round; behind one that the program may leave, the others are on one side of a branch."""
     for element in elements:
+        _require_short(body)
         outcome = body(element)
         if outcome is None or outcome is CONTINUE:
             continue

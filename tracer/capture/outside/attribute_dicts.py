@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...outside.guards import SameKeys
 from ...outside.paths import MISSING, Attribute, Item, Path
-from .. import places
+from .. import journals, places
 from .containers import OutsideDict
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ class OutsideAttributes(OutsideDict):
     def _set(self, key: Any, value: Any) -> None:
         is_as_it_is = type(type(self.holder).__setattr__) is not types.FunctionType and not self._is_behind_another(key)
         place = None if is_as_it_is else Item(self.path, key)
-        if places.is_journaling():
-            places.note(OutsideAttribute(self.surroundings, self.holder, self.path_of_holder, key, place))
+        if journals.is_journaling():
+            journals.note(OutsideAttribute(self.surroundings, self.holder, self.path_of_holder, key, place))
         self.unread.discard(key)
         self.surroundings.set_attribute(self.holder, self.path_of_holder, key, value, place)
 

@@ -18,8 +18,9 @@ from ...outside.policy import HiddenNeeded
 from ...recording.errors import TracerError
 from .. import places
 from ..entries import OPEN, is_open_dict, opened
+from ..journals import is_journaling, note
 from ..lists.runs import settled
-from ..places import UNBOUND, Place, is_journaling, note
+from ..places import UNBOUND, Contents, Place
 from .open_containers import open_entries, require_entries
 
 if TYPE_CHECKING:
@@ -50,14 +51,6 @@ class _DictItem(places.Item):
             dict.__setitem__(self.holder, self.index, value)
         elif dict.__contains__(self.holder, self.index):
             dict.__delitem__(self.holder, self.index)
-
-
-class DictContents(places.Contents):
-    """All that such a dict holds."""
-
-    def set(self, value: Any) -> None:
-        dict.clear(self.holder)
-        dict.update(self.holder, value)
 
 
 class HeldItems(Place):
@@ -95,7 +88,7 @@ class OutsideDict(dict):
         self.entries = open_entries(surroundings, original, path)
         if self.entries is not None:
             self.unread = set()
-            DictContents(self).set({OPEN: [self.entries.run]})
+            Contents(self).set({OPEN: [self.entries.run]})
 
     def value(self, key: Any) -> Any:
         """The value under a key, MISSING if there is none."""

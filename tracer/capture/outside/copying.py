@@ -15,7 +15,7 @@ from ...outside.ownership import belongs_to_the_user
 from ...recording import pytree
 from ...recording.attributes import attributes_of, class_of, slots_of
 from ...recording.errors import TracerError
-from .. import places
+from .. import journals
 from ..attributes import getattr_, hasattr_
 from ..branches import choose
 from ..calls.dispatch import call
@@ -111,7 +111,7 @@ def _is_copied_by_attributes(kind: type) -> bool:
 def _empty_one(surroundings: Surroundings, value: Any) -> Any:
     kind = surroundings.class_to_make(class_of(type(value)))
     made = kind.__new__(kind)
-    places.note_made(made)
+    journals.note_made(made)
     return made
 
 

@@ -7,6 +7,7 @@ import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ...outside.ownership import belongs_to_the_user
 from ...outside.paths import MISSING, Attribute, Cell, Fixed, Item, Path
 from .libraries import meet_object
 from .namespaces import Namespace
@@ -36,16 +37,22 @@ class FunctionsOutside:
         meet_object(self._surroundings, holder)
         return function
 
-    def applied(self, partial: functools.partial) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments of a partial application."""
-        path = self._surroundings.path_of(partial)
+    def applied(self, partial: functools.partial) -> tuple[Any, list[Any], dict[str, Any]]:
+        """What a partial application calls, and its arguments."""
+        path, function = self._surroundings.path_of(partial), partial.func
         if path is None:
-            return list(partial.args), partial.keywords
+            return function, list(partial.args), partial.keywords
+        if type(function) is types.MethodType or belongs_to_the_user(type(function)):
+            function = self._surroundings.convert(function, Attribute(path, "func"))
         args = [
             self._surroundings.convert(one, Item(Attribute(path, "args"), number)) for number, one in enumerate(partial.args)
         ]
         holder = Attribute(path, "keywords")
-        return args, {name: self._surroundings.convert(one, Item(holder, name)) for name, one in partial.keywords.items()}
+        return (
+            function,
+            args,
+            {name: self._surroundings.convert(one, Item(holder, name)) for name, one in partial.keywords.items()},
+        )
 
     def bound(self, function: types.FunctionType) -> types.FunctionType:
         """The function with globals, closure variables and defaults that tell what is read and set."""

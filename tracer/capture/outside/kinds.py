@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...outside.guards import SameLength, SameType
 from ...outside.paths import Attribute, Item, Path
-from ..places import is_journaling, note
+from ..journals import is_journaling, note
 from .attribute_dicts import OutsideAttributes
 from .containers import KINDS, HeldItems, OutsideDict, OutsideList
 

@@ -371,6 +371,7 @@ class Surroundings:
         found += self.containers.effects()
         for guard in list(self.guards.values()):
             if isinstance(guard, SameState) and guard.difference(self.objects) is not None:
+                guard.put_back(self.objects)
                 raise TracerError(
                     f"{guard.path.text} is changed while the function is traced, and would not be changed at each call. Change "
                     "it outside of the function, or let it be a list, a dict, or an object whose attributes are set"

@@ -11,7 +11,7 @@ from ...calls.host_call import call_when_run
 from ...recording.array import TracedArray
 from ...recording.errors import TracerError
 from ...recording.operands import as_traced
-from .. import places
+from .. import journals
 from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..library import saved_text
@@ -51,8 +51,8 @@ def string_io(initial_value: str = "", newline: str | None = "\n") -> Any:
         made: Any = io.StringIO(initial_value, newline)
     else:
         made = TextStream()
-        places.note_made(made.parts)
-    places.note_made(made)
+        journals.note_made(made.parts)
+    journals.note_made(made)
     return made
 
 
@@ -78,12 +78,14 @@ def value_of(stream: TextStream) -> Any:
 
 
 @implements(np.savetxt)
-def savetxt(stream: TextStream, values: Any, *args: Any, **kwargs: Any) -> None:
+def savetxt(fname: Any, X: Any, *args: Any, **kwargs: Any) -> None:  # noqa: N803
     """What `np.savetxt` writes to a stream; to files it writes when the program runs (`calls/outside_state.py`)."""
-    values = values if isinstance(values, TracedArray) else as_traced(np.asarray(values))
+    if not isinstance(fname, TextStream):
+        raise NotImplementedError(f"np.savetxt to a {type(fname).__name__} that the function makes: only to an io.StringIO()")
+    values = X if isinstance(X, TracedArray) else as_traced(np.asarray(X))
     if values.element_type.is_complex:
         raise NotImplementedError("np.savetxt of complex numbers to a StringIO is not implemented")
-    call(saved_text.savetxt, stream, values, *args, **kwargs)
+    call(saved_text.savetxt, fname, values, *args, **kwargs)
 
 
 def print_to(stream: TextStream, values: tuple, sep: Any, end: Any) -> None:

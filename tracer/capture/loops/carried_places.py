@@ -121,6 +121,15 @@ def varying(value: Any) -> Form:
     return Number(kind_of(value)) if isinstance(form, Fixed) and is_number(value) else form
 
 
+def depth_of(form: Form) -> int:
+    """How many containers are nested in what has this form."""
+    if isinstance(form, Container):
+        return 1 + max(map(depth_of, form.parts), default=0)
+    if isinstance(form, OneOf):
+        return max(map(depth_of, form.forms), default=0)
+    return depth_of(form.form) if isinstance(form, Optional) else 0
+
+
 def require_one_name(names: Sequence[Place], before: dict, ends: dict, changed: Iterable[Place], where: str) -> None:
     """A name may not be bound to a list in a round that is also known by another name, which it would no longer be.
 

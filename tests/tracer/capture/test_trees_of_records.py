@@ -1,0 +1,100 @@
+"""Objects whose attributes are None or objects of their class: trees and lists that grow as the values decide."""
+
+import numpy as np
+import pytest
+from phlox import jit
+from thinning import left_to_ci, one_in
+
+X = np.array([3, 1, 2, 5, 4, 0, 2])
+
+
+class Member:
+    def __init__(self, key):
+        self.key, self.left, self.right = key, None, None
+
+    def insert(self, key):
+        if key < self.key:
+            if self.left is None:
+                self.left = Member(key)
+            else:
+                self.left.insert(key)
+        elif self.right is None:
+            self.right = Member(key)
+        else:
+            self.right.insert(key)
+
+    def height(self):
+        left = self.left.height() if self.left is not None else 0
+        right = self.right.height() if self.right is not None else 0
+        return 1 + max(left, right)
+
+
+def tree(x):
+    root = Member(int(x[0]))
+    for v in x[1:]:
+        root.insert(int(v))
+    return root
+
+
+def height(x):
+    return tree(x).height()
+
+
+def in_order(x):
+    node, found, pending = tree(x), [], []
+    while pending or node is not None:
+        while node is not None:
+            pending.append(node)
+            node = node.left
+        node = pending.pop()
+        found.append(node.key)
+        node = node.right
+    return found
+
+
+class Stage:
+    def __init__(self, number, before=None):
+        self.number, self.before, self.after, self.visits = number, before, [], 0
+
+
+def visited(x):
+    root = last = Stage(0)
+    for v in x:
+        stage = Stage(int(v), last if v % 2 else root)
+        stage.before.after.append(stage)
+        last = stage
+        while stage is not None:
+            stage.visits += 1
+            stage = stage.before
+    return root.visits, [(one.number, one.visits, len(one.after)) for one in root.after]
+
+
+def scored(x):
+    """A key that raises for any element where nothing has been counted yet."""
+    root = Stage(0)
+    for v in x:
+        if len(root.after) > 2:
+            best = max(root.after, key=lambda one: v / one.visits)
+            best.visits += 1
+        else:
+            root.after.append(Stage(int(v), root))
+            root.after[-1].visits += 1
+    return [one.visits for one in root.after]
+
+
+def described(node):
+    return node and (type(node).__name__, node.key, described(node.left), described(node.right))
+
+
+@pytest.mark.parametrize("program", one_in(3, [in_order, height, visited, scored]), ids=lambda program: program.__name__)
+def test_trees_are_as_undecorated(program):
+    decorated = jit(program)
+    for values in (X, X[::-1].copy(), X):
+        assert decorated(values) == program(values)
+    assert decorated.cache_info().misses == 1
+
+
+@left_to_ci
+@pytest.mark.parametrize("values", [X, X[::-1].copy()], ids=str)
+def test_a_tree_is_returned(values):
+    assert described(jit(tree)(values)) == described(tree(values))

@@ -1,0 +1,91 @@
+"""What containers, sets and objects that the function makes consist of, and how they are put together from it again."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..recording import pytree
+from ..recording.attributes import attributes_of, class_of, has_attributes_alone
+from ..recording.current_trace import current_trace
+from ..recording.makers import register_attributes
+from .entries import contents_of, elements_of_set, is_open_set
+from .journals import note_made
+from .places import UNBOUND, where_made
+
+
+class AttributeNames(tuple):
+    """The names of an object's attributes."""
+
+
+def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
+    """As pytree's; of other objects that the function makes, the names of the attributes and what they hold."""
+    if is_open_set(value):
+        ((mark, entries),) = contents_of(value).items()
+        return mark, (entries,)
+    apart = pytree.taken_apart(value)
+    if apart is None and (where_made(value) is not None or "as_result" in type(value).__dict__):
+        attributes = attributes_of(value)
+        return AttributeNames(attributes), tuple(attributes.values())
+    return apart
+
+
+def put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
+    made = _put_together(kind, auxiliary, parts)
+    if isinstance(auxiliary, AttributeNames) or hasattr(made, "__dict__"):
+        note_made(made)
+    return made
+
+
+def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
+    if issubclass(kind, (set, frozenset)):
+        return (set if issubclass(kind, set) else kind)(elements_of_set({auxiliary: parts[0]}))
+    if not isinstance(auxiliary, AttributeNames):
+        made = pytree.put_together(kind, auxiliary, parts)
+        if type(made) is not kind:  # the user's own class, of one whose special methods are followed
+            object.__setattr__(made, "__class__", kind)
+        return made
+    made = _new_of(kind)(kind)
+    for name, part in zip(auxiliary, parts):
+        if part is not UNBOUND:
+            object.__setattr__(made, name, part)
+    return made
+
+
+def _new_of(kind: type) -> Callable[[type], Any]:
+    """What makes an object of a class that has no attributes yet; what the class itself does is done."""
+    return (object if has_attributes_alone(kind) else kind).__new__
+
+
+class Parts:
+    """In the place of an object that the function makes, or a set, of which `pytree` knows nothing: what it consists of."""
+
+    def __init__(self, kind: type, auxiliary: Any, parts: Sequence[Any]) -> None:
+        self.kind, self.auxiliary, self.parts = kind, auxiliary, parts
+
+
+def parts_of(value: Any) -> Parts | None:
+    """What such an object or set consists of, None for others."""
+    apart = taken_apart(value) if pytree.taken_apart(value) is None else None
+    return None if apart is None else Parts(type(value), *apart)
+
+
+def _made_of(about: tuple[type, Any], parts: Sequence[Any]) -> Any:
+    kind, auxiliary = about
+    if current_trace() is None:  # the program has run
+        made = _put_together(class_of(kind), auxiliary, parts)
+        return made.as_result() if "as_result" in kind.__dict__ else made
+    return put_together(kind, auxiliary, parts)
+
+
+def _attributes_of(about: tuple[type, Any]) -> tuple[Any, ...] | None:
+    """The same as `makers.attributes_of` has it, when the program has run."""
+    kind, auxiliary = about
+    kind = class_of(kind)
+    is_plain = isinstance(auxiliary, AttributeNames) and "as_result" not in kind.__dict__
+    return (functools.partial(_new_of(kind), kind), *auxiliary) if is_plain else None
+
+
+pytree.register_pytree(Parts, lambda one: (one.parts, (one.kind, one.auxiliary)), _made_of)
+register_attributes(Parts, _attributes_of)
