@@ -4,7 +4,6 @@
 """
 
 NOT_YET = {
-    "algorithms.tarjan_components": "error: TypeError: a list of [Run of s64[257] (from a Python num...",
     "classic_learners.gradient_boosted_dicts": "error: ConcretizationError: The traced value s64[] is used to c...",
     "machines.elevator": "error: TracerError: the order of a set's elements, which the pr...",
     "pastimes.big_modular": "error: Python needs an integer and finds a traced value",

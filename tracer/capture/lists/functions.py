@@ -114,7 +114,7 @@ def _compare_themselves(structure: Any) -> bool:
         return any(map(_compare_themselves, children))
     if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.order:
         return any(not field.compare for field in dataclasses.fields(kind)) or any(map(_compare_themselves, children))
-    return kind is Parts or kind is dict or dataclasses.is_dataclass(kind)
+    return kind in (Parts, Run, dict) or dataclasses.is_dataclass(kind)
 
 
 def _comparable(items: list[Any]) -> Run:
