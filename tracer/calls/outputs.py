@@ -89,7 +89,7 @@ class Outputs:
 
 def _name_of_class(kind: type) -> str:
     """What messages call a class; one that stands for another one by the name of that."""
-    kind = next((vars(base)["followed_class"] for base in kind.__mro__ if "followed_class" in vars(base)), kind)
+    kind = getattr(kind, "followed_class", kind)
     if kind.__module__.startswith(_PACKAGE):
         return f"value that exists only while the function is traced ({kind.__name__})"
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

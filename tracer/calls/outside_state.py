@@ -38,6 +38,7 @@ from ...runtime.clocks import clock_target
 from ..outside.paths import Called, Fixed
 from ..recording import pytree
 from ..recording.array import TracedArray
+from ..recording.attributes import class_of
 from ..recording.callables import callable_name
 from ..recording.current_trace import current_trace, set_current_trace
 from ..recording.errors import StaleCapture, TracerError
@@ -138,8 +139,7 @@ def meaning(function: Any, given: Iterable[Any] = ()) -> Callable[..., Any] | No
 
 def _is_own_stream(value: Any) -> bool:
     trace = current_trace()
-    kind = getattr(type(value), "followed_class", type(value))
-    return kind in _IN_MEMORY and trace is not None and id(value) in trace.program.made_objects
+    return class_of(type(value)) in _IN_MEMORY and trace is not None and id(value) in trace.program.made_objects
 
 
 def _meaning_of_method(function: Any, holder: Any) -> Callable[..., Any] | None:

@@ -386,7 +386,7 @@ class TracedArray(ArrayMethods, Operators, PythonConversions):
 
     def takes(self, operand: Any) -> bool:
         """Whether an operator takes this operand; others may know what to do with arrays."""
-        is_operand = isinstance(operand, _OPERANDS) or type(operand) in SEQUENCES
+        is_operand = isinstance(operand, _NUMBERS) or _is_sequence(operand)
         return is_operand and not getattr(type(operand), "is_dynamic", False)
 
     def leave(self, ufunc: np.ufunc, operand: Any, in_place: bool = False) -> Any:
@@ -468,7 +468,6 @@ class TracedArray(ArrayMethods, Operators, PythonConversions):
 _PYTHON_TYPES = {"pred": bool, "signed": int, "unsigned": int, "float": float, "complex": complex}
 _WEAK = {"pred": np.dtype(bool), "signed": int, "unsigned": int, "float": float, "complex": complex}
 _NUMBERS = (TracedArray, int, float, complex, np.ndarray, np.generic)
-_OPERANDS = (*_NUMBERS, list, tuple, range)
 
 
 def _is_sequence(operand: Any) -> bool:

@@ -42,6 +42,22 @@ truth:
   ret ptr %made_truth
 }
 
+; A new array, row-major, with a copy of so many bytes. NULL with an exception set.
+define internal ptr @array_of(i32 %rank, ptr %shape, ptr %dtype, ptr %from, i64 %bytes) alwaysinline {
+  ; PyArray_Empty takes over a reference to the descriptor.
+  call void @retain(ptr %dtype)
+  %allocate = load ptr, ptr @PyArray_Empty
+  %new = call ptr %allocate(i32 %rank, ptr %shape, ptr %dtype, i32 0)
+  %no_array = icmp eq ptr %new, null
+  br i1 %no_array, label %done, label %copy
+copy:
+  %to = field ptr %new, ARRAY_DATA
+  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
+  br label %done
+done:
+  ret ptr %new
+}
+
 ; The object that is made of memory which a kernel fills, as a `Result` says: a number, a scalar, or a new array. NULL with an
 ; exception set.
 define internal ptr @object_of(ptr %record, ptr %data) alwaysinline {
@@ -60,16 +76,7 @@ array:
   %rank = field i32 %record, Result_rank
   %shape = field ptr %record, Result_shape
   %bytes = field i64 %record, Result_bytes
-  call void @retain(ptr %dtype)
-  %allocate = load ptr, ptr @PyArray_Empty
-  %new = call ptr %allocate(i32 %rank, ptr %shape, ptr %dtype, i32 0)
-  %no_array = icmp eq ptr %new, null
-  br i1 %no_array, label %done, label %fill
-fill:
-  %to = field ptr %new, ARRAY_DATA
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %data, i64 %bytes, i1 false)
-  br label %done
-done:
+  %new = call ptr @array_of(i32 %rank, ptr %shape, ptr %dtype, ptr %data, i64 %bytes)
   ret ptr %new
 }
 
@@ -105,19 +112,10 @@ replace:
   call void @llvm.memcpy.p0.p0.i64(ptr %dimensions, ptr %shape, i64 %shape_size, i1 false)
   store i64 %size, ptr %dimensions
   %dtype = field ptr %record, Result_dtype
-  call void @retain(ptr %dtype)
-  %allocate = load ptr, ptr @PyArray_Empty
-  %new = call ptr %allocate(i32 %rank, ptr %dimensions, ptr %dtype, i32 0)
-  %no_array = icmp eq ptr %new, null
-  br i1 %no_array, label %done, label %copy
-copy:
   %row_size = field i64 %record, Result_bytes
   %bytes = mul i64 %size, %row_size
-  %to = field ptr %new, ARRAY_DATA
   %from = field ptr %array, ARRAY_DATA
-  call void @llvm.memcpy.p0.p0.i64(ptr %to, ptr %from, i64 %bytes, i1 false)
-  br label %done
-done:
+  %new = call ptr @array_of(i32 %rank, ptr %dimensions, ptr %dtype, ptr %from, i64 %bytes)
   call void @drop(ptr %array)
   ret ptr %new
 }

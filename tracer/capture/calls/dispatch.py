@@ -44,7 +44,14 @@ from ..special_methods import special_method
 from ..texts.deferred import Deferred
 from .cached_functions import recorded_call
 from .compiled_functions import done_by_compiled
-from .followed_libraries import call_method, calls_the_users, is_called_by_followed, is_followed, is_followed_object, is_users
+from .followed_libraries import (
+    call_method,
+    is_called_by_followed,
+    is_followed,
+    is_followed_object,
+    is_users,
+    may_call_the_users,
+)
 from .harmless import leaves_no_traces, only_keeps
 from .library_calls import call_library
 from .meanings import (
@@ -156,7 +163,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
                 inner = captured(inner)
             elif is_followed_of_traced(inner) and is_called_by_followed() and journals.may_be_put_back():
                 inner = captured(inner)  # which may warn, or raise an error
-            elif is_followed_of_traced(inner) and any(map(calls_the_users, (*args, *kwargs.values()))):
+            elif may_call_the_users(inner, args, kwargs):
                 if not is_called_by_followed():
                     return _followed_if_needed(function, inner, args, kwargs)
                 inner = captured(inner)
@@ -485,9 +492,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     is_plain = is_error or new is object.__new__ or has_attributes_alone(kind) and is_users(new)
     has_none = initialize is object.__init__ and (is_users(new) or not args and not kwargs)
     follows = type(initialize) is types.FunctionType and (
-        is_followed(initialize, args, kwargs)
-        or is_followed_of_traced(initialize)
-        and any(map(calls_the_users, (*args, *kwargs.values())))
+        is_followed(initialize, args, kwargs) or may_call_the_users(initialize, args, kwargs)
     )
     is_captured = has_none or follows or is_users(initialize)
     if type(kind).__call__ is not type.__call__ or not is_plain or not is_captured:

@@ -45,10 +45,15 @@ def is_called_by_followed() -> bool:
     return frame is not None and is_followed_file(frame.f_code.co_filename) and is_rewritten(frame.f_code)
 
 
-def calls_the_users(value: Any) -> bool:
+def may_call_the_users(function: types.FunctionType, args: tuple, kwargs: dict) -> bool:
+    """Whether a function of a library that can be followed is given a function of the user's."""
+    return is_followed_of_traced(function) and any(map(_calls_the_users, (*args, *kwargs.values())))
+
+
+def _calls_the_users(value: Any) -> bool:
     """Whether this is a function, method or object of the user's that a library may call."""
     if isinstance(value, functools.partial):
-        return calls_the_users(value.func)
+        return _calls_the_users(value.func)
     function = value.__func__ if type(value) is types.MethodType else value
     if type(function) is types.FunctionType:
         within = function.__closure__ is not None and is_followed_of_traced(function)  # which a followed function has made

@@ -91,7 +91,6 @@ _MEANINGS: dict[tuple[str, str | None], _Meaning] = {
     ("scipy.cluster._vq", "update_cluster_means"): _followed(distances.cluster_means),
     ("scipy.cluster._vq", "vq"): _followed(distances.nearest),
     ("scipy.interpolate._ppoly", "evaluate"): _followed(splines.evaluate),
-    ("scipy.linalg._basic", "solve_banded"): _followed(splines.solve_banded),
     **{
         ("scipy.spatial._distance_pybind", f"{kind}dist_{name}"): _followed(distance, metric)
         for kind, distance in (("c", distances.between), ("p", distances.among))
@@ -107,7 +106,7 @@ _MEANINGS: dict[tuple[str, str | None], _Meaning] = {
     **{
         (f"scipy.linalg.{module}", name): _followed(vars(matrices)[name])
         for module, names in {
-            "_basic": "solve solve_triangular inv det lstsq", "_misc": "norm", "_decomp": "eigvalsh",
+            "_basic": "solve solve_banded solve_triangular inv det lstsq", "_misc": "norm", "_decomp": "eigvalsh",
             "_decomp_cholesky": "cholesky cho_factor cho_solve", "_decomp_svd": "svd svdvals", "_decomp_qr": "qr",
         }.items()
         for name in names.split()

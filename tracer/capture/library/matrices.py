@@ -66,6 +66,43 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
     return x
 
 
+def solve_banded(l_and_u, ab, b, overwrite_ab=False, overwrite_b=False, check_finite=True):
+    """Of three diagonals, with exchanges of neighbouring rows, as LAPACK's ``gtsv``."""
+    if tuple(l_and_u) != (1, 1):
+        raise NotImplementedError(f"scipy.linalg.solve_banded of {l_and_u} diagonals is not implemented for traced arrays")
+    _finite(check_finite, ab, b)
+    kind = np.result_type(ab, b, np.float64)
+    n = ab.shape[1]
+    below, middle, above = ab[2].astype(kind), ab[1].astype(kind), np.roll(ab[0].astype(kind), -1)
+    beyond, x = np.zeros(n, kind), np.array(b, kind)
+    for row in range(n - 1):
+        if np.abs(middle[row]) >= np.abs(below[row]):
+            factor = below[row] / middle[row]
+            middle[row + 1] -= factor * above[row]
+            x[row + 1] -= factor * x[row]
+        else:
+            factor = middle[row] / below[row]
+            middle[row], kept = below[row], middle[row + 1]
+            middle[row + 1] = above[row] - factor * kept
+            if row < n - 2:
+                beyond[row] = above[row + 1]
+                above[row + 1] = -factor * beyond[row]
+            above[row] = kept
+            held = x[row].copy()
+            x[row] = x[row + 1]
+            x[row + 1] = held - factor * x[row + 1]
+    if (middle == 0).any():
+        raise np.linalg.LinAlgError("singular matrix")
+    for back in range(n):
+        row = n - 1 - back
+        if row < n - 1:
+            x[row] -= above[row] * x[row + 1]
+        if row < n - 2:
+            x[row] -= beyond[row] * x[row + 2]
+        x[row] = x[row] / middle[row]
+    return x
+
+
 def cho_solve(c_and_lower, b, overwrite_b=False, check_finite=True):
     c, lower = c_and_lower
     _finite(check_finite, c, b)
