@@ -15,6 +15,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 from phlox.backends import registry  # noqa: E402
 
+from .support.thinning import leave_most_to_ci  # noqa: E402
+
 ROOT = Path(__file__).resolve().parent.parent
 GOLDEN = ROOT / "tests" / "golden"
 
@@ -56,6 +58,11 @@ def pytest_configure(config):
     config.pluginmanager.register(Checkout(), "checkout")
     if config.getoption("--within") is not None:
         config.pluginmanager.register(TimeLimit(config.getoption("--within")), "time-limit")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    leave_most_to_ci(items)
 
 
 def pytest_collection_finish():

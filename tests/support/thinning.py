@@ -4,6 +4,8 @@ Of kinds with hundreds of cases `.ci/run` takes only some: `pytest -m slow` runs
 """
 
 import itertools
+import zlib
+from collections import Counter
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -33,3 +35,19 @@ def one_in_all(step: int, *axes: Iterable[Any], ci_step: int = 1) -> list[Any]:
     """Likewise the ways to take one of each axis: a step without a divisor in common with an axis goes round on it."""
     cases = enumerate(itertools.product(*axes))
     return [pytest.param(*case, marks=marks_at(place, step, ci_step)) for place, case in cases]
+
+
+def leave_most_to_ci(items: Iterable[pytest.Item], whole: int = 8, step: int = 3) -> None:
+    """Of the ordinary cases of a test behind its first `whole`, one in `step` is ordinary, the others are left to `.ci/run`.
+
+    Their names decide it: every value of each axis stays, and a new case does not exchange the others.
+    """
+    seen: Counter[str] = Counter()
+    for item in items:
+        if any(item.get_closest_marker(name) for name in ("slow", "ci", "gpu")):
+            continue
+        test, _, case = item.nodeid.partition("[")
+        seen[test] += 1
+        if seen[test] > whole and zlib.crc32(case.encode()) % step:
+            for mark in LEFT_TO_CI:
+                item.add_marker(mark)
