@@ -26,7 +26,7 @@ from .choices import Choice
 from .keys.views import DictView
 from .loops.iteration import Rows
 from .text_fields import as_python
-from .texts.deferred import Deferred, call_later, concrete, is_open, is_text
+from .texts.deferred import Deferred, call_later, concrete, is_bytes, is_open, is_text
 from .texts.formatting import text, told
 from .texts.methods import TextMethod
 from .texts.shared import MAKERS
@@ -149,7 +149,8 @@ def _text_function(builtin: Callable[..., str]) -> Callable:
             return found
         if builtin is builtins.str and len(args) == 1 and type(args[0]) is Choice and not any(map(is_open, args[0].values)):
             return Choice(args[0].number, list(map(str, args[0].values)))
-        if builtin is builtins.str and len(args) == 1 and is_text(args[0]) and not isinstance(args[0], str):
+        is_one = builtin is builtins.str and len(args) == 1 and is_text(args[0]) and not is_bytes(args[0])
+        if is_one and not isinstance(args[0], str):
             return as_python(args[0])
         if conversion is not None and len(args) == 1 and not kwargs and isinstance(args[0], TracedArray) and args[0].is_scalar:
             return text((args[0], conversion, ""))

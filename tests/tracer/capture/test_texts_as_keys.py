@@ -400,3 +400,71 @@ def test_wide_characters_are_keys():
     for _ in range(3):
         x = rng.standard_normal(300)
         assert compiled(x) == counted(x)
+
+
+def counted_rows(rows):
+    found = {}
+    for row in rows:
+        key = row.tobytes()
+        found[key] = found.get(key, 0) + 1
+    return found
+
+
+def repeated_row(rows):
+    seen = set()
+    for k in range(len(rows)):
+        key = rows[k].tobytes()
+        if key in seen:
+            return k, key
+        seen.add(key)
+    return None
+
+
+def known_and_computed_bytes(rows):
+    known = {bytes(8): 1, b"x": 2}
+    found = [known.get(row.tobytes(), 0) for row in rows]
+    for row in rows:
+        known[row.tobytes()] = known.get(row.tobytes(), 0) + 1
+    return found, known
+
+
+def same_bytes_of_other_types(rows):
+    seen = set()
+    for row in rows:
+        for value in (row > 1, row.astype(complex), row.astype(complex).view(float), row, row.view(np.uint8)):
+            seen.add(value.tobytes())
+    return seen, len(seen)
+
+
+def bytes_as_texts(rows):
+    found = {}
+    for row in rows:
+        key = str(row.tobytes())
+        found[key] = found.get(key, 0) + 1
+    return found, rows[0].tobytes() in found
+
+
+def bytes_in_order(rows):
+    return sorted([row.tobytes() for row in rows]), sorted(counted_rows(rows)), max(counted_rows(rows))
+
+
+@pytest.mark.parametrize(
+    "function",
+    [counted_rows, repeated_row, known_and_computed_bytes, same_bytes_of_other_types, bytes_as_texts, bytes_in_order],
+)
+def test_bytes_are_keys(function):
+    compiled = jit(function)
+    for seed in (0, 1):
+        rows = np.random.default_rng(seed).integers(0, 3, (20, 2)).astype(np.int32)
+        assert compiled(rows) == function(rows)
+
+
+def test_bytes_and_texts_as_keys_of_one_dict_are_refused():
+    def mixed(rows):
+        found = {"a": 1}
+        for row in rows:
+            found[row.tobytes()] = 1
+        return found
+
+    with pytest.raises(TypeError, match="elements of one kind"):
+        jit(mixed)(np.arange(8).reshape(4, 2))

@@ -41,7 +41,8 @@ from ..loops.unrolling import for_
 from ..outside.containers import OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
-from ..texts.deferred import concrete, is_text
+from ..texts.bytes_as_texts import text_of_bytes
+from ..texts.deferred import Deferred, concrete, is_bytes, is_text
 from ..texts.interned import holds_text
 from ..texts.reading import plain, position_among
 from . import known_keys
@@ -142,10 +143,18 @@ def _place_in_known(holder: dict, key: Any) -> tuple[Instruction, Instruction] |
     """The position of a key among those of a dict, and whether it is one; None where it can be none."""
     require_hashable(key)
     if is_text(key) and holds_text(key):
-        place = position_among(list(holder), plain(key))
+        place = _position_in_known(holder, key)
         return place, hlo.lt(place, hlo.constant(np.int64(len(holder))))
     at = found([(one, None) for one in holder], key)
     return None if at is None else at[1:]
+
+
+def _position_in_known(holder: Any, key: Any) -> Instruction:
+    """Which of the keys of a dict, or elements of a set, a text is, or bytes are; their number where they are none of them."""
+    if not is_bytes(key):
+        return position_among(list(holder), plain(key))
+    known = [text_of_bytes(one) if isinstance(one, bytes) else None for one in holder]
+    return position_among(known, plain(Deferred(text_of_bytes, key)))
 
 
 def known_place(holder: dict, key: TracedArray) -> TracedArray:
@@ -215,7 +224,7 @@ def contains_key(holder: Any, key: Any) -> Any:
     if keys_in(holder):
         return contains_key(known_keys.items_of(holder), key) if holds_unknown(key) else concrete(key) in keys_in(holder)
     if not has_open_keys(holder) and is_text(key) and holds_text(key):
-        place = position_among(list(holder), plain(key))
+        place = _position_in_known(holder, key)
         return _truth(hlo.lt(place, hlo.constant(np.int64(len(holder)))))
     entries = entries_of(holder) if has_open_keys(holder) else [(one, None) for one in holder]
     at = found(entries, key)

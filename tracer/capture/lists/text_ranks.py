@@ -17,8 +17,9 @@ from ...control_flow.loops import while_loop
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ..choices import Choice
+from ..texts.bytes_as_texts import bytes_of_text, text_of_bytes
 from ..texts.characters import below, text_at
-from ..texts.deferred import Deferred, FString, WrittenText, is_text
+from ..texts.deferred import Deferred, FString, WrittenText, is_bytes, is_text
 from ..texts.reading import is_integer, is_less, needs_no_host, next_one, plain
 from ..texts.writing import written as written_text
 from .access import with_texts_alone
@@ -37,7 +38,7 @@ def _holds_made_texts(structure: Any) -> bool:
     if structure is pytree.LEAF:
         return False
     kind, made_by, children = structure
-    return issubclass(kind, Deferred) and made_by is not chr or any(map(_holds_made_texts, children))
+    return issubclass(kind, Deferred) and made_by not in (chr, bytes_of_text) or any(map(_holds_made_texts, children))
 
 
 def written(items: Sequence[Any]) -> list[Any]:
@@ -99,7 +100,7 @@ def both_written(run: Run, value: Any) -> tuple[Run, Any]:
     other = element_type(value).structure
     if not _holds_made_texts(structure) and (structure == other or not _holds_made_texts(other) and not _is_text(other)):
         return run, value
-    return _rewritten(run), _with_texts(value, plain)
+    return _rewritten(run), _with_texts(value, _plain)
 
 
 def _is_text(structure: Any) -> bool:
@@ -215,15 +216,22 @@ def _written(text: Any) -> WrittenText:
     return written_text(text, is_plain=False)
 
 
+def _plain(text: Any) -> Any:
+    if not is_bytes(text):
+        return plain(text)
+    return text if text.function is bytes_of_text else Deferred(bytes_of_text, plain(Deferred(text_of_bytes, text)))
+
+
 def _rewritten_now(run: Run, is_plain: bool) -> Run:
     """The run with texts among the characters, a round for each element."""
     zero = hlo.constant(np.int64(0))
-    kind = element_type(_with_texts(element(run, 0), lambda text: text_at(zero, zero, is_plain)))
+    blank = text_at(zero, zero, is_plain)
+    kind = element_type(_with_texts(element(run, 0), lambda text: Deferred(bytes_of_text, blank) if is_bytes(text) else blank))
     count = number_of(instruction_of(run.length))
 
     def one(state: tuple[TracedArray, ...]) -> tuple[TracedArray, ...]:
         place, *columns = state
-        row = row_of(_with_texts(element(run, place), plain if is_plain else _written), kind)
+        row = row_of(_with_texts(element(run, place), _plain if is_plain else _written), kind)
         found = []
         for column, part in zip(columns, row):
             base = column.instruction(require_trace())

@@ -49,6 +49,8 @@ class Memory:
         # For `interned`: from where on the texts lie that are keys, and what finds them.
         self.top: Any = None
         self.interned: Any = None
+        # The copies of keys by the traces that have looked them up, and the objects that they are.
+        self.looked_up: dict[tuple[Any, int], tuple[Any, Any]] = {}
         self._returned: TracedArray | None = None
 
     def at(self, position: Instruction) -> Instruction:

@@ -22,6 +22,7 @@ from ..choices import Choice, Maybe
 from ..entries import is_open_set
 from ..lists.runs import Run
 from ..outside.surroundings import current_surroundings
+from .bytes_as_texts import bytes_of_text
 
 
 class Deferred:
@@ -388,7 +389,7 @@ def is_made_text(value: Any) -> bool:
     return type(value) in (Deferred, WrittenText)
 
 
-_MAKE_BYTES = {np.ndarray.tobytes, np.generic.tobytes, bytes_of, bytes}
+_MAKE_BYTES = {np.ndarray.tobytes, np.generic.tobytes, bytes_of, bytes, bytes_of_text}
 _OF_BYTES = {operator.add, operator.mul, part_of_text}
 
 
@@ -403,7 +404,8 @@ def numbers_in(value: Deferred) -> list[Any]:
     """The integers that bytes are."""
     if value.function is bytes:
         return list(*value.values)
-    if value.function not in _MAKE_BYTES or len(value.values) > 1 or value.values[0].is_dynamic:
+    is_array = value.function in _MAKE_BYTES - {bytes_of_text} and len(value.values) == 1
+    if not is_array or value.values[0].is_dynamic:
         raise TracerError("bytes that are put together of traced values are gone over, or indexed. Fix: use an array of uint8")
     return value.values[0].ravel().view(np.uint8).tolist()
 

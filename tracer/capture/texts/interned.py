@@ -6,6 +6,7 @@ with open addressing finds them by their characters.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,10 @@ from ...recording.errors import RecordedAgain, SizeBeyondBound
 from ..choices import Choice
 from ..lists.runs import instruction_of, number_of
 from ..lists.tables import array_of_column, recording_in
+from .bytes_as_codes import codes_of_bytes, sum_of_codes, weighed
+from .bytes_as_texts import bytes_of_text, text_of_bytes
 from .characters import ARE_KEYS, PLACE, below, memory, text_at
-from .deferred import WrittenText, is_text
+from .deferred import Deferred, WrittenText, is_bytes, is_text
 from .reading import alike, plain
 
 Instruction = hlo.Instruction
@@ -70,7 +73,7 @@ def holds_text(key: Any) -> bool:
 
 
 def holds_texts_of_any_kind(key: Any) -> bool:
-    return any(map(holds_texts_of_any_kind, key)) if type(key) is tuple else is_text(key)
+    return any(map(holds_texts_of_any_kind, key)) if type(key) is tuple else is_text(key) or type(key) is bytes
 
 
 def require_written(key: Any) -> None:
@@ -81,17 +84,60 @@ def require_written(key: Any) -> None:
 
 
 def as_key(key: Any) -> Any:
-    """A key with the one copy in the place of each text."""
+    """A key with the one copy in the place of each text, and of each that is bytes."""
     if type(key) is tuple:
         return tuple(map(as_key, key))
-    return interned(plain(key)) if is_text(key) else key
+    if is_bytes(key):
+        return key if type(key) is Deferred and key.function is bytes_of_text else _known_before(key, _interned_bytes)
+    return _known_before(key, lambda key: interned(plain(key))) if is_text(key) else key
+
+
+def _known_before(key: Any, make: Callable[[Any], Any]) -> Any:
+    """What stands for a key that this trace, or one around it, has looked up before: no copy is ever moved."""
+    trace, known = require_trace(), memory().looked_up
+    if not isinstance(key, Deferred):
+        return make(key)
+    around = trace
+    while around is not None:
+        if (found := known.get((around, id(key)))) is not None:
+            return found[1]
+        around = around.parent
+    made = make(key)
+    known[trace, id(key)] = key, made
+    return made
+
+
+def _interned_bytes(key: Any) -> Deferred:
+    """The one copy of bytes, each of which is a character."""
+    codes = codes_of_bytes(key)
+    if codes is None:
+        text = plain(Deferred(text_of_bytes, key))
+        start, count = instruction_of(text.start), instruction_of(text.length)
+        return Deferred(bytes_of_text, _kept(start, count, _sum(start, count, weighed)))
+    trace, held = require_trace(), memory()
+    count = hlo.constant(np.int64(codes.shape.size))
+    _table()
+    start = hlo.subtract(hlo.reshape(held.top.instruction(trace), ()), count)
+    _require_room(start, hlo.constant(np.bool_(True)))
+    held.put(start, codes)
+    return Deferred(bytes_of_text, _kept(start, count, sum_of_codes(codes), is_in_place=True))
 
 
 def interned(text: WrittenText) -> WrittenText:
     """The one copy of this text."""
-    trace, held, table = require_trace(), memory(), _table()
     start, count = instruction_of(text.start), instruction_of(text.length)
-    code = _sum_of(start, count)
+    return _kept(start, count, _sum(start, count, _mixed))
+
+
+def _require_room(begin: Instruction, is_put: Instruction) -> None:
+    trace, held = require_trace(), memory()
+    end = hlo.add(hlo.reshape(held.end.instruction(trace), ()), 1)
+    trace.add_error_flag(hlo.and_(is_put, hlo.lt(begin, end)), SizeBeyondBound, SizeBeyondBound.message(PLACE))
+
+
+def _kept(start: Instruction, count: Instruction, code: Instruction, is_in_place: bool = False) -> WrittenText:
+    """The one copy of the characters there, whose sum this is; is_in_place: whether they lie where a new copy would."""
+    trace, held, table = require_trace(), memory(), _table()
     slot = _slot_of(table, start, count, code)
     found, used = _at(table.starts, slot), hlo.reshape(table.count.instruction(trace), ())
     is_new = hlo.eq(found, 0)
@@ -100,9 +146,9 @@ def interned(text: WrittenText) -> WrittenText:
     is_put = hlo.and_(is_new, has_slot)
     top = hlo.reshape(held.top.instruction(trace), ())
     begin = hlo.subtract(top, count)
-    end = hlo.add(hlo.reshape(held.end.instruction(trace), ()), 1)
-    trace.add_error_flag(hlo.and_(is_put, hlo.lt(begin, end)), SizeBeyondBound, SizeBeyondBound.message(PLACE))
-    held.copy(start, begin, hlo.select(is_put, hlo.constant(np.int64(0)), count), count)
+    if not is_in_place:
+        _require_room(begin, is_put)
+        held.copy(start, begin, hlo.select(is_put, hlo.constant(np.int64(0)), count), count)
     # So that nobody takes what stands there for the mark of a text that can be written on.
     before = hlo.select(is_put, hlo.add(begin, -1), hlo.constant(np.int64(0)))
     held.put(before, hlo.select(is_put, hlo.constant(np.int32(0)), held.at(before)))
@@ -113,16 +159,20 @@ def interned(text: WrittenText) -> WrittenText:
     return text_at(hlo.select(is_new, begin, found), count)
 
 
-def _sum_of(start: Instruction, count: Instruction) -> Instruction:
+def _mixed(total: Instruction, code: Instruction, place: Instruction) -> Instruction:
+    mixed = hlo.multiply(hlo.xor(total, hlo.add(code, np.uint64(1))), np.uint64(_MULTIPLIER))
+    return hlo.xor(mixed, hlo.shift_right_logical(mixed, np.uint64(32)))
+
+
+def _sum(start: Instruction, count: Instruction, add: Callable[..., Instruction]) -> Instruction:
+    """What ``add`` makes of a sum, a character and its place, over all characters."""
     first, behind = number_of(start), number_of(count)
 
     def one(state: tuple[TracedArray, TracedArray]) -> tuple[TracedArray, TracedArray]:
         trace = require_trace()
         place, total = (part.instruction(trace) for part in state)
         code = hlo.convert(hlo.convert(memory().at(hlo.add(first.instruction(trace), place)), hlo.S64), hlo.U64)
-        mixed = hlo.multiply(hlo.xor(total, hlo.add(code, np.uint64(1))), np.uint64(_MULTIPLIER))
-        mixed = hlo.xor(mixed, hlo.shift_right_logical(mixed, np.uint64(32)))
-        return number_of(hlo.add(place, 1)), TracedArray.from_instruction(trace, mixed)
+        return number_of(hlo.add(place, 1)), TracedArray.from_instruction(trace, add(total, code, place))
 
     begin = number_of(hlo.constant(np.int64(0))), TracedArray.from_instruction(require_trace(), hlo.constant(np.uint64(0)))
     return while_loop(lambda state: below(state[0], behind), one, begin)[1].instruction(require_trace())

@@ -11,6 +11,7 @@ from ...recording import pytree
 from ...recording.array import require_trace
 from ...recording.errors import RecordedAgain
 from ..forms import TEXTS, is_written_text, written_text
+from .bytes_as_texts import bytes_of_text
 
 PLACE_AND_LENGTH = ValueType(hlo.Shape(hlo.S64, (2,)))
 _WRITTEN = "whether texts that are put into lists are written among the characters"
@@ -19,7 +20,7 @@ _WRITTEN = "whether texts that are put into lists are written among the characte
 def is_text_leaf(value: Any) -> bool:
     """Whether this is a text that is a leaf: one that lies among the characters, or is made of such; of any where texts of
     several structures are put into one list."""
-    if type(value) not in TEXTS:
+    if type(value) not in TEXTS or getattr(value, "function", None) is bytes_of_text:
         return False
     if is_written_text(value) or _WRITTEN in require_trace().program.guessed_bounds:
         return True
