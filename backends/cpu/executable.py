@@ -120,8 +120,7 @@ class NativeExecutable:
         outputs = [np.empty(shape.dimensions, shape.dtype) for shape in self.program.results]
         for result, argument in self.program.over_arguments:
             outputs[result] = inputs[argument] = inputs[argument].copy()
-        # A Python function for ctypes, which raises the exception that the kernel may leave.
-        run = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)(python_call_addresses()[RUN_KERNEL])
+        run = _RunKernel(python_call_addresses()[RUN_KERNEL])
         code = run(self._loaded.kernel, *(_pointer_table(arrays) for arrays in (inputs, outputs)))
         del references
         if code:
@@ -205,6 +204,8 @@ class _FlatCallBase:
         return executable.run([np.require(argument, requirements="A") for argument in arguments])
 
 
+# A Python function for ctypes, which raises the exception that the kernel may leave.
+_RunKernel = ctypes.PYFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 3)
 _FlatCall = native_call.make_vectorcall_type(_FlatCallBase)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -30,15 +31,25 @@ def overlap(first: np.ndarray, second: np.ndarray) -> bool:
 
 def places_of(arrays: Sequence[np.ndarray], memory: int) -> list[Place] | None:
     """Where arrays lie that share memory; None where they are no views of one array of their dtype."""
-    size = arrays[0].itemsize
-    lowest = min(_lowest_address(array) for array in arrays)
+    dtype = arrays[0].dtype
+    if any([array.dtype != dtype for array in arrays]):
+        return None
+    addresses = [array.__array_interface__["data"][0] for array in arrays]
+    distances = [address - addresses[0] for address in addresses]
+    return _places_at(memory, dtype.itemsize, tuple(zip(distances, [(one.shape, one.strides) for one in arrays])))
+
+
+@functools.lru_cache(256)
+def _places_at(memory: int, itemsize: int, found: tuple[tuple[int, tuple[tuple[int, ...], tuple[int, ...]]], ...]) -> Any:
+    """The same of how many bytes arrays begin behind the first one, and their shapes and strides."""
+    lowest = min(distance + _lowest_offset(*form) for distance, form in found)
     places = []
-    for array in arrays:
-        distances = [array.ctypes.data - lowest, *array.strides]
-        if array.dtype != arrays[0].dtype or any(distance % size for distance in distances):
+    for distance, (shape, strides) in found:
+        bytes_apart = [distance - lowest, *strides]
+        if any(one % itemsize for one in bytes_apart):
             return None
-        offset, *strides = [distance // size for distance in distances]
-        place = Place(memory, 0, offset, array.shape, tuple(strides))
+        offset, *steps = [one // itemsize for one in bytes_apart]
+        place = Place(memory, 0, offset, shape, tuple(steps))
         extent = _extent(place)
         if extent is None:
             return None
@@ -69,7 +80,7 @@ def gathered(arrays: Sequence[np.ndarray], places: Sequence[Place]) -> np.ndarra
     """A copy of the memory that these arrays share."""
     memory = np.zeros(places[0].size, arrays[0].dtype)
     for array, place in zip(arrays, places):
-        view(memory, place)[...] = array
+        _part(memory, place)[...] = array
     return memory
 
 
@@ -77,11 +88,17 @@ def spread(memory: np.ndarray, arrays: Sequence[np.ndarray], places: Sequence[Pl
     """Put the contents of such a copy to where the arrays lie."""
     for array, place in zip(arrays, places):
         if array.flags.writeable:
-            np.copyto(array, view(memory, place))
+            array[...] = _part(memory, place)
 
 
-def _lowest_address(array: np.ndarray) -> int:
-    return array.ctypes.data + sum((count - 1) * stride for count, stride in zip(array.shape, array.strides) if stride < 0)
+def _part(memory: np.ndarray, place: Place) -> np.ndarray:
+    """As `view`, of an array that is no traced one."""
+    size = memory.itemsize
+    return np.ndarray(place.shape, memory.dtype, memory, place.offset * size, [size * stride for stride in place.strides])
+
+
+def _lowest_offset(shape: Sequence[int], strides: Sequence[int]) -> int:
+    return sum((count - 1) * stride for count, stride in zip(shape, strides) if stride < 0)
 
 
 def _axes(place: Place) -> tuple[list[int], int]:
