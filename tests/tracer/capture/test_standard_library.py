@@ -306,3 +306,15 @@ def test_products_of_ranges_are_as_short_as_loops():
         sizes.append(sum(len(computation.instructions) for computation in module.computations()))
         np.testing.assert_allclose(jit(summed)(x, count), summed(x, count), rtol=1e-12)
     assert max(sizes) < 1200
+
+
+def test_deques_turn_by_any_number():
+    def turned(counts):
+        circle, order = deque(range(7)), []
+        for count in counts:
+            circle.rotate(int(count))
+            order.append(circle.popleft() if len(circle) > 3 else circle[0])
+        return order, list(circle)
+
+    counts = np.array([-9, 0, 23, 2**62, -(2**62), -1, 3])
+    assert jit(turned)(counts) == turned(counts)

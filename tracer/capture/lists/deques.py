@@ -140,11 +140,12 @@ def _rotate(holder: TracedDeque, count: int = 1) -> None:
 
 def _rotated(run: Run, count: Any) -> Run:
     length = hlo.maximum(instruction_of(run.length), 1)
+    rest = hlo.remainder(instruction_of(count), length)
+    steps = hlo.select(hlo.lt(rest, 0), hlo.add(rest, length), rest)
 
     def position_of(rows: hlo.Instruction) -> hlo.Instruction:
-        divisor = hlo.full_like(rows, length)
-        rest = hlo.remainder(hlo.subtract(rows, hlo.full_like(rows, instruction_of(count))), divisor)
-        return hlo.select(hlo.lt(rest, 0), hlo.add(rest, divisor), rest)
+        before = hlo.subtract(rows, hlo.full_like(rows, steps))
+        return hlo.select(hlo.lt(before, 0), hlo.add(before, hlo.full_like(rows, length)), before)
 
     return gathered(run, position_of, run.length)
 
