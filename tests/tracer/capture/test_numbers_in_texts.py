@@ -149,3 +149,25 @@ def test_integers_are_read_from_their_texts():
     decorated = jit(f)
     for values in (x, x[::-1].copy()):
         assert repr(decorated(values)) == repr(f(values))
+
+
+def with_directives(x, k):
+    lines = ["%.3f|%8.2f|%-8.2f|%08.2f|%+.1e|% g" % (v, v, v, v, v, v) for v in x]  # noqa: UP031
+    return lines, "%d|%5d|%-5d|%05d|%+d|%s|%6s|%-6s" % (k, k, k, k, k, k, k, k), "%5.1f%% of %s" % (x[0], "all")  # noqa: UP031
+
+
+def test_directives_show_what_formats_do():
+    compiled = jit(with_directives)
+    for k in (np.int64(42), np.int64(-7)):
+        assert compiled(np.array(VALUES), k) == with_directives(np.array(VALUES), k)
+
+
+@pytest.mark.parametrize("form", ["%d %d", "%z", "%", "%d"])
+def test_directives_that_do_not_fit_raise_as_in_python(form):
+    def shown(x):
+        return form % ((x[0],) if form != "%d" else (x[0], x[1]))
+
+    for function in (shown, jit(shown)):
+        with pytest.raises((TypeError, ValueError)) as caught:
+            function(np.ones(2))
+        assert str(caught.value).startswith(("not ", "unsupported format", "incomplete format"))

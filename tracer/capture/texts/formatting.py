@@ -134,7 +134,45 @@ def mod(value: Any, other: Any) -> Any:
     others = list(other) if type(other) is tuple else [other]
     if any(special_method(one, *_TELLING[-1]) for one in others):
         value, other = _with_texts(value, others)
+    elif is_open(other) and (parts := _parts_of_f_string(value, others)) is not None:
+        return text(*parts)
     return Deferred(operator.mod, value, other) if is_open(other) else value % concrete(other)
+
+
+# Of these an f-string has the same; no Python is needed for many of them.
+_PLAIN_DIRECTIVE = re.compile(r"%(?:%|([-+ 0]?)(\d{0,3})(\.\d{1,3})?([feEgGds]))")
+
+
+def _parts_of_f_string(value: str, others: list[Any]) -> list[Any] | None:
+    """The parts of the f-string that shows the same, as `text` takes them; None where there may be none."""
+    parts, end, remaining = [], 0, list(others)
+    for found in _PLAIN_DIRECTIVE.finditer(value):
+        if "%" in (between := value[end : found.start()]):
+            return None
+        parts.append(between)
+        end = found.end()
+        if found[0] == "%%":
+            parts.append("%")
+            continue
+        if not remaining or (part := _part_of_f_string(remaining.pop(0), *found.groups())) is None:
+            return None
+        parts.append(part)
+    return None if remaining or "%" in value[end:] else [*parts, value[end:]]
+
+
+def _part_of_f_string(value: Any, flag: str, width: str, precision: str | None, letter: str) -> tuple[Any, int, str] | None:
+    is_number = isinstance(value, TracedArray) and value.is_scalar and value.exact is None
+    kind = value.element_type if is_number else None
+    align = "<" if flag == "-" else ">" if width and flag != "0" else ""
+    written = f"{align}{flag.replace('-', '')}{width}"
+    if letter == "s":
+        is_shown = isinstance(value, str) or is_number and (kind.is_integer or kind is hlo.F64) and kind is not hlo.PRED
+        return (value, ord("s"), written) if is_shown and flag in ("", "-") and precision is None else None
+    if letter == "d":
+        is_shown = type(value) is int or is_number and kind.is_integer and kind is not hlo.PRED
+        return (value, -1, f"{written}d") if is_shown and precision is None else None
+    is_shown = type(value) is float or is_number and kind in (hlo.F64, hlo.F32)
+    return (value, -1, f"{written}{precision or ''}{letter}") if is_shown else None
 
 
 def product(value: Any, other: Any) -> Any:
