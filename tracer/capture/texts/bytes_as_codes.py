@@ -27,7 +27,7 @@ def codes_of_bytes(value: Any) -> Instruction | None:
     base = array.instruction(require_trace())
     if base.shape.element_type is hlo.PRED:
         base = hlo.convert(base, hlo.U8)
-    elif base.shape.element_type.dtype.itemsize > 1 or base.shape.element_type is not hlo.U8:
+    elif base.shape.element_type is not hlo.U8:
         base = hlo.bitcast_convert(base, hlo.U8)
     return hlo.convert(hlo.reshape(base, (base.shape.size,)), hlo.S32)
 
