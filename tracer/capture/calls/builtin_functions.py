@@ -132,7 +132,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
         made = zip(*map(items_for_python, iterables), strict=strict)
         journals.note_made(made)
         return made
-    made = Zip(parts)
+    made = Zip(parts, strict)
     if any(part.of_python is None for part in parts):
         return made
     return made.asked_by_python(lambda: zip(*iterables, strict=strict))

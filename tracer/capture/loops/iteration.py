@@ -337,16 +337,41 @@ class Once(Rows):
 
 
 class Zip(Once):
-    def __init__(self, parts: Sequence[Rows]) -> None:
+    """``zip``; a strict one of other lengths has a round more, which raises: a loop may be left before it."""
+
+    def __init__(self, parts: Sequence[Rows], strict: bool = False) -> None:
         self.parts = parts
         known = [part.length for part in parts if not isinstance(part.length, TracedArray)]
         self.length = min(known) if known else parts[0].length
         for part in parts:
             if isinstance(part.length, TracedArray) and part.length is not self.length:
                 self.length = np.minimum(self.length, part.length)
+        self.may_end_early = strict and (len(known) < len(parts) or len(set(known)) > 1)
+        if self.may_end_early:
+            differs: Any = False
+            for part in parts:
+                differs = differs | (part.length != self.length)
+            self.length = _weak(self.length + differs)
 
     def element(self, position: Any) -> Any:
+        if self.may_end_early:
+            self._require_one_length(position)
         return tuple([part.element(position) for part in self.parts])
+
+    def _require_one_length(self, position: Any) -> None:
+        trace = require_trace()
+        if isinstance(position, TracedArray) and any(part.most(trace, 0) == 0 for part in self.parts):
+            raise NotImplementedError("zip(strict=True) of what has no elements and what has as many as the program decides")
+        all_before, any_before = True, False
+        for number, part in enumerate(self.parts):
+            goes_on = position < part.length
+            if number:
+                others = "argument 1" if number == 1 else f"arguments 1-{number}"
+                is_shorter = np.logical_and(all_before, np.logical_not(goes_on))
+                require(np.logical_not(is_shorter), ValueError, f"zip() argument {number + 1} is shorter than {others}")
+                is_longer = np.logical_and(np.logical_not(any_before), goes_on)
+                require(np.logical_not(is_longer), ValueError, f"zip() argument {number + 1} is longer than {others}")
+            all_before, any_before = np.logical_and(all_before, goes_on), np.logical_or(any_before, goes_on)
 
 
 class Enumerate(Once):
