@@ -426,3 +426,15 @@ def test_an_element_of_a_list_that_is_empty_at_first():
     assert jitted(offsets, lengths, symbols) == copied_from_before(offsets, lengths, symbols)
     with pytest.raises(IndexError, match="list index out of range"):
         jitted(offsets, 1 - lengths, symbols)
+
+
+@pytest.mark.parametrize("start", [0, 5, 0.5, np.float32(0.5), np.int16(3)], ids=repr)
+def test_small_integers_are_added_one_by_one_from_the_start_on(start):
+    def program(x, start):
+        return sum([v for v in x if v > 1], start)
+
+    x = np.array([1, 100, 3, 100, 100], np.uint8)
+    with np.errstate(over="ignore"):
+        expected = program(x, start)
+    found = jit(program)(x, start)
+    assert (type(found), found) == (type(expected), expected)

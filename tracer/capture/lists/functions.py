@@ -231,10 +231,20 @@ def total(items: list[Any], start: Any) -> Any:
         return found + start if not isinstance(start, int) or start else found
     if number is None or not (number.weak_type and number.shape.element_type.is_integer):
         leave_empty_to_python(run, "sum()")
-    found = np.sum(array_of(run), axis=0)
+    whole = array_of(run)
+    # NumPy widens small integers, Python adds them one by one, from the start on.
+    found = np.sum(whole, axis=0, dtype=(np.zeros((), whole.dtype) + _zero_like(start)).dtype)
     if number is not None and number.weak_type:
         found.weak_type = True
     return found + start if not isinstance(start, int) or start else found
+
+
+def _zero_like(number: Any) -> Any:
+    """0 of the type that a number has, one of Python's for one of Python's."""
+    if isinstance(number, TracedArray):
+        zero = np.zeros((), number.dtype)
+        return zero.item() if number.weak_type else zero
+    return number * 0 if isinstance(number, (int, float, complex, np.generic)) else 0
 
 
 _MOST_TYPES_IN_SUM = 4
