@@ -6,7 +6,7 @@ import textwrap
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 
 
 def texts(x, n, t):
@@ -210,3 +210,19 @@ def test_what_json_does_not_take():
     for function in (program, jit(program)):
         with pytest.raises(TypeError, match="Object of type int64 is not JSON serializable"):
             function(np.arange(3))
+
+
+@pytest.mark.parametrize("number", [5, -3, 500])
+def test_the_bytes_of_an_argument_overflow_where_python_s_do(number):
+    def program(n):
+        try:
+            return n.to_bytes(1, "big"), int.from_bytes((n + 1).to_bytes(2, "big"), "little")
+        except OverflowError as error:
+            return str(error)
+
+    assert jit(program)(number) == program(number)
+
+
+def test_the_bytes_of_what_the_program_computes_are_refused():
+    with pytest.raises(TracerError):
+        jit(lambda x: int(x[0]).to_bytes(2, "big"))(np.random.default_rng(0).random(2))

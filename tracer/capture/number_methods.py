@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,12 @@ def _made_when_run(name: str) -> None:
 
 for _name in ("hex", "as_integer_ratio"):
     _made_when_run(_name)
+
+
+@attribute("to_bytes")
+def _(number: TracedArray) -> Callable:
+    # It may overflow, which handlers find: so the number becomes known.
+    return lambda *args, **kwargs: operator.index(number).to_bytes(*args, **kwargs)
 
 
 @implements_dynamic(np.ndarray.item)
