@@ -172,3 +172,33 @@ def test_a_jitted_function_is_registered_by_its_annotations():
         return value.sum()
 
     assert (total(np.ones(3)), total(3)) == (3.0, "other")
+
+
+def counted(function):
+    """What a decorator made counts in an attribute, and in a variable of the decorator's."""
+    total = 0
+
+    def inner(x):
+        nonlocal total
+        total += 1
+        inner.calls += 1
+        return function(x) + total
+
+    inner.calls = 0
+    return inner
+
+
+@pytest.mark.parametrize("start", [1.0, 3.0])
+def test_what_a_decorator_makes_within_a_jitted_function_is_new_in_each_call(start):
+    def program(x):
+        @counted
+        def doubled(x):
+            return x * 2
+
+        while x < 20:
+            x = doubled(x)
+        return x, doubled.calls
+
+    jitted = jit(program)
+    jitted(start)
+    assert jitted(start) == program(start)

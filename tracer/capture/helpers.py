@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -12,6 +13,7 @@ from .attributes import delattr_, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
 from .calls.dispatch import call
+from .calls.followed_libraries import is_users
 from .calls.meanings import SPECIAL_METHODS
 from .choices import Choice, Maybe
 from .copies import note_copies
@@ -78,6 +80,11 @@ def text(*parts: Any) -> Any:
 
 
 # --- truth ---
+
+
+def decorator(function: Any) -> Any:
+    """What decorates a function that is defined here: what one of the user's own makes belongs to the traced function, too."""
+    return functools.partial(call, function) if is_users(function) else function
 
 
 def concrete_truth(value: Any) -> Any:

@@ -443,7 +443,7 @@ class Statements(Assignments):
     # --- definitions ---
 
     def _functiondef(self, statement: ast.FunctionDef, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        statement.decorator_list = [self.expressions.visit(one) for one in statement.decorator_list]
+        statement.decorator_list = [helper("decorator", one, self.expressions.visit(one)) for one in statement.decorator_list]
         statement.args.defaults = [self.expressions.visit(one) for one in statement.args.defaults]
         statement.args.kw_defaults = [one and self.expressions.visit(one) for one in statement.args.kw_defaults]
         rewrite(statement)
