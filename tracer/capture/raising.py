@@ -17,6 +17,7 @@ from ...hlo import HloError
 from ...hlo.interrupts import is_of_a_signal
 from ...hlo.source_lines import belongs_to_a_library, raising_line
 from ...hlo.tracebacks import Place, places_of_users
+from ..control_flow.bodies import convert
 from ..recording import error_codes
 from ..recording.array import TracedArray
 from ..recording.attributes import attributes_of
@@ -207,7 +208,7 @@ def _hand_over(error: Exception) -> set[Storage]:
     arrays, storages = [], set()
     for number, kind in zip(numbers(form, held), kinds(form)):
         storage = Storage(outer, outer.builder.write(lambda kind=kind: zero_like(outer, kind).storage.instruction))
-        inner.write(storage, as_traced(carried(number)).recorded(inner))
+        inner.write(storage, convert(inner, as_traced(carried(number)).recorded(inner), kind))
         arrays.append(TracedArray(storage, storage.instruction.shape, kind.weak_type, kind.is_scalar))
         storages.add(storage)
     error.args, attributes = filled(form, iter(arrays))

@@ -306,6 +306,22 @@ def test_what_the_handler_binds_of_an_error_of_numpys_is_bound_behind_changes():
 CASES = (([0.2, 0.7, 1.0], []), ([3.0, -1.0, 0.4], [1.0]), ([-2.0, 2.5, 0.1], [1.0, 2.0, 3.0]), ([0.6, 1.7, -0.7, 5.0], [2.0]))
 
 
+def refused_names(kinds):
+    names, refused = ["a", "b", "c"], []
+    for k in kinds:
+        try:
+            if k > 0:
+                raise LookupError(names[k])
+        except LookupError as error:
+            refused.append(error.args[0])
+    return refused
+
+
+def test_an_exception_holds_a_text_that_the_program_chooses():
+    kinds = np.array([0, 2, 1, 1, 0])
+    assert jit(refused_names)(kinds) == refused_names(kinds)
+
+
 def outcome(space, x, found):
     """What a call returns or raises, and all that it has changed."""
     arguments = np.array(x), np.array([1.0, 0.5]), list(found)
