@@ -385,3 +385,9 @@ def test_arrays_are_not_called_and_have_no_attributes_of_others():
 
     for value in (np.ones(3), 2.0, np.float32(1)):
         assert jit(told)(value) == told(value)
+
+
+@pytest.mark.parametrize("kind", [decimal.Decimal, fractions.Fraction])
+def test_numbers_of_libraries_made_of_what_the_program_computes_are_refused(kind):
+    with pytest.raises(TracerError, match=f"{kind.__name__} takes values"):
+        jit(lambda x: float(kind(int(x))))(2.0)

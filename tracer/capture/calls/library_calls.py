@@ -32,9 +32,11 @@ def call_library(function: Any, run: Callable[..., Any], args: tuple, kwargs: di
         raise
     except Exception as error:
         names = _stand_ins((*args, *kwargs.values()))
-        is_refused = any(re.search(rf"\b{name}\b", str(error)) for name in names) or _is_of_a_library_in_c(function, error)
+        is_named = any(re.search(rf"\b{name}\b", str(error)) for name in names)
+        is_of_types = _asks_for_other_types(function, error) and _stand_ins((*args, *kwargs.values()), TracedArray)
         # What is said of a text in a loop or a branch, Python says where the program comes there, or makes the call.
-        if names and is_refused and (is_of_stand_ins(error) or not journals.may_be_put_back()):
+        is_no_text = is_of_types or is_of_stand_ins(error) or not journals.may_be_put_back()
+        if names and (is_named or is_of_types or _is_of_a_library_in_c(function, error)) and is_no_text:
             raise _not_taken(function) from error
         raise
     if type(found) is str and _TEXT in found:
@@ -42,15 +44,20 @@ def call_library(function: Any, run: Callable[..., Any], args: tuple, kwargs: di
     return found
 
 
-def _stand_ins(given: Iterable[Any]) -> set[str]:
+def _stand_ins(given: Iterable[Any], kind: type = object) -> set[str]:
     """The names of the classes of this package of which there are objects among these, also in lists and tuples."""
     names: set[str] = set()
     for one in given:
         if type(one) in (list, tuple):
-            names |= _stand_ins(one)
-        elif type(one).__module__.startswith(_PACKAGE):
+            names |= _stand_ins(one, kind)
+        elif type(one).__module__.startswith(_PACKAGE) and isinstance(one, kind):
             names.add(type(one).__name__)
     return names
+
+
+def _asks_for_other_types(function: Any, error: Exception) -> bool:
+    """Whether a class of a library does not take these types, as `fractions.Fraction` of a number that the program computes."""
+    return isinstance(function, type) and type(error) is TypeError and _module_of(function).partition(".")[0] not in _OF_PYTHON
 
 
 def _is_of_a_library_in_c(function: Any, error: Exception) -> bool:

@@ -36,6 +36,7 @@ from ..loops.generators import TracedGenerator, begun
 from ..loops.iteration import KnownElements, Lazy, Rows, is_captured, items_for_python, rows_of
 from ..special_methods import is_compared_by_program
 from .dispatch import call
+from .library_calls import call_library
 from .meanings import MEANINGS, TAKE_MAYBES, implements
 
 # Of what is known, so many elements are gone over one by one.
@@ -289,7 +290,7 @@ def groupby(iterable: Any, key: Callable | None = None) -> Any:
 @implements(decimal.Decimal)
 def decimal_(*args: Any, **kwargs: Any) -> decimal.Decimal:
     look(decimal_context)
-    return decimal.Decimal(*args, **kwargs)
+    return call_library(decimal.Decimal, decimal.Decimal, args, kwargs)
 
 
 _OTHERWISE = "_missing_"
