@@ -188,10 +188,16 @@ def counted(function):
     return inner
 
 
+class Counter:
+    def counted(self, function):
+        return counted(function)
+
+
+@pytest.mark.parametrize("decorator", [counted, Counter().counted])
 @pytest.mark.parametrize("start", [1.0, 3.0])
-def test_what_a_decorator_makes_within_a_jitted_function_is_new_in_each_call(start):
+def test_what_a_decorator_makes_within_a_jitted_function_is_new_in_each_call(decorator, start):
     def program(x):
-        @counted
+        @decorator
         def doubled(x):
             return x * 2
 

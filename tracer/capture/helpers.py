@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from types import MethodType
 from typing import Any
 
 from ..recording.array import TracedArray
@@ -84,7 +85,8 @@ def text(*parts: Any) -> Any:
 
 def decorator(function: Any) -> Any:
     """What decorates a function that is defined here: what one of the user's own makes belongs to the traced function, too."""
-    return functools.partial(call, function) if is_users(function) else function
+    inner = function.__func__ if isinstance(function, MethodType) else function
+    return functools.partial(call, function) if is_users(inner) else function
 
 
 def concrete_truth(value: Any) -> Any:
