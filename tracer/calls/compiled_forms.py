@@ -15,6 +15,7 @@ from ...runtime.determinism import determinism
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
+from ..capture.lists.references import forget_other_way
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
@@ -275,8 +276,12 @@ class CompiledForms:
                 return form, self._recorded(name, form, objects)
             except (ConcretizationError, UnprovenInterval) as error:
                 if not make_known(self.reader, self._policy, call, form, error):
+                    forget_other_way(self._guessed_bounds)
                     raise
                 objects.update(call.object_values())  # arrays whose contents are known are among them from now on
+            except Exception:
+                forget_other_way(self._guessed_bounds)
+                raise
 
     def _recorded(self, name: str, form: CallForm, objects: Objects, *sharing: Any) -> Recording:
         recording = record(self.to_trace(), name, form, self._policy, objects, self._guessed_bounds, *sharing)

@@ -14,7 +14,7 @@ from ...hlo.interrupts import not_of_a_signal
 from ...hlo.tracebacks import calls_users
 from ..capture.calls.recursions import entered
 from ..capture.endless import give_up_loops
-from ..capture.lists.references import give_up_rows, keep_records, try_records
+from ..capture.lists.references import give_up_rows, keep_records, note_other_way, try_records
 from ..capture.lists.results import with_results, with_written_texts
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
@@ -69,6 +69,7 @@ def record(
     most, failure = _MOST_RECORDED, None
     while True:
         if failure is not None and most == _MOST_RECORDED:
+            note_other_way(guessed_bounds)
             most = min(most, 2 * recorded + _MOST_BEHIND_FAILURE)
         trace = Trace(identifier(name))
         trace.program.most_recorded = most - recorded

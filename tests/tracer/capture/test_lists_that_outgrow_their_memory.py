@@ -98,3 +98,18 @@ def test_lists_that_outgrow_their_memory(function):
         expected, found = function(x), decorated(x)
         assert type(found) is type(expected)
         np.testing.assert_equal(found, expected)
+
+
+def test_lists_that_loops_within_loops_make_are_recorded_once():
+    def grouped(x):
+        groups = {}
+        for one in x:
+            for other in x:
+                groups.setdefault(one + other, []).append(other)
+        return len(groups), max([len(one) for one in groups.values()])
+
+    x, decorated = np.random.default_rng(0).integers(0, 100, 12), jit(grouped)
+    expected = grouped(x)
+    assert expected[0] > 64
+    assert decorated(x) == expected
+    assert decorated.cache_info().misses == 1

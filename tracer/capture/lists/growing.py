@@ -25,7 +25,10 @@ from .elements import ElementType
 from .references import Needs, Row, Table, Unread, row_of, rows_made, tables_in
 from .runs import Run, guessed, instruction_of, is_open_list, number_of, plus, read, require_capacity
 
-_LEAST_ROWS, _LEAST_CAPACITY = 64, 32
+_LEAST_CAPACITY = 32
+# The first guess of how many lists there are: few, as each takes time in each call; more in a loop within a loop, or where all
+# of them together have no more than so many elements. Too few let the function be recorded and compiled once more.
+_LEAST_ROWS, _ROWS_IN_LOOPS, _FIRST_ELEMENTS = 64, 256, 1024
 _MOST_ELEMENTS = 2**28
 
 
@@ -166,7 +169,7 @@ def _lists_in(held: Iterable[Any]) -> Iterator[Table | None]:
 def _made(outer: Trace, kind: ElementType | None, needs: Needs, place: str, length: int | None = None) -> Table:
     """A table without lists, in this trace; ``length`` is that of all of them, where they keep it."""
     capacity = guessed(place, _LEAST_CAPACITY) if length is None else length
-    rows = guessed(f"the number of {place}", _LEAST_ROWS)
+    rows = guessed(f"the number of {place}", _first_rows(outer, capacity))
     if capacity * rows > _MOST_ELEMENTS:
         raise NotImplementedError(
             f"{rows} lists of up to {capacity} elements, which the program puts into a list or a dict: they lie in a table "
@@ -190,6 +193,14 @@ def _made(outer: Trace, kind: ElementType | None, needs: Needs, place: str, leng
         table.count = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
     table.trace = outer
     return table
+
+
+def _first_rows(outer: Trace, capacity: int) -> int:
+    """The guess of how many lists come into a table of this trace, of which the first one is being made."""
+    trace, rounds = require_trace(), 0
+    while trace is not None and trace is not outer:
+        trace, rounds = trace.parent, rounds + (trace.loops is not None)
+    return max(_ROWS_IN_LOOPS if rounds > 1 else _LEAST_ROWS, _FIRST_ELEMENTS // (capacity + 1))
 
 
 def _count(table: Table) -> TracedArray:

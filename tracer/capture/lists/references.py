@@ -312,6 +312,24 @@ def _forget_kinds(held: dict[Any, Any]) -> None:
 def keep_records(guessed_bounds: dict[str, Any]) -> None:
     """To be called where a function has been recorded."""
     guessed_bounds.pop(_RECORDS_TRIED, None)
+    guessed_bounds.pop(_OTHER_WAY, None)
+
+
+_OTHER_WAY = "the function is recorded in another way than at first"
+
+
+def note_other_way(guessed_bounds: dict[str, Any]) -> None:
+    """To be called where a function that could not be recorded is tried in another way."""
+    guessed_bounds[_OTHER_WAY] = True
+
+
+def forget_other_way(guessed_bounds: dict[str, Any]) -> None:
+    """To be called where a call is refused. The next one begins as this one did, behind whose failure there is a bound on what
+    is recorded; only sizes are kept, which hold of any way."""
+    if guessed_bounds.pop(_OTHER_WAY, False):
+        sizes = {place: size for place, size in guessed_bounds.items() if isinstance(size, int)}
+        guessed_bounds.clear()
+        guessed_bounds.update(sizes)
 
 
 # What is called with each object that the function has made: it becomes a record where those of its class are (`records.py`).
