@@ -414,7 +414,24 @@ def require_type(table: Table, kind: ElementType) -> None:
         refuse(table)
     table.needs.kind = both
     if not _is_made_anew(table, both, table.length):
+        if _differ_in_copied_alone(table.kind, both):
+            raise NotImplementedError(
+                "arrays that are elements of others, or copies, put into one of several lists where the program decides which "
+                "one (groups[k].append(row)). Fix: put lists of numbers there (row.tolist())"
+            )
         raise RecordedAgain
+
+
+def _differ_in_copied_alone(known: ElementType | None, both: ElementType) -> bool:
+    """Whether a type that an earlier recording has found out lacks nothing but this one's arrays, as the next one's will lack
+    those of that."""
+    program, leaves = require_trace().program, () if known is None else known.leaves
+    copied = [storage for leaf in leaves for storage in leaf.copied]
+    if all(storage.trace.program is program for storage in copied):
+        return False
+    return (
+        replace(both, leaves=tuple([replace(leaf, copied=one.copied) for leaf, one in zip(both.leaves, known.leaves)])) == known
+    )
 
 
 def _require_growing(table: Table) -> None:
