@@ -71,7 +71,9 @@ def executed(notebook, folder, monkeypatch):
     for cell in code_cells(notebook):
         cell.outputs, cell.execution_count = [], None
     # A kernel of this interpreter: one named python3 may be installed that belongs to another.
-    kernelspec.install(kernel_name="this-python", prefix=str(folder))
+    kernelspec.write_kernel_spec(
+        folder / "share/jupyter/kernels/this-python", {"display_name": "this-python"}, python_arguments=["-Xfrozen_modules=off"]
+    )
     assert sys.executable in (folder / "share/jupyter/kernels/this-python/kernel.json").read_text()
     monkeypatch.setenv("JUPYTER_PATH", str(folder / "share" / "jupyter"))
     for variable in ("JUPYTER_RUNTIME_DIR", "JUPYTER_CONFIG_DIR", "IPYTHONDIR"):
