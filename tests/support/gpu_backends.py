@@ -1,6 +1,7 @@
 """The GPU backends in tests: on which devices programs run, and code that is made without a device."""
 
 import functools
+import sys
 
 import pytest
 from nvidia_emulator.cuda import EmulatedCuda
@@ -76,7 +77,8 @@ class _BlockByItself:
         self.device, self.address, self.size = device, device.allocate(size), size
 
     def __del__(self):
-        self.device.free(self.address)
+        if not sys.is_finalizing():  # when the driver's module may be gone
+            self.device.free(self.address)
 
 
 class _BlocksByThemselves(MemoryPool):
