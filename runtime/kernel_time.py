@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import math
 import os
 from typing import SupportsFloat
@@ -10,26 +11,30 @@ _VARIABLE = "PHLOX_KERNEL_SECONDS"
 
 
 class _KernelTime:
-    """``seconds`` is the limit, None where there is none; at first that of the environment variable."""
+    """``seconds`` is the limit, None where there is none; at first that of the environment variable.
 
-    __slots__ = ("_seconds", "_is_known")
+    ``is_limited`` is 1 where somebody has asked for it, and there is one: native code reads it.
+    """
+
+    __slots__ = ("_seconds", "_is_known", "is_limited")
 
     def __init__(self) -> None:
         self._seconds: float | None = None
         self._is_known = False
+        self.is_limited = ctypes.c_int64(0)
 
     @property
     def seconds(self) -> float | None:
         """Raises ValueError where the environment variable has no number of seconds."""
         if not self._is_known:
             text = os.environ.get(_VARIABLE)
-            self._seconds = None if text is None else seconds_above_zero(text, _VARIABLE)
-            self._is_known = True
+            self.seconds = None if text is None else seconds_above_zero(text, _VARIABLE)
         return self._seconds
 
     @seconds.setter
     def seconds(self, limit: float | None) -> None:
         self._seconds, self._is_known = limit, True
+        self.is_limited.value = limit is not None
 
 
 kernel_time = _KernelTime()

@@ -18,7 +18,9 @@ from .driver_code import load_code
 from .drivers.driver import Device
 from .errors import DeviceOutOfMemoryError
 from .given_up import results_in_place, with_arguments_given_up
+from .host_arrays import call_where_they_lie, reaches_arrays
 from .memory import DeviceBuffer, GpuMemory
+from .native_entry import NativeEntry, has_entry
 from .native_run import NativeRun
 from .program import GpuProgram
 from .small_calls import SmallCalls
@@ -45,13 +47,20 @@ class GpuExecutable:
         self._runs_in_place: dict[frozenset[int], tuple[NativeRun, dict[int, int]]] = {}
         # The shapes that buffers had which were passed last: those of the next ones are often the same objects.
         self._accepted: list[Shape | None] = [None] * len(program.parameters)
-        self._small = SmallCalls.of(program, device, memory, self._kernels, self._constants)
+        self._reaches_arrays = reaches_arrays(program, device)
+        self._small = None if self._reaches_arrays else SmallCalls.of(program, device, memory, self._kernels, self._constants)
+        self._entry: NativeEntry | None = None
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         program = self.program
-        if self._small is not None and kernel_time.seconds is None:
-            check_arguments(program.name, program.parameters, arguments)
-            return self._small(arguments)
+        # What runs for too long is left behind, and writes to memory of the device alone.
+        if kernel_time.seconds is None:
+            if self._reaches_arrays:
+                check_arguments(program.name, program.parameters, arguments)
+                return call_where_they_lie(program, self.device, self._run, self._allocate, self._constants, arguments)
+            if self._small is not None:
+                check_arguments(program.name, program.parameters, arguments)
+                return self._small(arguments)
         return call_on_device(self.memory, self.execute, program.name, program.parameters, arguments)
 
     def execute(self, arguments: Iterable[Buffer], given_up: Iterable[int] = ()) -> tuple[Buffer, ...]:
@@ -92,6 +101,14 @@ class GpuExecutable:
         addresses += (self._constants.address, 0 if temporaries is None else temporaries.address, 0)
         run.at(addresses)
         return tuple(results)
+
+    def install(self, instance: Any, signature: Any, *, facts: Sequence[Any] = (), **options: Any) -> bool:
+        """As `cpu.executable.NativeExecutable.install`; False where calls of the program do not bypass Python."""
+        if kernel_time.seconds is not None or not self._reaches_arrays or not has_entry(self.program, self.device):
+            return False
+        if self._entry is None:
+            self._entry = NativeEntry(self.module, self.program, self.device, self.memory, self._code, self._constants)
+        return self._entry.install(instance, signature, facts, options)
 
     def _run_over(self, given_up: Iterable[int]) -> tuple[NativeRun, dict[int, int]]:
         """What runs the plan where these arguments are given up, and by results the arguments whose memory they take."""

@@ -27,7 +27,7 @@ from .plan import Launch, Plan
 from .plan_code import Packed, PlanCode, encode
 
 # What the function returns, besides 0 and the statuses of drivers.
-_PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
+PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
 # A round may take long where devices, or their queues, are full, or where what it computes is read: an interrupt waits for no
 # more rounds than these, and for one if so many nanoseconds have passed.
 _JUMPS_BETWEEN_PAUSES, _PAUSED_AFTER = 32, 50_000_000
@@ -322,7 +322,7 @@ end:
 _loaded: dict[str, tuple[LoadedCode, Any]] = {}
 
 
-class _Words:
+class Words:
     """What the native function is given for one run at a time, and what it points to."""
 
     def __init__(self, device: Device, code: PlanCode) -> None:
@@ -333,6 +333,7 @@ class _Words:
         self.words[: len(addresses)] = addresses
         self.words[_MOST] = code.most_places
         self.address = ctypes.addressof(self.words)
+        self.position_address = self.address + 8 * _POSITION
 
 
 class NativeRun:
@@ -347,21 +348,24 @@ class NativeRun:
         results: int,
         packed: Packed | None = None,
     ) -> None:
-        self._device, self._kernels = device, kernels
+        self.device, self._kernels = device, kernels
         self._code = encode(plan, arguments, results, lambda launch: kernels[launch.kernel].handle, packed)
         for launch in {step.kernel: step for step in self._code.steps if isinstance(step, Launch)}.values():
             device.prepare(kernels[launch.kernel], len(launch.arguments), launch.shared_bytes)
         self._host_calls = [HostInstruction(device, call.instruction) for call in self._code.host_calls]
         self._launches = [(step.kernel, step.source) for step in self._code.steps if isinstance(step, Launch)]
         calls = device.native_calls()
-        self._tables = [(c_int64 * len(table))(*table) for table in (calls.table, calls.by_own_thread) if table is not None]
-        self._table, *by_own_thread = map(ctypes.addressof, self._tables)
-        self._by_own_thread = by_own_thread[0] if by_own_thread and plan.is_short else None
+        tables = (calls.table, calls.by_own_thread, calls.of_entries)
+        self._tables = [None if table is None else (c_int64 * len(table))(*table) for table in tables]
+        addresses = [None if table is None else ctypes.addressof(table) for table in self._tables]
+        self._table, by_own_thread, self._of_entries = addresses
+        self._by_own_thread = by_own_thread if plan.is_short else None
         self._lock, self._asked = calls.lock, calls.asked
         self._waits = packed is not None
         self._run = _run_function(calls.functions)
         self._pack = struct.Struct(f"={arguments + results + 3}q").pack_into
-        self._unused: list[_Words] = []
+        self._unused: list[Words] = []
+        self._given = arguments + results
 
     def __call__(
         self, arguments: Sequence[int], results: Sequence[int], constants: int, temporaries: int, host: int = 0
@@ -369,14 +373,26 @@ class NativeRun:
         """Ask the device for all of it. Raises what a step raises; no step comes after that."""
         self.at([*arguments, *results, constants, temporaries, host])
 
+    def words_of_entry(self, constants: int, temporaries: int) -> tuple[Words, int]:
+        """What the function is given by calls that bypass Python, and the address of that function.
+
+        They are run by the thread, in turn; the addresses of arguments and results are still to be stored in the first slots.
+        """
+        words = Words(self.device, self._code)
+        words.slots[self._given : self._given + 2] = [constants, temporaries]
+        words.words[_DEVICE] = self._of_entries
+        address = ctypes.cast(self._run, c_void_p).value
+        assert address
+        return words, address
+
     def at(self, addresses: Sequence[int]) -> None:
         """As a call, with all addresses in order."""
-        device = self._device
+        device = self.device
         device.require_usable()
         try:
             used = self._unused.pop()
         except IndexError:
-            used = _Words(device, self._code)
+            used = Words(device, self._code)
         words, lock, asked = used.words, self._lock, self._asked
         self._pack(used.slots, 0, *addresses)
         if self._launches:
@@ -398,18 +414,18 @@ class NativeRun:
                 asked.more()
         self._unused.append(used)
 
-    def _run_to_end(self, used: _Words, lock: Any) -> None:
-        words, address = used.words, used.address
+    def _run_to_end(self, used: Words, lock: Any) -> None:
+        address = used.address
         status = self._run(address) if lock is None else self._run_locked(address)
         waited = time.monotonic_ns() if status else 0
         while status:
             if status == _TO_PYTHON:
                 self._go_on(used)
-            elif status != _PAUSED:
-                self._fail(status, words[_WHAT])
-            elif self._device.properties.is_processor and time.monotonic_ns() - waited > _PAUSED_AFTER:
+            elif status != PAUSED:
+                self.fail(status, used)
+            elif self.device.properties.is_processor and time.monotonic_ns() - waited > _PAUSED_AFTER:
                 # Its queue takes any number of launches, and who waits for all of them cannot be interrupted.
-                self._device.synchronize()
+                self.device.synchronize()
                 waited = time.monotonic_ns()
             status = self._run(address) if lock is None else self._run_locked(address)
 
@@ -417,32 +433,34 @@ class NativeRun:
         with self._lock:
             return self._run(address)
 
-    def _go_on(self, used: _Words) -> None:
+    def _go_on(self, used: Words) -> None:
         words = used.words
         what = words[_WHAT]
         if self._asked is not None and words[_DEVICE] == self._table:
             self._asked.more()  # also what has just been put there is to be waited for
         if what < 0:
-            self._device.read(used.register.address, words[_ADDRESSES], -what)
+            self.device.read(used.register.address, words[_ADDRESSES], -what)
         else:
             call = self._host_calls[what]
             call(words[_ADDRESSES : _ADDRESSES + call.arrays])
 
-    def _fail(self, status: int, number: int) -> None:
+    def fail(self, status: int, used: Words) -> None:
+        """Raise what a status of the driver stands for that a run has ended with."""
+        number = used.words[_WHAT]
         if number < 0:
-            self._device.check(status, "beginning to run a program")
+            self.device.check(status, "beginning to run a program")
         step = self._code.steps[number]
         if isinstance(step, Launch):
             kernel = self._kernels[step.kernel]
-            self._device.check_launch(status, kernel, step.grid, step.block, step.shared_bytes)
-        self._device.check(status, str(step))
+            self.device.check_launch(status, kernel, step.grid, step.block, step.shared_bytes)
+        self.device.check(status, str(step))
 
 
 def _run_function(functions: str) -> Any:
     with compilation_lock:
         if functions not in _loaded:
             names = {name: str(value) for name, value in vars(plan_code).items() if name.isupper()}
-            names |= {"PAUSED": str(_PAUSED), "TO_PYTHON": str(_TO_PYTHON), "JUMPS": str(_JUMPS_BETWEEN_PAUSES)}
+            names |= {"PAUSED": str(PAUSED), "TO_PYTHON": str(_TO_PYTHON), "JUMPS": str(_JUMPS_BETWEEN_PAUSES)}
             names |= {"NANOSECONDS": str(_PAUSED_AFTER), "CLOCK": str(time.CLOCK_MONOTONIC)}
             text = re.sub(r"\b[A-Z][A-Z_0-9]+\b", lambda found: names[found.group()], functions + _ASSEMBLY)
             code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})

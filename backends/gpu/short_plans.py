@@ -24,8 +24,9 @@ def is_short(target: Target, program: Module, steps: Sequence[Step]) -> bool:
     every = list(inside(steps))
     if not all((one.grid, one.block) == (ONE_THREAD.blocks, ONE_THREAD.threads) for one in every if isinstance(one, Launch)):
         return False
-    return any(map(_waits, every)) or nanoseconds(program.entry) < _NANOSECONDS_OF_OTHERS
+    return any(map(waits, every)) or nanoseconds(program.entry) < _NANOSECONDS_OF_OTHERS
 
 
-def _waits(step: Step) -> bool:
+def waits(step: Step) -> bool:
+    """Whether the host goes by what is computed, or evaluates something."""
     return isinstance(step, Conditional | HostCall) or (isinstance(step, While) and step.predicate is not None)

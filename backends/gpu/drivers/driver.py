@@ -26,7 +26,8 @@ class DeviceProperties:
     ``architecture`` is what code is made for, as the family calls it: ``sm_90``, ``gfx942``; empty where code is of no
     architecture (SPIR-V). ``sub_group`` is how many threads run in step, ``shared_bytes`` the memory that the threads of a
     block may share, and ``threads`` how many these are at most. ``driver`` is the version of what runs it. One that
-    ``is_processor`` is the CPU of this process; of ``takes_intrinsics`` see `targets.spirv`.
+    ``is_processor`` is the CPU of this process, whose kernels take addresses of any memory of the process if it
+    ``reaches_host``; of ``takes_intrinsics`` see `targets.spirv`.
     """
 
     name: str
@@ -38,6 +39,7 @@ class DeviceProperties:
     threads: int
     driver: str = ""
     is_processor: bool = False
+    reaches_host: bool = False
     takes_intrinsics: bool = False
 
 

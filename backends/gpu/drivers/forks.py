@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 
 from ..errors import ForkedDeviceError
 
-_forks = 0  # how often this process was forked off, counted along its ancestors
+FORKS = ctypes.c_int64(0)  # how often this process was forked off, counted along its ancestors; native code reads it
 
 
 _first_uses: dict[str, int] = {}
@@ -14,7 +15,7 @@ _first_uses: dict[str, int] = {}
 
 def fork_count() -> int:
     """A number that is another one in every process that is forked off."""
-    return _forks
+    return FORKS.value
 
 
 def first_use(driver: str) -> int:
@@ -22,14 +23,14 @@ def first_use(driver: str) -> int:
 
     Raises ForkedDeviceError where that was another process.
     """
-    count = _first_uses.setdefault(driver, _forks)
+    count = _first_uses.setdefault(driver, FORKS.value)
     require_unforked(count, driver)
     return count
 
 
 def require_unforked(count: int, driver: str) -> None:
     """Raise ForkedDeviceError where `fork_count` was this in an ancestor of the process, which began to use the driver."""
-    if count != _forks:
+    if count != FORKS.value:
         raise ForkedDeviceError(
             f"{driver} was in use before this process was forked off, and does not work in the child: "
             'start the child by the method "spawn" of multiprocessing, or use devices first in the child'
@@ -37,8 +38,7 @@ def require_unforked(count: int, driver: str) -> None:
 
 
 def _after_fork_in_child() -> None:
-    global _forks
-    _forks += 1
+    FORKS.value += 1
 
 
 if hasattr(os, "register_at_fork"):

@@ -22,14 +22,16 @@ from .own_thread import Asked
 class NativeCalls:
     """What native code is given of a device: LLVM functions, the table, and what is held while it runs, if anything.
 
-    By another table, if there is one, the thread does itself what is ``asked`` for, if all is done that was before.
+    By another table, if there is one, the thread does itself what is ``asked`` for, if all is done that was before, and by a
+    third one what has to do with nothing else that is asked of the device.
     """
 
     functions: str
     table: tuple[int, ...]
     lock: AbstractContextManager[Any] | None
-    by_own_thread: tuple[int, ...] | None = None
     asked: Asked | None = None
+    by_own_thread: tuple[int, ...] | None = None
+    of_entries: tuple[int, ...] | None = None
 
 
 def address_of_function(function: Any) -> int:

@@ -80,21 +80,33 @@ class OpenCLCode:
 
     def kernel(self, name: str) -> OpenCLKernel:
         """The kernel with this name. Raises DeviceCodeError where the code has none."""
-        device = self.device
-        device.require_usable()
+        self.device.require_usable()
         with self._lock:
-            handle = self._kernels.get(name)
-            if handle is None:
-                status = c_int32()
-                handle = device.functions.clCreateKernel(self._program, name.encode(), byref(status))
-                if status.value:
-                    names = info_text(device.functions.clGetProgramInfo, self._program, cl.CL_PROGRAM_KERNEL_NAMES)
-                    raise DeviceCodeError(
-                        f"no kernel {name!r} in code for {device.properties.name} ({cl.error_name(status.value)}); "
-                        f"it has {names.replace(';', ', ') or 'none'}"
-                    )
-                self._kernels[name] = handle
-        count = info_number(device.functions.clGetKernelInfo, handle, cl.CL_KERNEL_NUM_ARGS, c_uint32)
+            if name not in self._kernels:
+                self._kernels[name] = self._create(name)
+            return self._kernel(name, self._kernels[name])
+
+    def kernel_apart(self, name: str) -> OpenCLKernel:
+        """The same, with arguments of its own. Raises as ``kernel``."""
+        self.device.require_usable()
+        with self._lock:
+            handle = self._create(name)
+            self._kernels[f"{name}, {len(self._kernels)}"] = handle
+            return self._kernel(name, handle)
+
+    def _create(self, name: str) -> int:
+        device, status = self.device, c_int32()
+        handle = device.functions.clCreateKernel(self._program, name.encode(), byref(status))
+        if status.value:
+            names = info_text(device.functions.clGetProgramInfo, self._program, cl.CL_PROGRAM_KERNEL_NAMES)
+            raise DeviceCodeError(
+                f"no kernel {name!r} in code for {device.properties.name} ({cl.error_name(status.value)}); "
+                f"it has {names.replace(';', ', ') or 'none'}"
+            )
+        return handle
+
+    def _kernel(self, name: str, handle: int) -> OpenCLKernel:
+        count = info_number(self.device.functions.clGetKernelInfo, handle, cl.CL_KERNEL_NUM_ARGS, c_uint32)
         return OpenCLKernel(name, handle, count, self)
 
 
@@ -115,6 +127,7 @@ class OpenCLDevice:
         self.identity = (platform.name, properties.name, properties.driver, str(native_target()))
         self.launched = Launched()
         self._lost: str | None = None
+        self.is_lost = ctypes.c_int64(0)  # the same, for native code
         self._lock = new_lock()
         self._origins: dict[int, int] = {}
         status = c_int32()
@@ -122,13 +135,20 @@ class OpenCLDevice:
         self.check(status.value, "creating a context")
         self.queue = self.functions.clCreateCommandQueue(self.context, handle, 0, byref(status))
         self.check(status.value, "creating a queue")
-        self.asked, self.own_thread = Asked(), None
+        self.asked = Asked()
+        # Queues of the thread that asks: of programs that are run by way of Python, and of calls that bypass it.
+        self.own_thread = self.entry_thread = None
         if properties.is_processor and platform.has_extension(handle, "cl_intel_exec_by_local_thread"):
-            kind = cl.CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL
-            self.own_thread = self.functions.clCreateCommandQueue(self.context, handle, kind, byref(status))
-            self.check(status.value, "creating a queue of the thread")
+            self.own_thread, self.entry_thread = self._queue_of_thread(), self._queue_of_thread()
         self.pointers = _pointers(platform, self)
         self._create_program = platform.create_program()
+
+    def _queue_of_thread(self) -> int:
+        status = c_int32()
+        kind = cl.CL_QUEUE_THREAD_LOCAL_EXEC_ENABLE_INTEL
+        queue = self.functions.clCreateCommandQueue(self.context, self.handle, kind, byref(status))
+        self.check(status.value, "creating a queue of the thread")
+        return queue
 
     # --- memory ---
 
@@ -246,8 +266,8 @@ class OpenCLDevice:
             pointers.set_argument, api.clSetKernelArg, api.clEnqueueNDRangeKernel, pointers.copy, pointers.fill, api.clFlush,
         )  # fmt: skip
         addresses = tuple(map(address_of_function, functions))
-        by_own_thread = None if self.own_thread is None else (self.own_thread, *addresses[:3], 0, 0, 0)
-        return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *addresses), self._lock, by_own_thread, self.asked)
+        tables = [None if queue is None else (queue, *addresses[:3], 0, 0, 0) for queue in (self.own_thread, self.entry_thread)]
+        return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *addresses), self._lock, self.asked, *tables)
 
     def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
         self.require_usable()
@@ -291,7 +311,7 @@ class OpenCLDevice:
             wait_until(lambda: self._ended(event), limit, self.properties.name, self.launched)
             self.asked.done_until(last)
         except KernelTimeoutError as error:
-            self._lost = str(error)
+            self._lose(str(error))
             end_without_libraries()
             raise
         finally:
@@ -310,12 +330,16 @@ class OpenCLDevice:
         if self._lost is not None:
             raise DeviceLostError(f"{self.properties.name} cannot be used any more in this process: {self._lost}")
 
+    def _lose(self, message: str) -> None:
+        self._lost = message
+        self.is_lost.value = 1
+
     def check(self, status: int, what: str) -> None:
         if not status:
             return
         message = f"{what} on {self.properties.name}: {cl.error_name(status)}"
         if status in cl.LOST:
-            self._lost = message
+            self._lose(message)
             raise DeviceLostError(message + self.launched.text())
         raise (DeviceOutOfMemoryError if status in cl.NO_MEMORY else DeviceError)(message)
 

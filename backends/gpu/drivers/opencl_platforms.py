@@ -43,7 +43,7 @@ class Platform:
                 reasons.append(reason)
                 continue
             is_gpu = info_number(self.functions.clGetDeviceInfo, handle, cl.CL_DEVICE_TYPE, ctypes.c_uint64) & 4
-            yield not is_gpu, self, handle, _properties(self.functions.clGetDeviceInfo, handle, self.name in _MADE_BY_LLVM)
+            yield not is_gpu, self, handle, _properties(self, handle)
 
     def _unusable(self, handle: int) -> str | None:
         get = self.functions.clGetDeviceInfo
@@ -109,11 +109,17 @@ def platforms(reasons: list[str], kind: str | None) -> Iterator[Platform]:
         names |= {platform.name for platform in found}
 
 
-def _properties(get: Any, handle: int, takes_intrinsics: bool) -> DeviceProperties:
+def _properties(platform: Platform, handle: int) -> DeviceProperties:
+    get = platform.functions.clGetDeviceInfo
+
     def number(key: int) -> int:
         return info_number(get, handle, key, ctypes.c_uint64)
 
     is_processor = bool(number(cl.CL_DEVICE_TYPE) & cl.CL_DEVICE_TYPE_CPU)
+    if platform.has_usm(handle):
+        of_system = number(cl.CL_DEVICE_SHARED_SYSTEM_MEM_CAPABILITIES_INTEL) & cl.CL_UNIFIED_SHARED_MEMORY_ACCESS_INTEL
+    else:
+        of_system = number(cl.CL_DEVICE_SVM_CAPABILITIES) & cl.CL_DEVICE_SVM_FINE_GRAIN_SYSTEM
     return DeviceProperties(
         name=info_text(get, handle, cl.CL_DEVICE_NAME).strip(),
         architecture="",
@@ -124,7 +130,8 @@ def _properties(get: Any, handle: int, takes_intrinsics: bool) -> DeviceProperti
         threads=info_number(get, handle, cl.CL_DEVICE_MAX_WORK_GROUP_SIZE, c_size_t),
         driver=info_text(get, handle, cl.CL_DRIVER_VERSION),
         is_processor=is_processor,
-        takes_intrinsics=is_processor and takes_intrinsics,
+        reaches_host=is_processor and bool(of_system),
+        takes_intrinsics=is_processor and platform.name in _MADE_BY_LLVM,
     )
 
 

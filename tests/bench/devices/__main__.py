@@ -69,7 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
 def measure(options: argparse.Namespace) -> int:
     """In this process, what the file lacks, and the tables of all of it."""
     for name, value in ENVIRONMENT.items():
-        os.environ.setdefault(name, value)
+        # A processor's thread runs nothing itself where there is a limit.
+        if options.beside is None or name != "PHLOX_KERNEL_SECONDS":
+            os.environ.setdefault(name, value)
     if options.choices:
         os.environ.setdefault("PHLOX_OPENCL_KERNELS", "gpu")  # which they are made for
     warnings.simplefilter("ignore")

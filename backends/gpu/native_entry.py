@@ -1,0 +1,155 @@
+"""Calls that bypass Python: of programs that the thread which calls them runs on a processor, on arrays where they lie.
+
+The CPU backend's entries (`cpu.call`) check arguments, allocate results and run a function of the addresses of both. Here that
+is a function which hands them to the one that runs plans (`native_run`).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ...compile.trip_count import known_trip_count
+from ...hlo import Module
+from ...runtime.kernel_time import kernel_time
+from ..cpu.call import CallSignature, Fact, bind_entry, install_entry, unsupported_reason, words_of
+from ..cpu.kept_code import kept_object_code
+from ..cpu.machine_code import LoadedCode
+from ..cpu.target import host_target
+from .drivers.forks import FORKS
+from .drivers.opencl import OpenCLCode, OpenCLDevice
+from .memory import GpuMemory
+from .memory_pool import Block
+from .native_run import PAUSED, NativeRun
+from .plan import HostCall, Plan, inside
+from .program import GpuProgram
+from .short_plans import waits
+
+_MOST_BYTES = 1 << 20  # of temporaries that an entry keeps
+
+# What the function is given of an entry: how many addresses of arguments and of results are to be copied to the slots, these,
+# the words of a run and the place of its position among them, the function that runs it, and a mutex, as zeros initialize it:
+# threads run a plan in turn.
+_WORDS = 16
+_ASSEMBLY = """
+@context = external global [16 x i64]
+declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_unlock(ptr)
+
+define internal ptr @word(i64 %number) alwaysinline {
+  %place = getelementptr i64, ptr @context, i64 %number
+  %word = load ptr, ptr %place
+  ret ptr %word
+}
+define internal void @copy(ptr %target, ptr %source, i64 %count) {
+entry:
+  br label %next
+next:
+  %number = phi i64 [ 0, %entry ], [ %following, %one ]
+  %more = icmp ult i64 %number, %count
+  br i1 %more, label %one, label %end
+one:
+  %from = getelementptr i64, ptr %source, i64 %number
+  %to = getelementptr i64, ptr %target, i64 %number
+  %address = load i64, ptr %from
+  store i64 %address, ptr %to
+  %following = add i64 %number, 1
+  br label %next
+end:
+  ret void
+}
+define i32 @kernel(ptr %arguments, ptr %results) {
+  %count = call ptr @word(i64 0)
+  %argument_count = ptrtoint ptr %count to i64
+  %behind = call ptr @word(i64 1)
+  %result_count = ptrtoint ptr %behind to i64
+  %slots = call ptr @word(i64 2)
+  %words = call ptr @word(i64 3)
+  %position = call ptr @word(i64 4)
+  %run = call ptr @word(i64 5)
+  %mutex = getelementptr i64, ptr @context, i64 6
+  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  call void @copy(ptr %slots, ptr %arguments, i64 %argument_count)
+  %result_slots = getelementptr i64, ptr %slots, i64 %argument_count
+  call void @copy(ptr %result_slots, ptr %results, i64 %result_count)
+  store i64 0, ptr %position
+  %status = call i32 %run(ptr %words)
+  %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
+  ret i32 %status
+}
+"""
+
+
+class _Paused(Exception):
+    """The program takes so long that it is to be interrupted, as by way of Python it can be."""
+
+
+class NativeEntry:
+    """What entries of a program run, and what has to stand in memory where they may."""
+
+    def __init__(
+        self,
+        module: Module,
+        program: GpuProgram,
+        device: OpenCLDevice,
+        memory: GpuMemory,
+        code: OpenCLCode,
+        constants: Block,
+    ) -> None:
+        self._releases_gil = _may_take_long(module, program.plan)
+        arguments, results = len(program.parameters), len(program.results)
+        # A kernel's arguments belong to it, and calls by way of Python set them, too.
+        kernels = {name: code.kernel_apart(name) for name in program.kernels}
+        self._run = NativeRun(device, program.plan, kernels, arguments, results)
+        temporaries = memory.allocate_bytes(program.plan.temporary_bytes)
+        self._words, run = self._run.words_of_entry(constants.address, temporaries.address)
+        words, slots = self._words, ctypes.addressof(self._words.slots)
+        self._context = (ctypes.c_int64 * _WORDS)(arguments, results, slots, words.address, words.position_address, run)
+        symbols = {"context": ctypes.addressof(self._context)}
+        self._loaded = LoadedCode(kept_object_code(_ASSEMBLY, host_target()), host_target(), symbols)
+        self._address = self._loaded.address("kernel")
+        self._kept, self._has_paused = (temporaries, constants), ctypes.c_int64(0)
+        self._facts = [
+            ("word", ctypes.addressof(FORKS), device.forks),
+            ("word", ctypes.addressof(device.is_lost), 0),
+            ("word", ctypes.addressof(kernel_time.is_limited), 0),
+            ("word", ctypes.addressof(self._has_paused), 0),
+        ]
+
+    def install(self, instance: Any, signature: CallSignature, facts: Sequence[Fact], options: dict[str, Any]) -> bool:
+        """Let calls of the instance that fit the signature run it; whether they can. The options are those of `bind_entry`."""
+        facts = [*facts, *self._facts]
+        if unsupported_reason() is not None or words_of(facts) is None:
+            return False
+        options["left_to_python"] = (*options.get("left_to_python", ()), _Paused)
+        signature = replace(signature, release_gil=self._releases_gil)
+        entry = bind_entry(signature, self._address, self, facts=facts, raise_error=self._raise_error, **options)
+        install_entry(instance, entry)
+        return True
+
+    def _raise_error(self, status: int) -> None:
+        """Raise what a status of the driver stands for; where loops take long, what leaves all further calls to Python."""
+        if status == PAUSED:
+            self._has_paused.value = 1
+            raise _Paused
+        self._run.fail(status, self._words)
+
+
+def has_entry(program: GpuProgram, device: Any) -> bool:
+    """Whether calls of a program may bypass Python: the thread that asks runs all of it, and evaluates nothing in Python."""
+    plan = program.plan
+    return (
+        isinstance(device, OpenCLDevice)
+        and device.own_thread is not None
+        and plan.is_short
+        and plan.temporary_bytes <= _MOST_BYTES
+        and not any(isinstance(step, HostCall) for step in inside(plan.steps))
+    )
+
+
+def _may_take_long(module: Module, plan: Plan) -> bool:
+    """Whether nobody knows how long a short plan takes: other threads run Python meanwhile."""
+    loops = [one for computation in module.computations() for one in computation.instructions if one.opcode == "while"]
+    return any(map(waits, inside(plan.steps))) or any(known_trip_count(loop) is None for loop in loops)
