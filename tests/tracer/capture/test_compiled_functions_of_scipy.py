@@ -207,3 +207,20 @@ def test_what_is_not_finite_is_an_error():
         jit(lambda a: linalg.solve(a, RIGHT))(MATRIX * np.nan)
     with pytest.raises(np.linalg.LinAlgError):
         jit(lambda a: linalg.cholesky(a))(-SYMMETRIC)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: optimize.fsolve(lambda v: v**2 - x, x),
+        lambda x: optimize.leastsq(lambda v: v**2 - x, np.ones(2))[0],
+        lambda x: integrate.solve_ivp(lambda t, y: -y, (0, 1), x, method="LSODA").y,
+    ],
+    ids=["arguments", "of a callback", "LSODA"],
+)
+def test_an_error_of_theirs_does_not_take_the_place_of_the_reason(program):
+    """Nor are they called with arrays whose contents are unknown: LSODA would end the interpreter after some times."""
+    for _ in range(10):
+        with pytest.raises(phlox.ConcretizationError, match="where NumPy needs an ndarray"):
+            jit(program)(np.array([1.0, 2.0]))
+    assert len([float(number) + 0.5 for number in range(20000)]) == 20000

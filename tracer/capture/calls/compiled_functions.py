@@ -7,6 +7,7 @@ into what stands for the array. Of other arrays they say in ways of their own th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from types import BuiltinFunctionType
 from typing import Any
 
 import numpy as np
@@ -18,19 +19,20 @@ from ...recording.libraries import way_out
 from ...recording.operands import first_traced
 from .. import journals
 
-_SAY_NO_ARRAY = (TypeError, ValueError, AttributeError, LookupError, RuntimeError)
-
 
 def done_by_compiled(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """The call of such a function."""
     given: dict[int, _Given] = {}
     args = [_contents(value, given) for value in args]
     kwargs = {name: _contents(value, given) for name, value in kwargs.items()}
+    unknown = [value for value in (*args, *kwargs.values()) if isinstance(value, TracedArray) and not value.is_scalar]
+    if unknown and _takes_arrays_alone(function):
+        raise ConcretizationError(unknown[0], "where NumPy needs an ndarray", HINTS["array"])
     needed = current_trace().program.concretizations
     known = len(needed)
     try:
         result = journals.done_by(function, args, kwargs)
-    except _SAY_NO_ARRAY as error:
+    except Exception as error:
         if isinstance(error, (TracerError, NotImplementedError)):
             raise
         if len(needed) > known:
@@ -45,6 +47,14 @@ def done_by_compiled(function: Any, args: Sequence[Any], kwargs: dict[str, Any])
     if type(result) is tuple:
         return tuple([_result(function, part, given) for part in result])
     return _result(function, result, given)
+
+
+def _takes_arrays_alone(function: Any) -> bool:
+    """Whether it is one of SciPy's in C, which are not to be asked.
+
+    Some release what they could not make an array of once more: SciPy 1.17's `lsoda_step` so ends the interpreter later on.
+    """
+    return type(function) is BuiltinFunctionType and (function.__module__ or "").startswith("scipy.")
 
 
 class _Given:
