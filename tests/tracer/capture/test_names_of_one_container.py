@@ -443,3 +443,21 @@ def a_dict_in_place_of_a_number(x, n):
 def test_what_was_no_container_before_a_loop_shows_changes_or_is_refused(function):
     for n in (3, 40):
         _require_same_or_refused(jit(function), function, 2.0, n)
+
+
+def test_a_list_is_exchanged_for_one_made_in_the_same_round():
+    def descend(scores, pairs):
+        order, lowest = list(range(5)), 9.0
+        best = order[:]
+        for score, (i, j) in zip(scores, pairs):
+            other = order[:i] + order[i:j][::-1] + order[j:]
+            if score < 0.6:
+                order = other
+                if score < lowest:
+                    best, lowest = order[:], score
+        return best, order, lowest
+
+    random, jitted = np.random.default_rng(0), jit(descend)
+    for _ in range(3):
+        scores, pairs = random.random(12), np.sort(random.integers(0, 5, (12, 2)), axis=1)
+        assert jitted(scores, pairs) == descend(scores, pairs)

@@ -12,12 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from ....hlo.interrupts import not_of_a_signal
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
 from ...recording.errors import HINTS, ConcretizationError, TracerError
 from ...recording.libraries import way_out
 from ...recording.operands import first_traced
 from .. import journals
+
+_SAY_NO_ARRAY = (TypeError, ValueError, AttributeError, LookupError, RuntimeError)
 
 
 def done_by_compiled(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
@@ -32,12 +35,12 @@ def done_by_compiled(function: Any, args: Sequence[Any], kwargs: dict[str, Any])
     known = len(needed)
     try:
         result = journals.done_by(function, args, kwargs)
-    except Exception as error:
+    except not_of_a_signal(Exception) as error:
         if isinstance(error, (TracerError, NotImplementedError)):
             raise
         if len(needed) > known:
             raise needed[-1] from error
-        if (first := first_traced((args, kwargs))) is None:
+        if not isinstance(error, _SAY_NO_ARRAY) or (first := first_traced((args, kwargs))) is None:
             raise
         raise ConcretizationError(first, "where NumPy needs an ndarray", HINTS["array"]) from error
     if len(needed) > known:  # it calls a function of the user's, and goes on without what that gives

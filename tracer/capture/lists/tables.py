@@ -87,7 +87,9 @@ def _put_into_table(holder: Sequence[Any]) -> bool:
     made_in, begun_since = journals.journals_since(lists)
     loop_state = next((one.loop_state for one in begun_since if one.loop_state is not None), None)
     if not journals.are_changed(lists, begun_since) and _is_recorded_in(outer, lists):
-        begun = made_in or (begun_since[0] if begun_since and not begun_since[0].is_of_trace else None)
+        begun = made_in
+        if begun is None and begun_since and not begun_since[0].is_of_trace:
+            begun = begun_since[0]
         if begun is not None:
             for one in lists:
                 begun.add(place := places.Contents(one), place.get)
