@@ -207,6 +207,12 @@ def _reshape(batch: Batch, reshape: Instruction, operands: Sequence[Value]) -> V
     return Varying(hlo.reshape(rows, (batch.count, *reshape.shape.dimensions)), value.progression)
 
 
+@_rule("bitcast-convert")
+def _bitcast_convert(batch: Batch, conversion: Instruction, operands: Sequence[Value]) -> Value:
+    rows = batch.rows(operands[0], conversion.operands[0].shape.dimensions)
+    return Varying(hlo.bitcast_convert(rows, conversion.shape.element_type))
+
+
 @_rule("broadcast")
 def _broadcast(batch: Batch, broadcast: Instruction, operands: Sequence[Value]) -> Value:
     rows = batch.rows(operands[0], broadcast.operands[0].shape.dimensions)

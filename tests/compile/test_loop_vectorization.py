@@ -22,6 +22,13 @@ def forwards(x, y, k, table):
     return out
 
 
+def words(x, y, k, table):
+    out = np.zeros(len(x), np.int64)
+    for i in range(len(x)):
+        out[i] = x[i].view(np.int64) ^ k[i]
+    return out
+
+
 def backwards(x, y, k, table):
     out = np.zeros_like(x)
     for i in range(len(x) - 1, -1, -1):
@@ -228,7 +235,7 @@ def checked(x, y, k, table):
 
 
 VECTORIZED = (
-    neighbours, checked,
+    neighbours, checked, words,
     # What stays of these is the inner loop, of all outer rounds side by side.
     products, newton, of_two_loops, first_column,
     forwards, backwards, some_of_them, strided_reads, in_place, reads_ahead, two_results, branches, branch_in_place, clipped,

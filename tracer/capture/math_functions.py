@@ -156,21 +156,65 @@ def _special(name: str) -> Callable:
 
 
 def _root_of_squares(function: Callable, numbers: Sequence[Any], arguments: Sequence[Any]) -> Any:
+    """The same bits as CPython: the sum with what its additions and products lose, and a step of Newton's method.
+
+    Source: Borges, "An Improved Algorithm for hypot(a,b)", 2019, as `math` has it for any number of coordinates.
+    """
     if not has_traced(numbers):
         return function(*arguments)
     lengths = [hlo.abs(number) for number in _floats(tuple(numbers))]
     greatest = functools.reduce(hlo.maximum, lengths)
-    scale = hlo.select(hlo.and_(hlo.gt(greatest, 0.0), hlo.is_finite(greatest)), greatest, 1.0)
-    parts = [hlo.divide(length, scale) for length in lengths]
-    found = hlo.multiply(hlo.sqrt(functools.reduce(hlo.add, [hlo.multiply(part, part) for part in parts])), scale)
+    if len(lengths) == 1:
+        return _number(greatest)
     infinite = functools.reduce(hlo.or_, map(_is_infinite, lengths))
-    return _number(hlo.select(infinite, np.inf, found))
+    is_usual = hlo.and_(hlo.gt(greatest, 0.0), hlo.is_finite(greatest))
+    near_one, back = _scales(hlo.select(is_usual, greatest, 1.0))
+    total, lost = hlo.constant(1.0), (hlo.constant(0.0), hlo.constant(0.0))
+    for length in lengths:
+        part = functools.reduce(hlo.multiply, near_one, length)
+        total, lost = _with_product(total, lost, part, part)
+    root = hlo.sqrt(_sum_of_parts(total, lost))
+    rest = _sum_of_parts(*_with_product(total, lost, hlo.negate(root), root))
+    root = hlo.add(root, hlo.divide(rest, hlo.multiply(root, 2.0)))
+    found = functools.reduce(hlo.multiply, back, root)
+    return _number(hlo.select(infinite, np.inf, hlo.select(is_usual, found, greatest)))
+
+
+def _scales(number: hlo.Instruction) -> tuple[tuple[hlo.Instruction, ...], tuple[hlo.Instruction, ...]]:
+    """Powers of two by which a positive number becomes one from 0.5 to 1, without rounding, and those that lead back."""
+    is_subnormal, is_huge = hlo.lt(number, 2.0**-1022), hlo.ge(number, 2.0**1022)
+    first, last = (
+        hlo.select(is_subnormal, hlo.constant(2.0**way), hlo.select(is_huge, hlo.constant(2.0 ** (-way // 511)), 1.0))
+        for way in (1022, -1022)
+    )
+    exponent = hlo.and_(hlo.bitcast_convert(hlo.multiply(number, first), hlo.S64), 0x7FF << 52)
+    half = hlo.bitcast_convert(hlo.subtract(2045 << 52, exponent), hlo.F64)
+    return (first, half), (hlo.bitcast_convert(hlo.add(exponent, 1 << 52), hlo.F64), last)
+
+
+def _with_product(total: hlo.Instruction, lost: tuple, x: hlo.Instruction, y: hlo.Instruction) -> tuple[hlo.Instruction, tuple]:
+    """A sum from 1 on with x * y, and what has been lost of products and of sums with what is lost now."""
+    (x_high, x_low), (y_high, y_low) = _halves(x), _halves(y)
+    high, across = hlo.multiply(x_high, y_high), hlo.add(hlo.multiply(x_high, y_low), hlo.multiply(x_low, y_high))
+    product = hlo.add(high, across)
+    of_product = hlo.add(hlo.add(hlo.subtract(high, product), across), hlo.multiply(x_low, y_low))
+    found = hlo.add(total, product)
+    return found, (hlo.add(lost[0], of_product), hlo.add(lost[1], hlo.add(hlo.subtract(total, found), product)))
+
+
+def _halves(x: hlo.Instruction) -> tuple[hlo.Instruction, hlo.Instruction]:
+    """Two numbers of 26 bits that together are x. Source: Dekker, "A floating-point technique for extending the precision"."""
+    scaled = hlo.multiply(x, 2.0**27 + 1)
+    high = hlo.subtract(scaled, hlo.subtract(scaled, x))
+    return high, hlo.subtract(x, high)
+
+
+def _sum_of_parts(total: hlo.Instruction, lost: tuple) -> hlo.Instruction:
+    return hlo.add(hlo.subtract(total, 1.0), hlo.add(*lost))
 
 
 @implements(math.hypot)
 def hypot(*coordinates: Any) -> Any:
-    if len(coordinates) == 2:
-        return _of_math("hypot", np.hypot)(*coordinates)
     return _root_of_squares(math.hypot, coordinates, coordinates)
 
 

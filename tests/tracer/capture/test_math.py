@@ -58,3 +58,22 @@ def test_remainder_is_exact_and_raises():
     for number, divisor in ((1.0, 0.0), (math.inf, 2.0)):
         with pytest.raises(ValueError, match=r"math domain error|finite|nonzero"):
             jit(lambda x: math.remainder(x[0], x[1]))(np.array([number, divisor]))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_lengths_are_pythons_to_the_bit(count):
+    """Programs that choose the shorter of two ways of one length go on as they do in Python."""
+
+    def lengths(x):
+        found = []
+        for row in x:
+            found.append(math.hypot(*[row[k] for k in range(count)]))
+        return found, math.dist(x[0], x[1])
+
+    random = np.random.default_rng(0)
+    scales = 2.0 ** random.integers(-1000, 1000, (200, 1))
+    rows = np.concatenate([random.normal(size=(200, count)), random.normal(size=(200, count)) * scales])
+    special = random.choice([0.0, -0.0, np.nan, np.inf, -np.inf, 1.0, 2.0**-1022, 2.0**1023, 1.7e308], (50, count))
+    rows = np.concatenate([rows, special])
+    np.testing.assert_array_equal(jit(lengths)(rows)[0], lengths(rows)[0])
+    assert jit(lengths)(rows)[1] == lengths(rows)[1]
