@@ -59,6 +59,7 @@ class Module(ir.Module):
         self.shared_functions = shared_functions
         self.called_computations: Callable[..., list] | None = None
         self.scalar_functions: dict[Any, Any] = {}
+        self.contraction_blocks: dict[Any, Any] = {}
 
 
 @dataclass(frozen=True)

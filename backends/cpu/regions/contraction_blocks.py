@@ -8,37 +8,42 @@ sets and every block of rows finds it there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from copy import copy
+from dataclasses import replace
 from math import prod
 from types import MappingProxyType
 
 from llvmlite import ir
 
 from ....compile.contraction import Contraction
-from ....hlo import S8, U8
+from ....hlo import S8, U8, Shape
 from ...llvm import index as indices
-from ...llvm.arithmetic import constant, multiply_add
 from ...llvm.arrays import Array, View
+from ...llvm.builder import Builder
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index, least
+from ...llvm.interruption import InterruptibleFunction, interruption_of
 from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
 from ...llvm.memory import stack_memory
+from ...llvm.module import Module, align_stack, may_contract
 from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
 from ...llvm.types import (
+    I1,
+    I32,
     I64,
-    ComplexValue,
+    POINTER,
     RegisterValue,
     broadcast_lanes,
-    integer_constant,
     is_narrow,
     register_bytes,
-    register_type,
     round_to_type,
 )
+from ..contraction_arithmetic import multiplied_and_added, zero
+from ..contraction_forms import FAN_IN, RUN, BlockForm, Columns, distance, longest
+from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import blocks_up_to, tail_mask
@@ -47,19 +52,18 @@ from .contraction_terms import in_one_chunk, term_chunks
 # A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
 _PACKED_BYTES = 24 << 10
 _PACKED_ROWS = 16
-_WIDEST_BLOCK, _FEW_VECTORS = 4, 8  # vectors
-_TALL = 512  # rows
+_WIDEST_BLOCK = 4  # vectors
 # So many strips are divided among threads, and as many blocks of rows make a piece.
 _DIVIDED_STRIPS, _LEAST_BLOCKS = 2, 16
 # A left operand that is larger than this is read again from memory for each strip, unless all strips are done for some rows
 # before the next ones. It pays to pack the strips again if so many rows use them; as many groups of rows are divided alone.
 _LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS, _MANY_GROUPS = 2 << 20, 256 << 10, 192, 32
-# So many floating-point terms are added one after the other, then so many of their sums, of the sums of these, and so on: the
-# error is that of summation by pairs, and does not grow with the number of terms.
-_RUN = 64
-_FAN_IN = 8
+# A block of fewer multiply-adds stays where it is, so that a call costs nothing beside it; so does one of more terms, whose
+# loops may have to be interrupted.
+_LEAST_CALLED, _MOST_CALLED = 512, 1 << 15
 
 Terms = dict[int, Component]
+IndexOfTerms = Callable[[Terms], Index]
 Step = Callable[[Terms, list[RegisterValue]], list[RegisterValue]]
 
 
@@ -76,20 +80,6 @@ def panel_bytes(contraction: Contraction) -> int:
 def _are_bytes(contraction: Contraction) -> bool:
     """Whether instructions may take several terms at once, which have to lie side by side (contraction_bytes.py)."""
     return all(shape.element_type in (S8, U8) for shape in (contraction.lhs, contraction.rhs))
-
-
-@dataclass(frozen=True)
-class Columns:
-    """Vectors of the right operand: an array for each, and the index of a vector's first element for given terms.
-
-    ``totals`` are the addresses of the sums of the columns, where they are needed.
-    """
-
-    positions: list[Affine]
-    arrays: list[Array]
-    index: Callable[[dict[int, Component]], Index]
-    mask: ir.Value | None = None
-    totals: Sequence[ir.Value] = ()
 
 
 class Blocks:
@@ -131,7 +121,7 @@ class Blocks:
         rows = lhs.shape.dimensions[contraction.rows[-1]] if contraction.rows else 1
         vectors = max(1, contraction.column_count // self.lanes)
         accumulators = (24 if target.vector_registers >= 32 else 8) // (4 if self.result_type.is_complex else 1)
-        self.block_rows, self.block_vectors = _block_shape(rows, vectors, accumulators)
+        self.block_rows, self.block_vectors = block_shape(rows, vectors, accumulators)
 
     @samples(
         """
@@ -157,7 +147,7 @@ class Blocks:
         divides_strips = c.column_count >= _DIVIDED_STRIPS * self.block_vectors * lanes
 
         def all_columns(batch: Index, rows: Callable[[Index, Columns], None]) -> None:
-            for loop, count in _strips(b, c.column_count // lanes, self.block_vectors, stop, int(divides_strips)):
+            for loop, count in strips(b, c.column_count // lanes, self.block_vectors, stop, int(divides_strips)):
                 with loop as first:
                     base = indices.multiply_base(b, first, lanes)
                     positions = [Affine(indices.add_base(b, base, k * lanes), int(lanes > 1)) for k in range(count)]
@@ -232,7 +222,7 @@ class Blocks:
         *outer_rows, last = c.rows
         stops = {d - len(c.batch): stop for d, stop in self.stops.items()}
         with independent_loops(b, [c.lhs.dimensions[d] for d in outer_rows], stops) as outer:
-            for loop, count in _strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows)), _LEAST_BLOCKS):
+            for loop, count in strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows)), _LEAST_BLOCKS):
                 with loop as first:
                     self._block(batch, [(*outer, Affine(indices.add_base(b, first, k))) for k in range(count)], columns)
 
@@ -256,7 +246,8 @@ class Blocks:
         starts = [self._right_index(batch, self.origin, Affine(position.base)) for position in positions]
         arrays = [self.rhs.seen_from(self.builder, start) for start in starts]
         lane_steps = Affine(0, positions[0].stride)
-        return Columns(positions, arrays, lambda terms: self._right_index((), terms, lane_steps), mask)
+        step = self.rhs.strides[self.contraction.columns[-1]] if self.contraction.columns else 1
+        return Columns(positions, arrays, lambda terms: self._right_index((), terms, lane_steps), mask, step=step)
 
     def packed(self, batch: Index, positions: list[Affine]) -> Columns:
         """Columns copied into the panel: all terms of a chunk of one, side by side with those of the others."""
@@ -276,59 +267,146 @@ class Blocks:
 
     def _block(self, batch: Index, rows: list[Index], columns: Columns) -> None:
         """One block of the result: a register for each row and vector of columns, summed over all terms."""
-        b, lanes, width = self.builder, self.lanes, len(columns.arrays)
+        form = self._form_of(rows, columns)
+        if form is not None:
+            self._call_block(form, batch, rows[0], columns)
+            return
         sums, flat = self.sums(batch, rows, columns), self._flat_output()
-        for number, row in enumerate(rows):
-            for position, column in enumerate(columns.positions):
-                value = sums[number * width + position]
-                if self._is_first is not None:
-                    value = self._added(flat.load(b, (*batch, *row, column), lanes, columns.mask), value)
-                if is_narrow(self.result_type):
-                    value = round_to_type(b, self.result_type, value)
-                flat.store(b, (*batch, *row, column), value, lanes, columns.mask)
+        self._store([(flat, (*batch, *row, column)) for row in rows for column in columns.positions], sums, columns.mask)
+
+    def _store(self, places: list[tuple[Array, Index]], sums: list[RegisterValue], mask: ir.Value | None) -> None:
+        b, lanes = self.builder, self.lanes
+        for (array, index), value in zip(places, sums):
+            if self._is_first is not None:
+                value = self._added(array.load(b, index, lanes, mask), value)
+            if is_narrow(self.result_type):
+                value = round_to_type(b, self.result_type, value)
+            array.store(b, index, value, lanes, mask)
 
     def sums(self, batch: Index, rows: list[Index], columns: Columns) -> list[RegisterValue]:
         """The sums of a block, row by row."""
-        b, lanes, width = self.builder, self.lanes, len(columns.arrays)
         # What does not change from term to term is added to the addresses before the loop.
-        left_rows = [self.lhs.seen_from(b, self.left_index(batch, row, self.origin)) for row in rows]
+        left_rows = [self.lhs.seen_from(self.builder, self.left_index(batch, row, self.origin)) for row in rows]
+        return self._sums_of(left_rows, lambda terms: self.left_index((), (), terms), columns)
+
+    def _sums_of(self, left_rows: list[Array], left_index: IndexOfTerms, columns: Columns) -> list[RegisterValue]:
+        b, lanes, width = self.builder, self.lanes, len(columns.arrays)
 
         def step(terms: Terms, sums: list[RegisterValue]) -> list[RegisterValue]:
-            left_index, right_index = self.left_index((), (), terms), columns.index(terms)
+            index, right_index = left_index(terms), columns.index(terms)
             right = [self._converted(array.load(b, right_index, lanes, columns.mask), array, lanes) for array in columns.arrays]
             result = []
             for number, array in enumerate(left_rows):
-                left = broadcast_lanes(b, self._converted(array.load(b, left_index, 1), array, 1), lanes)
+                left = broadcast_lanes(b, self._converted(array.load(b, index, 1), array, 1), lanes)
                 for position, value in enumerate(right):
-                    result.append(self._multiply_add(left, value, sums[number * width + position]))
+                    result.append(multiplied_and_added(b, self.result_type, left, value, sums[number * width + position]))
             return result
 
-        return self._sum(0, {}, [_zero(self.result_type, lanes)] * (len(rows) * width), step)
+        return self._sum(0, {}, [zero(self.result_type, lanes)] * (len(left_rows) * width), step)
+
+    def _form_of(self, rows: list[Index], columns: Columns) -> BlockForm | None:
+        """What the code of a block depends on; None where it stays where it is."""
+        c, sizes, width = self.contraction, self.term_sizes, len(columns.arrays)
+        module = self.builder.module
+        if not isinstance(module, Module) or not (c.rows and c.columns):
+            return None
+        if prod(sizes) * len(rows) * width < _LEAST_CALLED:
+            return None
+        if len(sizes) == 1 and sizes[0] > RUN:
+            sizes = (longest(sizes[0]),)
+        elif not all(isinstance(self.stop_of_terms(depth), int) for depth in range(len(sizes))):
+            return None
+        if prod(sizes) > _MOST_CALLED:
+            return None
+        steps = [{other: Affine(int(other == depth)) for other in range(len(sizes))} for depth in range(len(sizes))]
+        first = columns.arrays[0]
+        return BlockForm(
+            (self.lhs.shape.element_type, self.rhs.shape.element_type, self.result_type),
+            (len(rows), width, self.lanes),
+            sizes,
+            tuple([distance(self.lhs, self.left_index((), (), step)) for step in steps]),
+            tuple([distance(first, columns.index(step)) for step in steps]),
+            columns.step,
+            self._flat_output().strides[-1],
+            None if columns.mask is None else str(columns.mask),
+            self._is_first is not None,
+            may_contract(module),
+        )
+
+    def _call_block(self, form: BlockForm, batch: Index, row: Index, columns: Columns) -> None:
+        """Let a function compute the block, which all contractions of the module with such blocks call."""
+        b, c, module, flat = self.builder, self.contraction, self.builder.module, self._flat_output()
+        function = module.contraction_blocks.get(form)
+        if function is None:
+            function = module.contraction_blocks[form] = self._define_block(form, columns)
+        terms = self.stop_of_terms(0)
+        rows = (self.lhs.strides[c.rows[-1]], flat.strides[len(c.batch) + len(c.rows) - 1])
+        column = Affine(columns.positions[0].base)
+        given = [
+            self.lhs.address(b, self.left_index(batch, row, self.origin)),
+            columns.arrays[0].pointer,
+            flat.address(b, (*batch, *row, column)),
+            *map(I64, rows),
+            indices.i64(terms),
+        ]
+        b.call(function, [*given, *([] if self._is_first is None else [self._is_first])])
+        caller = interruption_of(b)
+        if caller is not None:
+            caller.add(function.interruption.cost * prod(self.term_sizes) // prod(form.sizes))
+
+    def _define_block(self, form: BlockForm, columns: Columns) -> InterruptibleFunction:
+        module, (height, width, lanes) = self.builder.module, form.shape
+        name = module.get_unique_name(f"block.{height}x{width}.{len(module.contraction_blocks)}")
+        types = [POINTER] * 3 + [I64] * 3 + [I1] * form.is_added
+        function = InterruptibleFunction(module, name, types, lambda builder: builder.ret(I32(0)))
+        function.linkage = "internal"
+        align_stack(function, WIDEST_VECTOR_BYTES)
+        left, right, output, left_step, output_step, terms, *is_first = function.args
+        inside = copy(self)
+        b = inside.builder = Builder(function.append_basic_block("entry"))
+        inside.term_sizes, inside.stops = form.sizes, {}
+        inside.stops_of_chunk = {0: terms} if form.has_any_terms else {}
+        inside._is_first = is_first[0] if is_first else None
+        types_of = dict(zip(("left", "right", "result"), form.types))
+
+        def at(pointer: ir.Value, kind: str, offset: Base, steps: tuple[int, ...]) -> View:
+            shape = Shape(types_of[kind], (1,) * len(steps))
+            return View(View(pointer, Shape(types_of[kind], (1,)), (1,)).address(b, (Affine(offset),)), shape, steps)
+
+        left_rows = [at(left, "left", indices.multiply_base(b, left_step, k), form.left_steps) for k in range(height)]
+        arrays = [at(right, "right", k * form.column_step, (*form.right_steps, form.lane_step)) for k in range(width)]
+        within = replace(columns, arrays=arrays, index=lambda terms: (*terms.values(), Affine(0, int(lanes > 1))))
+        sums = inside._sums_of(left_rows, lambda terms: tuple(terms.values()), within)
+        results = [at(output, "result", indices.multiply_base(b, output_step, k), (form.result_step,)) for k in range(height)]
+        places = [Affine(k * lanes, int(lanes > 1)) for k in range(width)]
+        inside._store([(row, (place,)) for row in results for place in places], sums, columns.mask)
+        b.ret(I32(0))
+        return function
 
     def _added(self, before: RegisterValue, value: RegisterValue) -> RegisterValue:
         """The sum of a chunk and what the chunks before it gave, if it is not the first one."""
-        b, is_first, zero = self.builder, self._is_first, _zero(self.result_type, self.lanes)
-        parts = [(b.select(is_first, none, old), new) for none, old, new in zip(*map(flatten, ([zero], [before], [value])))]
-        add = b.add if isinstance(zero, ir.Value) and not self.result_type.is_float else b.fadd
-        return unflatten([add(old, new) for old, new in parts], [zero])[0]
+        b, is_first, nothing = self.builder, self._is_first, zero(self.result_type, self.lanes)
+        parts = [(b.select(is_first, none, old), new) for none, old, new in zip(*map(flatten, ([nothing], [before], [value])))]
+        add = b.add if isinstance(nothing, ir.Value) and not self.result_type.is_float else b.fadd
+        return unflatten([add(old, new) for old, new in parts], [nothing])[0]
 
     def _sum(self, depth: int, terms: Terms, zeros: list[RegisterValue], step: Step) -> list[RegisterValue]:
         """The sums over the terms from one dimension on, of whom each is the sum of a few sums of a few terms, and so on."""
         sizes = self.term_sizes[depth:]
-        if prod(sizes) <= _RUN or self.result_type.kind not in ("float", "complex"):
+        if prod(sizes) <= RUN or self.result_type.kind not in ("float", "complex"):
             return self.over_terms(depth, terms, zeros, step)
         size, inner = sizes[0], prod(sizes[1:])
-        stop, length = self.stop_of_terms(depth), max(1, _RUN // inner)
+        stop, length = self.stop_of_terms(depth), max(1, RUN // inner)
 
         def run(number: Base) -> list[RegisterValue]:
-            if inner > _RUN:
+            if inner > RUN:
                 return self._sum(depth + 1, {**terms, depth: Affine(number)}, zeros, step)
             start = indices.multiply_base(self.builder, number, length)
             return self.over_terms(depth, terms, zeros, step, start, self._end(start, length, stop))
 
         runs = -(-size // length)
         levels = 1
-        while _FAN_IN**levels < runs:
+        while FAN_IN**levels < runs:
             levels += 1
         runs = runs if isinstance(stop, int) else blocks_up_to(self.builder, stop, length, runs)
         return self._cascade(run, 0, runs, levels, zeros)
@@ -336,23 +414,23 @@ class Blocks:
     def _cascade(
         self, run: Callable[[Base], list[RegisterValue]], first: Base, runs: Base, levels: int, zeros: list[RegisterValue]
     ) -> list[RegisterValue]:
-        """The sum of up to _FAN_IN**levels runs, from the first on: added up in memory, by a cascade of one level less."""
+        """The sum of up to FAN_IN**levels runs, from the first on: added up in memory, by a cascade of one level less."""
         if levels == 0:
             return run(first)
         b, registers = self.builder, flatten(zeros)
         with b.goto_entry_block():
             memory = stack_memory(b, len(registers) * WIDEST_VECTOR_BYTES, WIDEST_VECTOR_BYTES)
         places = [b.gep(memory, [I64(number)], source_etype=r.type) for number, r in enumerate(registers)]
-        for place, zero in zip(places, registers):
-            b.store(zero, place)
+        for place, register in zip(places, registers):
+            b.store(register, place)
 
         def add(number: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
             for place, value in zip(places, flatten(self._cascade(run, number, runs, levels - 1, zeros))):
                 b.store(b.fadd(b.load(place, typ=value.type), value), place)
             return nothing
 
-        end = self._end(first, _FAN_IN**levels, runs)
-        carried_loop(b, first, end, _FAN_IN ** (levels - 1), [], add, "runs", most=_FAN_IN)
+        end = self._end(first, FAN_IN**levels, runs)
+        carried_loop(b, first, end, FAN_IN ** (levels - 1), [], add, "runs", most=FAN_IN)
         return unflatten([b.load(place, typ=r.type) for place, r in zip(places, registers)], zeros)
 
     def over_terms(
@@ -376,7 +454,7 @@ class Blocks:
             return self.over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step, depths=depths)
 
         stop = self.stop_of_terms(depth) if stop is None else stop
-        return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms", most=_RUN)
+        return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms", most=RUN)
 
     def _end(self, start: Base, length: int, size: Base) -> Base:
         """The end of a run of this length, or of everything."""
@@ -405,20 +483,6 @@ class Blocks:
         context = ElementwiseContext(self.builder, self.contraction.dot, lanes)
         return convert_value(context, value, array.shape.element_type, self.result_type)
 
-    def _multiply_add(self, left: RegisterValue, right: RegisterValue, total: RegisterValue) -> RegisterValue:
-        b, kind = self.builder, self.result_type.kind
-        if kind == "float":
-            return multiply_add(b, left, right, total)
-        if kind == "complex":
-            real = multiply_add(b, left.real, right.real, total.real)
-            imag = multiply_add(b, left.real, right.imag, total.imag)
-            return ComplexValue(
-                multiply_add(b, b.fneg(left.imag), right.imag, real), multiply_add(b, left.imag, right.real, imag)
-            )
-        if kind == "pred":
-            return b.or_(total, b.and_(left, right))
-        return b.add(total, b.mul(left, right))
-
     def _flat_output(self) -> Array:
         """The output with its column dimensions as one; a view has no more of them."""
         if isinstance(self.output, View):
@@ -428,57 +492,3 @@ class Blocks:
         return Array(
             self.output.pointer, self.output.shape.with_dimensions((*self.output.shape.dimensions[:kept], c.column_count))
         )
-
-
-def _block_shape(rows: int, vectors: int, accumulators: int) -> tuple[int, int]:
-    """Rows and vectors of a block that fits into this many accumulators.
-
-    The more products a load serves the better; a vector comes from farther away than the scalar of a row, so tall blocks
-    are better than wide ones. In a small result, blocks that cover it evenly come first: each remainder is a loop nest of
-    its own to compile.
-    """
-    small = rows * vectors <= 16 * accumulators
-
-    def cost(shape: tuple[int, int]) -> tuple:
-        height, width = shape
-        uneven = small * ((rows % height != 0) + (vectors % width != 0))
-        # Of few strips of a tall result it matters how many the last one makes them.
-        strips = -(-vectors // width) / vectors if vectors <= _FEW_VECTORS and rows >= _TALL else 1 / width
-        return (height * width * 2 < min(accumulators, rows * vectors), uneven, 2 / height + strips, width)
-
-    shapes = [(h, w) for w in range(1, min(4, vectors) + 1) for h in range(1, min(rows, 8, accumulators // w) + 1)]
-    return min(shapes, key=cost)
-
-
-def _zero(element_type, lanes: int) -> RegisterValue:
-    type_ = register_type(element_type, lanes)
-    if element_type.is_complex:
-        return ComplexValue(constant(type_, 0.0), constant(type_, 0.0))
-    return constant(type_, 0.0) if element_type.is_float else integer_constant(type_, 0)
-
-
-def _strips(
-    builder: ir.IRBuilder, size: int, block: int, stop: ir.Value | None, least: int
-) -> Iterator[tuple[AbstractContextManager[Base], int]]:
-    """Loops that cover [0, size), or up to the stop, and how many they take at once: full blocks, then one smaller block.
-
-    They are divided if ``least``, the number of blocks that a piece has at least, is not 0.
-    """
-    whole, rest = divmod(size, block)
-    if whole:
-        yield _blocks(builder, whole, block, blocks_up_to(builder, stop, block, whole), least), block
-    if rest:
-        yield _last_block(builder, whole * block, least), rest
-
-
-@contextmanager
-def _blocks(builder: ir.IRBuilder, count: int, block: int, stop: ir.Value | None, least: int) -> Iterator[Base]:
-    loop = partial(independent_loop, least=least, divides_inner=True) if least else counted_loop
-    with loop(builder, count, stop=stop) as number:
-        yield indices.multiply_base(builder, number, block)
-
-
-@contextmanager
-def _last_block(builder: ir.IRBuilder, first: int, least: int) -> Iterator[Base]:
-    with in_one_piece(builder, apart=least == 1) if least else nullcontext():
-        yield first

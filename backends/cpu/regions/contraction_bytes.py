@@ -22,9 +22,10 @@ from ...llvm.index import Affine, Base, Index
 from ...llvm.loops import carried_loop, loop_nest
 from ...llvm.module import declaration, lacks
 from ...llvm.types import I8, I32, I64, RegisterValue, broadcast_lanes, integer_constant, register_type
+from ..contraction_forms import Columns
 from ..nest_samples import samples
 from ..target import Target
-from .contraction_blocks import Blocks, Columns, Terms
+from .contraction_blocks import Blocks, Terms
 
 _GROUP = 4  # bytes of a lane
 _LANES = 16
@@ -63,6 +64,9 @@ class ByteBlocks(Blocks):
     @property
     def _turns_left(self) -> bool:
         return self._is_left_signed == self._is_right_signed
+
+    def _form_of(self, rows: list[Index], columns: Columns) -> None:
+        return None
 
     def stop_of_terms(self, depth: int) -> Base:
         if depth == self._last and depth in self.stops_of_chunk:

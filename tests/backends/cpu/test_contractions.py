@@ -60,3 +60,19 @@ def test_triangular_systems_in_threads(lower):
     a, b = random.normal(size=(100, 100)) + 100 * np.eye(100), random.normal(size=(100, 203))
     x = in_threads(load_hlo(text), a, b)
     np.testing.assert_allclose((np.tril(a) if lower else np.triu(a)) @ x, b, atol=1e-12)
+
+
+def products_of_different_sizes(x, y, z):
+    return x @ y, x @ y[:, :70] @ z
+
+
+def test_products_of_different_sizes_have_their_blocks_in_common():
+    draw = np.random.default_rng(0).integers
+    x, y, z = (draw(-4, 5, shape).astype(np.float64) for shape in ((64, 300), (300, 128), (70, 200)))
+    compiled = jit(products_of_different_sizes).compile(x, y, z)
+    for found, expected in zip(compiled(x, y, z), products_of_different_sizes(x, y, z)):
+        assert np.array_equal(found, expected)
+    lines = compiled.executable.llvm_ir().splitlines()
+    blocks = [line for line in lines if line.startswith("define ") and '@"block.' in line]
+    calls = [line for line in lines if "call i32 @" in line and '@"block.' in line]
+    assert 0 < len(blocks) < len(calls)

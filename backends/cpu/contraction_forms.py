@@ -1,0 +1,72 @@
+"""What the code of a register block depends on: blocks of one form are a function that all contractions of a module call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from llvmlite import ir
+
+from ...hlo import ElementType
+from ..llvm.arrays import Array
+from ..llvm.index import Affine, Component, Index
+
+# So many floating-point terms are added one after the other, then so many of their sums, of the sums of these, and so on: the
+# error is that of summation by pairs, and does not grow with the number of terms.
+RUN = 64
+FAN_IN = 8
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Vectors of the right operand: an array for each, and the index of a vector's first element for given terms.
+
+    ``totals`` are the addresses of the sums of the columns, where they are needed.
+    """
+
+    positions: list[Affine]
+    arrays: list[Array]
+    index: Callable[[dict[int, Component]], Index]
+    mask: ir.Value | None = None
+    totals: Sequence[ir.Value] = ()
+    step: int = 1  # from one column to the next, in elements
+
+
+@dataclass(frozen=True)
+class BlockForm:
+    """What the code of a block depends on, besides its addresses, the distance of its rows, and how many terms there are.
+
+    ``shape`` is that of the block: rows, vectors, lanes. Of a single dimension of terms the size is the most there may be.
+    """
+
+    types: tuple[ElementType, ElementType, ElementType]
+    shape: tuple[int, int, int]
+    sizes: tuple[int, ...]
+    left_steps: tuple[int, ...]
+    right_steps: tuple[int, ...]
+    lane_step: int
+    result_step: int
+    mask: str | None
+    is_added: bool
+    contracts: bool
+
+    @property
+    def column_step(self) -> int:
+        return self.shape[2] * self.lane_step
+
+    @property
+    def has_any_terms(self) -> bool:
+        return len(self.sizes) == 1 and self.sizes[0] > RUN
+
+
+def longest(size: int) -> int:
+    """The most terms that are added up as so many are, by as many levels of sums."""
+    longest = RUN
+    while longest < size:
+        longest *= FAN_IN
+    return longest
+
+
+def distance(array: Array, index: Index) -> int:
+    """How far from an array's first element another one lies, in elements."""
+    return sum(component.base * stride for component, stride in zip(index, array.strides))
