@@ -183,10 +183,11 @@ def _root_of_squares(function: Callable, numbers: Sequence[Any], arguments: Sequ
 def _scales(number: hlo.Instruction) -> tuple[tuple[hlo.Instruction, ...], tuple[hlo.Instruction, ...]]:
     """Powers of two by which a positive number becomes one from 0.5 to 1, without rounding, and those that lead back."""
     is_subnormal, is_huge = hlo.lt(number, 2.0**-1022), hlo.ge(number, 2.0**1022)
-    first, last = (
-        hlo.select(is_subnormal, hlo.constant(2.0**way), hlo.select(is_huge, hlo.constant(2.0 ** (-way // 511)), 1.0))
-        for way in (1022, -1022)
-    )
+
+    def power(of_subnormal: int, of_huge: int) -> hlo.Instruction:
+        return hlo.select(is_subnormal, hlo.constant(2.0**of_subnormal), hlo.select(is_huge, hlo.constant(2.0**of_huge), 1.0))
+
+    first, last = power(1022, -2), power(-1022, 2)
     exponent = hlo.and_(hlo.bitcast_convert(hlo.multiply(number, first), hlo.S64), 0x7FF << 52)
     half = hlo.bitcast_convert(hlo.subtract(2045 << 52, exponent), hlo.F64)
     return (first, half), (hlo.bitcast_convert(hlo.add(exponent, 1 << 52), hlo.F64), last)
