@@ -7,13 +7,15 @@ is a function which hands them to the one that runs plans (`native_run`).
 from __future__ import annotations
 
 import ctypes
+import weakref
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...compile.trip_count import known_trip_count
 from ...hlo import Module
 from ...runtime.kernel_time import kernel_time
+from ...runtime.locks import new_lock
 from ..cpu.call import CallSignature, Fact, bind_entry, install_entry, unsupported_reason, words_of
 from ..cpu.kept_code import kept_object_code
 from ..cpu.machine_code import LoadedCode
@@ -29,17 +31,19 @@ from .short_plans import waits
 
 _MOST_BYTES = 1 << 20  # of temporaries that an entry keeps
 
-# What the function is given of an entry: how many addresses of arguments and of results are to be copied to the slots, these,
+# What a function is given of its entry: how many addresses of arguments and of results are to be copied to the slots, these,
 # the words of a run and the place of its position among them, the function that runs it, and a mutex, as zeros initialize it:
 # threads run a plan in turn.
 _WORDS = 16
+# Functions, each of its own entry, that are loaded together: that takes as long as for one.
+_TOGETHER = 32
 _ASSEMBLY = """
-@context = external global [16 x i64]
+@contexts = global [TOGETHER x [WORDS x i64]] zeroinitializer
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 
-define internal ptr @word(i64 %number) alwaysinline {
-  %place = getelementptr i64, ptr @context, i64 %number
+define internal ptr @word(ptr %context, i64 %number) alwaysinline {
+  %place = getelementptr i64, ptr %context, i64 %number
   %word = load ptr, ptr %place
   ret ptr %word
 }
@@ -60,16 +64,15 @@ one:
 end:
   ret void
 }
-define i32 @kernel(ptr %arguments, ptr %results) {
-  %count = call ptr @word(i64 0)
-  %argument_count = ptrtoint ptr %count to i64
-  %behind = call ptr @word(i64 1)
-  %result_count = ptrtoint ptr %behind to i64
-  %slots = call ptr @word(i64 2)
-  %words = call ptr @word(i64 3)
-  %position = call ptr @word(i64 4)
-  %run = call ptr @word(i64 5)
-  %mutex = getelementptr i64, ptr @context, i64 6
+define internal i32 @kernel(ptr %context, ptr %arguments, ptr %results) {
+  %argument_count = load i64, ptr %context
+  %behind = getelementptr i64, ptr %context, i64 1
+  %result_count = load i64, ptr %behind
+  %slots = call ptr @word(ptr %context, i64 2)
+  %words = call ptr @word(ptr %context, i64 3)
+  %position = call ptr @word(ptr %context, i64 4)
+  %run = call ptr @word(ptr %context, i64 5)
+  %mutex = getelementptr i64, ptr %context, i64 6
   %locked = call i32 @pthread_mutex_lock(ptr %mutex)
   call void @copy(ptr %slots, ptr %arguments, i64 %argument_count)
   %result_slots = getelementptr i64, ptr %slots, i64 %argument_count
@@ -80,6 +83,37 @@ define i32 @kernel(ptr %arguments, ptr %results) {
   ret i32 %status
 }
 """
+_OF_ONE_ENTRY = """
+define i32 @kernel.NUMBER(ptr %arguments, ptr %results) {
+  %context = getelementptr [WORDS x i64], ptr @contexts, i64 NUMBER
+  %status = call i32 @kernel(ptr %context, ptr %arguments, ptr %results)
+  ret i32 %status
+}
+"""
+
+
+class _Function(NamedTuple):
+    """The function of an entry, and the address of what it is given."""
+
+    address: int
+    context: int
+    code: LoadedCode
+
+
+_lock = new_lock()
+_unused: list[_Function] = []
+
+
+def _function() -> _Function:
+    with _lock:
+        if not _unused:
+            each = [_OF_ONE_ENTRY.replace("NUMBER", str(number)) for number in range(_TOGETHER)]
+            text = "".join([_ASSEMBLY, *each]).replace("TOGETHER", str(_TOGETHER)).replace("WORDS", str(_WORDS))
+            code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})
+            first = code.address("contexts")
+            addresses = [(code.address(f"kernel.{number}"), first + 8 * _WORDS * number) for number in range(_TOGETHER)]
+            _unused.extend([_Function(*one, code) for one in addresses])
+        return _unused.pop()
 
 
 class _Paused(Exception):
@@ -106,10 +140,11 @@ class NativeEntry:
         temporaries = memory.allocate_bytes(program.plan.temporary_bytes)
         self._words, run = self._run.words_of_entry(constants.address, temporaries.address)
         words, slots = self._words, ctypes.addressof(self._words.slots)
-        self._context = (ctypes.c_int64 * _WORDS)(arguments, results, slots, words.address, words.position_address, run)
-        symbols = {"context": ctypes.addressof(self._context)}
-        self._loaded = LoadedCode(kept_object_code(_ASSEMBLY, host_target()), host_target(), symbols)
-        self._address = self._loaded.address("kernel")
+        function = _function()
+        given = arguments, results, slots, words.address, words.position_address, run
+        (ctypes.c_int64 * len(given)).from_address(function.context)[:] = given
+        weakref.finalize(self, _unused.append, function).atexit = False
+        self._address = function.address
         self._kept, self._has_paused = (temporaries, constants), ctypes.c_int64(0)
         self._facts = [
             ("word", ctypes.addressof(FORKS), device.forks),
