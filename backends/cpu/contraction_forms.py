@@ -59,12 +59,17 @@ class BlockForm:
         return len(self.sizes) == 1 and self.sizes[0] > RUN
 
 
+def levels_of_sums(runs: int) -> int:
+    """How often sums are added up, a few at a time, until those of so many runs are one."""
+    levels = 1
+    while FAN_IN**levels < runs:
+        levels += 1
+    return levels
+
+
 def longest(size: int) -> int:
-    """The most terms that are added up as so many are, by as many levels of sums."""
-    longest = RUN
-    while longest < size:
-        longest *= FAN_IN
-    return longest
+    """The most terms that are added up as so many are, which are more than a run: by as many levels of sums."""
+    return RUN * FAN_IN ** levels_of_sums(-(-size // RUN))
 
 
 def distance(array: Array, index: Index) -> int:

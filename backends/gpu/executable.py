@@ -54,13 +54,11 @@ class GpuExecutable:
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         program = self.program
         # What runs for too long is left behind, and writes to memory of the device alone.
-        if kernel_time.seconds is None:
-            if self._reaches_arrays:
-                check_arguments(program.name, program.parameters, arguments)
-                return call_where_they_lie(program, self.device, self._run, self._allocate, self._constants, arguments)
+        if kernel_time.seconds is None and (self._reaches_arrays or self._small is not None):
+            check_arguments(program.name, program.parameters, arguments)
             if self._small is not None:
-                check_arguments(program.name, program.parameters, arguments)
                 return self._small(arguments)
+            return call_where_they_lie(program, self.device, self._run, self._allocate, self._constants, arguments)
         return call_on_device(self.memory, self.execute, program.name, program.parameters, arguments)
 
     def execute(self, arguments: Iterable[Buffer], given_up: Iterable[int] = ()) -> tuple[Buffer, ...]:

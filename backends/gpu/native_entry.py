@@ -31,7 +31,8 @@ from .short_plans import waits
 
 _MOST_BYTES = 1 << 20  # of temporaries that an entry keeps
 
-# What a function is given of its entry: how many addresses of arguments and of results are to be copied to the slots, these,
+# What a function is given of its entry: how many bytes of addresses of arguments and of results are to be copied to the slots,
+# these,
 # the words of a run and the place of its position among them, the function that runs it, and a mutex, as zeros initialize it:
 # threads run a plan in turn.
 _WORDS = 16
@@ -41,42 +42,26 @@ _ASSEMBLY = """
 @contexts = global [TOGETHER x [WORDS x i64]] zeroinitializer
 declare i32 @pthread_mutex_lock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
 define internal ptr @word(ptr %context, i64 %number) alwaysinline {
   %place = getelementptr i64, ptr %context, i64 %number
   %word = load ptr, ptr %place
   ret ptr %word
 }
-define internal void @copy(ptr %target, ptr %source, i64 %count) {
-entry:
-  br label %next
-next:
-  %number = phi i64 [ 0, %entry ], [ %following, %one ]
-  %more = icmp ult i64 %number, %count
-  br i1 %more, label %one, label %end
-one:
-  %from = getelementptr i64, ptr %source, i64 %number
-  %to = getelementptr i64, ptr %target, i64 %number
-  %address = load i64, ptr %from
-  store i64 %address, ptr %to
-  %following = add i64 %number, 1
-  br label %next
-end:
-  ret void
-}
 define internal i32 @kernel(ptr %context, ptr %arguments, ptr %results) {
-  %argument_count = load i64, ptr %context
+  %argument_bytes = load i64, ptr %context
   %behind = getelementptr i64, ptr %context, i64 1
-  %result_count = load i64, ptr %behind
+  %result_bytes = load i64, ptr %behind
   %slots = call ptr @word(ptr %context, i64 2)
   %words = call ptr @word(ptr %context, i64 3)
   %position = call ptr @word(ptr %context, i64 4)
   %run = call ptr @word(ptr %context, i64 5)
   %mutex = getelementptr i64, ptr %context, i64 6
   %locked = call i32 @pthread_mutex_lock(ptr %mutex)
-  call void @copy(ptr %slots, ptr %arguments, i64 %argument_count)
-  %result_slots = getelementptr i64, ptr %slots, i64 %argument_count
-  call void @copy(ptr %result_slots, ptr %results, i64 %result_count)
+  call void @llvm.memcpy.p0.p0.i64(ptr %slots, ptr %arguments, i64 %argument_bytes, i1 false)
+  %result_slots = getelementptr i8, ptr %slots, i64 %argument_bytes
+  call void @llvm.memcpy.p0.p0.i64(ptr %result_slots, ptr %results, i64 %result_bytes, i1 false)
   store i64 0, ptr %position
   %status = call i32 %run(ptr %words)
   %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
@@ -141,7 +126,7 @@ class NativeEntry:
         self._words, run = self._run.words_of_entry(constants.address, temporaries.address)
         words, slots = self._words, ctypes.addressof(self._words.slots)
         function = _function()
-        given = arguments, results, slots, words.address, words.position_address, run
+        given = 8 * arguments, 8 * results, slots, words.address, words.position_address, run
         (ctypes.c_int64 * len(given)).from_address(function.context)[:] = given
         weakref.finalize(self, _unused.append, function).atexit = False
         self._address = function.address

@@ -42,7 +42,7 @@ from ...llvm.types import (
     round_to_type,
 )
 from ..contraction_arithmetic import multiplied_and_added, zero
-from ..contraction_forms import FAN_IN, RUN, BlockForm, Columns, distance, longest
+from ..contraction_forms import FAN_IN, RUN, BlockForm, Columns, distance, levels_of_sums, longest
 from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
@@ -405,9 +405,7 @@ class Blocks:
             return self.over_terms(depth, terms, zeros, step, start, self._end(start, length, stop))
 
         runs = -(-size // length)
-        levels = 1
-        while FAN_IN**levels < runs:
-            levels += 1
+        levels = levels_of_sums(runs)
         runs = runs if isinstance(stop, int) else blocks_up_to(self.builder, stop, length, runs)
         return self._cascade(run, 0, runs, levels, zeros)
 

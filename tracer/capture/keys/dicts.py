@@ -42,9 +42,9 @@ from ..outside.containers import OutsideDict
 from ..places import NO_NAMES
 from ..raising import record_raise
 from ..texts.bytes_as_texts import text_of_bytes
-from ..texts.deferred import Deferred, concrete, is_bytes, is_text
+from ..texts.deferred import concrete, is_bytes, is_text
 from ..texts.interned import holds_text
-from ..texts.reading import plain, position_among
+from ..texts.reading import plain, plain_of_bytes, position_among
 from . import known_keys
 from .lookup import (
     found,
@@ -154,7 +154,7 @@ def _position_in_known(holder: Any, key: Any) -> Instruction:
     if not is_bytes(key):
         return position_among(list(holder), plain(key))
     known = [text_of_bytes(one) if isinstance(one, bytes) else None for one in holder]
-    return position_among(known, plain(Deferred(text_of_bytes, key)))
+    return position_among(known, plain_of_bytes(key))
 
 
 def known_place(holder: dict, key: TracedArray) -> TracedArray:

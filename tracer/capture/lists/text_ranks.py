@@ -17,10 +17,10 @@ from ...control_flow.loops import while_loop
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ..choices import Choice
-from ..texts.bytes_as_texts import bytes_of_text, text_of_bytes
+from ..texts.bytes_as_texts import bytes_of_text
 from ..texts.characters import below, text_at
 from ..texts.deferred import Deferred, FString, WrittenText, is_bytes, is_text
-from ..texts.reading import is_integer, is_less, needs_no_host, next_one, plain
+from ..texts.reading import is_integer, is_less, needs_no_host, next_one, plain, plain_of_bytes
 from ..texts.writing import written as written_text
 from .access import with_texts_alone
 from .element_rows import row_of
@@ -219,7 +219,7 @@ def _written(text: Any) -> WrittenText:
 def _plain(text: Any) -> Any:
     if not is_bytes(text):
         return plain(text)
-    return text if text.function is bytes_of_text else Deferred(bytes_of_text, plain(Deferred(text_of_bytes, text)))
+    return text if text.function is bytes_of_text else Deferred(bytes_of_text, plain_of_bytes(text))
 
 
 def _rewritten_now(run: Run, is_plain: bool) -> Run:

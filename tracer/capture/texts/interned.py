@@ -19,10 +19,10 @@ from ..choices import Choice
 from ..lists.runs import instruction_of, number_of
 from ..lists.tables import array_of_column, recording_in
 from .bytes_as_codes import codes_of_bytes, sum_of_codes, weighed
-from .bytes_as_texts import bytes_of_text, text_of_bytes
+from .bytes_as_texts import bytes_of_text
 from .characters import ARE_KEYS, PLACE, below, memory, text_at
 from .deferred import Deferred, WrittenText, is_bytes, is_text
-from .reading import alike, plain
+from .reading import alike, plain, plain_of_bytes
 
 Instruction = hlo.Instruction
 _PLACE_OF_KEYS, _LEAST = "different texts that are keys", 128
@@ -111,7 +111,7 @@ def _interned_bytes(key: Any) -> Deferred:
     """The one copy of bytes, each of which is a character."""
     codes = codes_of_bytes(key)
     if codes is None:
-        text = plain(Deferred(text_of_bytes, key))
+        text = plain_of_bytes(key)
         start, count = instruction_of(text.start), instruction_of(text.length)
         return Deferred(bytes_of_text, _kept(start, count, _sum(start, count, weighed)))
     trace, held = require_trace(), memory()

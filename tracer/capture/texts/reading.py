@@ -14,6 +14,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ..choices import Choice
 from ..lists.runs import instruction_of, is_open_list, number_of
+from .bytes_as_texts import text_of_bytes
 from .characters import below, memory
 from .deferred import Deferred, FString, WrittenText, is_text
 from .writing import OF_NUMBERS, WRITERS, WRITERS_OF_PARTS, is_shown_number, written
@@ -93,6 +94,11 @@ def written_result(text: Deferred) -> WrittenText | None:
 
 def plain(text: Any) -> WrittenText:
     return written(text) if (found := native(text)) is None else found
+
+
+def plain_of_bytes(value: Any) -> WrittenText:
+    """The text whose characters have the numbers that bytes are."""
+    return plain(Deferred(text_of_bytes, value))
 
 
 def places_of(text: WrittenText) -> tuple[Instruction, Instruction]:
