@@ -162,7 +162,7 @@ class _Made:
             return self.part(structure, leaves, columns, depth)
         _, form, children = structure
         forms = list(itertools.islice(leaves, len(children)))
-        if any(one.is_coded or one.types or not one.is_number for one in forms):
+        if any(one.is_coded or one.types or one.dynamic or not one.is_number for one in forms):
             raise NotNative
         own = list(itertools.islice(columns, len(children)))
         if form.key_columns is not None:  # the table to find entries by
@@ -180,6 +180,8 @@ class _Made:
     def leaf(self, form: LeafForm, columns: Iterator[_Column], depth: int) -> Any:
         codes = next(columns).number if form.is_coded else None
         numbers: list[Any] = []
+        if form.dynamic:
+            raise NotNative
         if form.text is not None:
             formats = _formats_of(self.types, None if form.text else self.formats)
             text = self.types.Text(self.characters, next(columns).number, None, is_pair=True, **formats)

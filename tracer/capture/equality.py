@@ -10,8 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.attributes import class_of, is_generated
+from ..recording.dynamic_array import DynamicArray
+from ..recording.errors import LeftToPython
 from . import made_iterators
 from .attributes import getattr_
 from .branches import choose as choose_traced
@@ -39,6 +42,8 @@ from .text_fields import TextArray
 from .texts.deferred import Deferred, asked
 from .truths import Later, not_
 from .unknown_values import holds_unknown, is_searched_one_by_one
+
+_AMBIGUOUS = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
 
 
 def choose(test: Any, first: Later, second: Later) -> Any:
@@ -275,5 +280,20 @@ def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) ->
     if not first or not second:
         return OPERATORS[name](len(first), len(second))
     one, other = first[0], second[0]
-    is_equal = True if one is other else equal(one, other)
-    return choose(is_equal, lambda: _in_lexical_order(name, first[1:], second[1:]), lambda: _as_bool(ordered(name, one, other)))
+    is_equal = True if one is other else _one_truth(equal(one, other))
+    return choose(
+        is_equal,
+        lambda: _in_lexical_order(name, first[1:], second[1:]),
+        lambda: _as_bool(_one_truth(ordered(name, one, other))),
+    )
+
+
+def _one_truth(value: Any) -> Any:
+    """What a comparison gives that decides an order. Of arrays with other than one element the call raises ValueError."""
+    if not isinstance(value, TracedArray) or value.is_scalar or not isinstance(value, DynamicArray) and value.size == 1:
+        return value
+    if isinstance(value, DynamicArray):
+        require_trace().add_error_flag(hlo.constant(np.bool_(True)), LeftToPython, "an order of arrays")
+    else:
+        require_trace().add_raise(hlo.constant(np.bool_(True)), ValueError(_AMBIGUOUS))
+    return False

@@ -15,8 +15,9 @@ from ... import hlo
 from ..recording import pytree
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
-from ..recording.dynamic_array import padded_instruction, size_of
-from ..recording.errors import CarryTypeError, SizeBeyondBound
+from ..recording.dynamic_array import cut
+from ..recording.errors import CarryTypeError
+from ..recording.guessed_bounds import LEAST_BOUND
 from ..recording.intervals import CARRIED, note_carried, note_interval, require_carried
 from ..recording.trace import PackedInputs, Storage, Trace, identifier
 from .bodies import (
@@ -104,7 +105,6 @@ def counted_loop(
 
 # A size that still grows when the loop is recorded for so many times has no bound that follows from the program.
 _RECORDINGS = 4
-_LEAST_BOUND = 256
 
 
 class Loop:
@@ -281,7 +281,7 @@ class Loop:
                     return None
                 self.guessed[number, d] = str(value.source)
             if (number, d) in self.guessed:
-                guess = self.outer.program.guessed_bounds.setdefault(self.guessed[number, d], max(_LEAST_BOUND, 2 * bound))
+                guess = self.outer.program.guessed_bounds.setdefault(self.guessed[number, d], max(LEAST_BOUND, 2 * bound))
                 bounds[d] = max(guess, old.shape.dimensions[d])
         dynamic = [new.shape.is_dynamic(d) for d in range(new.shape.rank)]
         return replace(new, shape=new.shape.with_dimensions(tuple(bounds), dynamic))
@@ -290,19 +290,8 @@ class Loop:
         """The value as it is carried; the call fails where a size is larger than the bound that was guessed for it."""
         for d in range(kind.shape.rank):
             if (number, d) in self.guessed and value.shape.dimensions[d] > kind.shape.dimensions[d]:
-                value = body.builder.write(partial(self._cut, body, number, d, value, kind.shape.dimensions[d]))
+                value = body.builder.write(partial(cut, body, value, d, kind.shape.dimensions[d], self.guessed[number, d]))
         return convert(body, value, kind)
-
-    def _cut(self, body: Trace, number: int, d: int, value: hlo.Instruction, bound: int) -> hlo.Instruction:
-        place = self.guessed[number, d]
-        sizes = {one: size_of(value, one) for one in range(value.shape.rank) if value.shape.is_dynamic(one)}
-        body.add_error_flag(hlo.gt(sizes[d], bound), SizeBeyondBound, SizeBeyondBound.message(place))
-        limits = [*value.shape.dimensions]
-        limits[d] = bound
-        kept = hlo.slice(padded_instruction(value), (0,) * len(limits), tuple(limits))
-        for one, size in sizes.items():
-            kept = hlo.set_dimension_size(kept, hlo.minimum(size, bound) if one == d else size, dimensions=(one,))
-        return kept
 
     def _drift(self, number: int, old: ValueType, new: ValueType, value: hlo.Instruction) -> str:
         if old.shape.dimensions != new.shape.dimensions:

@@ -18,7 +18,7 @@ from ... import hlo
 from ...compile.traversal import has_effects
 from ...hlo.shape import row_major_strides
 from .array import TracedArray, View, require_trace
-from .errors import ConcretizationError
+from .errors import ConcretizationError, SizeBeyondBound
 from .function_tables import DYNAMIC, dynamic_implementation, name_of
 from .guessed_bounds import require_small_tables
 from .intervals import note_interval
@@ -321,6 +321,18 @@ def fitted(instruction: Instruction, shape: hlo.Shape) -> Instruction:
     for d, size in sizes.items():
         value = hlo.set_dimension_size(value, size, dimensions=(d,))
     return value
+
+
+def cut(trace: Trace, instruction: Instruction, dimension: int, bound: int, place: str) -> Instruction:
+    """The value with a smaller bound in a dimension, guessed at a place: the call fails where the size is larger."""
+    sizes = {one: size_of(instruction, one) for one in range(instruction.shape.rank) if instruction.shape.is_dynamic(one)}
+    trace.add_error_flag(hlo.gt(sizes[dimension], bound), SizeBeyondBound, SizeBeyondBound.message(place))
+    limits = [*instruction.shape.dimensions]
+    limits[dimension] = bound
+    kept = hlo.slice(padded_instruction(instruction), (0,) * len(limits), tuple(limits))
+    for one, size in sizes.items():
+        kept = hlo.set_dimension_size(kept, hlo.minimum(size, bound) if one == dimension else size, dimensions=(one,))
+    return kept
 
 
 def valid(trace: Trace, dimensions: tuple[int, ...], sizes: Sizes) -> TracedArray:

@@ -29,6 +29,8 @@ class TableGuess(int):
 
 
 FIRST_GUESS = FirstGuess(1024)
+# The bound of a size that grows in each round of a loop.
+LEAST_BOUND = 256
 
 
 def require_small_tables(trace: Trace, shape: hlo.Shape, sizes: Iterable[hlo.Instruction]) -> None:

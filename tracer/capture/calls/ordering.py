@@ -14,6 +14,7 @@ from .... import hlo
 from ...control_flow.bodies import ValueType
 from ...recording.aliases import link
 from ...recording.array import TracedArray, require_trace
+from ...recording.dynamic_array import DynamicArray
 from ...recording.operands import as_traced, has_traced
 from ..choices import Maybe
 from ..equality import choose, ordered
@@ -138,7 +139,7 @@ def _in_order(items: Any, key: Callable | None, reverse: bool) -> Any:
     if not all(map(is_number, (*items, *keys))):
         return sorted_by(items, found, reverse)
     kinds = {type_(item) for item in items}
-    if len(kinds) > 1 or any(getattr(item, "exact", None) is not None for item in items):
+    if len(kinds) > 1 or any(getattr(item, "exact", None) is not None or isinstance(item, DynamicArray) for item in items):
         return sorted_by(items, found, reverse)
     whole = _in_one_array(items)
     whole = whole[_order(_comparable(whole if keys is items else _in_one_array(keys)), reverse)]

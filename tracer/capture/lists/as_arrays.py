@@ -29,7 +29,10 @@ def array_of(run: Run) -> Any:
     if any(not leaf.is_number or leaf.constants or leaf.text is not None for leaf in run.form.leaves):
         raise TracerError(f"a list of {run.type} cannot become an array of numbers")
     if (inner := _form_of_rows(run.form.structure)) is not None:
-        return _rows_of_one_length(run, inner)
+        elements, *lengths = instructions(run)
+        return _rows_of_one_length(run, elements, lengths[0] if lengths else None, inner.capacity, inner.length)
+    if any(leaf.dynamic for leaf in run.form.leaves):
+        return arrays_of_one_size(run)
     run, trace, capacity = _of_one_dtype(run), require_trace(), run.form.capacity
     columns = iter([TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)])
 
@@ -82,23 +85,49 @@ def _form_of_rows(structure: Any) -> Form | None:
     return None
 
 
-def _rows_of_one_length(run: Run, inner: Form) -> Any:
+def arrays_of_one_size(run: Run, message: str = INHOMOGENEOUS) -> Any:
+    """The same of arrays whose sizes are known at run time only; the call raises ValueError where they differ."""
+    if run.form.structure is not pytree.LEAF or run.form.leaves[0].dynamic != (0,):
+        raise NotImplementedError(f"an array of a list of {run.type} whose length the program decides is not implemented")
+    sizes, elements = instructions(run)
+    lengths = hlo.convert(hlo.reshape(sizes, sizes.shape.dimensions[:1]), hlo.S64)
+    return _rows_of_one_length(run, elements, lengths, elements.shape.dimensions[1], None, message)
+
+
+def joined(run: Run) -> Any:
+    """What ``np.concatenate`` makes of a list of arrays whose sizes are known at run time only."""
+    if run.form.structure is not pytree.LEAF or run.form.leaves[0].dynamic != (0,) or run.form.leaves[0].constants:
+        raise NotImplementedError(f"np.concatenate of a list of {run.type} whose length the program decides is not implemented")
+    run = ordered(run)
+    fail_where(hlo.eq(instruction_of(run.length), 0), ValueError("need at least one array to concatenate"))
+    sizes, elements = [TracedArray.from_instruction(require_trace(), one, is_scalar=False) for one in instructions(run)]
+    inside = TracedArray.from_instruction(require_trace(), rows_inside(run), is_scalar=False)
+    return elements[inside[:, None] & (np.arange(elements.shape[1]) < sizes)]
+
+
+def _rows_of_one_length(
+    run: Run,
+    elements: hlo.Instruction,
+    lengths: hlo.Instruction | None,
+    capacity: int,
+    length: int | None,
+    message: str = INHOMOGENEOUS,
+) -> Any:
     """An array whose rows are the elements; the call raises ValueError where their lengths differ."""
     trace = require_trace()
-    elements, *lengths = instructions(run)
     count = instruction_of(run.length)
     sizes = {0: hlo.convert(hlo.minimum(count, run.form.capacity), hlo.S32)}
-    if lengths:
-        first = hlo.reshape(hlo.slice(lengths[0], (0,), (1,)), ())
-        rows = hlo.iota(hlo.Shape(hlo.S64, lengths[0].shape.dimensions), 0)
-        differs = hlo.ne(lengths[0], hlo.full_like(lengths[0], first))
+    if lengths is not None:
+        first = hlo.reshape(hlo.slice(lengths, (0,), (1,)), ())
+        rows = hlo.iota(hlo.Shape(hlo.S64, lengths.shape.dimensions), 0)
+        differs = hlo.ne(lengths, hlo.full_like(lengths, first))
         differs = hlo.and_(hlo.lt(rows, hlo.full_like(rows, count)), differs)
         found = np.any(TracedArray.from_instruction(trace, differs, is_scalar=False)).instruction(trace)
-        fail_where(found, ValueError(INHOMOGENEOUS))
+        fail_where(found, ValueError(message))
         trace.add_error_flag(hlo.eq(first, 0), LeftToPython, "np.array of lists without elements")
-        sizes[1] = hlo.convert(hlo.minimum(first, inner.capacity), hlo.S32)
+        sizes[1] = hlo.convert(hlo.minimum(first, capacity), hlo.S32)
     array = TracedArray.from_instruction(trace, elements, is_scalar=False)
-    width = inner.capacity if inner.length is None else inner.length
+    width = capacity if length is None else length
     return dynamic(trace, array[: run.form.capacity, :width], sizes)
 
 

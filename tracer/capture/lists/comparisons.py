@@ -14,7 +14,7 @@ from ...recording.errors import LeftToPython
 from ..forms import is_number
 from .access import any_row, items_of, of_common_types, rows_inside
 from .columns import rows_between
-from .elements import element_type, joined_type
+from .elements import ElementType, element_type, joined_type
 from .equal_rows import equal_rows
 from .references import require_comparable
 from .runs import (
@@ -40,6 +40,7 @@ def matches(run: Run, value: Any) -> Instruction | None:
     numbers = [number for leaf, number in zip(run.form.leaves, run.type.numbers) if leaf.is_number and leaf.text is None]
     if run.form.structure is pytree.LEAF and any(number.shape.size > 1 for number in numbers):
         raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+    _refuse_sized(run.type)
     run, value = both_written(run, value)
     kind = joined_type(run.type, element_type(value))
     if kind is None:
@@ -50,6 +51,11 @@ def matches(run: Run, value: Any) -> Instruction | None:
         for is_nan in rows_of_nan(other):
             _leave_nan_to_python(hlo.and_(found, hlo.full_like(found, hlo.reshape(hlo.slice(is_nan, (0,), (1,)), ()))))
     return hlo.and_(found, equal_rows(one, other, True)) if one.columns else found
+
+
+def _refuse_sized(kind: ElementType) -> None:
+    if any(leaf.dynamic for leaf in kind.leaves):
+        raise NotImplementedError(f"a comparison of elements of a list whose length the program decides, each {kind}")
 
 
 def rows_of_nan(run: Run) -> list[Instruction]:
@@ -106,6 +112,8 @@ def equal(first: Any, second: Any) -> Any:
     for kind in kinds:
         require_comparable(kind.structure, "==")
     kind = joined_type(*kinds)
+    if kind is not None:
+        _refuse_sized(kind)
     if kind is None:
         return _truth(hlo.and_(lengths, hlo.eq(instruction_of(length_of(first)), 0)))
     runs = [ordered(settled(items, kind)) for items in (first, second)]

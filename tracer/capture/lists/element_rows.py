@@ -22,6 +22,7 @@ from ..texts.leaves import is_text_leaf, text_of_row, text_row
 from . import number_types
 from .elements import CODE, NOTHING, ElementType, LeafForm, leaves_as, with_structure
 from .missing_elements import BLANK, placed
+from .sized_arrays import array_of_row, resized, row_of_array
 
 # Fewer numbers are put together one by one.
 _FEW = 8
@@ -60,6 +61,8 @@ def _parts_of(leaf: Any, form: LeafForm, number: ValueType | None) -> tuple[Any,
     if form.types:
         return number_types.written(leaf, form.types)
     array = leaf if isinstance(leaf, TracedArray) else as_traced(carried(leaf))
+    if form.dynamic:
+        return 0, row_of_array(array, form.dynamic, form.place, number)
     return 0, [hlo.convert(array.instruction(require_trace()), number.shape.element_type)]
 
 
@@ -97,7 +100,9 @@ def constant_columns(values: Sequence[Any], kind: ElementType) -> list[np.ndarra
 
 def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruction] | None:
     """The columns of elements whose numbers lie in arrays, one after the other in equal steps; None where they do not."""
-    if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded or leaf.text is not None for leaf in kind.leaves):
+    if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded or leaf.dynamic for leaf in kind.leaves):
+        return None
+    if any(leaf.text is not None for leaf in kind.leaves):
         return None
     parts = [pytree.flatten(value) for value in values]
     if any(structure != kind.structure for _, structure in parts):
@@ -121,7 +126,9 @@ def recoded(columns: Sequence[hlo.Instruction], count: int, old: ElementType, ne
         numbers = [pending.pop(0) for _ in before.columns(had)[before.is_coded :]]
         if form.is_coded:
             made.append(_recoded(codes, count, before, form, had))
-        if form.types and numbers:
+        if form.dynamic and numbers:
+            made += resized(numbers, before.dynamic, form.dynamic, form.place, number)
+        elif form.types and numbers:
             made += number_types.rewritten(numbers, before.types or (had,), form.types)
         elif numbers:
             made.append(hlo.convert(numbers[0], number.shape.element_type))
@@ -179,6 +186,8 @@ def element_of(
             value, place = number_types.read(code, columns, form.types), place + len(columns)
         elif form.text is not None:
             value, place = text_of_row(read(place), form.text), place + 1
+        elif form.dynamic:
+            value, place = made(place + 1, array_of_row(read(place + 1), read(place), form.dynamic), number), place + 2
         elif form.is_number:
             value, place = made(place, read(place), number), place + 1
             if may_be_shared(value):
@@ -219,8 +228,12 @@ def type_with(kind: Any, forms: Sequence[LeafForm], columns: Sequence[TracedArra
         if not form.is_number:
             numbers.append(None)
             continue
+        place += bool(form.dynamic)
         column = type_of(columns[place])
-        shape = hlo.Shape(column.shape.element_type, column.shape.dimensions[1:])
+        dimensions = column.shape.dimensions[1:]
+        shape = hlo.Shape(column.shape.element_type, dimensions)
+        if form.dynamic:
+            shape = shape.with_dimensions(dimensions, [d in form.dynamic for d in range(len(dimensions))])
         numbers.append(ValueType(shape, column.weak_type, form.is_scalar or column.weak_type))
         place += 1
     return ElementType(kind, tuple(forms), tuple(numbers))
@@ -231,5 +244,5 @@ def link_columns(forms: Sequence[LeafForm], columns: Sequence[TracedArray]) -> N
     place = 0
     for form in forms:
         if form.is_number and form.copied:
-            link(columns[place + form.is_coded].root_storage, form.copied)
+            link(columns[place + form.is_coded + bool(form.dynamic)].root_storage, form.copied)
         place += len(form.columns(CODE))

@@ -24,7 +24,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
-from ..forms import common_type, is_number, is_plain_text, kind_of, may_be_shared, same
+from ..forms import is_number, is_plain_text, kind_of, may_be_shared, same
 from ..parts import Parts
 from ..parts import parts_of as parts_of_object
 from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_text_leaves
@@ -32,6 +32,7 @@ from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
 from .references import Unread, put_into_one_table, refuse, tables_in, try_rows, want_records
+from .sized_arrays import column_types, common, dynamic_dimensions, with_bounds
 
 
 class _Nothing:
@@ -52,7 +53,9 @@ class LeafForm:
     """One leaf of all elements: a number (or array), one of these constants, or either.
 
     copied: the arrays of which there are copies. types: of a number that may have one of several. text: of a text that the
-    program makes, which is carried as a number is, whether it is plain.
+    program makes, which is carried as a number is, whether it is plain. dynamic: the dimensions of an array whose sizes are
+    known at run time only; its rows are arrays of the bounds, and a column beside them holds the sizes. place: where the
+    bounds have been guessed.
     """
 
     is_number: bool
@@ -61,6 +64,8 @@ class LeafForm:
     copied: frozenset[Storage] = frozenset()
     types: Types = ()
     text: bool | None = None
+    dynamic: tuple[int, ...] = ()
+    place: str | None = None
 
     @property
     def is_coded(self) -> bool:
@@ -74,6 +79,8 @@ class LeafForm:
     def columns(self, number: ValueType | None) -> list[ValueType]:
         """The types of one row of each of its columns."""
         holders = number_types.holders(self.types) if self.types else [number] if self.is_number else []
+        if self.dynamic:
+            holders = column_types(self.dynamic, number)
         return [CODE, *holders] if self.is_coded else holders
 
 
@@ -207,17 +214,12 @@ def element_type(value: Any) -> ElementType:
             if may_be_shared(one):
                 copied |= bases_of(one.root_storage)
             types = number_types.united(types, number_types.types_of(one)) if types is not None else None
-            kind = kind_of(one) if kind is None else common_type(kind, kind_of(one))
+            kind = kind_of(one) if kind is None else common(kind, kind_of(one))
             if kind is None:
-                raise CarryTypeError("numbers of other shapes are put into a list whose length the program decides")
-            if kind.shape.dynamic_dimensions:
-                raise CarryTypeError(
-                    f"an array whose size is known at run time only, {kind}, is put into a list whose length the program "
-                    "decides: all elements of such a list have one shape"
-                )
+                raise CarryTypeError("arrays of other shapes or types are put into a list whose length the program decides")
         is_scalar = kind is not None and not kind.shape.dimensions and kind.is_scalar
         types = types if types is not None and len(types) > 1 else ()
-        forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types, text))
+        forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types, text, dynamic_dimensions(kind)))
         numbers.append(kind)
     return ElementType(structure, tuple(forms), tuple(numbers))
 
@@ -290,14 +292,19 @@ def joined_type(first: ElementType | None, second: ElementType | None) -> Elemen
         kind, other_kind = each
         text = one.text if other.text is None else other.text and one.text is not False
         if one.is_number and other.is_number:
-            kind = common_type(kind, other_kind) if (one.text is None) is (other.text is None) else None
+            kind = common(kind, other_kind) if (one.text is None) is (other.text is None) else None
             if kind is None:
                 return None
         constants = (*one.constants, *[new for new in other.constants if not any(same(new, old) for old in one.constants)])
         is_number, is_scalar = one.is_number or other.is_number, one.is_scalar or other.is_scalar
         types = _types_of_both(one, other, *each) if one.is_number and other.is_number else one.types or other.types
-        forms.append(LeafForm(is_number, is_scalar, constants, one.copied | other.copied, types, text))
-        numbers.append(kind or other_kind)
+        kind, place = kind or other_kind, one.place or other.place
+        if place is not None:
+            kind = with_bounds(kind, (first if one.place else second).numbers[len(numbers)])
+        forms.append(
+            LeafForm(is_number, is_scalar, constants, one.copied | other.copied, types, text, dynamic_dimensions(kind), place)
+        )
+        numbers.append(kind)
     return ElementType(first.structure, tuple(forms), tuple(numbers))
 
 

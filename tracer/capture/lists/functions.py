@@ -35,12 +35,13 @@ from .access import (
     fail_where,
     gathered,
     item_at,
+    items_of,
     leave_empty_to_python,
     of_common_types,
     rows_inside,
     sliced,
 )
-from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, stacked
+from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, arrays_of_one_size, joined, stacked
 from .comparisons import rows_of_nan
 from .elements import ElementType, LeafForm
 from .mapping import keys_of
@@ -226,6 +227,8 @@ def total(items: list[Any], start: Any) -> Any:
     if kind is None:
         return start
     run, number = settled(items), kind.numbers[0]
+    if any(leaf.dynamic for leaf in kind.leaves):
+        raise NotImplementedError(f"sum() of a list of {kind} whose length the program decides is not implemented")
     if kind.structure is pytree.LEAF and kind.leaves[0].types:
         found = _total_of_several(ordered(run))
         return found + start if not isinstance(start, int) or start else found
@@ -340,6 +343,9 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
             rows = stacked(args[0], "all input arrays must have the same shape")
             return rows if function is not np.column_stack else rows.T
     if function in _JOINING and args and is_open_list(args[0]):
+        kind = type_of_items(items_of(args[0]))
+        if kind is not None and any(leaf.dynamic for leaf in kind.leaves):
+            return _joined(function, settled(items_of(args[0])), *args[1:], **kwargs)
         return DYNAMIC[function](array_of_list(args[0]), *args[1:], **kwargs)  # NumPy would go over the rows
     if function in (np.array, np.asarray) and (len(args) == 2 or kwargs.get("dtype") is not None):
         if is_structured(kwargs.get("dtype", args[-1])):
@@ -351,6 +357,16 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
     of_any_type = function in _ALIKE_OF_NONE
     given = dict(zip(kwargs, _with_arrays(list(kwargs.values()), of_any_type)))
     return call(function, *_with_arrays(args, of_any_type), **given)
+
+
+def _joined(function: Callable, run: Run, *others: Any, **kwargs: Any) -> Any:
+    """Arrays whose sizes are known at run time only, as many as the program decides, in one array."""
+    if not others and kwargs in ({}, {"axis": 0}):
+        if function in (np.concatenate, np.concat, np.hstack):
+            return joined(run)
+        if function in (np.stack, np.vstack):
+            return arrays_of_one_size(ordered(run), "all input arrays must have the same shape")
+    raise NotImplementedError(f"np.{function.__name__} of a list of {run.type} whose length the program decides")
 
 
 def refuse(function: Callable, *_: Any) -> Any:

@@ -10,10 +10,12 @@ from typing import Any
 
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.dynamic_array import DynamicArray
+from ...recording.errors import CarryTypeError
 from ...recording.intervals import Interval, hull, interval_of, is_traced_integer, note_interval
 from ...recording.trace import Trace
 from ..forms import is_around
-from .runs import Run, element, settled
+from .runs import Run, element, settled, type_of_items
 from .tables import recording_in
 
 _FIXED = frozenset({float, int, bool, complex, str})
@@ -24,12 +26,25 @@ _MANY = 8
 def element_at(items: Sequence[Any], position: Any) -> Any:
     """The element at a position that is in range."""
     if len(items) < _MANY or any(not _is_fixed(item) for item in items):
+        _require_one_size(items)
         return element(settled(items), position)
     trace = require_trace()
     known, key = trace.program.settled_lists, tuple(map(id, items))
     if key not in known or not is_around(known[key].trace, trace):
         known[key] = _Settled(items)
     return known[key].element(position)
+
+
+def _require_one_size(items: Sequence[Any]) -> None:
+    """Raises CarryTypeError of arrays of known sizes that differ, as of a network's layers: loops over these are unrolled."""
+    if any(type(item) is Run for item in items):
+        return
+    leaves = [leaf for item in items for leaf in _leaves(item)]
+    is_static = not any(isinstance(leaf, DynamicArray) for leaf in leaves)
+    if is_static and any(leaf.dynamic for leaf in type_of_items(items).leaves):
+        raise CarryTypeError(
+            "one of several arrays of known sizes, which differ, is asked for where the program decides which one"
+        )
 
 
 def _is_fixed(item: Any) -> bool:

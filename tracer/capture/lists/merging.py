@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from ...recording.errors import TracerError
+from ...recording.guessed_bounds import LEAST_BOUND
 from ...recording.operands import has_traced
 from ...recording.trace import Trace
 from ..contents import dict_like, list_like
@@ -16,7 +18,14 @@ from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one, with_texts
 from ..texts.interned import are_written
-from .elements import ElementType, joined_type, key_columns, not_one_type, number_of_few_keys, with_written_keys
+from .elements import (
+    ElementType,
+    joined_type,
+    key_columns,
+    not_one_type,
+    number_of_few_keys,
+    with_written_keys,
+)
 from .references import keys_in, put_into_one_table, refuse, row_behind, row_of
 from .runs import (
     Form,
@@ -42,7 +51,15 @@ Opener = Callable[[Trace], AbstractContextManager]
 
 
 def _joined(first: Sequence[Any], second: Sequence[Any]) -> ElementType | None:
-    kinds = type_of_items(first), type_of_items(second)
+    return _joined_type(type_of_items(first), type_of_items(second))
+
+
+def _joined_in(traces: Sequence[Trace], sides: Sequence[Sequence[Any]], reopened: Opener) -> ElementType | None:
+    """The same of lists of which each is read in a trace of its own."""
+    return _joined_type(*[_within(trace, partial(type_of_items, side), reopened) for trace, side in zip(traces, sides)])
+
+
+def _joined_type(*kinds: ElementType | None) -> ElementType | None:
     kind = joined_type(*kinds)
     if kind is None and kinds != (None, None):
         raise not_one_type(*kinds)
@@ -156,7 +173,7 @@ def _aligned_lists(traces: Sequence[Trace], first: list, second: list, reopened:
     if any(side and type(side[0]) is Run and side[0].form.place is not None for side in sides):
         heads = _aligned_heads(traces, sides, reopened)
     if any(sides):
-        kind = _joined(*sides)
+        kind = _joined_in(traces, sides, reopened)
         form = _form(kind, max(map(bound_of, sides)), None, _common_length(*sides))
         tails = [_within(trace, lambda side=side: [fitted(side, form, kind)], reopened) for trace, side in zip(traces, sides)]
     else:
@@ -177,7 +194,7 @@ def _aligned_heads(traces: Sequence[Trace], sides: list[list], reopened: Opener)
     for number, (head, other) in enumerate(zip(heads, reversed(heads))):
         if not head and all(column.root_storage.trace not in traces for column in other[0].columns):
             heads[number] = [Run(_with_length(other[0].form), other[0].columns, 0)]
-    kind = _joined(*heads)
+    kind = _joined_in(traces, heads, reopened)
     forms = [one.form for head in heads for one in head if type(one) is Run and one.form.place is not None]
     largest = max(forms, key=lambda form: form.capacity)
     is_ring = any(form.is_ring for form in forms)
@@ -262,6 +279,8 @@ def state_of(
     kind = _joined(before, end)
     if kind is None:
         return None
+    if any(leaf.dynamic for leaf in kind.leaves):
+        kind = _with_guessed_bounds(type_of_items(before), kind, f"the sizes of arrays in {place}")
     kind = lasting(kind)
     run = before[0] if before and type(before[0]) is Run else None
     ring = _has_ring((*before, *end))
@@ -275,6 +294,21 @@ def state_of(
         return ListState(_form(kind, bound_of(before), None, None, ring), kind)
     expected = LEAST_CAPACITY if rounds is None else bound_of(before) + min(rounds * growth, _MOST_AT_FIRST)
     return ListState(_form(kind, guessed(place, expected), place, None, ring), kind)
+
+
+def _with_guessed_bounds(before: ElementType | None, kind: ElementType, place: str) -> ElementType:
+    """The type of elements whose arrays grow from round to round, with bounds that hold for all rounds."""
+    if before is None or before.structure != kind.structure:
+        return kind
+    leaves, numbers = list(kind.leaves), list(kind.numbers)
+    for n, (old, new) in enumerate(zip(before.leaves, kind.leaves)):
+        if not (old.dynamic and new.dynamic) or new.place is not None or before.numbers[n] == kind.numbers[n]:
+            continue
+        shape, had = kind.numbers[n].shape, before.numbers[n].shape.dimensions
+        bounds = [guessed(place, max(LEAST_BOUND, 2 * one)) if one > had[d] else one for d, one in enumerate(shape.dimensions)]
+        leaves[n] = replace(new, place=place)
+        numbers[n] = replace(kind.numbers[n], shape=shape.with_dimensions(tuple(bounds), shape.dynamic_dimensions))
+    return ElementType(kind.structure, tuple(leaves), tuple(numbers))
 
 
 def _has_ring(items: Iterable[Any]) -> bool:

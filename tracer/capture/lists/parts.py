@@ -26,6 +26,7 @@ from .elements import LeafForm
 from .records import finished_dict
 from .references import Row, Table, tables_in
 from .runs import Form, Run, instruction_of, instructions
+from .sized_arrays import array_when_run
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,7 +194,10 @@ def elements_from_arrays(
         elif form.text is not None:
             values = texts(next(pending)[0])
         elif form.is_number:
+            sizes = next(pending)[0] if form.dynamic else None
             column, is_weak = next(pending)
+            if sizes is not None:
+                column = [array_when_run(row, np.asarray(size), form.dynamic) for row, size in zip(column, sizes)]
             values = column.tolist() if is_weak else list(column)
             if not form.is_scalar and isinstance(column, np.ndarray) and not is_weak:
                 values = [np.array(value) for value in values]

@@ -18,6 +18,7 @@ from ....hlo.source_lines import user_location
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.current_trace import current_trace
+from ...recording.dynamic_array import DynamicArray
 from ...recording.errors import CarryTypeError, ChangedCopyError, SizeBeyondBound
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
@@ -29,6 +30,7 @@ from .columns import longer, rows_between, with_block, with_rest
 from .element_rows import constant_columns, element_of, link_columns, packed_columns, recoded, row_of, type_with
 from .elements import ElementType, LeafForm, joined_type, joined_types, not_one_type
 from .references import Row, Unread, note_makers, note_open, refuse_other_uses
+from .sized_arrays import require_room
 
 Instruction = hlo.Instruction
 # Runs of up to this many elements are written row by row into another one, which then stays where it is.
@@ -222,6 +224,8 @@ def _array(column: Instruction, like: Any) -> TracedArray:
 def made(kind: ElementType, columns: Sequence[Instruction], length: Any, place: str | None = None, start: Any = 0) -> Run:
     """A run with these columns."""
     arrays = [_array(column, like) for column, like in zip(columns, kind.columns)]
+    if any(leaf.dynamic for leaf in kind.leaves):
+        require_room(kind, columns)
     capacity = columns[0].shape.dimensions[0] - 1 if columns else _LARGEST
     form = Form(
         kind.structure, kind.leaves, capacity, place, length if isinstance(length, int) else None, not isinstance(start, int)
@@ -288,9 +292,12 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
         trace = require_trace()
         if not number.shape.dimensions:
             return TracedArray.from_instruction(trace, instruction, number.weak_type, number.is_scalar)
+        copy = TracedArray.from_instruction(trace, instruction, number.weak_type, is_scalar=False)
         if is_copied:
-            return TracedArray.from_instruction(trace, instruction, number.weak_type, is_scalar=False)
-        view = TracedArray.view_of(run.columns[place], number.shape.dimensions, _Read(row), _write_refused)
+            return copy
+        if number.shape.dynamic_dimensions:
+            return DynamicArray.view_on(copy, number.shape, _itself, _write_refused)
+        view = TracedArray.view_of(copy, number.shape.dimensions, _itself, _write_refused)
         view.weak_type = number.weak_type  # a column of Python's numbers, where lists are elements
         return view
 
@@ -303,13 +310,8 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
     return found
 
 
-class _Read:
-    def __init__(self, row: Instruction) -> None:
-        self.row = TracedArray.from_instruction(require_trace(), row)
-
-    def __call__(self, trace: Trace, base: Instruction) -> Instruction:
-        sizes, row = base.shape.dimensions[1:], self.row.instruction(trace)
-        return hlo.reshape(hlo.dynamic_slice(base, *with_rest(base, row), sizes=(1, *sizes)), sizes)
+def _itself(trace: Trace, base: Instruction) -> Instruction:
+    return base
 
 
 def _write_refused(trace: Trace, base: Instruction, value: Instruction) -> Instruction:

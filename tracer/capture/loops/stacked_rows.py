@@ -16,6 +16,7 @@ from ...recording import pytree
 from ...recording.aliases import link
 from ...recording.array import TracedArray
 from ...recording.current_trace import current_trace
+from ...recording.dynamic_array import DynamicArray
 from ...recording.intervals import Interval
 from ...recording.operands import as_traced, shape_of
 from ...recording.trace import Storage, Trace
@@ -122,8 +123,9 @@ def stacked(
 
 
 def may_be_row(leaf: Any) -> bool:
-    """Whether arrays can hold what a leaf is in each round: a number, or one that may be missing."""
-    return is_number(leaf.value if type(leaf) is Maybe else leaf)
+    """Whether arrays can hold what a leaf is in each round: a number or an array of one size, or one that may be missing."""
+    value = leaf.value if type(leaf) is Maybe else leaf
+    return is_number(value) and not isinstance(value, DynamicArray)
 
 
 def row_form(leaf: Any) -> Form:
