@@ -14,12 +14,12 @@ _USUAL_TRIPS = 16
 # Of a vector of products added to sums in registers, and of bytes read in their order from the second-level cache.
 _NANOSECONDS_OF_PRODUCT = 0.15
 _NANOSECONDS_OF_BYTE_IN_ORDER = 0.016
-_CONTRACTIONS = frozenset({"dot", "convolution"})
+CONTRACTIONS = frozenset({"dot", "convolution"})
 
 
 def nanoseconds(computation: Computation) -> int:
     """For one run of a computation whose parameters and results lie in memory."""
-    if computation.root.opcode in _CONTRACTIONS and all(operand.opcode == "parameter" for operand in computation.root.operands):
+    if computation.root.opcode in CONTRACTIONS and all(operand.opcode == "parameter" for operand in computation.root.operands):
         return _of_contraction(computation.root)
     written = sum(shape.byte_size for shape in leaves(computation.root.shape))
     traffic = (written + _bytes_read(computation)) * _NANOSECONDS_OF_BYTE

@@ -69,8 +69,12 @@ def assembly(llvm_ir: str, target: Target) -> str:
 
 def _spirv(llvm_ir: str, target: Target, form: str) -> bytes:
     """The kernels as they are: drivers optimize them, and of pointers that loops carry Intel's compiler makes wrong ones."""
-    inlined = with_masks(without_negations(_inlined(with_address_spaces(llvm_ir, target.spaces), target)))
-    return import_intrinsics(inlined, lambda llvm_ir: emit_apart(llvm_ir, form, target.triple), is_binary=form == "object")
+
+    def emit(llvm_ir: str) -> bytes:
+        return emit_apart(with_masks(without_negations(_inlined(llvm_ir, target))), form, target.triple)
+
+    # Whoever reads intrinsics gives them the types of their newest form.
+    return import_intrinsics(with_address_spaces(llvm_ir, target.spaces), emit, is_binary=form == "object")
 
 
 def _inlined(llvm_ir: str, target: Target) -> str:

@@ -37,7 +37,7 @@ from .launches_together import AnySize, Asked, EmitWithBindings, together
 from .most_rounds import most_rounds
 from .phases import USUAL_THREADS, is_phase, is_small
 from .plan import Copy, Launch, Place, Plan, Step, inside, places_of
-from .short_plans import is_short
+from .short_plans import is_short, is_soon_done
 from .target import Target
 from .values import Known, Leaf, Loop, Stored, Values
 from .waiting import Waiting, are_stored, may_wait_together
@@ -269,9 +269,16 @@ class Frame:
     def pieces(self, work: int) -> int:
         """How many pieces so much work, in nanoseconds, is worth on a processor; 1 where it is not divided.
 
-        In a loop that takes more, as what is divided cannot be a phase of one kernel that runs all of the loop.
+        In a loop that takes more, as what is divided cannot be a phase of one kernel that runs all of the loop. Nothing is
+        divided where the thread that calls the program has done all of it before others would have woken.
         """
-        return most_pieces(work) if not self.depth or work >= _LEAST_NANOSECONDS_IN_LOOPS else 1
+        if self._is_soon_done or self.depth and work < _LEAST_NANOSECONDS_IN_LOOPS:
+            return 1
+        return most_pieces(work)
+
+    @cached_property
+    def _is_soon_done(self) -> bool:
+        return is_soon_done(self.program)
 
     def block_threads(self, wanted: int) -> int:
         """How many threads a block has that needs no more than so many: in loops, as many as others that have barriers."""

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ...hlo import Module
-from ..cpu.work_estimate import nanoseconds
+from ..cpu.work_estimate import CONTRACTIONS, nanoseconds
 from .kernel import ONE_THREAD
 from .plan import Conditional, HostCall, Launch, Step, While, inside
 from .target import Target
 
 # To wake another thread, once a step, and to wait for it, takes some tens of microseconds.
 _NANOSECONDS_OF_OTHERS = 200_000
+# A program that takes less is not divided; the estimate of anything but products is about twice what it takes.
+_LEAST_NANOSECONDS, _LEAST_NANOSECONDS_WITHOUT_PRODUCTS = 60_000, 100_000
+
+
+def is_soon_done(program: Module) -> bool:
+    """Whether one thread has done what a program does before others would have woken, so that no part of it is for these."""
+    has_products = any(one.opcode in CONTRACTIONS for part in program.computations() for one in part.instructions)
+    return nanoseconds(program.entry) < (_LEAST_NANOSECONDS if has_products else _LEAST_NANOSECONDS_WITHOUT_PRODUCTS)
 
 
 def is_short(target: Target, program: Module, steps: Sequence[Step]) -> bool:

@@ -13,6 +13,7 @@ from phlox import jit
 from phlox.backends.cpu import region_functions
 from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.regions import loop
+from phlox.backends.gpu import frame
 from phlox.backends.gpu.backend import target_of
 from phlox.backends.gpu.drivers.driver import DeviceProperties
 from phlox.backends.gpu.drivers.huge_pages import ask_for_huge_pages
@@ -52,7 +53,15 @@ def test_nest(backend, sample):
 def test_nest_in_pieces(backend, sample, monkeypatch):
     """However little it does."""
     monkeypatch.setattr(region_functions, "_LEAST_NANOSECONDS", 1)
+    monkeypatch.setattr(frame, "is_soon_done", lambda program: False)
     assert_as_the_reference(backend, sample)
+
+
+@pytest.mark.parametrize(("size", "is_divided"), [(100_000, False), (1_000_000, True)])
+def test_what_other_threads_would_be_too_late_for_is_not_divided(backend, size, is_divided):
+    with in_place_of("opencl", backend):
+        plan = jit(lambda x: x * 2, backend="opencl").compile(np.ones(size, np.float32)).executable.program.plan
+    assert (max(step.grid[0] for step in plan.steps if isinstance(step, Launch)) > 1) is is_divided
 
 
 def test_loops_and_reductions_are_kernels_of_one_thread_a_block(backend):
