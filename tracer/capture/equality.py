@@ -35,7 +35,7 @@ from .lists.runs import is_open_list
 from .loops.generators import TracedGenerator
 from .loops.iteration import TracedRange, in_range
 from .masked import is_the_masked
-from .operators import NUMBERS, OPERATORS
+from .operators import NUMBERS, OPERATORS, each_pair
 from .origins import is_shared_by_names, may_be_one, merged_from, require_known_arrays
 from .special_methods import special_method
 from .text_fields import TextArray
@@ -182,7 +182,7 @@ def equal(first: Any, second: Any) -> Any:
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return first == second
     if type(first) is Choice or type(second) is Choice:
-        return each(lambda one: each(lambda two: equal(one, two), second), first)
+        return each_pair(equal, first, second)
     if _are_compared_each_way(first, second):
         return _each_way(equal, first, second)
     if is_open_list(first) or is_open_list(second):
@@ -236,7 +236,7 @@ def _each_way(compare: Callable[[Any, Any], Any], first: Any, second: Any) -> An
 def differ(first: Any, second: Any) -> Any:
     """``first != second``"""
     if type(first) is Choice or type(second) is Choice:
-        return each(lambda one: each(lambda two: differ(one, two), second), first)
+        return each_pair(differ, first, second)
     if _are_compared_each_way(first, second):
         return _each_way(differ, first, second)
     are_lists = isinstance(first, (tuple, list)) and isinstance(second, (tuple, list)) or _fields(first, second, "__eq__")
@@ -257,7 +257,7 @@ def ordered(name: str, first: Any, second: Any) -> Any:
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return OPERATORS[name](first, second)
     if type(first) is Choice or type(second) is Choice:
-        return each(lambda one: each(lambda two: ordered(name, one, two), second), first)
+        return each_pair(lambda one, two: ordered(name, one, two), first, second)
     first, second = _fields(first, second, f"__{name}__") or (first, second)
     if sets.are_sets(first, second):
         return sets.compared(name, first, second)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,19 @@ def made(value: Any) -> Any:
     return value
 
 
+def each_pair(function: Callable[[Any, Any], Any], first: Any, second: Any) -> Any:
+    """``function(first, second)``, where both may be one of several: of many sets a copy of the one that is taken."""
+    if type(first) is type(second) is Choice:
+        first, second = sets.in_one_set(first), sets.in_one_set(second)
+    return each(lambda one: each(lambda two: function(one, two), second), first)
+
+
 def combined(name: str, first: Any, second: Any) -> Any:
     """``first | second``, and other operators of sets."""
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return OPERATORS[name](first, second)
     if type(first) is Choice or type(second) is Choice:
-        return each(lambda one: each(lambda two: combined(name, one, two), second), first)
+        return each_pair(lambda one, two: combined(name, one, two), first, second)
     if sets.are_sets(first, second):
         return sets.operated(name, first, second)
     if name == "or_" and is_open_dict(first) | is_open_dict(second):

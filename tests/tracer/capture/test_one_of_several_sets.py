@@ -30,6 +30,29 @@ def test_operators():
         assert jitted(EDGES, i, j) == common(EDGES, i, j)
 
 
+@left_to_ci
+def test_operators_of_two_out_of_many():
+    def most_alike(edges):
+        around = [set() for _ in range(9)]
+        for a, b in edges:
+            around[a].add(b)
+            around[b].add(a)
+        best, inside, same = (0.0, -1, -1), 0, 0
+        for i in range(9):
+            for j in range(9):
+                inside += around[i] <= around[j]
+                same += around[i] == around[j]
+                common, united = around[i] & around[j], around[i] | around[j]
+                if i < j and len(common) > best[0] * len(united):
+                    best = len(common) / len(united), i, j
+        return best, inside, same, sorted(around[best[1]] ^ around[best[2]]), around
+
+    jitted = jit(most_alike)
+    for seed in (1, 2):
+        edges = np.random.default_rng(seed).integers(0, 9, (20, 2))
+        assert jitted(edges) == most_alike(edges)
+
+
 def test_going_over_one_is_refused():
     with pytest.raises(TracerError, match="one of several dicts or sets"):
         jit(lambda edges, i: [v for v in neighbours(edges)[i]])(EDGES, 1)

@@ -13,6 +13,8 @@ from ...recording.array import TracedArray, require_trace
 from .. import journals, places
 from ..calls.meanings import SET_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
+from ..choices import Choice
+from ..distribution import each
 from ..entries import (
     INSERTED,
     OPEN,
@@ -171,6 +173,16 @@ def update(holder: set, *others: Any) -> None:
         for_(_rows_of_elements(other), lambda value: add(holder, value), None, NO_NAMES)
         if isinstance(other, (set, frozenset, dict)) and has_open_keys(holder):  # the table may have grown at once
             change(holder, {UNORDERED: as_they_are(holder)})
+
+
+# Of more sets the program decides which one is taken before something is done with it.
+_FEW_SETS = 4
+
+
+def in_one_set(value: Choice) -> Any:
+    """A copy of the set that is taken, of many, which may be gone over in another order; anything else as it is."""
+    are_many = len(value.values) > _FEW_SETS and all(isinstance(one, (set, frozenset)) for one in value.values)
+    return each(copy, value) if are_many else value
 
 
 def _filtered(holder: Any, test: Callable[[Any], Any]) -> Any:
