@@ -32,7 +32,7 @@ def call_where_they_lie(
     temporaries = allocate(program.plan.temporary_bytes)
     addresses = [array.ctypes.data for array in (*given, *results)]
     try:
-        run.at([*addresses, constants.address, temporaries.address, 0])
+        run.at([*addresses, constants.address, temporaries.address, 0], waits=True)
     finally:
         device.synchronize()  # also where it is interrupted: what has been launched writes to the results
     return tuple([result if result.ndim else result[()] for result in results])

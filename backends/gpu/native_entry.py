@@ -27,7 +27,7 @@ from .memory_pool import Block
 from .native_run import PAUSED, NativeRun
 from .plan import HostCall, Plan, inside
 from .program import GpuProgram
-from .short_plans import waits
+from .short_plans import has_blocks_of_one_thread, waits
 
 _MOST_BYTES = 1 << 20  # of temporaries that an entry keeps
 
@@ -163,13 +163,13 @@ def has_entry(program: GpuProgram, device: Any) -> bool:
     return (
         isinstance(device, OpenCLDevice)
         and device.own_thread is not None
-        and plan.is_short
+        and has_blocks_of_one_thread(plan.steps)
         and plan.temporary_bytes <= _MOST_BYTES
         and not any(isinstance(step, HostCall) for step in inside(plan.steps))
     )
 
 
 def _may_take_long(module: Module, plan: Plan) -> bool:
-    """Whether nobody knows how long a short plan takes: other threads run Python meanwhile."""
+    """Whether a plan takes long, or nobody knows how long: other threads run Python meanwhile."""
     loops = [one for computation in module.computations() for one in computation.instructions if one.opcode == "while"]
-    return any(map(waits, inside(plan.steps))) or any(known_trip_count(loop) is None for loop in loops)
+    return not plan.is_short or any(map(waits, inside(plan.steps))) or any(known_trip_count(loop) is None for loop in loops)

@@ -25,6 +25,7 @@ from .drivers.driver import Device, Kernel
 from .host_call import HostInstruction
 from .plan import Launch, Plan
 from .plan_code import Packed, PlanCode, encode
+from .short_plans import has_blocks_of_one_thread
 
 # What the function returns, besides 0 and the statuses of drivers.
 PAUSED, _TO_PYTHON = 0x7FFFFFFF, 0x7FFFFFFE
@@ -359,7 +360,8 @@ class NativeRun:
         self._tables = [None if table is None else (c_int64 * len(table))(*table) for table in tables]
         addresses = [None if table is None else ctypes.addressof(table) for table in self._tables]
         self._table, by_own_thread, self._of_entries = addresses
-        self._by_own_thread = by_own_thread if plan.is_short else None
+        self._by_own_thread = by_own_thread if has_blocks_of_one_thread(plan.steps) else None
+        self._is_short = plan.is_short
         self._lock, self._asked = calls.lock, calls.asked
         self._waits = packed is not None
         self._run = _run_function(calls.functions)
@@ -385,8 +387,8 @@ class NativeRun:
         assert address
         return words, address
 
-    def at(self, addresses: Sequence[int]) -> None:
-        """As a call, with all addresses in order."""
+    def at(self, addresses: Sequence[int], waits: bool = False) -> None:
+        """As a call, with all addresses in order. ``waits``: the thread is to wait for all of it in any case."""
         device = self.device
         device.require_usable()
         try:
@@ -402,7 +404,7 @@ class NativeRun:
         if asked is None:
             words[_DEVICE] = self._table
             self._run_to_end(used, lock)
-        elif self._by_own_thread is not None and asked.is_done and not is_limited:
+        elif (waits or self._is_short) and self._by_own_thread is not None and asked.is_done and not is_limited:
             words[_DEVICE] = self._by_own_thread
             self._run_to_end(used, lock)
         else:

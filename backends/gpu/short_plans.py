@@ -1,4 +1,4 @@
-"""Which plans are so short that the thread that asks for them may run them, where the device is a processor."""
+"""Which plans the thread that asks for them may run, where the device is a processor, and which it had better."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from ...hlo import Module
 from ..cpu.work_estimate import CONTRACTIONS, nanoseconds
-from .kernel import ONE_THREAD
 from .plan import Conditional, HostCall, Launch, Step, While, inside
 from .target import Target
 
@@ -22,17 +21,20 @@ def is_soon_done(program: Module) -> bool:
     return nanoseconds(program.entry) < (_LEAST_NANOSECONDS if has_products else _LEAST_NANOSECONDS_WITHOUT_PRODUCTS)
 
 
+def has_blocks_of_one_thread(steps: Sequence[Step]) -> bool:
+    """Whether threads may share the blocks of each launch among them, whatever of these they run."""
+    launches = [step for step in inside(steps) if isinstance(step, Launch)]
+    return all((*one.grid[1:], *one.block) == (1, 1, 1, 1, 1) for one in launches)
+
+
 def is_short(target: Target, program: Module, steps: Sequence[Step]) -> bool:
-    """Whether what a program does, in these steps, keeps no more than one thread of a processor busy, and not for long.
+    """Whether what a program does, in these steps, keeps the threads of a processor busy, and not for long.
 
     However long it takes where loops, branches or the host go by what is computed: this thread would wait for that in any case.
     """
-    if target.processor is None:
+    if target.processor is None or not has_blocks_of_one_thread(steps):
         return False
-    every = list(inside(steps))
-    if not all((one.grid, one.block) == (ONE_THREAD.blocks, ONE_THREAD.threads) for one in every if isinstance(one, Launch)):
-        return False
-    return any(map(waits, every)) or nanoseconds(program.entry) < _NANOSECONDS_OF_OTHERS
+    return any(map(waits, inside(steps))) or nanoseconds(program.entry) < _NANOSECONDS_OF_OTHERS
 
 
 def waits(step: Step) -> bool:

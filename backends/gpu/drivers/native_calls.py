@@ -142,11 +142,15 @@ define internal i32 @flush(ptr %device) {
 """
 )
 
+# Queues of threads that run the blocks of a launch together, each some of them, in so many parts for each thread.
+MOST_TOGETHER, _PARTS_OF_THREAD = 32, 8
+# Of a block, about: what is divided takes twice as long at least.
+_NANOSECONDS_OF_BLOCK = 8_000
+
 # The table: the queue; the function that sets a pointer as an argument, clSetKernelArg, clEnqueueNDRangeKernel, those that copy
-# and fill memory with addresses, clFlush; 0 for the last three where the thread itself copies and fills.
-OPENCL_FUNCTIONS = (
-    _WORD
-    + """
+# and fill memory with addresses, clFlush; 0 for the last three where the thread itself copies and fills. Then, where threads of
+# this process run blocks of one thread together: `thread_pool.RUN_PIECES`, the place of the number of threads, and the queues.
+_OPENCL_FUNCTIONS = """
 define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %count, ptr %values, ptr %pointers) {
 entry:
   %global = alloca [3 x i64]
@@ -194,7 +198,79 @@ dimension:
   %d_more = icmp ult i64 %d_next, 3
   br i1 %d_more, label %dimension, label %launch
 launch:
+  %blocks_at_all = load i64, ptr %global
+  %is_divided = icmp ugt i64 %blocks_at_all, 1
+  %run_pieces = call ptr @word(ptr %device, i64 7)
+  %has_threads = icmp ne ptr %run_pieces, null
+  %may_be_together = and i1 %is_divided, %has_threads
+  br i1 %may_be_together, label %count_threads, label %alone
+count_threads:
+  %limit_at = call ptr @word(ptr %device, i64 8)
+  %limit = load atomic i64, ptr %limit_at monotonic, align 8
+  %are_several = icmp sgt i64 %limit, 1
+  br i1 %are_several, label %together, label %alone
+together:
+  %status_together = call i32 @launch_together(ptr %device, ptr %kernel, i64 %blocks_at_all, i64 %limit, ptr %run_pieces)
+  ret i32 %status_together
+alone:
   %status = call i32 %enqueue(ptr %queue, ptr %kernel, i32 3, ptr null, ptr %global, ptr %block, i32 0, ptr null, ptr null)
+  ret i32 %status
+}
+declare i64 @llvm.umin.i64(i64, i64)
+define internal i32 @launch_together(ptr %device, ptr %kernel, i64 %blocks, i64 %threads, ptr %run_pieces) noinline {
+  %context = alloca [5 x i64]
+  %pairs = lshr i64 %blocks, 1
+  %pairs_or_single = add i64 %pairs, 1
+  %wanted = mul i64 %threads, PARTS_OF_THREAD
+  %no_more = call i64 @llvm.umin.i64(i64 %pairs_or_single, i64 %wanted)
+  %parts = call i64 @llvm.umin.i64(i64 %no_more, i64 MOST_TOGETHER)
+  %kernel_at = getelementptr i64, ptr %context, i64 1
+  %blocks_at = getelementptr i64, ptr %context, i64 2
+  %parts_at = getelementptr i64, ptr %context, i64 3
+  %failure_at = getelementptr i64, ptr %context, i64 4
+  store ptr %device, ptr %context
+  store ptr %kernel, ptr %kernel_at
+  store i64 %blocks, ptr %blocks_at
+  store i64 %parts, ptr %parts_at
+  store i64 0, ptr %failure_at
+  %work = mul i64 %blocks, NANOSECONDS_OF_BLOCK
+  %run = call i32 %run_pieces(ptr @launch_part, ptr %context, i64 %parts, i64 %work, i64 0, ptr null, i64 0)
+  %failure = load atomic i64, ptr %failure_at monotonic, align 8
+  %status = trunc i64 %failure to i32
+  ret i32 %status
+}
+; Statuses of workers are the context's alone.
+define internal i32 @launch_part(ptr %context, i64 %number, ptr %scratch) {
+  %offset = alloca [3 x i64]
+  %global = alloca [3 x i64]
+  %local = alloca [3 x i64]
+  %device = load ptr, ptr %context
+  %kernel = call ptr @word(ptr %context, i64 1)
+  %blocks = call i64 @element(ptr %context, i64 2)
+  %parts = call i64 @element(ptr %context, i64 3)
+  %following = add i64 %number, 1
+  %product_before = mul i64 %blocks, %number
+  %product = mul i64 %blocks, %following
+  %begin = udiv i64 %product_before, %parts
+  %end = udiv i64 %product, %parts
+  %count = sub i64 %end, %begin
+  store [3 x i64] zeroinitializer, ptr %offset
+  store i64 %begin, ptr %offset
+  store [3 x i64] [i64 1, i64 1, i64 1], ptr %global
+  store i64 %count, ptr %global
+  store [3 x i64] [i64 1, i64 1, i64 1], ptr %local
+  %queue_number = add i64 %number, 9
+  %queue = call ptr @word(ptr %device, i64 %queue_number)
+  %enqueue = call ptr @word(ptr %device, i64 3)
+  %status = call i32 %enqueue(ptr %queue, ptr %kernel, i32 3, ptr %offset, ptr %global, ptr %local, i32 0, ptr null, ptr null)
+  %is_fine = icmp eq i32 %status, 0
+  br i1 %is_fine, label %done, label %failed
+failed:
+  %failure_at = getelementptr i64, ptr %context, i64 4
+  %failure = sext i32 %status to i64
+  store atomic i64 %failure, ptr %failure_at monotonic, align 8
+  br label %done
+done:
   ret i32 %status
 }
 define internal i32 @transfer(ptr %device, i32 %waits, i64 %target, i64 %source, i64 %size) {
@@ -261,4 +337,8 @@ done:
   ret i32 0
 }
 """
+OPENCL_FUNCTIONS = _WORD + (
+    _OPENCL_FUNCTIONS.replace("MOST_TOGETHER", str(MOST_TOGETHER))
+    .replace("PARTS_OF_THREAD", str(_PARTS_OF_THREAD))
+    .replace("NANOSECONDS_OF_BLOCK", str(_NANOSECONDS_OF_BLOCK))
 )

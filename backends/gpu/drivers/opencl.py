@@ -18,7 +18,9 @@ from typing import Any
 
 from ....runtime.kernel_time import kernel_time
 from ....runtime.locks import new_lock
+from ....runtime.thread_count import thread_limit
 from ...cpu.target import native_target
+from ...cpu.thread_pool import run_pieces_address
 from ..errors import (
     DeviceCodeError,
     DeviceError,
@@ -32,7 +34,7 @@ from .driver import ALIGNMENT, DeviceProperties, Dimensions, launch_error
 from .forks import first_use, fork_count, require_unforked
 from .huge_pages import ask_for_huge_pages
 from .launched import Launched
-from .native_calls import OPENCL_FUNCTIONS, NativeCalls, address_of_function
+from .native_calls import MOST_TOGETHER, OPENCL_FUNCTIONS, NativeCalls, address_of_function
 from .opencl_platforms import Platform, info_number, info_text, platforms
 from .own_thread import Asked
 from .waiting import end_without_libraries, wait_until
@@ -140,6 +142,7 @@ class OpenCLDevice:
         self.own_thread = self.entry_thread = None
         if properties.is_processor and platform.has_extension(handle, "cl_intel_exec_by_local_thread"):
             self.own_thread, self.entry_thread = self._queue_of_thread(), self._queue_of_thread()
+            self._together = [self._queue_of_thread() for _ in range(MOST_TOGETHER)]
         self.pointers = _pointers(platform, self)
         self._create_program = platform.create_program()
 
@@ -266,8 +269,12 @@ class OpenCLDevice:
             pointers.set_argument, api.clSetKernelArg, api.clEnqueueNDRangeKernel, pointers.copy, pointers.fill, api.clFlush,
         )  # fmt: skip
         addresses = tuple(map(address_of_function, functions))
-        tables = [None if queue is None else (queue, *addresses[:3], 0, 0, 0) for queue in (self.own_thread, self.entry_thread)]
-        return NativeCalls(OPENCL_FUNCTIONS, (self.queue, *addresses), self._lock, self.asked, *tables)
+        by_queue = self.queue, *addresses, 0
+        if self.own_thread is None:
+            return NativeCalls(OPENCL_FUNCTIONS, by_queue, self._lock, self.asked)
+        rest = *addresses[:3], 0, 0, 0, run_pieces_address(), ctypes.addressof(thread_limit()), *self._together
+        tables = [(queue, *rest) for queue in (self.own_thread, self.entry_thread)]
+        return NativeCalls(OPENCL_FUNCTIONS, by_queue, self._lock, self.asked, *tables)
 
     def launch(self, kernel: Any, grid: Dimensions, block: Dimensions, arguments: Sequence[int], shared_bytes: int = 0) -> None:
         self.require_usable()

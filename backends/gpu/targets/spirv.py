@@ -25,6 +25,12 @@ def _reader(name: str):
     return read
 
 
+def _block_behind_offset(builder: ir.IRBuilder, dimension: int) -> ir.Value:
+    """Some of a launch's blocks, of one thread each, may be run apart, behind an offset, by which groups are not numbered."""
+    names = ("_Z12get_group_idj", "_Z17get_global_offsetj")
+    return builder.add(*[_reader(name)(builder, dimension) for name in names])
+
+
 def _barrier(builder: ir.IRBuilder) -> None:
     function = declaration(builder.module, "_Z7barrierj", ir.VoidType(), [I32])
     function.attributes.add("convergent")
@@ -58,7 +64,7 @@ def spirv_target(
         shared_bytes=shared_bytes,
         vector_bytes=16,
         thread_index=_reader("_Z12get_local_idj"),
-        block_index=_reader("_Z12get_group_idj"),
+        block_index=_reader("_Z12get_group_idj") if processor is None else _block_behind_offset,
         barrier=_barrier,
         finish=_finish,
         lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors", "atomic loads"}),

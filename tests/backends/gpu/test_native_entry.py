@@ -1,5 +1,6 @@
 """Calls on a processor that bypass Python, and those that find the arrays of the host where they lie."""
 
+import os
 import threading
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from gpu_backends import processor_backend
 from phlox import jit
 from phlox.backends.cpu.call import unsupported_reason
+from phlox.backends.gpu.errors import ForkedDeviceError
 from phlox.backends.gpu.native_entry import _Paused
 from phlox.backends.registry import in_place_of
 from phlox.runtime.kernel_time import kernel_time
@@ -68,7 +70,7 @@ def test_errors_of_the_function(backend):
         element(x, 5)
 
 
-@pytest.mark.parametrize("size", [7, 100_001], ids=["native", "in the queue"])
+@pytest.mark.parametrize("size", [7, 100_001], ids=["one thread", "several"])
 def test_arrays_lie_anywhere(backend, size):
     """In memory that cannot be written, behind what no vector begins at, in other orders; results are new arrays."""
     function = jit(lambda x: (x.copy(), x + 1), backend="opencl")
@@ -82,6 +84,38 @@ def test_arrays_lie_anywhere(backend, size):
             np.testing.assert_array_equal(same, given)
             np.testing.assert_array_equal(more, given + 1)
             assert same.flags.writeable and not np.shares_memory(same, given)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("size", [7, 100_001], ids=["one thread", "several"])
+def test_a_child_is_refused(backend, size):
+    """Where an entry has been used before, by threads that the child does not have."""
+    function, x = jit(lambda x: np.exp(x) + 1, backend="opencl"), np.ones(size)
+    expected = function(x)
+    np.testing.assert_array_equal(function(x), expected)
+    assert is_native(function)
+    process = os.fork()
+    if process == 0:
+        status = 1
+        try:
+            function(x)
+        except ForkedDeviceError:
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitpid(process, 0)[1] == 0
+    np.testing.assert_array_equal(function(x), expected)
+
+
+@pytest.mark.parametrize("size", [36, 40_004], ids=["one thread", "several"])
+def test_truth_values_that_begin_anywhere(backend, size):
+    """Which are taken for words."""
+    function = jit(lambda x: (x.any(axis=0), x.all(axis=0), x.any()), backend="opencl")
+    values = np.random.default_rng(2).random(5 * size + 3) < 0.3
+    for offset in range(4):
+        x = values[offset : offset + 5 * size].reshape(5, size)
+        for one, other in zip(function(x), (x.any(axis=0), x.all(axis=0), x.any()), strict=True):
+            np.testing.assert_array_equal(one, other)
 
 
 def test_a_limit_of_time_is_kept(backend, monkeypatch):

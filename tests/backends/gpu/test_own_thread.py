@@ -2,16 +2,27 @@
 
 import ctypes
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from threading import Lock
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from gpu_backends import processor_backend
-from phlox import device_put, host_call, jit
+from phlox import config, device_put, host_call, jit
+from phlox.backends.cpu import thread_pool
+from phlox.backends.cpu.thread_pool import run_pieces_address
 from phlox.backends.gpu.backend import program_of
+from phlox.backends.gpu.drivers.native_calls import MOST_TOGETHER, OPENCL_FUNCTIONS, NativeCalls
+from phlox.backends.gpu.drivers.own_thread import Asked
+from phlox.backends.gpu.errors import DeviceError
 from phlox.backends.gpu.kept_code import bytes_of_program, program_of_bytes
+from phlox.backends.gpu.native_run import NativeRun
+from phlox.backends.gpu.plan import Launch, Place, Plan, inside
 from phlox.backends.registry import in_place_of
 from phlox.hlo import parse_module
 from phlox.runtime.kernel_time import kernel_time
+from phlox.runtime.thread_count import thread_limit
 
 PLUS_ONE = """ENTRY main {
   x = f32[100] parameter(0)
@@ -122,6 +133,70 @@ def test_kernels_with_a_time_limit_run_elsewhere(backend, plus_one, monkeypatch)
     np.testing.assert_array_equal(backend.memory.read(y), np.full(100, 2, np.float32))
 
 
+def test_threads_share_the_blocks_of_a_launch(backend, monkeypatch):
+    """As many as are asked for, with the results of the driver's own ones; those of calls at the same time, too."""
+    x = np.random.default_rng(1).random((300, 200))
+    function = jit(
+        lambda x: (np.exp(x), np.exp(x).sum(), (x * x).sum(0), np.sort(x, 1), np.cumsum(x.ravel())), backend="opencl"
+    )
+    kernels = [step for step in inside(function.compile(x).executable.program.plan.steps) if isinstance(step, Launch)]
+    assert any(launch.grid[0] > 1 for launch in kernels)
+    with monkeypatch.context() as limited:
+        limited.setattr(kernel_time, "seconds", 60.0)
+        expected = function(x)
+
+    def equal():
+        for one, other in zip(function(x), expected, strict=True):
+            np.testing.assert_array_equal(one, other)
+
+    for number in (1, 2, 5):
+        with config(num_threads=number):
+            with ThreadPoolExecutor(3) as threads:
+                for done in [threads.submit(equal) for _ in range(6)]:
+                    done.result()
+            assert thread_pool.worker_count() >= number - 1
+
+
+class _Refusing:
+    """A driver that takes all launches but those that have this block."""
+
+    def __init__(self, refused):
+        self.begun, self.refused = [], refused
+        self.set_pointer = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int32, ctypes.c_int64)(lambda *_: 0)
+        types = ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int32, *[ctypes.POINTER(ctypes.c_size_t)] * 3
+        self.enqueue = ctypes.CFUNCTYPE(ctypes.c_int32, *types, ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)(self._enqueue)
+
+    def _enqueue(self, queue, kernel, dimensions, offset, size, *_):
+        begin = offset[0] if offset else 0
+        self.begun.append((begin, size[0]))
+        return -5 if begin <= self.refused < begin + size[0] else 0
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_a_driver_refuses_of_a_launch(backend, monkeypatch, threads):
+    """Ends the program, whichever thread asked for it; and each block is asked for once."""
+    for refused in (40, 3, 39):
+        driver = _Refusing(refused)
+        functions = [
+            ctypes.cast(one, ctypes.c_void_p).value for one in (driver.set_pointer, driver.set_pointer, driver.enqueue)
+        ]
+        of_threads = run_pieces_address(), ctypes.addressof(thread_limit()), *range(1, MOST_TOGETHER + 1)
+        table = 0, *functions, 0, 0, 0, *of_threads
+        calls = NativeCalls(OPENCL_FUNCTIONS, table, Lock(), Asked(), table, table)
+        monkeypatch.setattr(backend.device, "native_calls", lambda calls=calls: calls)
+        monkeypatch.setattr(backend.device, "prepare", lambda *_: None)
+        launch = Launch("add", (40, 1, 1), (1, 1, 1), (Place("argument", 0),))
+        run = NativeRun(backend.device, Plan([launch], 0, b"", 0), {"add": SimpleNamespace(name="add", handle=1)}, 1, 0)
+        with config(num_threads=threads):
+            if refused >= 40:
+                run.at([0, 0, 0, 0], waits=True)
+                assert sorted(block for begin, size in driver.begun for block in range(begin, begin + size)) == list(range(40))
+                assert (len(driver.begun) > 1) == (threads > 1)
+            else:
+                with pytest.raises(DeviceError, match="CL_OUT_OF_RESOURCES"):
+                    run.at([0, 0, 0, 0], waits=True)
+
+
 def test_which_programs_are_short(backend):
     def until_large(x):
         while x.sum() < 1e6:
@@ -133,9 +208,9 @@ def test_which_programs_are_short(backend):
 
     small, large = np.ones(100, np.float32), np.ones(1_000_000, np.float32)
     assert plan(lambda x: (x * 2).sum() + x, small).is_short
-    assert not plan(lambda x: (x * 2).sum(), large).is_short
+    assert plan(lambda x: (x * 2).sum(), large).is_short  # whose blocks threads share
+    assert not plan(lambda x: np.exp(x * 2).sum(), large).is_short
     assert plan(until_large, small).is_short  # as the thread would wait for what it goes on by
-    assert not plan(until_large, large).is_short
     assert plan(lambda x: np.linalg.svd(x.reshape(10, 10)), small).is_short  # which the host does in this thread, too
 
 
