@@ -9,6 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ...hlo import Instruction, array_leaves, parse_module
+from ...hlo.ops.random_calls import draw_of
+from ...hlo.ops.ufunc_calls import ufunc_call_of
 from ...runtime import find_target
 from ..cpu.backend import CpuBackend
 from ..cpu.linear_algebra import loop_call
@@ -32,10 +34,10 @@ class HostInstruction:
 
     @cached_property
     def _evaluate(self) -> Callable[[int], None]:
-        """A function of the address of a table: what NumPy has loops of linear algebra for, as the CPU backend calls these."""
+        """A function of the address of a table: what NumPy has functions in C for, as the CPU backend calls these."""
         instruction, target = self._instruction, None
         if instruction.opcode == "custom-call":
-            if loop_call(instruction) is not None:
+            if _is_native(instruction):
                 alone = parse_module(instructions_text([instruction]))
                 # The names of a plan that was kept are others, and code is kept by them.
                 native = CpuBackend().compile(parse_module(alone.as_text(names="canonical")))
@@ -64,3 +66,9 @@ class HostInstruction:
         self._evaluate(ctypes.addressof(table))
         for place, address, size in places[self._given :]:
             device.write(address, place, size)
+
+
+def _is_native(call: Instruction) -> bool:
+    """Whether the CPU backend's code for a custom call is one of functions in C."""
+    target = call.attributes["custom_call_target"]
+    return any(made is not None for made in (draw_of(target), ufunc_call_of(target), loop_call(call)))

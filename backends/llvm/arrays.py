@@ -368,9 +368,16 @@ def _store_past_caches(builder: ir.IRBuilder, value: ir.Value, address: ir.Value
             # By halves: of two stores that are the same, compilers of drivers make one, which caches keep.
             half = value.type.count // 2
             for first in (0, half):
-                part = builder.shuffle_vector(value, value, lanes_constant(range(first, first + half)))
-                place = element_address(builder, address, I64(first), part.type.element) if first else address
+                part = _lanes(builder, value, first, half)
+                place = element_address(builder, address, I64(first), value.type.element) if first else address
                 builder.store(part, place, align=align)
+
+
+def _lanes(builder: ir.IRBuilder, vector: ir.Value, first: int, count: int) -> ir.Value:
+    """Some lanes of a vector, side by side; a single one as a number."""
+    if count == 1:
+        return builder.extract_element(vector, I32(first))
+    return builder.shuffle_vector(vector, vector, lanes_constant(range(first, first + count)))
 
 
 def masked_gather(

@@ -125,6 +125,18 @@ def test_linear_algebra_of_the_host_needs_no_python(backend, monkeypatch):
         solve(np.zeros((3, 3)), b)
 
 
+def test_random_numbers_of_numpy_need_no_python(backend, monkeypatch):
+    monkeypatch.setattr("phlox.backends.gpu.host_call.find_target", lambda name: pytest.fail(f"{name} is called"))
+
+    def drawn(rng):
+        return rng.random(5), rng.standard_normal(3), rng.integers(0, 9, 4), rng.permutation(6), rng.random()
+
+    compiled, ours, theirs = jit(drawn, backend="opencl"), np.random.default_rng(3), np.random.default_rng(3)
+    for _ in range(2):
+        for one, other in zip(compiled(ours), drawn(theirs), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
 def test_kernels_with_a_time_limit_run_elsewhere(backend, plus_one, monkeypatch):
     x = backend.memory.share(np.ones(100, np.float32))
     monkeypatch.setattr(kernel_time, "seconds", 60.0)

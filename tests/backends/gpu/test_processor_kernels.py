@@ -20,6 +20,7 @@ from phlox.backends.gpu.drivers.huge_pages import ask_for_huge_pages
 from phlox.backends.gpu.plan import Launch, While
 from phlox.backends.registry import get_backend, in_place_of
 from phlox.hlo import parse_module
+from phlox.random import Generator
 from sample_values import whole_numbers
 from thinning import one_in
 
@@ -186,7 +187,9 @@ def test_large_results_are_stored_past_the_caches(backend, monkeypatch):
     monkeypatch.setattr(loop, "_STREAMED_BYTES", 1 << 10)
     with in_place_of("opencl", backend):
         code = jit(lambda x: 2 * x, backend="opencl").compile(np.ones(1000, np.float32)).executable.program.code
-    assert re.search(rb"\x62.\x7c\x48\x2b", backend.device.made_of(code), re.DOTALL)  # vmovntps, of 64 bytes
+        assert re.search(rb"\x62.\x7c\x48\x2b", backend.device.made_of(code), re.DOTALL)  # vmovntps, of 64 bytes
+        drawn = jit(lambda rng: rng.standard_normal(1000), backend="opencl")(Generator(7))  # by two lanes at a time
+    np.testing.assert_array_equal(drawn, jit(lambda rng: rng.standard_normal(1000))(Generator(7)))
 
 
 def assert_selects(backend, function, shape, dtype):

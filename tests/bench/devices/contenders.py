@@ -52,5 +52,5 @@ def to_host(result: Any) -> Any:
     if isinstance(result, Mapping):
         return {key: to_host(one) for key, one in result.items()}
     if isinstance(result, tuple | list):
-        return type(result)(map(to_host, result))
+        return getattr(type(result), "_make", type(result))(map(to_host, result))
     return np.asarray(result)

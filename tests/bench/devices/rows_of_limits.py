@@ -19,17 +19,20 @@ from ..limits.contenders import jax, leaves
 from ..limits.measuring import compare
 from ..limits.rows import chosen
 from .contenders import of_module, to_host, waiting_for
+from .peers import mapped
 from .timing import Contender, times_of
 
 # What says nothing of a device: its rows are about NumPy's calls, or memory of the process.
 LEFT_OUT = {"Calls", "Cold functions: trace, compile, first run", "Memory beside the arguments", "Loops over elements"}
+# Rows, by what they begin with, that measure something else than calls.
+NO_CALLS = ("error of ", "compilation of ")
 
 
 def rows_of(words: Sequence[str]) -> Iterator[tuple[str, Any]]:
     """Chapters and rows that have one of these words in their names."""
     for chapter, rows in chosen(words):
         if chapter.TITLE not in LEFT_OUT:
-            yield from ((chapter.TITLE, row) for row in rows)
+            yield from ((chapter.TITLE, row) for row in rows if not row.name.startswith(NO_CALLS))
 
 
 def measured(row: Any, backend: str, beside: str | None) -> dict[str, Any]:
@@ -70,7 +73,7 @@ def on_device(function: Any, arguments: tuple[Any, ...], backend: str) -> Conten
     if hasattr(function, "executable"):
         return of_module(function.module, arguments, backend)
     compiled = phlox.jit(function.__wrapped__, backend=backend)
-    given = [one if isinstance(one, int | float) else phlox.device_put(one, backend) for one in arguments]
+    given = [mapped(lambda array: phlox.device_put(array, backend), one) for one in arguments]
     return lambda: compiled(*given), waiting_for(backend)
 
 
