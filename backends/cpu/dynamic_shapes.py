@@ -59,24 +59,8 @@ class PaddedExecutable:
 
     def install(self, instance: Any, signature: CallSignature, *, steps: Sequence[Step] = (), **options: Any) -> bool:
         """As `NativeExecutable.install`, where no arguments have dynamic dimensions."""
-        if self._takes_sizes:
-            return False
-        results, steps = list(signature.results), list(steps) or _steps(signature)
-        for number, shape in enumerate(self.program.padding.results):
-            dynamic = [dimension for dimension, is_dynamic in enumerate(shape.dynamic_dimensions) if is_dynamic]
-            if dynamic == [0]:
-                results[number] = replace(results[number], size=len(results))
-                results.append(ResultSpec(np.dtype(np.int32), (), form="hidden"))
-            elif dynamic:
-                sizes = range(len(results), len(results) + len(dynamic))
-                results += [ResultSpec(np.dtype(np.int32), ())] * len(dynamic)
-                if sum(step.kind == "result" and step.number == number for step in steps) > 1:  # one array at several places
-                    return False
-                steps = [new for step in steps for new in _with_cut(step, number, sizes, shape)]
-        results.append(ResultSpec(np.dtype(np.int32), (), form="hidden"))
-        errors = (*signature.errors, len(results) - 1)
-        changed = replace(signature, results=tuple(results), errors=errors, result_structure="steps")
-        return self.padded.install(instance, changed, steps=steps, **options)
+        found = of_padded(self.program.padding, signature, steps)
+        return found is not None and self.padded.install(instance, found[0], steps=found[1], **options)
 
     @property
     def optimized(self) -> Module:
@@ -107,6 +91,27 @@ class PaddedExecutable:
     def memory_plan(self) -> MemoryPlan:
         """That of the padded program."""
         return self.padded.memory_plan()
+
+
+def of_padded(padding: Padding, signature: CallSignature, steps: Sequence[Step]) -> tuple[CallSignature, Sequence[Step]] | None:
+    """The signature and the steps of calls of the padded program with results at their sizes; None where there are none."""
+    if padding.takes_sizes:
+        return None
+    results, steps = list(signature.results), list(steps) or _steps(signature)
+    for number, shape in enumerate(padding.results):
+        dynamic = [dimension for dimension, is_dynamic in enumerate(shape.dynamic_dimensions) if is_dynamic]
+        if dynamic == [0]:
+            results[number] = replace(results[number], size=len(results))
+            results.append(ResultSpec(np.dtype(np.int32), (), form="hidden"))
+        elif dynamic:
+            sizes = range(len(results), len(results) + len(dynamic))
+            results += [ResultSpec(np.dtype(np.int32), ())] * len(dynamic)
+            if sum(step.kind == "result" and step.number == number for step in steps) > 1:  # one array at several places
+                return None
+            steps = [new for step in steps for new in _with_cut(step, number, sizes, shape)]
+    results.append(ResultSpec(np.dtype(np.int32), (), form="hidden"))
+    errors = (*signature.errors, len(results) - 1)
+    return replace(signature, results=tuple(results), errors=errors, result_structure="steps"), steps
 
 
 def _steps(signature: CallSignature) -> list[Step]:

@@ -12,6 +12,8 @@ import numpy as np
 from ...compile.dynamic_padding import pad_dynamic_dimensions
 from ...hlo import Module, Shape, parse_module
 from ..arguments import check_arguments, check_sizes
+from ..cpu.call import CallSignature, Step
+from ..cpu.dynamic_shapes import of_padded
 from ..device_memory import Buffer, in_layout, to_device
 from ..padding import Padding, cut, padded_array, raise_error, sizes_of, wanted_sizes
 from .drivers.driver import Device
@@ -47,7 +49,7 @@ class PaddedExecutable:
         check_arguments(self.program.name, padding.parameters, arguments)
         given = [padded_array(argument, shape) for argument, (_, shape) in zip(arguments, padding.parameters)]
         given += sizes_of(padding, [argument.shape for argument in arguments])
-        if not self._is_small:
+        if not self._is_small and not self.padded.reaches_arrays:
             memory, shapes = self.memory, [shape for _, shape in self.program.parameters]
             found = self._run([to_device(memory, array, shape) for array, shape in zip(given, shapes)])
             arrays = [memory.read(buffer) for buffer in found]
@@ -68,6 +70,11 @@ class PaddedExecutable:
         arrays = [self._padded(buffer, shape) for buffer, (_, shape) in zip(given, padding.parameters)]
         sizes = [to_device(memory, size) for size in sizes_of(padding, [buffer.shape.dimensions for buffer in given])]
         return self._run([*arrays, *sizes])
+
+    def install(self, instance: Any, signature: CallSignature, *, steps: Sequence[Step] = (), **options: Any) -> bool:
+        """As `GpuExecutable.install`, where no arguments have dynamic dimensions."""
+        found = of_padded(self.padding, signature, steps)
+        return found is not None and self.padded.install(instance, found[0], steps=found[1], **options)
 
     def _run(self, arguments: Sequence[Buffer]) -> tuple[Buffer, ...]:
         """The results, for padded arrays and sizes."""

@@ -47,14 +47,14 @@ class GpuExecutable:
         self._runs_in_place: dict[frozenset[int], tuple[NativeRun, dict[int, int]]] = {}
         # The shapes that buffers had which were passed last: those of the next ones are often the same objects.
         self._accepted: list[Shape | None] = [None] * len(program.parameters)
-        self._reaches_arrays = reaches_arrays(program, device)
-        self._small = None if self._reaches_arrays else SmallCalls.of(program, device, memory, self._kernels, self._constants)
+        self.reaches_arrays = reaches_arrays(program, device)
+        self._small = None if self.reaches_arrays else SmallCalls.of(program, device, memory, self._kernels, self._constants)
         self._entry: NativeEntry | None = None
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
         program = self.program
         # What runs for too long is left behind, and writes to memory of the device alone.
-        if kernel_time.seconds is None and (self._reaches_arrays or self._small is not None):
+        if kernel_time.seconds is None and (self.reaches_arrays or self._small is not None):
             check_arguments(program.name, program.parameters, arguments)
             if self._small is not None:
                 return self._small(arguments)
@@ -102,7 +102,7 @@ class GpuExecutable:
 
     def install(self, instance: Any, signature: Any, *, facts: Sequence[Any] = (), **options: Any) -> bool:
         """As `cpu.executable.NativeExecutable.install`; False where calls of the program do not bypass Python."""
-        if kernel_time.seconds is not None or not self._reaches_arrays or not has_entry(self.program, self.device):
+        if kernel_time.seconds is not None or not self.reaches_arrays or not has_entry(self.program, self.device):
             return False
         if self._entry is None:
             self._entry = NativeEntry(self.module, self.program, self.device, self.memory, self._code, self._constants)

@@ -29,7 +29,7 @@ from .plan import HostCall, Plan, inside
 from .program import GpuProgram
 from .short_plans import has_blocks_of_one_thread, waits
 
-_MOST_BYTES = 1 << 20  # of temporaries that an entry keeps
+_MOST_BYTES = 8 << 20  # of temporaries that an entry keeps
 
 # What a function is given of its entry: how many bytes of addresses of arguments and of results are to be copied to the slots,
 # these,

@@ -86,6 +86,29 @@ def test_arrays_lie_anywhere(backend, size):
             assert same.flags.writeable and not np.shares_memory(same, given)
 
 
+@pytest.mark.parametrize("rows", [10, 50_000], ids=["one thread", "several"])
+def test_results_whose_sizes_the_program_finds(backend, rows):
+    """Are not larger than they are; where all are small and where results are large."""
+    function = jit(lambda x: (x[x > 0], np.nonzero(x), x[x[:, 0] > 1], x.sum()), backend="opencl")
+    random = np.random.default_rng(5)
+    for _ in range(3):
+        x = random.integers(-2, 3, (rows, 4)).astype(np.float32)
+        found, positions, some, total = function(x)
+        for one, other in zip((found, *positions, some), (x[x > 0], *np.nonzero(x), x[x[:, 0] > 1]), strict=True):
+            np.testing.assert_array_equal(one, other)
+        assert total == x.sum()
+    assert is_native(function) and function.cache_info().misses == 1
+
+
+def test_sizes_that_do_not_fit_together(backend):
+    function = jit(lambda x, y: x[x > 0] + y[y > 0], backend="opencl")
+    x = np.arange(6.0)
+    for _ in range(2):
+        np.testing.assert_array_equal(function(x, x[::-1].copy()), x[x > 0] + x[::-1][:-1])
+        with pytest.raises(ValueError, match="broadcast"):
+            function(x, np.ones(6))
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("size", [7, 100_001], ids=["one thread", "several"])
 def test_a_child_is_refused(backend, size):
