@@ -38,6 +38,8 @@ def _with_plain_pointers(line: str, number: int) -> str:
     """
     if _INTRINSIC.search(line) is None:
         return line
+    if line.startswith("declare"):  # which LLVM may have written; only intrinsics have such parameters
+        line = line.replace(" immarg", "")
     casts: list[str] = []
 
     def plain(found: re.Match) -> str:

@@ -17,10 +17,15 @@ class KernelModule:
 
     def __init__(self, name: str, target: Target) -> None:
         self.target = target
-        streamed = 0 if target.processor is None else target.processor.vector_bytes
-        has_avx2 = target.processor is not None and target.processor.has("avx2")
+        processor = target.processor
         features = DeviceFeatures(
-            target.spaces.device, target.lacks, streamed, has_avx2, target.approximations, target.has_float_extrema
+            target.spaces.device,
+            target.lacks,
+            streamed_bytes=0 if processor is None else processor.vector_bytes,
+            has_avx2=processor is not None and processor.has("avx2"),
+            has_avx512=processor is not None and processor.vector_bytes == 64 and processor.has("avx512dq"),
+            approximations=target.approximations,
+            has_float_extrema=target.has_float_extrema,
         )
         self.llvm = DeviceModule(name, features)
         self.llvm.triple = target.triple

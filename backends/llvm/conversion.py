@@ -12,6 +12,7 @@ from llvmlite import ir
 
 from ...hlo import ElementType, component_type
 from .arithmetic import constant, intrinsic
+from .elementary.wide_registers import floats_as_words, words_as_floats
 from .module import declaration, lacks
 from .small_types import FORMATS, POWERS_OF_TWO, is_small_float, is_small_integer
 from .types import (
@@ -79,13 +80,13 @@ def convert_real(context: ElementwiseContext, x: ir.Value, source: ElementType, 
 
 def _integer_to_float(context, x, source, target, type_):
     b = context.builder
-    convert = b.sitofp if source.kind == "signed" else b.uitofp
+    signed = source.kind == "signed"
     if not is_narrow_float(target) or source.bits < 32:
-        return convert(x, type_)
+        return words_as_floats(b, x, type_, signed)
     # Two roundings, to float and then to the narrow type, could go wrong; to odd and then to nearest cannot.
     if source.bits == 64:
-        x = _odd_beyond_53_bits(b, x, source.kind == "signed")
-    return _narrow_to_odd(b, convert(x, vector_of(ir.DoubleType(), context.lanes)), type_)
+        x = _odd_beyond_53_bits(b, x, signed)
+    return _narrow_to_odd(b, words_as_floats(b, x, vector_of(ir.DoubleType(), context.lanes), signed), type_)
 
 
 def _odd_beyond_53_bits(b: ir.IRBuilder, x: ir.Value, signed: bool) -> ir.Value:
@@ -150,7 +151,7 @@ def _saturating_lanes(b: ir.IRBuilder, signed: bool, x: ir.Value, type_: ir.Type
     bits = getattr(type_, "element", type_).width
     least, beyond = (-(1 << (bits - 1)), 1 << (bits - 1)) if signed else (0, 1 << bits)
     # What does not fit is poison, which a selection does not look at that takes the other side.
-    integer = (b.fptosi if signed else b.fptoui)(x, type_)
+    integer = floats_as_words(b, x, type_, signed)
     fits = b.fcmp_ordered(">=", x, constant(x.type, float(least))) if signed else b.fcmp_ordered(">", x, constant(x.type, -1.0))
     integer = b.select(fits, integer, integer_constant(type_, least))
     is_number = b.fcmp_ordered("ord", x, x)

@@ -17,6 +17,7 @@ from ...hlo.slices import slice_dimensions
 from . import index as indices
 from . import start_indices
 from .arrays import Array
+from .elementary.wide_registers import words_as_floats
 from .elementwise import emit_elementwise
 from .index import Affine, Base, Component, Index
 from .known_ranges import known_range, note_range
@@ -267,7 +268,7 @@ def _iota(emitter, instruction, index, mask):
     real_type = component_type(element_type)
     target = register_type(real_type, emitter.lanes)
     if real_type.is_float:
-        value = b.sitofp(numbers, target)
+        value = words_as_floats(b, numbers, target, signed=True)
     else:
         value = numbers if target == numbers.type else b.trunc(numbers, target)
     value = round_to_type(b, real_type, value)

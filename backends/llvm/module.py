@@ -72,7 +72,8 @@ class DeviceFeatures:
     ``long vectors`` (of more elements than 16, or of any number), ``atomic loads`` (and stores: LLVM writes plain ones, which
     drivers move out of loops that wait), and ``unoptimized calls`` (what calls functions that are not
     optimized has to be given all that any function may ask for). ``streamed_bytes`` are those of the longest vector that
-    may be stored past the caches, 0 where there is no such store. ``has_avx2`` says that intrinsics of this name may be called.
+    may be stored past the caches, 0 where there is no such store. ``has_avx2`` and ``has_avx512`` say that intrinsics of this
+    name may be called, the latter's for whole registers.
     ``approximations`` are LLVM's names of functions of ``float``, right to an ulp or so, subnormal numbers being zeros: of the
     ``reciprocal`` and of the ``reciprocal root``; and of a function of ``double``, right to 13 bits, where doubles are fast: of
     the ``reciprocal of doubles``. ``has_float_extrema`` says that those of ``float`` that know NaN are one instruction.
@@ -82,6 +83,7 @@ class DeviceFeatures:
     lacks: frozenset[str] = frozenset()
     streamed_bytes: int = 0
     has_avx2: bool = False
+    has_avx512: bool = False
     approximations: Mapping[str, str] = field(default_factory=dict)
     has_float_extrema: bool = False
 
@@ -124,6 +126,11 @@ def approximation(module: ir.Module, what: str) -> str | None:
 def has_avx2(module: ir.Module) -> bool:
     """Whether a module is for a device that has these instructions and gets them by LLVM's intrinsics."""
     return isinstance(module, DeviceModule) and module.features.has_avx2
+
+
+def has_avx512(module: ir.Module) -> bool:
+    """Whether a module is for a device of which the same holds."""
+    return isinstance(module, DeviceModule) and module.features.has_avx512
 
 
 def has_float_extrema(module: ir.Module) -> bool:

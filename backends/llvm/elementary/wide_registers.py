@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from ..arithmetic import (
     DOUBLE,
+    FLOAT,
     compare,
     constant,
     from_bits,
@@ -27,9 +28,11 @@ from ..arithmetic import (
 from ..arrays import masked_gather
 from ..builder import undefined
 from ..memory import element_address
-from ..module import constant_table, declaration, lacks, vector_bytes_of
+from ..module import constant_table, declaration, has_avx512, lacks, vector_bytes_of
+from ..types import type_suffix
 
 I8, I32, I64 = ir.IntType(8), ir.IntType(32), ir.IntType(64)
+_SCALAR = {FLOAT: "ss", DOUBLE: "sd"}  # in names of instructions
 _LANES = 8  # doubles in a register
 _REGISTER, _INDICES = ir.VectorType(DOUBLE, _LANES), ir.VectorType(I64, _LANES)
 # As many entries as two registers hold, among which one instruction chooses.
@@ -86,7 +89,7 @@ def exponent_and_mantissa(builder: ir.IRBuilder, x: ir.Value) -> tuple[ir.Value,
 
 def has_wide_registers(module: ir.Module) -> bool:
     """Whether the code is for a processor that has these instructions; a scalar, too, is computed as vectors are there then."""
-    return vector_bytes_of(module) == 8 * _LANES
+    return vector_bytes_of(module) == 8 * _LANES or has_avx512(module)
 
 
 def extremum(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool) -> ir.Value:
@@ -110,6 +113,49 @@ def _compared(builder: ir.IRBuilder, x: ir.Value, y: ir.Value, is_largest: bool)
     bits = (builder.and_ if is_largest else builder.or_)(to_bits(builder, x), to_bits(builder, y))
     chosen = select(builder, compare(builder, "==", x, y), from_bits(builder, bits, x.type), chosen)
     return builder.select(builder.fcmp_unordered("uno", x, y), builder.fadd(x, y), chosen)
+
+
+def words_as_floats(builder: ir.IRBuilder, x: ir.Value, kind: ir.Type, signed: bool) -> ir.Value:
+    """Integers as floats or doubles; those of 64 bits by instructions instead of which compilers of drivers call a library."""
+    if not _by_intrinsic(builder, x.type, kind):
+        return (builder.sitofp if signed else builder.uitofp)(x, kind)
+    module, how = builder.module, I32(4)
+    if not isinstance(kind, ir.VectorType):
+        result = _small_register(kind)
+        name = f"llvm.x86.avx512.cvt{'si2' if signed else 'usi642'}{_SCALAR[kind]}{'64' if signed else ''}"
+        convert = declaration(module, name, result, [result, I64, I32])
+        return builder.extract_element(builder.call(convert, [undefined(result), x, how]), I32(0))
+    result = ir.VectorType(kind.element, _LANES)
+    name = f"llvm.x86.avx512.{'s' if signed else 'u'}itofp.round.{type_suffix(result)}.{type_suffix(_INDICES)}"
+    convert = declaration(module, name, result, [_INDICES, I32])
+    return _by_registers(builder, x, lambda part: builder.call(convert, [part, how]))
+
+
+def floats_as_words(builder: ir.IRBuilder, x: ir.Value, kind: ir.Type, signed: bool) -> ir.Value:
+    """Floats or doubles as integers, likewise; what of those that do not fit is anything."""
+    if not _by_intrinsic(builder, kind, x.type):
+        return (builder.fptosi if signed else builder.fptoui)(x, kind)
+    module, how = builder.module, I32(4)
+    if not isinstance(kind, ir.VectorType):
+        given, of = _small_register(x.type), _SCALAR[x.type]
+        operand = builder.insert_element(undefined(given), x, I32(0))
+        if signed:
+            name = f"llvm.x86.sse{'' if x.type == FLOAT else '2'}.cvtt{of}2si64"
+            return builder.call(declaration(module, name, I64, [given]), [operand])
+        return builder.call(declaration(module, f"llvm.x86.avx512.cvtt{of}2usi64", I64, [given, I32]), [operand, how])
+    given = ir.VectorType(x.type.element, _LANES)
+    name = f"llvm.x86.avx512.mask.cvtt{'ps' if is_single(x) else 'pd'}2{'' if signed else 'u'}qq.512"
+    convert = declaration(module, name, _INDICES, [given, _INDICES, I8, I32])
+    return _by_registers(builder, x, lambda part: builder.call(convert, [part, undefined(_INDICES), I8(-1), how]))
+
+
+def _by_intrinsic(builder: ir.IRBuilder, words: ir.Type, floats: ir.Type) -> bool:
+    are_words = getattr(words, "element", words) == I64 and getattr(floats, "element", floats) in _SCALAR
+    return are_words and has_avx512(builder.module)
+
+
+def _small_register(kind: ir.Type) -> ir.VectorType:
+    return ir.VectorType(kind, 4 if kind == FLOAT else 2)
 
 
 def _in_registers(builder: ir.IRBuilder, value: ir.Value) -> bool:

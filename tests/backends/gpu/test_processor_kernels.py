@@ -192,6 +192,42 @@ def test_large_results_are_stored_past_the_caches(backend, monkeypatch):
     np.testing.assert_array_equal(drawn, jit(lambda rng: rng.standard_normal(1000))(Generator(7)))
 
 
+ENDS = [0.0, -0.0, 0.5, -0.5, 1.9, -1.9, 5e-324, 2.0**53 + 2, -(2.0**62), 2.0**63, -(2.0**63), 2.0**64, 1e300, np.inf]
+ENDS += [-np.inf, np.nan]
+WORDS = [0, 1, 2**24 + 1, 2**53 + 1, 2**53 + 3, 2**62 + 2**8, 2**63 - 1, 2**63, 2**63 + 1025, 2**64 - 1, 2**64 - 2**38]
+
+
+@pytest.mark.parametrize("size", [1, 27], ids=["number", "vectors"])
+@pytest.mark.parametrize("words", ["s64", "u64"])
+@pytest.mark.parametrize("floats", ["f32", "f64"])
+def test_conversions_of_words(backend, floats, words, size):
+    """By the processor's instructions, where it has them: what the reference gives, to the last bit."""
+    module = parse_module(f"""HloModule m
+    ENTRY e {{
+      x = {floats}[{size}] parameter(0)
+      w = {words}[{size}] parameter(1)
+      a = {words}[{size}] convert(x)
+      b = {floats}[{size}] convert(w)
+      ROOT t = ({words}[{size}], {floats}[{size}]) tuple(a, b)
+    }}""")
+    compiled, reference = backend.compile(module), get_backend("reference").compile(module)
+    with np.errstate(over="ignore"):
+        numbers = np.array(ENDS).astype({"f32": np.float32, "f64": np.float64}[floats])
+    given = np.array(WORDS, np.uint64).view({"s64": np.int64, "u64": np.uint64}[words])
+    for first in range(16 if size == 1 else 1):
+        x, w = (np.resize(np.roll(one, -first), size) for one in (numbers, given))
+        for one, other in zip(compiled(x, w), reference(x, w), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_logarithms_are_those_of_the_processor(backend):
+    """By the same tables and instructions."""
+    x = np.concatenate([np.array(ENDS), np.random.default_rng(6).random(40) * 3])
+    with in_place_of("opencl", backend), np.errstate(all="ignore"):
+        for function in (np.log, np.log2, lambda x: np.abs(x) ** 1.7):
+            np.testing.assert_array_equal(jit(function, backend="opencl")(x), jit(function, backend="cpu")(x))
+
+
 def assert_selects(backend, function, shape, dtype):
     random = np.random.default_rng(4)
     x, mask = random.integers(0, 3, shape).astype(dtype), random.random(shape[0]) > 0.5
