@@ -128,6 +128,11 @@ class NativeExecutable:
         return tuple(output if output.ndim else output[()] for output in outputs)
 
     @property
+    def kernel(self) -> int:
+        """The address of the code, a function of tables of pointers to arguments and results: its executable has to be held."""
+        return self._loaded.kernel
+
+    @property
     def _releases_gil(self) -> bool:
         is_long = self.program.may_take_long or self.bytes_touched > _RELEASE_GIL_BYTES
         return is_long and not self.program.draws

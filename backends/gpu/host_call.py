@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,11 +14,13 @@ from ...hlo.ops.random_calls import draw_of
 from ...hlo.ops.ufunc_calls import ufunc_call_of
 from ...runtime import find_target
 from ..cpu.backend import CpuBackend
+from ..cpu.executable import NativeExecutable
 from ..cpu.linear_algebra import loop_call
 from ..host_evaluation import evaluation_of, of_table
 from ..instruction_texts import instructions_text
 from .drivers.driver import ALIGNMENT, Device
 from .memory import side_by_side
+from .plan import HostCall, Plan, inside
 
 
 class HostInstruction:
@@ -38,9 +41,7 @@ class HostInstruction:
         instruction, target = self._instruction, None
         if instruction.opcode == "custom-call":
             if _is_native(instruction):
-                alone = parse_module(instructions_text([instruction]))
-                # The names of a plan that was kept are others, and code is kept by them.
-                native = CpuBackend().compile(parse_module(alone.as_text(names="canonical")))
+                native = _compiled(instruction)
                 return of_table(instruction, lambda operands: native(*operands), keeps=False)
             target = find_target(instruction.attributes["custom_call_target"])
         return of_table(instruction, evaluation_of(instruction, target))
@@ -66,6 +67,41 @@ class HostInstruction:
         self._evaluate(ctypes.addressof(table))
         for place, address, size in places[self._given :]:
             device.write(address, place, size)
+
+
+class HostFunction(NamedTuple):
+    """The address of native code that is given tables of pointers to operands and results, and what it lives in."""
+
+    address: int
+    executable: Any
+    draws: bool
+
+
+def functions_of(device: Device, plan: Plan) -> dict[Instruction, HostFunction]:
+    """What need not be evaluated in Python of a plan, where a device is the processor: draws, and linear algebra of NumPy's."""
+    if not device.properties.is_processor:
+        return {}
+    calls = [step.instruction for step in inside(plan.steps) if isinstance(step, HostCall)]
+    found = {}
+    for call in [one for one in calls if one.opcode == "custom-call"]:
+        draws = draw_of(call.attributes["custom_call_target"]) is not None
+        if not draws and loop_call(call) is None:
+            continue
+        executable = _compiled(call)
+        if isinstance(executable, NativeExecutable) and not executable.program.may_take_long:
+            found[call] = HostFunction(executable.kernel, executable, draws)
+    return found
+
+
+def _compiled(call: Instruction) -> Any:
+    """The CPU backend's code of a custom call alone."""
+    # The names of a plan that was kept are others, and code is kept by them.
+    return _compiled_text(parse_module(instructions_text([call])).as_text(names="canonical"))
+
+
+@lru_cache(maxsize=256)
+def _compiled_text(text: str) -> Any:
+    return CpuBackend().compile(parse_module(text))
 
 
 def _is_native(call: Instruction) -> bool:

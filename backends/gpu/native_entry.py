@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...compile.trip_count import known_trip_count
-from ...hlo import Module
+from ...hlo import Instruction, Module
 from ...runtime.kernel_time import kernel_time
 from ...runtime.locks import new_lock
 from ..cpu.call import CallSignature, Fact, bind_entry, install_entry, unsupported_reason, words_of
@@ -22,6 +22,7 @@ from ..cpu.machine_code import LoadedCode
 from ..cpu.target import host_target
 from .drivers.forks import FORKS
 from .drivers.opencl import OpenCLCode, OpenCLDevice
+from .host_call import HostFunction
 from .memory import GpuMemory
 from .memory_pool import Block
 from .native_run import PAUSED, NativeRun
@@ -157,16 +158,14 @@ class NativeEntry:
         self._run.fail(status, self._words)
 
 
-def has_entry(program: GpuProgram, device: Any) -> bool:
+def has_entry(program: GpuProgram, device: Any, functions: Mapping[Instruction, HostFunction]) -> bool:
     """Whether calls of a program may bypass Python: the thread that asks runs all of it, and evaluates nothing in Python."""
     plan = program.plan
-    return (
-        isinstance(device, OpenCLDevice)
-        and device.own_thread is not None
-        and has_blocks_of_one_thread(plan.steps)
-        and plan.temporary_bytes <= _MOST_BYTES
-        and not any(isinstance(step, HostCall) for step in inside(plan.steps))
-    )
+    if not isinstance(device, OpenCLDevice) or device.own_thread is None or plan.temporary_bytes > _MOST_BYTES:
+        return False
+    # A draw may have to wait for others that use the generator, which no thread does that others wait for.
+    calls = [functions.get(step.instruction) for step in inside(plan.steps) if isinstance(step, HostCall)]
+    return has_blocks_of_one_thread(plan.steps) and all(call is not None and not call.draws for call in calls)
 
 
 def _may_take_long(module: Module, plan: Plan) -> bool:

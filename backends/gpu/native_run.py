@@ -22,7 +22,7 @@ from ..cpu.machine_code import LoadedCode
 from ..cpu.target import host_target
 from . import plan_code
 from .drivers.driver import Device, Kernel
-from .host_call import HostInstruction
+from .host_call import HostInstruction, functions_of
 from .plan import Launch, Plan
 from .plan_code import Packed, PlanCode, encode
 from .short_plans import has_blocks_of_one_thread
@@ -37,6 +37,8 @@ _JUMPS_BETWEEN_PAUSES, _PAUSED_AFTER = 32, 50_000_000
 # of a call or minus the bytes to be read, or the step that failed; and the addresses of that.
 _CODE, _SLOTS, _DEVICE, _REGISTER, _LIMITED, _MOST, _POSITION, _WHAT, _ADDRESSES = range(9)
 _RUN = ctypes.CFUNCTYPE(c_int32, c_void_p)
+# Where functions of the host are called: with the interpreter's lock, and what they have raised.
+_RUN_WITH_CALLS = ctypes.PYFUNCTYPE(c_int32, c_void_p)
 
 _ASSEMBLY = """
 define i32 @run(ptr %words) {
@@ -251,22 +253,36 @@ select:
 
 call_host:
   %call = call i64 @element(ptr %operands, i64 0)
-  %call_count = call i64 @element(ptr %operands, i64 1)
-  %call_places = getelementptr i64, ptr %operands, i64 2
+  %host_function = call ptr @word(ptr %operands, i64 1)
+  %operand_count = call i64 @element(ptr %operands, i64 2)
+  %call_count = call i64 @element(ptr %operands, i64 3)
+  %call_places = getelementptr i64, ptr %operands, i64 4
   call void @addresses(ptr %slots, ptr %call_places, i64 %call_count, ptr %values)
   store i64 %call, ptr %what
   %call_words = shl i64 %call_count, 1
-  %call_length = add i64 %call_words, 4
+  %call_length = add i64 %call_words, 6
+  %has_function = icmp ne ptr %host_function, null
+  br i1 %has_function, label %look_for_queue, label %called_host
+look_for_queue:
+  %flush_queue = call ptr @word(ptr %device, i64 6)
+  %all_is_done = icmp eq ptr %flush_queue, null
+  br i1 %all_is_done, label %call_function, label %called_host
+call_function:
+  %call_results = getelementptr i64, ptr %values, i64 %operand_count
+  %function_status = call i32 %host_function(ptr %values, ptr %call_results)
+  br label %called_host
+called_host:
+  %call_status = phi i32 [ TO_PYTHON, %call_host ], [ TO_PYTHON, %look_for_queue ], [ %function_status, %call_function ]
   br label %advance
 
 advance:
   %status = phi i32 [ %launched, %launch ], [ %copied_status, %copied ], [ %filled, %fill ], [ 0, %move ],
                     [ TO_PYTHON, %read_by_python ], [ %read_status, %read_directly ], [ 0, %jump_if_zero ], [ 0, %count ],
-                    [ 0, %count_down ], [ TO_PYTHON, %call_host ],
+                    [ 0, %count_down ], [ %call_status, %called_host ],
                     [ %written, %write_arguments ], [ %results_read, %read_results ]
   %length = phi i64 [ %launch_length, %launch ], [ 7, %copied ], [ 6, %fill ], [ %point_length, %move ],
                     [ 4, %read_by_python ], [ 4, %read_directly ], [ 3, %jump_if_zero ], [ 4, %count ],
-                    [ 4, %count_down ], [ %call_length, %call_host ],
+                    [ 4, %count_down ], [ %call_length, %called_host ],
                     [ 7, %write_arguments ], [ 7, %read_results ]
   %after = add i64 %at, %length
   store i64 %after, ptr %position
@@ -350,7 +366,16 @@ class NativeRun:
         packed: Packed | None = None,
     ) -> None:
         self.device, self._kernels = device, kernels
-        self._code = encode(plan, arguments, results, lambda launch: kernels[launch.kernel].handle, packed)
+        functions = functions_of(device, plan)
+        self._code = encode(
+            plan,
+            arguments,
+            results,
+            lambda launch: kernels[launch.kernel].handle,
+            packed,
+            lambda call: functions[call.instruction].address if call.instruction in functions else 0,
+        )
+        self.functions = functions
         for launch in {step.kernel: step for step in self._code.steps if isinstance(step, Launch)}.values():
             device.prepare(kernels[launch.kernel], len(launch.arguments), launch.shared_bytes)
         self._host_calls = [HostInstruction(device, call.instruction) for call in self._code.host_calls]
@@ -365,6 +390,8 @@ class NativeRun:
         self._lock, self._asked = calls.lock, calls.asked
         self._waits = packed is not None
         self._run = _run_function(calls.functions)
+        if functions:
+            self._run = _RUN_WITH_CALLS(ctypes.cast(self._run, c_void_p).value)
         self._pack = struct.Struct(f"={arguments + results + 3}q").pack_into
         self._unused: list[Words] = []
         self._given = arguments + results

@@ -27,7 +27,7 @@ REPEAT = 9  # target: back, at the end of a loop
 COUNT = 10  # slot, value
 COUNT_DOWN = 11  # slot, target: back, unless the slot is 0 then
 SELECT = 12  # count, targets: by the number read, the last one where it is none of them
-CALL_HOST = 13  # number of the call, count, places
+CALL_HOST = 13  # number of the call, address of a function of operands and results or 0, count of operands, count, places
 WRITE = 14  # place, place of the host, size
 READ = 15  # place, place of the host, size
 
@@ -66,10 +66,15 @@ class Packed:
 
 
 def encode(
-    plan: Plan, arguments: int, results: int, kernel_handle: Callable[[Launch], int], packed: Packed | None = None
+    plan: Plan,
+    arguments: int,
+    results: int,
+    kernel_handle: Callable[[Launch], int],
+    packed: Packed | None = None,
+    host_function: Callable[[HostCall], int] = lambda call: 0,
 ) -> PlanCode:
     """The code of a plan with so many arguments and results."""
-    writer = _Writer(plan, arguments, results, kernel_handle)
+    writer = _Writer(plan, arguments, results, kernel_handle, host_function)
     if packed is not None and packed.argument_bytes:
         writer.emit(-1, WRITE, writer.first["argument"], 0, writer.first["host"], 0, packed.argument_bytes)
     writer.write(plan.steps)
@@ -82,7 +87,14 @@ def encode(
 
 
 class _Writer:
-    def __init__(self, plan: Plan, arguments: int, results: int, kernel_handle: Callable[[Launch], int]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        arguments: int,
+        results: int,
+        kernel_handle: Callable[[Launch], int],
+        host_function: Callable[[HostCall], int],
+    ) -> None:
         self.numbers: list[int] = []
         self.steps: list[Step] = []
         self.host_calls: list[HostCall] = []
@@ -98,7 +110,7 @@ class _Writer:
             "moving": constant + 4,
         }
         self.slots = constant + 4 + plan.moving
-        self.kernel_handle = kernel_handle
+        self.kernel_handle, self.host_function = kernel_handle, host_function
 
     def emit(self, step: int, operation: int, *numbers: int) -> int:
         """The index of the last number."""
@@ -138,7 +150,8 @@ class _Writer:
                 case Conditional():
                     self.branch(number, step)
                 case HostCall():
-                    self.emit(number, CALL_HOST, len(self.host_calls), *self.places((*step.operands, *step.results)))
+                    called = len(self.host_calls), self.host_function(step), len(step.operands)
+                    self.emit(number, CALL_HOST, *called, *self.places((*step.operands, *step.results)))
                     self.host_calls.append(step)
 
     def loop(self, number: int, loop: While) -> None:

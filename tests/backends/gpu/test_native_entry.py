@@ -100,6 +100,16 @@ def test_results_whose_sizes_the_program_finds(backend, rows):
     assert is_native(function) and function.cache_info().misses == 1
 
 
+def test_linear_algebra_is_called_natively(backend):
+    a, b = np.array([[4.0, 1, 0], [1, 3, 1], [0, 1, 2]]), np.arange(3.0)
+    solve = jit(lambda a, b: np.linalg.solve(a * 2, b) + 1, backend="opencl")
+    for _ in range(2):
+        np.testing.assert_allclose(solve(a, b), np.linalg.solve(a * 2, b) + 1)
+        with pytest.raises(np.linalg.LinAlgError):
+            solve(np.zeros((3, 3)), b)
+    assert is_native(solve)
+
+
 def test_sizes_that_do_not_fit_together(backend):
     function = jit(lambda x, y: x[x > 0] + y[y > 0], backend="opencl")
     x = np.arange(6.0)

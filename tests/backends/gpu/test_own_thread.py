@@ -136,6 +136,15 @@ def test_random_numbers_of_numpy_need_no_python(backend, monkeypatch):
         for one, other in zip(compiled(ours), drawn(theirs), strict=True):
             np.testing.assert_array_equal(one, other)
 
+    def draws_until(rng, bound):
+        total, count = 0.0, 0
+        while total < bound:
+            total += rng.random()
+            count += 1
+        return total, count
+
+    assert jit(draws_until, backend="opencl")(ours, 50.0) == draws_until(theirs, 50.0)
+
 
 def test_kernels_with_a_time_limit_run_elsewhere(backend, plus_one, monkeypatch):
     x = backend.memory.share(np.ones(100, np.float32))
