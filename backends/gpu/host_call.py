@@ -22,6 +22,8 @@ from .drivers.driver import ALIGNMENT, Device
 from .memory import side_by_side
 from .plan import HostCall, Plan, inside
 
+_MOST_BYTES = 1 << 18  # of arrays of what native code calls
+
 
 class HostInstruction:
     """An instruction of a plan on a device. Safe to use from several threads at once."""
@@ -78,7 +80,10 @@ class HostFunction(NamedTuple):
 
 
 def functions_of(device: Device, plan: Plan) -> dict[Instruction, HostFunction]:
-    """What need not be evaluated in Python of a plan, where a device is the processor: draws, and linear algebra of NumPy's."""
+    """What need not be evaluated in Python of a plan, where a device is the processor: draws, and linear algebra of NumPy's.
+
+    It is called with the interpreter's lock, and so only if it does not take long.
+    """
     if not device.properties.is_processor:
         return {}
     calls = [step.instruction for step in inside(plan.steps) if isinstance(step, HostCall)]
@@ -88,7 +93,8 @@ def functions_of(device: Device, plan: Plan) -> dict[Instruction, HostFunction]:
         if not draws and loop_call(call) is None:
             continue
         executable = _compiled(call)
-        if isinstance(executable, NativeExecutable) and not executable.program.may_take_long:
+        is_native = isinstance(executable, NativeExecutable) and not executable.program.may_take_long
+        if is_native and executable.bytes_touched <= _MOST_BYTES:
             found[call] = HostFunction(executable.kernel, executable, draws)
     return found
 
