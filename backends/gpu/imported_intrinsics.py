@@ -13,7 +13,8 @@ from collections.abc import Callable
 from struct import pack, unpack
 
 _INTRINSIC = re.compile(r'@"?llvm\.(x86\.[\w.]+)"?')
-_POINTER = re.compile(r'ptr addrspace\(4\)(?: (%"?[\w.$-]+"?))?')
+# With what LLVM's inliner says of it, as that it is aligned.
+_POINTER = re.compile(r'ptr addrspace\(4\)((?: align \d+| [a-z_]+(?:\([^)]*\))?)*)(?: (%"?[\w.$-]+"?))?')
 _PREFIX = "phlox.import."
 _HEADER_WORDS = 5
 _OP_DECORATE, _LINKAGE_ATTRIBUTES = 71, 41
@@ -31,10 +32,12 @@ def import_intrinsics(llvm_ir: str, emit: Callable[[str], bytes], is_binary: boo
 def _with_plain_pointers(line: str, number: int) -> str:
     """A line of LLVM assembly, after casts of the pointers that it gives to an intrinsic.
 
-    >>> print(_with_plain_pointers("  call void @llvm.x86.f(ptr addrspace(4) %x, i32 1)", 5))
+    >>> print(_with_plain_pointers("  call void @llvm.x86.f(ptr addrspace(4) align 16 %x, i32 1)", 5))
       %address.5.0 = ptrtoint ptr addrspace(4) %x to i64
       %plain.5.0 = inttoptr i64 %address.5.0 to ptr
-      call void @llvm.x86.f(ptr %plain.5.0, i32 1)
+      call void @llvm.x86.f(ptr align 16 %plain.5.0, i32 1)
+    >>> _with_plain_pointers("declare void @llvm.x86.g(ptr addrspace(4), i32 immarg)", 6)
+    'declare void @llvm.x86.g(ptr, i32)'
     """
     if _INTRINSIC.search(line) is None:
         return line
@@ -43,12 +46,13 @@ def _with_plain_pointers(line: str, number: int) -> str:
     casts: list[str] = []
 
     def plain(found: re.Match) -> str:
-        if found[1] is None or line.startswith("declare"):
-            return "ptr" if found[1] is None else f"ptr {found[1]}"
+        attributes, value = found.groups()
+        if value is None or line.startswith("declare"):
+            return f"ptr{attributes}" if value is None else f"ptr{attributes} {value}"
         name = f"{number}.{len(casts) // 2}"
-        casts.append(f"  %address.{name} = ptrtoint {found[0]} to i64")
+        casts.append(f"  %address.{name} = ptrtoint ptr addrspace(4) {value} to i64")
         casts.append(f"  %plain.{name} = inttoptr i64 %address.{name} to ptr")
-        return f"ptr %plain.{name}"
+        return f"ptr{attributes} %plain.{name}"
 
     called = _POINTER.sub(plain, line)
     return "\n".join([*casts, called])
