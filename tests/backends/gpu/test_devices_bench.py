@@ -6,13 +6,15 @@ import subprocess
 import sys
 
 import numpy as np
+import phlox
 import pytest
 from bench.devices import __main__ as program
 from bench.devices import bench as bench_module
-from bench.devices import choices, report, run
+from bench.devices import choices, report, rows_of_limits, run
 from bench.devices.bench import Bench, of_calls
 from bench.devices.cases import AT_MOST, COPY, TINY, Case, Row, Target
 from bench.devices.chapters import CHAPTERS, rows_of
+from bench.devices.contenders import to_host
 from bench.devices.journal import Journal
 from bench.devices.run import LOST, measure_rows, supervised
 from gpu_backends import backend_or_skip
@@ -59,6 +61,17 @@ def test_the_table_is_made(tmp_path, capsys):
     measured(tmp_path, "--targets", "--backend", "opencl", "--markdown", str(page), *SOME)
     assert (tmp_path / "records.jsonl").read_text(encoding="utf-8") == before
     assert page.read_text(encoding="utf-8") == text and "2 * x + y" in capsys.readouterr().out
+
+
+def test_rows_of_generators_and_of_results_with_names():
+    backend_or_skip("opencl")
+    call, _ = rows_of_limits.on_device(phlox.jit(np.linalg.qr), (np.eye(3) + 1,), "opencl")
+    found = to_host(call())
+    np.testing.assert_allclose(found.Q @ found.R, np.eye(3) + 1)
+    call, _ = rows_of_limits.on_device(phlox.jit(lambda rng: rng.random(3)), (np.random.default_rng(1),), "opencl")
+    np.testing.assert_array_equal(to_host(call()), np.random.default_rng(1).random(3))
+    names = [row.name for _, row in rows_of_limits.rows_of(["Fourier"])]
+    assert names and not any(name.startswith(("error", "compilation")) for name in names)
 
 
 @left_to_ci
@@ -154,6 +167,7 @@ CHILD = """
 import json, os, signal, sys, time
 sys.path[:0] = {paths}
 from bench.devices.cases import Row
+from bench.devices.contenders import to_host
 from bench.devices.journal import Journal
 from bench.devices.run import measure_rows
 
