@@ -24,8 +24,8 @@ from ..recording.current_trace import current_trace
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
-from .parts import AttributeNames, taken_apart
-from .places import UNBOUND, Contents, Place, where_made
+from .parts import AttributeNames, Besides, taken_apart
+from .places import UNBOUND, Contents, Place, where_container_made, where_made
 
 NUMBERS = (bool, int, float, complex, np.ndarray, np.generic, TracedArray)
 
@@ -197,7 +197,7 @@ def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> F
     if type(value) is Choice:
         forms = [form_of(one, outer, as_views) for one in value.values]
         return functools.reduce(joined, forms) if any(isinstance(form, Container) for form in forms) else OneOf(tuple(forms))
-    where = where_made(value) or _where_met(value, outer or current_trace())
+    where = where_made(value) or where_container_made(value) or _where_met(value, outer or current_trace())
     apart = taken_apart(value) if where is None or not is_around(where, outer or current_trace()) else None
     if apart is None:
         return Fixed(value)
@@ -437,7 +437,10 @@ def labels(form: Form, name: str) -> list[str]:
     is_object = isinstance(form.auxiliary, AttributeNames)
     if issubclass(form.type, (set, frozenset)):
         return labels(form.parts[0], name)
-    places = (
-        ["." + one for one in form.auxiliary] if is_object else pytree.labels_of(form.type, form.auxiliary, len(form.parts))
-    )
+    if isinstance(form.auxiliary, Besides):
+        places = form.auxiliary.labels(len(form.parts))
+    elif is_object:
+        places = ["." + one for one in form.auxiliary]
+    else:
+        places = pytree.labels_of(form.type, form.auxiliary, len(form.parts))
     return [label for place, part in zip(places, form.parts) for label in labels(part, name + place)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..recording import pytree
@@ -12,11 +13,23 @@ from ..recording.current_trace import current_trace
 from ..recording.makers import register_attributes
 from .entries import contents_of, elements_of_set, is_open_set
 from .journals import note_made
-from .places import UNBOUND, where_made
+from .places import UNBOUND, Contents, where_container_made, where_made
 
 
 class AttributeNames(tuple):
     """The names of an object's attributes."""
+
+
+@dataclass(frozen=True)
+class Besides:
+    """What is known of a dict or a list that has attributes: its keys, None of a list, and the names of the attributes."""
+
+    keys: tuple[Any, ...] | None
+    names: AttributeNames
+
+    def labels(self, count: int) -> list[str]:
+        keys = range(count - len(self.names)) if self.keys is None else self.keys
+        return [*[f"[{key!r}]" for key in keys], *["." + name for name in self.names]]
 
 
 def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
@@ -28,6 +41,11 @@ def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
     if apart is None and (where_made(value) is not None or "as_result" in type(value).__dict__):
         attributes = attributes_of(value)
         return AttributeNames(attributes), tuple(attributes.values())
+    if apart is None and where_container_made(value) is not None:
+        held, attributes = Contents(value).get(), attributes_of(value)
+        is_dict = isinstance(held, dict)
+        besides = Besides(tuple(held) if is_dict else None, AttributeNames(attributes))
+        return besides, (*(held.values() if is_dict else held), *attributes.values())
     return apart
 
 
@@ -41,16 +59,33 @@ def put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
 def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
     if issubclass(kind, (set, frozenset)):
         return (set if issubclass(kind, set) else kind)(elements_of_set({auxiliary: parts[0]}))
+    if isinstance(auxiliary, Besides):
+        return _container_with_attributes(kind, auxiliary, parts)
     if not isinstance(auxiliary, AttributeNames):
         made = pytree.put_together(kind, auxiliary, parts)
         if type(made) is not kind:  # the user's own class, of one whose special methods are followed
             object.__setattr__(made, "__class__", kind)
         return made
     made = _new_of(kind)(kind)
-    for name, part in zip(auxiliary, parts):
+    _set_attributes(made, auxiliary, parts)
+    return made
+
+
+def _container_with_attributes(kind: type, besides: Besides, parts: Sequence[Any]) -> Any:
+    """Past the methods of the class, which may do more than hold something."""
+    made, count = kind.__new__(kind), len(parts) - len(besides.names)
+    if besides.keys is None:
+        list.extend(made, parts[:count])
+    else:
+        dict.update(made, zip(besides.keys, parts))
+    _set_attributes(made, besides.names, parts[count:])
+    return made
+
+
+def _set_attributes(made: Any, names: AttributeNames, parts: Sequence[Any]) -> None:
+    for name, part in zip(names, parts):
         if part is not UNBOUND:
             object.__setattr__(made, name, part)
-    return made
 
 
 def _new_of(kind: type) -> Callable[[type], Any]:

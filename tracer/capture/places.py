@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.attributes import attributes_of, has_attributes_alone, slots_of
+from ..recording.attributes import attributes_of, has_attributes_alone, is_container_with_attributes, slots_of
 from ..recording.current_trace import current_trace
 from ..recording.trace import Trace
 from .entries import contents_of, elements_of_set, is_open_dict
@@ -228,3 +228,11 @@ def where_made(value: Any) -> Trace | None:
     if found is None or not (has_attributes_alone(kind) or kind is types.SimpleNamespace) or not _has_attributes(value):
         return None
     return None if dataclasses.is_dataclass(kind) and kind.__dataclass_params__.frozen else found[1]
+
+
+def where_container_made(value: Any) -> Trace | None:
+    """The trace in which the function has made this dict or list of a class of its own; None for others."""
+    trace = current_trace()
+    if trace is None or not isinstance(value, (dict, list)) or not is_container_with_attributes(type(value)):
+        return None
+    return trace.program.made_objects.get(id(value), (None, None))[1]

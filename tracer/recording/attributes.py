@@ -36,6 +36,13 @@ def has_attributes_alone(kind: type) -> bool:
     return is_written and all(base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
 
 
+def is_container_with_attributes(kind: type) -> bool:
+    """Whether objects of a class are dicts or lists, made by Python's own ``__new__``, with attributes besides."""
+    if kind.__new__ is not dict.__new__ and kind.__new__ is not list.__new__ or not kind.__flags__ & _HEAP_TYPE:
+        return False
+    return all(base in (object, dict, list) or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+
+
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: written in Python
 
 

@@ -1,0 +1,83 @@
+"""Dicts and lists of a class of its own, with attributes besides, that branches and loops make or change."""
+
+import pytest
+from phlox import jit
+
+
+class Result(dict):
+    """As SciPy's: what it holds are its attributes."""
+
+    __getattr__ = dict.__getitem__
+    __setattr__ = dict.__setitem__
+
+
+class Doubled(dict):
+    def __setitem__(self, key, value):
+        dict.__setitem__(self, key, value * 2)
+
+
+class Path(list):
+    pass
+
+
+def made_on_both_sides(x):
+    result = Result(x=x * 2, n=1) if x > 0 else Result(x=x * 3, n=2)
+    result.n = result.n + 1
+    return result.x, result["n"], result.get("x"), len(result), list(result), result
+
+
+def other_keys(x):
+    if x > 0:
+        result = Result(x=x * 2)
+    else:
+        result = Result(x=x * 3, y=1.0)
+    return result.x, len(result)
+
+
+def one_of_them_from_before(x):
+    first = Result(x=x, n=1)
+    chosen = first if x > 0 else Result(x=x * 3, n=2)
+    chosen.n = 5
+    return first.n, chosen.n, chosen.x
+
+
+def made_in_rounds(x):
+    result = Result(x=x, n=0)
+    while x * x < 100:
+        x = x * 2
+        result = Result(x=x, n=result.n + 1)
+    return result.x, result.n
+
+
+def own_methods(x):
+    if x > 0:
+        held = Doubled()
+        held["x"] = x
+    else:
+        held = Doubled(x=x)
+    return held["x"]
+
+
+def lists(x):
+    if x > 0:
+        path = Path([x])
+        path.append(x * 2)
+        path.cost = 1
+    else:
+        path = Path([x * 3, x])
+        path.cost = x
+    path.append(1.0)
+    return path[0], path[1], path.cost, len(path)
+
+
+@pytest.mark.parametrize(
+    "function", [made_on_both_sides, other_keys, one_of_them_from_before, made_in_rounds, own_methods, lists]
+)
+def test_containers_with_attributes(function):
+    jitted = jit(function)
+    for x in (1.5, -2.5):
+        assert jitted(x) == function(x)
+
+
+def test_the_class_is_kept():
+    assert type(jit(made_on_both_sides)(1.5)[-1]) is Result
