@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import types
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
@@ -54,3 +56,18 @@ def class_of(kind: type) -> type:
 def is_generated(method: Any) -> bool:
     """Whether `dataclass` has written a method."""
     return type(method) is types.FunctionType and method.__code__.co_filename == "<string>"
+
+
+def factories_of(kind: type) -> list[dataclasses.Field]:
+    """The fields of a dataclass that have a ``default_factory``; none of other classes."""
+    fields = dataclasses.fields(kind) if dataclasses.is_dataclass(kind) else ()
+    return [one for one in fields if one.default_factory is not dataclasses.MISSING]
+
+
+def factories_left_out(
+    fields: list[dataclasses.Field], initialize: types.FunctionType, args: tuple, kwargs: dict
+) -> dict[str, Callable[[], Any]]:
+    """The factories of those fields that a call of a dataclass's own ``__init__`` does not give."""
+    code = initialize.__code__
+    given = {*code.co_varnames[1 : code.co_argcount][: len(args)], *kwargs}
+    return {one.name: one.default_factory for one in fields if one.init and one.name not in given}

@@ -1,4 +1,6 @@
-"""Dicts and lists of a class of its own, with attributes besides, that branches and loops make or change."""
+"""Dicts and lists of a class of its own, with attributes besides, and those that dataclasses make, in branches and loops."""
+
+import dataclasses
 
 import pytest
 from phlox import jit
@@ -81,3 +83,31 @@ def test_containers_with_attributes(function):
 
 def test_the_class_is_kept():
     assert type(jit(made_on_both_sides)(1.5)[-1]) is Result
+
+
+@dataclasses.dataclass
+class Cell:
+    weight: float
+    members: list = dataclasses.field(default_factory=list)
+    bounds: list = dataclasses.field(default_factory=lambda: [0.0, 1.0])
+    names: dict = dataclasses.field(init=False, default_factory=dict)
+
+
+def filled_in_branches(x):
+    cell = Cell(x)
+    if x > 0:
+        cell = Cell(x, bounds=[x, x])
+        cell.members.append(x)
+        cell.names["x"] = x
+    else:
+        cell = Cell(x * 2)
+        cell.members.append(x * 3)
+        cell.bounds[0] = x
+        cell.names["x"] = 1.0
+    return len(cell.members), sum(cell.members), cell.bounds, cell.names["x"]
+
+
+def test_what_dataclasses_make_by_default():
+    jitted = jit(filled_in_branches)
+    for x in (1.5, -2.5):
+        assert jitted(x) == filled_in_branches(x)

@@ -21,7 +21,7 @@ from ...calls.outside_state import meaning as meaning_of_state
 from ...calls.random_generators import LIBRARY, method_of_generator, name_of_method
 from ...outside.ownership import belongs_to_the_user, is_followed_of_traced, is_of_the_user
 from ...recording.array import TracedArray
-from ...recording.attributes import has_attributes_alone
+from ...recording.attributes import factories_left_out, factories_of, has_attributes_alone, is_generated
 from ...recording.callables import named
 from ...recording.current_trace import current_trace
 from ...recording.errors import ConcretizationError, TracerError, name_of_type
@@ -495,6 +495,10 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
         is_followed(initialize, args, kwargs) or may_call_the_users(initialize, args, kwargs)
     )
     is_captured = has_none or follows or is_users(initialize)
+    factories = factories_of(kind) if is_generated(initialize) else []
+    if factories:
+        left_out = factories_left_out(factories, initialize, args, kwargs)
+        kwargs = {**kwargs, **{name: call(factory) for name, factory in left_out.items()}}
     if type(kind).__call__ is not type.__call__ or not is_plain or not is_captured:
         if not belongs_to_the_user(kind):
             made_iterators.require_made_here(*args)
@@ -514,4 +518,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
             current_trace().program.followed_objects[id(made)] = made
     if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
+    for one in factories:
+        if not one.init and isinstance(one.default_factory, type):
+            journals.note_made(getattr(made, one.name))
     return kept(made)
