@@ -75,7 +75,15 @@ class Flags:
     _BITS = {"c_contiguous": 1, "f_contiguous": 2, "owndata": 4, "aligned": 0x100, "writeable": 0x400}
 
     def __init__(self, array: TracedArray) -> None:
-        shape, strides = array.shape, array.element_strides
+        is_writeable = array.is_writeable
+        self.__dict__.update(owndata=array.base is None, writeable=is_writeable, aligned=True, writebackifcopy=False)
+        self.__dict__.update(behaved=is_writeable)
+        if not array.is_dynamic:
+            self._know_order(array.shape, array.element_strides)
+        elif array.ndim == 1 and self.owndata:
+            self._know_order((0,), (1,))
+
+    def _know_order(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
         steps = [(one, step) for one, step in zip(range(len(shape)), strides) if shape[one] > 1]
         none = 0 in shape
         for name, wanted in (
@@ -83,20 +91,23 @@ class Flags:
             ("f_contiguous", row_major_strides(shape[::-1])[::-1]),
         ):
             self.__dict__[name] = none or all(step == wanted[one] for one, step in steps)
-        self.__dict__.update(owndata=array.base is None, writeable=array.is_writeable, aligned=True, writebackifcopy=False)
-
         rows, columns, is_writeable = self.c_contiguous, self.f_contiguous, self.writeable
         self.__dict__.update(contiguous=rows, fortran=columns, forc=rows or columns, fnc=columns and not rows)
-        self.__dict__.update(behaved=is_writeable, carray=is_writeable and rows, farray=is_writeable and columns and not rows)
+        self.__dict__.update(carray=is_writeable and rows, farray=is_writeable and columns and not rows)
+
+    def __getattr__(self, name: str) -> bool:
+        if name not in self._KEYS.values() and name not in ("contiguous", "fortran"):
+            raise AttributeError(f"'numpy._core.multiarray.flagsobj' object has no attribute {name!r}")
+        raise NotImplementedError(f"the flag {name} of an array whose sizes are known at run time only is not implemented")
 
     @property
     def num(self) -> int:
-        return sum(bit for name, bit in self._BITS.items() if self.__dict__[name])
+        return sum(bit for name, bit in self._BITS.items() if getattr(self, name))
 
     def __getitem__(self, name: str) -> bool:
         if name not in self._KEYS:
             raise KeyError("Unknown flag")
-        return self.__dict__[self._KEYS[name]]
+        return getattr(self, self._KEYS[name])
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise NotImplementedError(f"the flag {name} of a traced array is set, which is not implemented")
