@@ -91,6 +91,7 @@ class Cell:
     members: list = dataclasses.field(default_factory=list)
     bounds: list = dataclasses.field(default_factory=lambda: [0.0, 1.0])
     names: dict = dataclasses.field(init=False, default_factory=dict)
+    places: list = dataclasses.field(init=False, default_factory=lambda: [])
 
 
 def filled_in_branches(x):
@@ -103,8 +104,9 @@ def filled_in_branches(x):
         cell = Cell(x * 2)
         cell.members.append(x * 3)
         cell.bounds[0] = x
+        cell.places.append(x)
         cell.names["x"] = 1.0
-    return len(cell.members), sum(cell.members), cell.bounds, cell.names["x"]
+    return len(cell.members), sum(cell.members), cell.bounds, cell.names["x"], len(cell.places)
 
 
 def test_what_dataclasses_make_by_default():

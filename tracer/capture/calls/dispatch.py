@@ -519,6 +519,7 @@ def _made(kind: type, args: tuple, kwargs: dict) -> Any:
     if not has_none and isinstance(made, kind):
         captured(initialize)(made, *args, **kwargs)
     for one in factories:
-        if not one.init and isinstance(one.default_factory, type):
-            journals.note_made(getattr(made, one.name))
+        if not one.init and isinstance(held := getattr(made, one.name), (list, dict, set)):
+            if one.default_factory() is not held:  # one that it always gives is from outside
+                journals.note_made(held)
     return kept(made)
