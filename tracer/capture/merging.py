@@ -17,6 +17,7 @@ from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import dynamic, fitted, padded_instruction, size_of
 from ..recording.errors import CarryTypeError, at
 from ..recording.intervals import note_interval
+from ..recording.operands import as_traced, shape_of
 from .choices import Choice, Maybe
 from .forms import (
     NOWHERE,
@@ -51,7 +52,7 @@ def numbers(form: Form, value: Any) -> list[Any]:
     if isinstance(form, Fixed):
         return []
     if isinstance(form, Number):
-        return [value if type(value) is not Choice else _chosen_number(value, form.kind)]
+        return [value if type(value) is not Choice else _chosen_numbers(value, [[one] for one in value.values], [form.kind])[0]]
     if isinstance(form, Optional):
         if value is form.absent:
             return [False, *numbers(form.form, NOWHERE)]
@@ -73,24 +74,23 @@ def numbers(form: Form, value: Any) -> list[Any]:
     return [number for part, one in zip(form.parts, parts) for number in numbers(part, one)]
 
 
-def _chosen_number(choice: Choice, kind: ValueType) -> Any:
-    if len({one.shape for one in choice.values if isinstance(one, TracedArray) and not one.is_dynamic}) > 1:
-        return _chosen_of_any_size(choice)
-    return _chosen_numbers(choice, [[one] for one in choice.values], [kind])[0]
-
-
-def _chosen_of_any_size(choice: Choice) -> TracedArray:
-    """The one of arrays of several shapes that it is; its sizes are known at run time only."""
+def _of_any_size(number: TracedArray, places: Sequence[int], values: Sequence[Any]) -> TracedArray:
+    """As `selected` of arrays of several shapes, by the numbers that they have; its sizes are known at run time only."""
     trace = require_trace()
-    kind = functools.reduce(lambda one, other: promoted(one, other, widens=True, resizes=True), map(kind_of, choice.values))
-    arrays = [fitted(hlo.convert(one.recorded(trace), kind.shape.element_type), kind.shape) for one in choice.values]
+    kind = functools.reduce(lambda one, other: promoted(one, other, widens=True, resizes=True), map(kind_of, values))
+    recorded = [(one if isinstance(one, TracedArray) else as_traced(one)).recorded(trace) for one in values]
+    arrays = [fitted(hlo.convert(one, kind.shape.element_type), kind.shape) for one in recorded]
     sizes = [[size_of(one, d) for d in range(kind.shape.rank) if kind.shape.is_dynamic(d)] for one in arrays]
     found = [padded_instruction(arrays[0]), *sizes[0]]
-    for place, (array, own) in enumerate(zip(arrays[1:], sizes[1:]), 1):
-        is_this = (choice.number == place).instruction(trace)
+    for place, array, own in zip(places[1:], arrays[1:], sizes[1:]):
+        is_this = (number == place).instruction(trace)
         found = [hlo.select(is_this, one, other) for one, other in zip((padded_instruction(array), *own), found)]
     dynamic_dimensions = [d for d in range(kind.shape.rank) if kind.shape.is_dynamic(d)]
-    return dynamic(trace, found[0], dict(zip(dynamic_dimensions, found[1:])))
+    chosen = dynamic(trace, found[0], dict(zip(dynamic_dimensions, found[1:])))
+    for value in values:
+        if may_be_shared(value):
+            link(chosen.root_storage, bases_of(value.root_storage))
+    return chosen
 
 
 def _number_and_types(form: Several, value: Any) -> list[Any]:
@@ -114,9 +114,12 @@ def _chosen_numbers(choice: Choice, columns: list[list[Any]], wanted: list[Value
 
 
 def selected(number: TracedArray, values: Sequence[Any]) -> Any:
-    """The one of some numbers, or arrays of one shape, that has this number; of some that are NOWHERE any other."""
+    """The one of some numbers or arrays that has this number; of some that are NOWHERE any other."""
     if len(values) > _FEW and all(type(value) is int for value in values):
         return _integer_in_table(number, values)
+    places = [place for place, value in enumerate(values) if value is not NOWHERE]
+    if _are_of_several_sizes(given := [values[place] for place in places]):
+        return _of_any_size(number, places, given)
     found = next((value for value in values if value is not NOWHERE), NOWHERE)
     for place, value in enumerate(values[1:], 1):
         if value is not NOWHERE and not same(value, found):
@@ -127,6 +130,12 @@ def selected(number: TracedArray, values: Sequence[Any]) -> Any:
             for other in others:
                 link(found.root_storage, bases_of(other))
     return found
+
+
+def _are_of_several_sizes(values: Sequence[Any]) -> bool:
+    if len(values) < 2:
+        return False
+    return any(getattr(value, "is_dynamic", False) for value in values) or len({shape_of(value) for value in values}) > 1
 
 
 def _integer_in_table(number: TracedArray, integers: Sequence[int]) -> TracedArray:

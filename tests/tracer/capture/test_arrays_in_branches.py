@@ -131,3 +131,31 @@ def test_one_of_two_kinds(function):
     for limit in (0.5, 2.5, 3.5):
         check(jitted, np.arange(4.0), np.arange(12.0).reshape(3, 4), limit)
         check(jitted, np.arange(4.0)[::-1].copy(), np.arange(12.0).reshape(3, 4), limit)
+
+
+def test_one_of_two_sizes_is_handed_on_as_large_as_it_is():
+    """And not stretched to the other one's size, where it is one of two once more."""
+
+    def grown(c):
+        if len(c) == 1 and c[0] == 0:
+            return c
+        return np.full(len(c) + 1, 5.0)
+
+    def twice(x):
+        return grown(grown(np.zeros(1) + x[0]))
+
+    def exchanged(x):
+        one = x[:1] if x[0] == 0 else np.full(2, 5.0)
+        return one if len(one) == 1 else np.full(len(one) + 1, 5.0)
+
+    def in_rounds(x):
+        found = np.zeros(1)
+        for i in range(len(x)):
+            found = grown(found.copy())
+            found[0] += x[i]
+        return found
+
+    for function in (twice, exchanged, in_rounds):
+        jitted = jit(function)
+        for x in ([0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]):
+            check(jitted, np.array(x))
