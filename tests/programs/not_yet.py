@@ -9,6 +9,5 @@ NOT_YET = {
     "pastimes.big_modular": "error: Python needs an integer and finds a traced value",
     "pastimes.permissions": "error: Python needs a bool and finds a traced value",
     "pastimes.safe_division": "error: ConcretizationError: a list: a list whose length the pro...",
-    "runtime_extents.clusters_by_distance": "error: CarryTypeError: an array whose size is known at run time...",
     "text_tools.validate_records": "error: CarryTypeError: a list whose length the program decides h...",
 }

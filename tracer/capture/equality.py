@@ -14,7 +14,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.attributes import class_of, is_generated
 from ..recording.dynamic_array import DynamicArray
-from ..recording.errors import LeftToPython
+from ..recording.errors import AMBIGUOUS, LeftToPython
 from . import made_iterators
 from .attributes import getattr_
 from .branches import choose as choose_traced
@@ -42,8 +42,6 @@ from .text_fields import TextArray
 from .texts.deferred import Deferred, asked
 from .truths import Later, not_
 from .unknown_values import holds_unknown, is_searched_one_by_one
-
-_AMBIGUOUS = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
 
 
 def choose(test: Any, first: Later, second: Later) -> Any:
@@ -295,5 +293,5 @@ def _one_truth(value: Any) -> Any:
     if isinstance(value, DynamicArray):
         require_trace().add_error_flag(hlo.constant(np.bool_(True)), LeftToPython, "an order of arrays")
     else:
-        require_trace().add_raise(hlo.constant(np.bool_(True)), ValueError(_AMBIGUOUS))
+        require_trace().add_raise(hlo.constant(np.bool_(True)), ValueError(AMBIGUOUS))
     return False

@@ -16,6 +16,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording import promotion
+from ..recording.aliases import link
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import DynamicArray, same_value
@@ -48,7 +49,7 @@ class MaskedSelection(DynamicArray):
     ((np.float64(30.0), array([10., 30.])), array([10.,  2., 30.]))
     """
 
-    __slots__ = ("whole", "mask", "has_other_order", "_trace", "_stored")
+    __slots__ = ("whole", "mask", "has_other_order", "_trace", "_stored", "_elsewhere")
 
     def __init__(self, whole: TracedArray, mask: TracedArray) -> None:
         bounds = (mask.size, *whole.shape[mask.ndim :])
@@ -57,6 +58,7 @@ class MaskedSelection(DynamicArray):
         self.has_other_order = whole.has_other_order
         self.mask, self._trace = mask, current_trace()
         self._stored: Storage | None = None
+        self._elsewhere: Storage | None = None  # stands for it in loops and branches, where it is another storage each time
 
     @property
     def rest(self) -> tuple[int, ...]:
@@ -72,6 +74,10 @@ class MaskedSelection(DynamicArray):
         storage = Storage(trace, compressed(trace, self.whole, self.mask).recorded(trace), "x[mask]")
         if trace is self._trace:  # what is computed in a loop or branch is known there only
             self._stored = storage
+        elif self._elsewhere is None:
+            self._elsewhere = Storage(self._trace, None)
+        if self._elsewhere is not None:
+            link(storage, (self._elsewhere,))
         return storage
 
     @storage.setter
@@ -142,7 +148,7 @@ class MaskedSelection(DynamicArray):
         """Whether a result may be stored by changing the whole array behind ``out``."""
         return (
             isinstance(out, MaskedSelection) and out._stored is None and out._trace is current_trace() and out.rest == self.rest
-            and self._operand(out) is not None
+            and self._operand(out) is not None and out._elsewhere is None
         )  # fmt: skip
 
     def _rebind(self, value: Any) -> MaskedSelection:

@@ -234,6 +234,9 @@ _NO_SOURCE = (
     "notebook or IPython, or at the prompt of Python 3.13 or later."
 )
 
+# What NumPy says where Python asks an array for one truth value.
+AMBIGUOUS = "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+
 HINTS = {
     "bool": "Use np.where(...) or cond(...) instead of `if`, `and`, `or`, `not`; while_loop(...) instead of `while`.",
     "range": (

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .errors import HINTS, ConcretizationError, no_integer
+from .errors import AMBIGUOUS, HINTS, ConcretizationError, no_integer
 from .function_tables import FUNCTIONS
 
 
@@ -19,7 +19,7 @@ class PythonConversions:
         if not self.size and not self.is_dynamic:
             return bool(np.empty(0))  # what it says depends on NumPy's version
         if self.size > 1:
-            raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+            raise ValueError(AMBIGUOUS)
         if (known := self.known_value) is not None:
             return bool(known)
         raise ConcretizationError(

@@ -10,7 +10,7 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import LeftToPython
+from ...recording.errors import AMBIGUOUS, LeftToPython
 from ..forms import is_number
 from .access import any_row, items_of, of_common_types, rows_inside
 from .columns import rows_between
@@ -39,7 +39,7 @@ def matches(run: Run, value: Any) -> Instruction | None:
     require_comparable(run.form.structure, "a search for elements")
     numbers = [number for leaf, number in zip(run.form.leaves, run.type.numbers) if leaf.is_number and leaf.text is None]
     if run.form.structure is pytree.LEAF and any(number.shape.size > 1 for number in numbers):
-        raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+        raise ValueError(AMBIGUOUS)
     _refuse_sized(run.type)
     run, value = both_written(run, value)
     kind = joined_type(run.type, element_type(value))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .... import hlo
+from ...recording.errors import AMBIGUOUS
 from ..texts.reading import rows_alike
 from .access import of_common_types, with_texts_alone
 from .runs import Run, instructions
@@ -40,7 +41,7 @@ def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
             place += 1
         if leaf.is_number:
             if columns[place].shape.rank > 1:
-                raise ValueError("The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()")
+                raise ValueError(AMBIGUOUS)
             equal = hlo.eq(columns[place], against(others[place], columns[place]))
             equal = equal if is_constant is None else hlo.or_(equal, is_constant)
             found = equal if found is None else hlo.and_(found, equal)

@@ -30,7 +30,7 @@ from .columns import longer, rows_between, with_block, with_rest
 from .element_rows import constant_columns, element_of, link_columns, packed_columns, recoded, row_of, type_with
 from .elements import ElementType, LeafForm, joined_type, joined_types, not_one_type
 from .references import Row, Unread, note_makers, note_open, refuse_other_uses
-from .sized_arrays import require_room
+from .sized_arrays import array_of_row, dynamic_dimensions, require_room
 
 Instruction = hlo.Instruction
 # Runs of up to this many elements are written row by row into another one, which then stays where it is.
@@ -292,12 +292,13 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
         trace = require_trace()
         if not number.shape.dimensions:
             return TracedArray.from_instruction(trace, instruction, number.weak_type, number.is_scalar)
-        copy = TracedArray.from_instruction(trace, instruction, number.weak_type, is_scalar=False)
         if is_copied:
-            return copy
-        if number.shape.dynamic_dimensions:
-            return DynamicArray.view_on(copy, number.shape, _itself, _write_refused)
-        view = TracedArray.view_of(copy, number.shape.dimensions, _itself, _write_refused)
+            return TracedArray.from_instruction(trace, instruction, number.weak_type, is_scalar=False)
+        column = run.columns[place]
+        if dynamic := dynamic_dimensions(number):
+            sizes = TracedArray.from_instruction(trace, read_from(run.columns[place - 1].instruction(trace)), is_scalar=False)
+            return DynamicArray.view_on(column, number.shape, _Read(row, sizes, dynamic), _write_refused)
+        view = TracedArray.view_of(column, number.shape.dimensions, _Read(row), _write_refused)
         view.weak_type = number.weak_type  # a column of Python's numbers, where lists are elements
         return view
 
@@ -310,8 +311,16 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
     return found
 
 
-def _itself(trace: Trace, base: Instruction) -> Instruction:
-    return base
+class _Read:
+    """Reads a row; of arrays of several sizes, with its sizes in these dimensions."""
+
+    def __init__(self, row: Instruction, sizes: TracedArray | None = None, dynamic: tuple[int, ...] = ()) -> None:
+        self.row, self.sizes, self.dynamic = TracedArray.from_instruction(require_trace(), row), sizes, dynamic
+
+    def __call__(self, trace: Trace, base: Instruction) -> Instruction:
+        shape, row = base.shape.dimensions[1:], self.row.instruction(trace)
+        found = hlo.reshape(hlo.dynamic_slice(base, *with_rest(base, row), sizes=(1, *shape)), shape)
+        return found if self.sizes is None else array_of_row(found, self.sizes.instruction(trace), self.dynamic)
 
 
 def _write_refused(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
