@@ -17,6 +17,7 @@ from .kernel_parts import joined_ptx, kernel_parts
 from .llvm_threads import emit_assembly, in_threads, run_passes
 from .narrowed_integers import with_masks
 from .negations import without_negations
+from .spirv_print import with_own_numbers
 from .straight_code import is_straight, straight_code
 from .target import Target
 
@@ -60,9 +61,9 @@ def _compiled(llvm_ir: str, target: Target, is_trusted: bool) -> bytes:
 
 
 def assembly(llvm_ir: str, target: Target) -> str:
-    """The kernels as the target's assembly text; of SPIR-V, LLVM's spelling of it."""
+    """The kernels as the target's assembly text."""
     if target.family == "spirv":
-        return _spirv(llvm_ir, target, "assembly").decode()
+        return with_own_numbers(_spirv(llvm_ir, target, "assembly").decode())
     with _optimized(llvm_ir, target) as (machine, module):
         return emit_assembly(machine, module)
 

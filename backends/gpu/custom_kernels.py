@@ -27,17 +27,21 @@ from .drivers.driver import Device, Kernel
 from .emitter_table import emits
 from .errors import DeviceCodeError, SharedMemoryError
 from .frame import Frame
+from .given_code.parameters import ARRAY, check_kernel
+from .given_code.spirv_assembler import assemble_spirv
+from .given_code.spirv_module import MAGIC as SPIRV
+from .given_code.spirv_module import spirv_kernels
 from .plan import Launch
 from .target import Target
 from .values import Leaf, Values
 
 _BACKENDS = {"nvptx": "cuda", "amdgpu": "rocm", "spirv": "opencl"}
-# What begins code that is no text: code objects of both vendors, NVIDIA's of several architectures, SPIR-V.
-_ELF, _FAT_BINARY, _SPIRV = b"\x7fELF", b"\x50\xed\x55\xba", b"\x03\x02\x23\x07"
+# What begins code that is no text: code objects of both vendors, NVIDIA's of several architectures.
+_ELF, _FAT_BINARY = b"\x7fELF", b"\x50\xed\x55\xba"
 _FORMS = {
     "nvptx": ("PTX text, a cubin, or LLVM assembly", (_ELF, _FAT_BINARY)),
     "amdgpu": ("a code object (bytes), or LLVM assembly", (_ELF,)),
-    "spirv": ("a SPIR-V module (bytes), or LLVM assembly", (_SPIRV,)),
+    "spirv": ("SPIR-V as text, a SPIR-V module (bytes), or LLVM assembly", (SPIRV,)),
 }
 _KERNEL_CONVENTION = re.compile(r"\b(ptx_kernel|spir_kernel|amdgpu_kernel)\b")
 _ENTRY = "custom_kernel"  # the kernel that calls a function
@@ -94,8 +98,11 @@ def compile_kernel(name: str, call: KernelCall, arguments: int, target: Target, 
         if isinstance(code, str) and re.search(r"^\s*define\b", code, re.MULTILINE):
             return _of_llvm_ir(code, name, call, arguments, target, source)
         text, beginnings = _FORMS[target.family]
+        if target.family == "spirv" and isinstance(code, str):
+            code = _assembled(code, call)
         if isinstance(code, bytes) and code.startswith(beginnings):
             compiled = code
+            _check_binary(code, call, arguments)
         elif target.is_text:
             compiled = code.encode() if isinstance(code, str) else code
             _check_ptx(compiled.decode(errors="replace"), call.entry, arguments)
@@ -129,21 +136,29 @@ def load_kernel(device: Device, kernel: CustomKernel) -> Kernel:
     return loaded
 
 
+def _assembled(text: str, call: KernelCall) -> bytes:
+    """The module of SPIR-V's text."""
+    try:
+        return assemble_spirv(text)
+    except ValueError as error:
+        raise DeviceCodeError(f"the kernel {call.entry!r} is taken as the text of SPIR-V: {error}") from None
+
+
+def _check_binary(code: bytes, call: KernelCall, arguments: int) -> None:
+    """Raise DeviceCodeError where a binary has no kernel of this name with these parameters: SPIR-V says what it has."""
+    if not code.startswith(SPIRV):
+        return
+    try:
+        kernels = spirv_kernels(code)
+    except ValueError as error:
+        raise DeviceCodeError(f"the code of the kernel {call.entry!r} is no SPIR-V module: {error}") from None
+    check_kernel(kernels, call.entry, arguments, call.shared_bytes > 0)
+
+
 def _check_ptx(text: str, entry: str, arguments: int) -> None:
     """Raise DeviceCodeError where PTX has no kernel of this name with so many parameters: the driver reads what it has."""
     found = dict(re.findall(r"\.entry\s+([\w$]+)\s*(\([^)]*\))?", text))
-    if entry not in found:
-        raise _no_entry(entry, list(found))
-    _check_count(entry, found[entry].count(".param"), arguments)
-
-
-def _no_entry(entry: str, names: list[str]) -> DeviceCodeError:
-    return DeviceCodeError(f"no kernel {entry!r} in its code, which has {', '.join(names) or 'none'}")
-
-
-def _check_count(entry: str, has: int, arguments: int) -> None:
-    if has != arguments:
-        raise DeviceCodeError(f"the kernel {entry!r} takes {has} pointers; {arguments} arrays and results were given")
+    check_kernel({name: [ARRAY] * parameters.count(".param") for name, parameters in found.items()}, entry, arguments)
 
 
 # --- LLVM assembly ---
@@ -198,11 +213,11 @@ def _linked(text: str, call: KernelCall, arguments: int, target: Target) -> tupl
                 given.triple, given.data_layout = target.triple, ""
                 defined = {function.name: function for function in given.functions if not function.is_declaration}
                 called = {function.name for function in given.functions if function.is_declaration}
-                if call.entry not in defined:
-                    raise _no_entry(call.entry, list(defined))
-                function = defined[call.entry]
-                _check_count(call.entry, len(list(function.arguments)), arguments)
-                if _KERNEL_CONVENTION.search(str(function).partition("@")[0]):
+                is_kernel = call.entry in defined and _KERNEL_CONVENTION.search(str(defined[call.entry]).partition("@")[0])
+                has_shared = bool(is_kernel) and target.family == "spirv" and call.shared_bytes > 0
+                parameters = {name: [ARRAY] * len(list(function.arguments)) for name, function in defined.items()}
+                check_kernel(parameters, call.entry, arguments, has_shared)
+                if is_kernel:
                     return True, called, text
                 _check_functions(call.entry, called)
                 with binding.parse_assembly(_caller(call, arguments, target, called), context) as caller:

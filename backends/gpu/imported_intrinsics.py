@@ -16,17 +16,18 @@ _INTRINSIC = re.compile(r'@"?llvm\.(x86\.[\w.]+)"?')
 # With what LLVM's inliner says of it, as that it is aligned.
 _POINTER = re.compile(r'ptr addrspace\(4\)((?: align \d+| [a-z_]+(?:\([^)]*\))?)*)(?: (%"?[\w.$-]+"?))?')
 _PREFIX = "phlox.import."
+_IMPORTED_TEXT = f'LinkageAttributes "{_PREFIX}'.encode()
 _HEADER_WORDS = 5
 _OP_DECORATE, _LINKAGE_ATTRIBUTES = 71, 41
 
 
 def import_intrinsics(llvm_ir: str, emit: Callable[[str], bytes], is_binary: bool) -> bytes:
-    """What ``emit`` makes of the LLVM assembly, in which intrinsics of the processor's are imported where it is binary."""
+    """What ``emit`` makes of the LLVM assembly, a module or its text, in which intrinsics of the processor's are imported."""
     if _INTRINSIC.search(llvm_ir) is None:
         return emit(llvm_ir)
     lines = [_with_plain_pointers(line, number) for number, line in enumerate(llvm_ir.split("\n"))]
     code = emit(_INTRINSIC.sub(rf'@"{_PREFIX}\1"', "\n".join(lines)))
-    return _renamed(code) if is_binary else code
+    return _renamed(code) if is_binary else code.replace(_IMPORTED_TEXT, b'LinkageAttributes "llvm.')
 
 
 def _with_plain_pointers(line: str, number: int) -> str:
