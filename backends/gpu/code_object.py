@@ -10,22 +10,36 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
-_HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
+from .elf import (
+    DYNAMIC,
+    DYNSYM,
+    HASH,
+    HEADER,
+    NOTE,
+    RELA,
+    RELOCATABLE,
+    SECTION_HEADER,
+    SHARED_OBJECT,
+    STRTAB,
+    SYMBOL,
+    SYMTAB,
+    Section,
+    Symbol,
+    elf_header,
+    sections_of,
+    symbols_of,
+)
+
 _PROGRAM_HEADER = struct.Struct("<IIQQQQQQ")
-_SECTION_HEADER = struct.Struct("<IIQQQQIIQQ")
-_SYMBOL = struct.Struct("<IBBHQQ")
 _RELOCATION = struct.Struct("<QQq")
 _DYNAMIC = struct.Struct("<qQ")
 
-_SHARED_OBJECT = 3  # e_type
-_PROGBITS, _SYMTAB, _STRTAB, _RELA, _HASH, _DYNAMIC_SECTION, _NOTE, _NOBITS, _DYNSYM = 1, 2, 3, 4, 5, 6, 7, 8, 11  # sh_type
 _WRITE, _ALLOC, _EXECUTABLE = 1, 2, 4  # sh_flags
 _LOAD_SEGMENT, _DYNAMIC_SEGMENT, _NOTE_SEGMENT, _STACK_SEGMENT = 1, 2, 4, 0x6474E551  # p_type
 _X, _W, _R = 1, 2, 4  # p_flags
-_GLOBAL, _SECTION_SYMBOL = 1, 3
 _UNDEFINED, _FIRST_RESERVED, _ABSOLUTE = 0, 0xFF00, 0xFFF1  # st_shndx
 _END, _HASH_TABLE, _STRINGS, _SYMBOLS, _STRINGS_SIZE, _SYMBOL_SIZE = 0, 4, 5, 6, 10, 11  # d_tag
 _PAGE = 0x1000
@@ -47,80 +61,49 @@ _RELATIVE = {
 }
 
 
-@dataclass(frozen=True)
-class _Section:
-    name: str
-    kind: int
-    flags: int
-    align: int
-    data: bytes
-    link: int = 0
-    info: int = 0
-    entry_size: int = 0
-    address: int = 0
-
-    @property
-    def end(self) -> int:
-        return self.address + len(self.data)
-
-
-@dataclass(frozen=True)
-class _Symbol:
-    name: str
-    info: int
-    other: int
-    section: int
-    value: int
-    size: int
-
-    @property
-    def is_global(self) -> bool:
-        return self.info >> 4 == _GLOBAL
-
-
 def link_code_object(relocatable: bytes) -> bytes:
     """The shared object of a relocatable one, with the same kernels.
 
     Raises ValueError for what is no relocatable object of 64 bits, and NotImplementedError, which names it, for a reference to
     what the object does not define, and for relocations by addresses that are known when it is loaded.
     """
-    header = _HEADER.unpack_from(relocatable) if len(relocatable) >= _HEADER.size else None
-    if header is None or header[0][:6] != b"\x7fELF\x02\x01" or header[1] != 1:
+    header = elf_header(relocatable)
+    if header is None or header[1] != RELOCATABLE:
         raise ValueError("link_code_object: a relocatable ELF object of 64 bits, little endian, is required")
-    sections = _sections(relocatable, header)
+    sections = sections_of(relocatable, header)
     kept = {number: one for number, one in enumerate(sections) if one.flags & _ALLOC and one.data}
-    symbols = _symbols(sections)
+    symbols = symbols_of(sections)
     exported = [symbol for symbol in symbols if symbol.is_global and symbol.section in kept]
 
     names = _Strings()
     offsets = [names.offset(symbol.name) for symbol in exported]
-    found = _Section(".dynsym", _DYNSYM, _ALLOC, 8, bytes(_SYMBOL.size * (len(exported) + 1)), info=1, entry_size=_SYMBOL.size)
+    found = Section(".dynsym", DYNSYM, _ALLOC, 8, bytes(SYMBOL.size * (len(exported) + 1)), info=1, entry_size=SYMBOL.size)
     tables = [
         found,
-        _Section(".hash", _HASH, _ALLOC, 4, _hash_table([symbol.name for symbol in exported]), entry_size=4),
-        _Section(".dynstr", _STRTAB, _ALLOC, 1, names.data),
+        Section(".hash", HASH, _ALLOC, 4, _hash_table([symbol.name for symbol in exported]), entry_size=4),
+        Section(".dynstr", STRTAB, _ALLOC, 1, names.data),
     ]
-    dynamic = _Section(".dynamic", _DYNAMIC_SECTION, _ALLOC | _WRITE, 8, bytes(_DYNAMIC.size * 6), entry_size=_DYNAMIC.size)
+    dynamic = Section(".dynamic", DYNAMIC, _ALLOC | _WRITE, 8, bytes(_DYNAMIC.size * 6), entry_size=_DYNAMIC.size)
     groups = [
-        [one for one in kept.values() if one.kind == _NOTE]
+        [one for one in kept.values() if one.kind == NOTE]
         + tables
-        + [one for one in kept.values() if one.kind != _NOTE and not one.flags & (_WRITE | _EXECUTABLE)],
+        + [one for one in kept.values() if one.kind != NOTE and not one.flags & (_WRITE | _EXECUTABLE)],
         [one for one in kept.values() if one.flags & _EXECUTABLE],
         [dynamic, *[one for one in kept.values() if one.flags & _WRITE]],
     ]
-    segments = _placed(groups, _HEADER.size + _PROGRAM_HEADER.size * (len(groups) + 3))
+    segments = _placed(groups, HEADER.size + _PROGRAM_HEADER.size * (len(groups) + 3))
     placed = {one.name: one for segment in segments for one in segment}
     addresses = {number: placed[one.name].address for number, one in kept.items()}
     indices = {name: number for number, name in enumerate(placed, 1)}
 
     contents = {name: bytearray(one.data) for name, one in placed.items()}
-    contents[".dynsym"] = contents_of_symbols = bytearray(_SYMBOL.size)
+    contents[".dynsym"] = contents_of_symbols = bytearray(SYMBOL.size)
     for symbol, offset in zip(exported, offsets):
         where, address = indices[kept[symbol.section].name], addresses[symbol.section] + symbol.value
-        contents_of_symbols += _SYMBOL.pack(offset, symbol.info, symbol.other, where, address, symbol.size)
+        contents_of_symbols += SYMBOL.pack(offset, symbol.info, symbol.other, where, address, symbol.size)
     entries = [
         (_SYMBOLS, placed[".dynsym"].address),
-        (_SYMBOL_SIZE, _SYMBOL.size),
+        (_SYMBOL_SIZE, SYMBOL.size),
         (_STRINGS, placed[".dynstr"].address),
         (_STRINGS_SIZE, len(names.data)),
         (_HASH_TABLE, placed[".hash"].address),
@@ -128,7 +111,7 @@ def link_code_object(relocatable: bytes) -> bytes:
     ]
     contents[".dynamic"] = bytearray(b"".join([_DYNAMIC.pack(*entry) for entry in entries]))
     for section in sections:
-        if section.kind == _RELA and section.info in kept:
+        if section.kind == RELA and section.info in kept:
             name = kept[section.info].name
             _relocate(contents[name], placed[name].address, section.data, symbols, addresses)
 
@@ -137,26 +120,6 @@ def link_code_object(relocatable: bytes) -> bytes:
         replace(one, data=bytes(contents[name]), link=indices.get(links.get(name, ""), 0)) for name, one in placed.items()
     ]
     return _file(header, segments, ordered)
-
-
-def _sections(data: bytes, header: tuple) -> list[_Section]:
-    begin, count, names_index = header[6], header[12], header[13]
-    raw = [_SECTION_HEADER.unpack_from(data, begin + number * _SECTION_HEADER.size) for number in range(count)]
-    contents = [bytes(size) if kind == _NOBITS else data[at : at + size] for _, kind, _, _, at, size, *_ in raw]
-    return [
-        _Section(_text(contents[names_index], name), kind, flags, align, content, link, info, entry_size)
-        for (name, kind, flags, _, _, _, link, info, align, entry_size), content in zip(raw, contents)
-    ]
-
-
-def _symbols(sections: Sequence[_Section]) -> list[_Symbol]:
-    (table,) = [one for one in sections if one.kind == _SYMTAB]
-    names = sections[table.link].data
-    return [_Symbol(_text(names, name), *rest) for name, *rest in _SYMBOL.iter_unpack(table.data)]
-
-
-def _text(strings: bytes, offset: int) -> str:
-    return strings[offset : strings.index(b"\0", offset)].decode()
 
 
 class _Strings:
@@ -192,7 +155,7 @@ def _up(value: int, align: int) -> int:
     return -(-value // max(1, align)) * max(1, align)
 
 
-def _placed(groups: Iterable[Iterable[_Section]], begin: int) -> list[list[_Section]]:
+def _placed(groups: Iterable[Iterable[Section]], begin: int) -> list[list[Section]]:
     """The sections with their addresses; each group begins on a page, the first of them behind the headers."""
     segments, at = [], begin
     for number, group in enumerate(groups):
@@ -205,7 +168,7 @@ def _placed(groups: Iterable[Iterable[_Section]], begin: int) -> list[list[_Sect
     return segments
 
 
-def _relocate(data: bytearray, address: int, relocations: bytes, symbols: Sequence[_Symbol], addresses: dict[int, int]) -> None:
+def _relocate(data: bytearray, address: int, relocations: bytes, symbols: Sequence[Symbol], addresses: dict[int, int]) -> None:
     """Store the distances that are asked for in a section's data, which begins at the address."""
     for offset, info, addend in _RELOCATION.iter_unpack(relocations):
         symbol, relocation = symbols[info >> 32], _RELATIVE.get(info & 0xFFFFFFFF)
@@ -220,15 +183,15 @@ def _relocate(data: bytearray, address: int, relocations: bytes, symbols: Sequen
         data[offset : offset + size] = (distance >> shift & (1 << 8 * size) - 1).to_bytes(size, "little")
 
 
-def _file(header: tuple, segments: Sequence[Sequence[_Section]], sections: Sequence[_Section]) -> bytes:
+def _file(header: tuple, segments: Sequence[Sequence[Section]], sections: Sequence[Section]) -> bytes:
     """The file: headers, what is loaded, and behind it what tools look at."""
     where = {one.name: one for one in sections}
     # The same symbols once more, under the name by which some tools look for them.
     strings, symbols = where[".dynstr"], where[".dynsym"]
     others = [
-        replace(symbols, name=".symtab", kind=_SYMTAB, flags=0, address=0, link=len(sections) + 2),
+        replace(symbols, name=".symtab", kind=SYMTAB, flags=0, address=0, link=len(sections) + 2),
         replace(strings, name=".strtab", flags=0, address=0),
-        _Section(".shstrtab", _STRTAB, 0, 1, b""),
+        Section(".shstrtab", STRTAB, 0, 1, b""),
     ]
     names = _Strings()
     offsets = [names.offset(one.name) for one in [*sections, *others]]
@@ -240,31 +203,31 @@ def _file(header: tuple, segments: Sequence[Sequence[_Section]], sections: Seque
         (_R | _W, *_extent(segments[2])),
     ]
     program = [_PROGRAM_HEADER.pack(_LOAD_SEGMENT, f, a, a, a, end - a, end - a, _PAGE) for f, a, end in loaded]
-    dynamic, notes = where[".dynamic"], [one for one in sections if one.kind == _NOTE]
+    dynamic, notes = where[".dynamic"], [one for one in sections if one.kind == NOTE]
     program.append(_segment(_DYNAMIC_SEGMENT, _R | _W, dynamic))
     program.append(_segment(_NOTE_SEGMENT, _R, notes[0]) if notes else bytes(_PROGRAM_HEADER.size))
     program.append(_PROGRAM_HEADER.pack(_STACK_SEGMENT, _R | _W, 0, 0, 0, 0, 0, 0))
 
-    file = bytearray(_HEADER.size) + b"".join(program)
-    entries = [bytes(_SECTION_HEADER.size)]
+    file = bytearray(HEADER.size) + b"".join(program)
+    entries = [bytes(SECTION_HEADER.size)]
     for offset, one in zip(offsets, [*sections, *others]):
         at = one.address or _up(len(file), one.align)
         file += bytes(at - len(file)) + one.data
         sizes = one.address, at, len(one.data), one.link, one.info, one.align, one.entry_size
-        entries.append(_SECTION_HEADER.pack(offset, one.kind, one.flags, *sizes))
+        entries.append(SECTION_HEADER.pack(offset, one.kind, one.flags, *sizes))
     file += bytes(_up(len(file), 8) - len(file))
     ident, _, machine, version, _, _, _, flags, *_ = header
-    file[: _HEADER.size] = _HEADER.pack(
-        ident, _SHARED_OBJECT, machine, version, 0, _HEADER.size, len(file), flags, _HEADER.size,
-        _PROGRAM_HEADER.size, len(program), _SECTION_HEADER.size, len(entries), len(entries) - 1,
+    file[: HEADER.size] = HEADER.pack(
+        ident, SHARED_OBJECT, machine, version, 0, HEADER.size, len(file), flags, HEADER.size,
+        _PROGRAM_HEADER.size, len(program), SECTION_HEADER.size, len(entries), len(entries) - 1,
     )  # fmt: skip
     return bytes(file) + b"".join(entries)
 
 
-def _extent(segment: Sequence[_Section]) -> tuple[int, int]:
+def _extent(segment: Sequence[Section]) -> tuple[int, int]:
     return (segment[0].address, segment[-1].end) if segment else (0, 0)
 
 
-def _segment(kind: int, flags: int, section: _Section) -> bytes:
+def _segment(kind: int, flags: int, section: Section) -> bytes:
     at, size = section.address, len(section.data)
     return _PROGRAM_HEADER.pack(kind, flags, at, at, at, size, size, section.align)

@@ -27,22 +27,12 @@ from .drivers.driver import Device, Kernel
 from .emitter_table import emits
 from .errors import DeviceCodeError, SharedMemoryError
 from .frame import Frame
-from .given_code.parameters import ARRAY, check_kernel
-from .given_code.spirv_assembler import assemble_spirv
-from .given_code.spirv_module import MAGIC as SPIRV
-from .given_code.spirv_module import spirv_kernels
+from .given_code.parameters import ARRAY, SHARED, check_kernel
+from .given_code.reading import BACKENDS, read_code, with_version
 from .plan import Launch
 from .target import Target
 from .values import Leaf, Values
 
-_BACKENDS = {"nvptx": "cuda", "amdgpu": "rocm", "spirv": "opencl"}
-# What begins code that is no text: code objects of both vendors, NVIDIA's of several architectures.
-_ELF, _FAT_BINARY = b"\x7fELF", b"\x50\xed\x55\xba"
-_FORMS = {
-    "nvptx": ("PTX text, a cubin, or LLVM assembly", (_ELF, _FAT_BINARY)),
-    "amdgpu": ("a code object (bytes), or LLVM assembly", (_ELF,)),
-    "spirv": ("SPIR-V as text, a SPIR-V module (bytes), or LLVM assembly", (SPIRV,)),
-}
 _KERNEL_CONVENTION = re.compile(r"\b(ptx_kernel|spir_kernel|amdgpu_kernel)\b")
 _ENTRY = "custom_kernel"  # the kernel that calls a function
 
@@ -94,20 +84,12 @@ def compile_kernel(name: str, call: KernelCall, arguments: int, target: Target, 
     line, ``source``.
     """
     try:
-        code = call.code_for(_BACKENDS[target.family])
+        code = call.code_for(BACKENDS[target.family])
         if isinstance(code, str) and re.search(r"^\s*define\b", code, re.MULTILINE):
             return _of_llvm_ir(code, name, call, arguments, target, source)
-        text, beginnings = _FORMS[target.family]
-        if target.family == "spirv" and isinstance(code, str):
-            code = _assembled(code, call)
-        if isinstance(code, bytes) and code.startswith(beginnings):
-            compiled = code
-            _check_binary(code, call, arguments)
-        elif target.is_text:
-            compiled = code.encode() if isinstance(code, str) else code
-            _check_ptx(compiled.decode(errors="replace"), call.entry, arguments)
-        else:
-            raise DeviceCodeError(f"the kernel {call.entry!r}: {text} is required for {_BACKENDS[target.family]}")
+        compiled, kernels = read_code(code, call.entry, target)
+        if kernels is not None:
+            check_kernel(kernels, call.entry, arguments, target.family == "spirv" and call.shared_bytes > 0)
         return CustomKernel(name, call.entry, compiled, call, arguments, 0, call.shared_bytes, source)
     except (DeviceCodeError, NotImplementedError) as error:
         raised_within(error, source)
@@ -131,34 +113,10 @@ def load_kernel(device: Device, kernel: CustomKernel) -> Kernel:
         loaded = load_code(device, kernel.code).kernel(kernel.entry)
         device.prepare(loaded, kernel.arguments, kernel.launch_bytes)
     except DeviceCodeError as error:
-        raised_within(error, kernel.source)
-        raise
+        told = with_version(error, kernel.code)
+        raised_within(told, kernel.source)
+        raise told from None
     return loaded
-
-
-def _assembled(text: str, call: KernelCall) -> bytes:
-    """The module of SPIR-V's text."""
-    try:
-        return assemble_spirv(text)
-    except ValueError as error:
-        raise DeviceCodeError(f"the kernel {call.entry!r} is taken as the text of SPIR-V: {error}") from None
-
-
-def _check_binary(code: bytes, call: KernelCall, arguments: int) -> None:
-    """Raise DeviceCodeError where a binary has no kernel of this name with these parameters: SPIR-V says what it has."""
-    if not code.startswith(SPIRV):
-        return
-    try:
-        kernels = spirv_kernels(code)
-    except ValueError as error:
-        raise DeviceCodeError(f"the code of the kernel {call.entry!r} is no SPIR-V module: {error}") from None
-    check_kernel(kernels, call.entry, arguments, call.shared_bytes > 0)
-
-
-def _check_ptx(text: str, entry: str, arguments: int) -> None:
-    """Raise DeviceCodeError where PTX has no kernel of this name with so many parameters: the driver reads what it has."""
-    found = dict(re.findall(r"\.entry\s+([\w$]+)\s*(\([^)]*\))?", text))
-    check_kernel({name: [ARRAY] * parameters.count(".param") for name, parameters in found.items()}, entry, arguments)
 
 
 # --- LLVM assembly ---
@@ -210,13 +168,18 @@ def _linked(text: str, call: KernelCall, arguments: int, target: Target) -> tupl
         try:
             with binding.parse_assembly(text, context) as given:
                 given.verify()
+                _check_triple(call.entry, given.triple, target)
                 given.triple, given.data_layout = target.triple, ""
                 defined = {function.name: function for function in given.functions if not function.is_declaration}
                 called = {function.name for function in given.functions if function.is_declaration}
-                is_kernel = call.entry in defined and _KERNEL_CONVENTION.search(str(defined[call.entry]).partition("@")[0])
-                has_shared = bool(is_kernel) and target.family == "spirv" and call.shared_bytes > 0
-                parameters = {name: [ARRAY] * len(list(function.arguments)) for name, function in defined.items()}
-                check_kernel(parameters, call.entry, arguments, has_shared)
+                is_kernel = call.entry in defined and _is_kernel(defined[call.entry])
+                has_shared = is_kernel and target.family == "spirv" and call.shared_bytes > 0
+                arrays = {"ptr", "ptr addrspace(1)"} if is_kernel else {"ptr"}
+                if is_kernel and target.family == "spirv":  # whose kernels are given no generic pointers
+                    arrays.remove("ptr")
+                takes = {name: [_parameter(one, arrays) for one in function.arguments] for name, function in defined.items()}
+                check_kernel(takes, call.entry, arguments, has_shared)
+                _check_result(call.entry, defined[call.entry])
                 if is_kernel:
                     return True, called, text
                 _check_functions(call.entry, called)
@@ -228,6 +191,29 @@ def _linked(text: str, call: KernelCall, arguments: int, target: Target) -> tupl
             if isinstance(error, DeviceCodeError):
                 raise
             raise _refused(call, error) from None
+
+
+def _is_kernel(function: binding.ValueRef) -> bool:
+    return _KERNEL_CONVENTION.search(str(function).partition("@")[0]) is not None
+
+
+def _parameter(argument: binding.ValueRef, arrays: set[str]) -> str:
+    """What a parameter is, in the words of `check_kernel`."""
+    type_ = str(argument.type)
+    return ARRAY if type_ in arrays else SHARED if type_ == "ptr addrspace(3)" else type_
+
+
+def _check_triple(entry: str, triple: str, target: Target) -> None:
+    """Raise DeviceCodeError where assembly is for another processor: it asks for instructions of that one."""
+    processor, own = triple.partition("-")[0], target.triple.partition("-")[0]
+    if processor not in ("", "unknown", own, own.replace("spirv", "spir")):
+        raise DeviceCodeError(f"the assembly of the kernel {entry!r} is for {triple}; {target.triple} is required, or none")
+
+
+def _check_result(entry: str, function: binding.ValueRef) -> None:
+    result = str(function.global_value_type).partition(" (")[0]
+    if result != "void":
+        raise DeviceCodeError(f"the kernel {entry!r} returns {result}; a kernel writes its results, and returns void")
 
 
 def _check_functions(entry: str, called: set[str]) -> None:

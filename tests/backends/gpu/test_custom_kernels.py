@@ -269,8 +269,8 @@ def test_a_family_without_code():
         ("gfx942", {"rocm": "five"}, r"a code object \(bytes\), or LLVM assembly is required for rocm"),
         ("sm_80", {"cuda": PTX, "entry": "six"}, "no kernel 'six' in its code, which has five"),
         ("sm_80", {"cuda": PTX.replace(", .param .u64 y", "")}, "'five' takes 1 pointers; 2 arrays and results"),
-        ("", {"opencl": b"five"}, r"SPIR-V as text, a SPIR-V module \(bytes\), or LLVM assembly is required for opencl"),
-        ("", {"opencl": b"\x03\x02\x23\x07nonsense"}, "the code of the kernel 'five' is no SPIR-V module: it is whole words"),
+        ("", {"opencl": b"five"}, r"SPIR-V module \(bytes\), SPIR-V as text, or LLVM assembly is required for opencl"),
+        ("", {"opencl": b"\x03\x02\x23\x07nonsense"}, r"'five' is taken as a SPIR-V module \(bytes\): it is whole words"),
         ("", {"opencl": spirv(REVERSE)}, "no kernel 'five' in its code, which has reverse"),
         (
             "",

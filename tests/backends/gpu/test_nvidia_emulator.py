@@ -11,7 +11,7 @@ from phlox import jit
 from phlox.backends.gpu.errors import DeviceError
 from thinning import left_to_ci, one_in
 
-HEADER = ".version 8.1\n.target sm_90\n.address_size 64\n"
+HEADER = ".version 8.1\n.target sm_80\n.address_size 64\n"
 REGISTERS = """
   .reg .pred %p<9>; .reg .b16 %rs<9>; .reg .b32 %r<30>; .reg .b64 %rd<30>;
   ld.param.b64 %rd1, [custom_param_0];

@@ -306,13 +306,13 @@ def test_what_is_wrong_in_a_text(text, message):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"opencl": SCALE.replace("OpFMul", "OpFmul")}, r"(?s)the text of SPIR-V: line 31, column 16: OpFmul is .*\^"),
+        ({"opencl": SCALE.replace("OpFMul", "OpFmul")}, r"(?s)taken as SPIR-V as text: line 31, column 16: OpFmul is .*\^"),
         ({"entry": "other"}, "no kernel 'other' in its code, which has scale"),
         ({"shared_bytes": 4}, "'scale' takes 2 pointers; 2 arrays and results and shared memory were given"),
         ({"opencl": SCALE.replace("%pointer %pointer", "%pointer %ulong")}, "parameter 2 .* is no pointer; it is given"),
         ({"opencl": SCALE.replace("CrossWorkgroup", "Workgroup")}, "parameter 1 .* a pointer to the memory of a block; it is"),
-        ({"opencl": assemble_spirv(SCALE)[:-2]}, "no SPIR-V module: it is whole words"),
-        ({"opencl": assemble_spirv(SCALE)[:-12]}, "no SPIR-V module: word .* begins an instruction"),
+        ({"opencl": assemble_spirv(SCALE)[:-2]}, "is taken as a SPIR-V module .*: it is whole words"),
+        ({"opencl": assemble_spirv(SCALE)[:-12]}, "SPIR-V module .*: word .* begins an instruction"),
     ],
 )  # fmt: skip
 def test_a_kernel_whose_text_is_wrong(changed, message):
