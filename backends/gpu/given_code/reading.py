@@ -10,6 +10,7 @@ from ..target import Target
 from .elf_kernels import elf_kernels
 from .ptx_text import ptx_kernels, version_place
 from .spirv_assembler import assemble_spirv
+from .spirv_blocks import check_blocks
 from .spirv_module import MAGIC as SPIRV
 from .spirv_module import spirv_kernels
 from .text_places import TextError
@@ -33,9 +34,14 @@ def _ptx(code: str | bytes, architecture: str) -> tuple[bytes, Kernels]:
     return text.encode(), ptx_kernels(text, architecture)
 
 
-def _spirv(code: str | bytes, architecture: str) -> tuple[bytes, Kernels]:
-    module = assemble_spirv(code) if isinstance(code, str) else code
-    return module, spirv_kernels(module)
+def _spirv(code: bytes, architecture: str) -> tuple[bytes, Kernels]:
+    return code, spirv_kernels(code)
+
+
+def _spirv_text(code: str, architecture: str) -> tuple[bytes, Kernels]:
+    module = assemble_spirv(code)
+    check_blocks(code)
+    return _spirv(module, architecture)
 
 
 def _elf(code: bytes, architecture: str) -> tuple[bytes, Kernels]:
@@ -49,7 +55,7 @@ def _unread(code: bytes, architecture: str) -> tuple[bytes, Kernels]:
 _FORMS = {
     "nvptx": (_Form("a cubin", _ELF, _elf), _Form("a fat binary", _FAT_BINARY, _unread), _Form("PTX text", None, _ptx)),
     "amdgpu": (_Form("a code object (bytes)", _ELF, _elf),),
-    "spirv": (_Form("a SPIR-V module (bytes)", SPIRV, _spirv), _Form("SPIR-V as text", None, _spirv)),
+    "spirv": (_Form("a SPIR-V module (bytes)", SPIRV, _spirv), _Form("SPIR-V as text", None, _spirv_text)),
 }
 
 

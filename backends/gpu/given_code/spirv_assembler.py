@@ -7,41 +7,27 @@ layout); the syntax is that of SPIR-V Tools ("SPIR-V Assembly language syntax").
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from struct import pack
-from typing import NamedTuple, TypeVar
+from typing import TypeVar
 
 from .spirv_grammar import Enumeration, Instruction, Operand, enumerations, instructions, opencl_instructions
 from .spirv_literals import BFLOAT16, FLOAT_TYPES, WORD, FloatType, IntegerType, number_words, string_words
 from .spirv_module import MAGIC
+from .spirv_tokens import Statement, Token, statements_of, tokens_of
 from .text_places import TextError
 
 # What LLVM's target writes; a comment that names the version (as SPIR-V Tools print one) has precedence.
 _VERSION = (1, 4)
 _VERSION_COMMENT = re.compile(r"^\s*;\s*Version:\s*(\d+)\.(\d+)\s*$", re.MULTILINE)
-_TOKEN = re.compile(r'\s+|;[^\n]*|(?P<token>"(?:\\.|[^"\\])*"|=|[^\s;="]+)', re.DOTALL)
 _ID = re.compile(r"%\w+", re.ASCII)
 _NUMERIC_ID = re.compile(r"%[1-9]\d{0,9}", re.ASCII)
-_OPCODE = re.compile(r"Op[A-Z]\w*", re.ASCII)
 _MOST_ID = 0x3FFFFE  # by the specification's universal limits
 _MOST_BITS = 4096  # of integers of any width, in drivers that have them
 _OPENCL = "OpenCL.std"
 
 _Entry = TypeVar("_Entry")
-
-
-class _Token(NamedTuple):
-    text: str
-    place: int
-
-
-class _Statement(NamedTuple):
-    """An instruction of the text: the name of its result, its own, what stands behind it, and where that ends."""
-
-    result: _Token | None
-    opcode: _Token
-    operands: list[_Token]
 
 
 def assemble_spirv(text: str) -> bytes:
@@ -53,10 +39,10 @@ def assemble_spirv(text: str) -> bytes:
     >>> assemble_spirv("OpCapability Kernel")[20:].hex()
     '1100020006000000'
     """
-    tokens = list(_tokens(text))
+    tokens = tokens_of(text)
     ids = _numbered(text, tokens)
     module = _Module(text, ids)
-    for statement in _statements(text, tokens):
+    for statement in statements_of(text, tokens):
         module.add(statement)
     module.check_ids()
     found = _VERSION_COMMENT.search(text)
@@ -65,21 +51,7 @@ def assemble_spirv(text: str) -> bytes:
     return MAGIC + pack(f"<{len(words)}I", *words)
 
 
-# --- from characters to statements ---
-
-
-def _tokens(text: str) -> Iterator[_Token]:
-    place = 0
-    while place < len(text):
-        found = _TOKEN.match(text, place)
-        if found is None:
-            raise TextError(text, place, "a string that does not end")
-        if found["token"] is not None:
-            yield _Token(found["token"], place)
-        place = found.end()
-
-
-def _numbered(text: str, tokens: list[_Token]) -> dict[str, int]:
+def _numbered(text: str, tokens: list[Token]) -> dict[str, int]:
     """The number of each id."""
     names: dict[str, int] = {}
     for token in tokens:
@@ -99,41 +71,19 @@ def _numbered(text: str, tokens: list[_Token]) -> dict[str, int]:
     return names
 
 
-def _statements(text: str, tokens: list[_Token]) -> Iterator[_Statement]:
-    begins = [at for at in range(len(tokens)) if _begins_statement(tokens, at)]
-    if tokens and begins[:1] != [0]:
-        raise TextError(text, tokens[0].place, f"an instruction is required, as %1 = OpTypeVoid, got {tokens[0].text}")
-    for begin, end in zip(begins, [*begins[1:], len(tokens)]):
-        result = None
-        if tokens[begin + 1 : begin + 2] and tokens[begin + 1].text == "=":
-            result, begin = tokens[begin], begin + 2
-            if begin >= end:
-                raise TextError(text, tokens[begin - 1].place, "an instruction is required behind =")
-        yield _Statement(result, tokens[begin], tokens[begin + 1 : end])
-
-
-def _begins_statement(tokens: list[_Token], at: int) -> bool:
-    if at + 1 < len(tokens) and tokens[at + 1].text == "=":
-        return True
-    return _OPCODE.fullmatch(tokens[at].text) is not None and (at == 0 or tokens[at - 1].text != "=")
-
-
-# --- from statements to words ---
-
-
 class _Module:
     """The words of a module, and what its instructions so far say of its ids."""
 
     def __init__(self, text: str, ids: dict[str, int]) -> None:
         self.text, self.ids = text, ids
         self.words: list[int] = []
-        self.defined: dict[str, _Token] = {}
-        self.used: dict[str, _Token] = {}
+        self.defined: dict[str, Token] = {}
+        self.used: dict[str, Token] = {}
         self.number_types: dict[str, IntegerType | FloatType] = {}
         self.types: dict[str, str] = {}  # of values
         self.sets: dict[str, str] = {}  # of extended instructions
 
-    def add(self, statement: _Statement) -> None:
+    def add(self, statement: Statement) -> None:
         """An instruction."""
         known = _known(self.text, instructions(), statement.opcode, "instruction")
         writer = _Writer(self, statement, known)
@@ -141,7 +91,7 @@ class _Module:
         if statement.result is not None:
             self._keep(statement, statement.result.text, writer.words)
 
-    def _keep(self, statement: _Statement, result: str, words: list[int]) -> None:
+    def _keep(self, statement: Statement, result: str, words: list[int]) -> None:
         """What later instructions need to know of the result."""
         match statement.opcode.text, words:
             case "OpTypeInt", [_, width, is_signed] if 0 < width <= _MOST_BITS:
@@ -166,7 +116,7 @@ class _Module:
 class _Writer:
     """One instruction: its tokens are taken one after another, as its operands ask for them."""
 
-    def __init__(self, module: _Module, statement: _Statement, instruction: Instruction) -> None:
+    def __init__(self, module: _Module, statement: Statement, instruction: Instruction) -> None:
         self.module, self.statement, self.instruction = module, statement, instruction
         self.rest = statement.operands[::-1]
         self.words: list[int] = []
@@ -255,7 +205,7 @@ class _Writer:
         spelled = " ".join([str(operand) for operand in self.instruction.operands if operand.kinds != ("result",)])
         return f"{self.statement.opcode.text} takes {spelled or 'nothing'}"
 
-    def wrong(self, token: _Token, message: str) -> TextError:
+    def wrong(self, token: Token, message: str) -> TextError:
         """What is wrong at a token."""
         return TextError(self.module.text, token.place, message)
 
@@ -270,32 +220,32 @@ class _Writer:
             line = self.module.text.count("\n", 0, before.place) + 1
             raise self.wrong(result, f"{result.text} is defined already, in line {line}")
 
-    def use(self, token: _Token) -> int:
+    def use(self, token: Token) -> int:
         self.module.used.setdefault(token.text, token)
         return self.id(token)
 
-    def id(self, token: _Token) -> int:
+    def id(self, token: Token) -> int:
         if not token.text.startswith("%"):
             raise self.wrong(token, f"an id is required, as %1 or %name, got {token.text}")
         return self.module.ids[token.text]
 
     # --- literals ---
 
-    def string(self, token: _Token) -> str:
+    def string(self, token: Token) -> str:
         if not token.text.startswith('"'):
             raise self.wrong(token, f'a string is required, as "text", got {token.text}')
         return re.sub(r"\\(.)", r"\1", token.text[1:-1], flags=re.DOTALL)
 
-    def number(self, token: _Token, type_: IntegerType | FloatType) -> None:
+    def number(self, token: Token, type_: IntegerType | FloatType) -> None:
         self.words += self.checked(token, token.text, type_)
 
-    def checked(self, token: _Token, text: str, type_: IntegerType | FloatType) -> list[int]:
+    def checked(self, token: Token, text: str, type_: IntegerType | FloatType) -> list[int]:
         try:
             return number_words(text, type_)
         except ValueError as error:
             raise self.wrong(token, f"{error}, got {token.text}") from None
 
-    def type_of_constant(self, token: _Token) -> IntegerType | FloatType:
+    def type_of_constant(self, token: Token) -> IntegerType | FloatType:
         """That which the first operand names."""
         first = self.statement.operands[0]
         found = self.module.number_types.get(first.text)
@@ -303,7 +253,7 @@ class _Writer:
             raise self.wrong(first, f"{first.text} is no OpTypeInt or OpTypeFloat that stands before {token.text}")
         return found
 
-    def type_of_selector(self, token: _Token) -> IntegerType | FloatType:
+    def type_of_selector(self, token: Token) -> IntegerType | FloatType:
         """That of the value which the first operand names."""
         first = self.statement.operands[0]
         found = self.module.number_types.get(self.module.types.get(first.text, ""))
@@ -313,7 +263,7 @@ class _Writer:
 
     # --- names ---
 
-    def extended(self, token: _Token) -> None:
+    def extended(self, token: Token) -> None:
         """An instruction of a set, by its name, or, of any set, by its number."""
         if token.text.isdecimal():
             self.number(token, WORD)
@@ -327,12 +277,12 @@ class _Writer:
         self.instruction = self.instruction._replace(operands=(*self.instruction.operands[:-1], *found.operands))
         self.operands(found.operands)
 
-    def enumerant(self, token: _Token, kind: str, enumeration: Enumeration) -> None:
+    def enumerant(self, token: Token, kind: str, enumeration: Enumeration) -> None:
         """A name of a number, or a mask of such names, and what these are followed by."""
         names = token.text.split("|") if enumeration.is_mask else [token.text]
         place, found = token.place, {}
         for name in names:
-            number, followed_by = _known(self.module.text, enumeration.values, _Token(name, place), kind)
+            number, followed_by = _known(self.module.text, enumeration.values, Token(name, place), kind)
             found[number] = followed_by
             place += len(name) + 1
         self.words.append(sum(found))
@@ -340,7 +290,7 @@ class _Writer:
             self.operands(found[number])
 
 
-def _known(text: str, table: Mapping[str, _Entry], token: _Token, what: str) -> _Entry:
+def _known(text: str, table: Mapping[str, _Entry], token: Token, what: str) -> _Entry:
     """What a table has under a name."""
     found = table.get(token.text)
     if found is None:

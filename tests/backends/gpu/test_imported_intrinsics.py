@@ -5,7 +5,8 @@ from struct import unpack
 import numpy as np
 import pytest
 from gpu_backends import processor_backend
-from phlox.backends.gpu.code import compile_kernels
+from phlox.backends.gpu.code import assembly, compile_kernels
+from phlox.backends.gpu.given_code.spirv_assembler import assemble_spirv
 from phlox.backends.gpu.targets.spirv import spirv_target
 from phlox.hlo import parse_module
 
@@ -38,6 +39,13 @@ def imported(code):
 def test_functions_are_imported_under_the_names_of_intrinsics(name):
     code = compile_kernels(KERNEL.format(name=f"llvm.{name}"), spirv_target())
     assert imported(code) == [f"llvm.{name}"]
+
+
+def test_the_text_imports_them_too():
+    """So it may be handed back."""
+    llvm_ir = KERNEL.format(name=f"llvm.{INTRINSICS[0]}")
+    made = assemble_spirv(assembly(llvm_ir, spirv_target()))
+    assert made[20:] == compile_kernels(llvm_ir, spirv_target())[20:]  # the bounds of ids may be any
 
 
 def test_other_functions_keep_their_names():

@@ -1,5 +1,6 @@
 """SPIR-V as text: that of LLVM beside its modules, that of others beside SPIR-V Tools, and what is wrong in texts."""
 
+import random
 import re
 import struct
 import traceback
@@ -16,12 +17,14 @@ from operation_checks import module_of
 from phlox.backends.gpu import code as gpu_code
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.given_code.spirv_assembler import assemble_spirv
+from phlox.backends.gpu.given_code.spirv_blocks import check_blocks
 from phlox.backends.gpu.given_code.spirv_grammar import enumerations, instructions, opencl_instructions
+from phlox.backends.gpu.given_code.spirv_module import spirv_kernels
 from phlox.backends.gpu.given_code.text_places import TextError
 from phlox.backends.gpu.spirv_print import with_own_numbers
 from phlox.gpu import DeviceCodeError, kernel
 from spirv_tools import assembled_by_tools, needs_spirv_tools, printed_by_tools
-from thinning import one_in
+from thinning import left_to_ci, one_in
 
 SCALE = """
 ; SPIR-V
@@ -96,6 +99,7 @@ def assert_text_is_module(module, monkeypatch):
     program_of(module, target(""))
     for text, made in parts:
         assert body(assemble_spirv(text)) == body(made)
+        check_blocks(text)
     return parts
 
 
@@ -304,8 +308,27 @@ def test_what_is_wrong_in_a_text(text, message):
 
 
 @pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (SCALE.replace("OpReturn", ""), "line 25, column 16: the block has no end, as OpBranch, "),
+        (SCALE.replace("OpFunctionEnd", ""), "line 22, column 16: the function has no OpFunctionEnd"),
+        (SCALE.replace("OpFunctionEnd", SCALE[SCALE.index("%scale = OpFunction") :]), "the function has no OpFunctionEnd"),
+        (SCALE.replace("%entry = OpLabel", ""), "line 26, column 16: OpLoad stands behind no OpLabel"),
+        (SCALE.replace("OpReturn", "OpReturn OpReturn"), "line 34, column 25: OpReturn stands behind no OpLabel"),
+        (SCALE + "OpFunctionEnd", "line 36, column 1: OpFunctionEnd stands behind no OpFunction"),
+        (SCALE + "%more = OpLabel", "line 36, column 9: OpLabel stands behind no OpFunction"),
+    ],
+)
+def test_what_has_no_blocks(text, message):
+    """Intel's compiler for processors ends the process for some of these."""
+    with pytest.raises(TextError, match=re.escape(message)):
+        check_blocks(text)
+
+
+@pytest.mark.parametrize(
     ("changed", "message"),
     [
+        ({"opencl": SCALE.replace("OpReturn", "")}, r"(?s)taken as SPIR-V as text: .*the block has no end"),
         ({"opencl": SCALE.replace("OpFMul", "OpFmul")}, r"(?s)taken as SPIR-V as text: line 31, column 16: OpFmul is .*\^"),
         ({"entry": "other"}, "no kernel 'other' in its code, which has scale"),
         ({"shared_bytes": 4}, "'scale' takes 2 pointers; 2 arrays and results and shared memory were given"),
@@ -325,3 +348,23 @@ def test_a_kernel_whose_text_is_wrong(changed, message):
     with pytest.raises(DeviceCodeError, match=message) as raised:
         program_of(module, target(""))
     assert "return one(x)" in "".join(traceback.format_exception(raised.value))
+
+
+@left_to_ci
+def test_damaged_texts():
+    """They are modules, or refused at a place."""
+    rng = random.Random(0)
+    pieces = [*'%="!|;\\ \n0x19ap+-', "Op", "OpTypeInt", "%two", "!1", "9" * 30]
+    whole = SCALE + NUMBERS.replace("%", "%n") + "OpStore %x %y !4 5 1.5 %n1"
+    refused = 0
+    for _ in range(600):
+        text = whole
+        for _ in range(rng.randint(1, 3)):
+            place = rng.randrange(len(text))
+            text = text[:place] + rng.choice(["", *pieces]) + text[place + rng.randint(0, 6) :]
+        try:
+            spirv_kernels(assemble_spirv(text))
+            check_blocks(text)
+        except ValueError:
+            refused += 1
+    assert 300 < refused < 600
