@@ -135,15 +135,15 @@ def kernel(
         by ``i32 @phlox.thread.x()``, ``@phlox.block.x()`` (the index of the thread in its block, and of the block),
         ``@phlox.threads.x()``, ``@phlox.blocks.x()`` (how many there are), likewise ``y`` and ``z``,
         ``void @phlox.barrier()``, and ``ptr @phlox.shared()``, the ``shared_bytes``. cuda, rocm, opencl: the code for one
-        family, in place of that: PTX text or a cubin; a code object; a SPIR-V module; or LLVM assembly, as above, or with a
-        kernel of the family's calling convention.
+        family, in place of that: PTX text or a cubin; a code object; a SPIR-V module, or its text; or LLVM assembly, as above,
+        or with a kernel of the family's calling convention.
     has_side_effect: whether the kernel runs even if nothing needs its results, as often as written.
 
     Each of these but ``entry`` may be a function, which is given the ``shape`` and ``dtype`` of each argument.
 
     Calls raise NotImplementedError on backends that it has no code for, `phlox.gpu.DeviceCodeError` for code that the compiler
-    or the driver refuses, that has no such kernel or one of another number of arguments (of cubins and code objects nothing
-    says that number), and `phlox.gpu.SharedMemoryError`. What a kernel does with memory that is not its own is not checked.
+    or the driver refuses, that has no such kernel or one that does not take pointers to so many arrays, and
+    `phlox.gpu.SharedMemoryError`. What a kernel does with memory that is not its own is not checked.
 
     >>> double = kernel("double", result=lambda x: x, grid=lambda x: x.shape[0], block=1, llvm='''
     ... declare i32 @phlox.block.x()

@@ -352,7 +352,7 @@ def test_a_kernel_whose_text_is_wrong(changed, message):
 
 @left_to_ci
 def test_damaged_texts():
-    """They are modules, or refused at a place."""
+    """They are modules, or refused."""
     rng = random.Random(0)
     pieces = [*'%="!|;\\ \n0x19ap+-', "Op", "OpTypeInt", "%two", "!1", "9" * 30]
     whole = SCALE + NUMBERS.replace("%", "%n") + "OpStore %x %y !4 5 1.5 %n1"
