@@ -20,7 +20,7 @@ from .text_places import TextError
 
 # What LLVM's target writes; a comment that names the version (as SPIR-V Tools print one) has precedence.
 _VERSION = (1, 4)
-_VERSION_COMMENT = re.compile(r"^\s*;\s*Version:\s*(\d+)\.(\d+)\s*$", re.MULTILINE)
+_VERSION_COMMENT = re.compile(r"^\s*;\s*Version:\s*(\d{1,2})\.(\d{1,2})\s*$", re.MULTILINE)
 _ID = re.compile(r"%\w+", re.ASCII)
 _NUMERIC_ID = re.compile(r"%[1-9]\d{0,9}", re.ASCII)
 _MOST_ID = 0x3FFFFE  # by the specification's universal limits
