@@ -9,8 +9,6 @@ from ..errors import DeviceCodeError, DriverTooOldError
 from ..target import Target
 from .elf_kernels import elf_kernels
 from .ptx_text import ptx_kernels, version_place
-from .spirv_assembler import assemble_spirv
-from .spirv_blocks import check_blocks
 from .spirv_module import MAGIC as SPIRV
 from .spirv_module import spirv_kernels
 from .text_places import TextError
@@ -39,6 +37,9 @@ def _spirv(code: bytes, architecture: str) -> tuple[bytes, Kernels]:
 
 
 def _spirv_text(code: str, architecture: str) -> tuple[bytes, Kernels]:
+    from .spirv_assembler import assemble_spirv  # whose tables only texts need
+    from .spirv_blocks import check_blocks  # likewise
+
     module = assemble_spirv(code)
     check_blocks(code)
     return _spirv(module, architecture)
