@@ -14,7 +14,7 @@ from ..indexing.locations import location
 from ..recording.aliases import bases_of, link
 from ..recording.array import TracedArray, require_trace
 from ..recording.current_trace import current_trace
-from ..recording.dynamic_array import dynamic, fitted, padded_instruction, size_of
+from ..recording.dynamic_array import dynamic, fitted, padded_instruction, sizes_of
 from ..recording.errors import CarryTypeError, at
 from ..recording.intervals import note_interval
 from ..recording.operands import as_traced, shape_of
@@ -80,13 +80,12 @@ def _of_any_size(number: TracedArray, places: Sequence[int], values: Sequence[An
     kind = functools.reduce(lambda one, other: promoted(one, other, widens=True, resizes=True), map(kind_of, values))
     recorded = [(one if isinstance(one, TracedArray) else as_traced(one)).recorded(trace) for one in values]
     arrays = [fitted(hlo.convert(one, kind.shape.element_type), kind.shape) for one in recorded]
-    sizes = [[size_of(one, d) for d in range(kind.shape.rank) if kind.shape.is_dynamic(d)] for one in arrays]
-    found = [padded_instruction(arrays[0]), *sizes[0]]
+    sizes = [sizes_of(one) for one in arrays]
+    found = [padded_instruction(arrays[0]), *sizes[0].values()]
     for place, array, own in zip(places[1:], arrays[1:], sizes[1:]):
         is_this = (number == place).instruction(trace)
-        found = [hlo.select(is_this, one, other) for one, other in zip((padded_instruction(array), *own), found)]
-    dynamic_dimensions = [d for d in range(kind.shape.rank) if kind.shape.is_dynamic(d)]
-    chosen = dynamic(trace, found[0], dict(zip(dynamic_dimensions, found[1:])))
+        found = [hlo.select(is_this, one, other) for one, other in zip((padded_instruction(array), *own.values()), found)]
+    chosen = dynamic(trace, found[0], dict(zip(sizes[0], found[1:])))
     for value in values:
         if may_be_shared(value):
             link(chosen.root_storage, bases_of(value.root_storage))

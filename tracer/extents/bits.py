@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, as_index, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, padded_instruction, size_of
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, padded_instruction, sizes_of, with_sizes
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axis
 from ..recording.trace import Trace
@@ -70,22 +70,12 @@ def view(a, dtype=None, type=None):
     reads, writes = like.view_reader, like.view_writer
 
     def read(trace: Trace, base: hlo.Instruction) -> hlo.Instruction:
-        sizes = _sizes_of(base)
+        sizes = sizes_of(base)
         sizes |= {d: hlo.multiply(size, parts) for d, size in sizes.items() if d == last}
-        return _with_sizes(reads(trace, padded_instruction(base)), sizes)
+        return with_sizes(reads(trace, padded_instruction(base)), sizes)
 
     def write(trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
-        return _with_sizes(writes(trace, padded_instruction(base), padded_instruction(value)), _sizes_of(base))
+        return with_sizes(writes(trace, padded_instruction(base), padded_instruction(value)), sizes_of(base))
 
     bounds = hlo.Shape(like.element_type, like.shape, dynamic_dimensions=a.bounds.dynamic_dimensions)
     return DynamicArray.view_on(a, bounds, read, write)
-
-
-def _sizes_of(value: hlo.Instruction) -> Sizes:
-    return {d: size_of(value, d) for d in range(value.shape.rank) if value.shape.is_dynamic(d)}
-
-
-def _with_sizes(value: hlo.Instruction, sizes: Sizes) -> hlo.Instruction:
-    for d, size in sizes.items():
-        value = hlo.set_dimension_size(value, size, dimensions=(d,))
-    return value

@@ -10,7 +10,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer, same_value, size_of
+from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer, same_value, sizes_of
 from ..recording.function_tables import implements_dynamic
 from ..recording.operands import normalize_axis, require
 from ..recording.trace import Trace
@@ -88,8 +88,7 @@ def _view(a: TracedArray, bounds: tuple[int, ...], sizes: Sizes) -> TracedArray:
 
     def write(trace: Trace, base: hlo.Instruction, value: hlo.Instruction) -> hlo.Instruction:
         given = TracedArray.from_instruction(trace, value, is_scalar=False)
-        own = {d: size_of(base, d) for d in range(base.shape.rank) if base.shape.is_dynamic(d)}
-        return _reshaped(trace, given, base.shape.dimensions, own).recorded(trace)
+        return _reshaped(trace, given, base.shape.dimensions, sizes_of(base)).recorded(trace)
 
     read.keeps_order = read.reshapes = True  # type: ignore[attr-defined]
     if not sizes:

@@ -69,8 +69,7 @@ class DynamicArray(TracedArray):
 
     def sizes(self, trace: Trace) -> Sizes:
         """The size of each dynamic dimension."""
-        instruction = self.recorded(trace)
-        return {d: size_of(instruction, d) for d in range(self.ndim) if self.bounds.is_dynamic(d)}
+        return sizes_of(self.recorded(trace))
 
     def padded(self, trace: Trace) -> TracedArray:
         """An array of the bounds; what lies behind the sizes is unspecified."""
@@ -260,6 +259,18 @@ def size_of(instruction: Instruction, dimension: int) -> Instruction:
     return hlo.get_dimension_size(instruction, dimensions=(dimension,))
 
 
+def sizes_of(instruction: Instruction) -> Sizes:
+    """The size of each dynamic dimension."""
+    return {d: size_of(instruction, d) for d in range(instruction.shape.rank) if instruction.shape.is_dynamic(d)}
+
+
+def with_sizes(instruction: Instruction, sizes: Sizes) -> Instruction:
+    """The value with these sizes of its dimensions."""
+    for d, size in sizes.items():
+        instruction = hlo.set_dimension_size(instruction, size, dimensions=(d,))
+    return instruction
+
+
 def traced_size(trace: Trace, instruction: Instruction, dimension: int) -> TracedArray:
     """The size of a dimension as Python's integer would be."""
     size = hlo.convert(hlo.get_dimension_size(instruction, dimensions=(dimension,)), hlo.S64)
@@ -285,8 +296,7 @@ def dynamic(trace: Trace, padded: TracedArray | Instruction, sizes: Sizes) -> Tr
     """A new array of these sizes, of which the padded one has the elements; an ordinary one where there are no sizes."""
     instruction = padded.instruction(trace) if isinstance(padded, TracedArray) else padded
     require_small_tables(trace, instruction.shape, sizes.values())
-    for d, size in sizes.items():
-        instruction = hlo.set_dimension_size(instruction, size, dimensions=(d,))
+    instruction = with_sizes(instruction, sizes)
     return TracedArray.from_instruction(trace, instruction, is_scalar=None if sizes else not instruction.shape.rank)
 
 
@@ -318,21 +328,17 @@ def fitted(instruction: Instruction, shape: hlo.Shape) -> Instruction:
     value = padded_instruction(instruction)
     if any(high for _, high, _ in padding):
         value = hlo.pad(value, hlo.constant(0, own.element_type), padding=padding)
-    for d, size in sizes.items():
-        value = hlo.set_dimension_size(value, size, dimensions=(d,))
-    return value
+    return with_sizes(value, sizes)
 
 
 def cut(trace: Trace, instruction: Instruction, dimension: int, bound: int, place: str) -> Instruction:
     """The value with a smaller bound in a dimension, guessed at a place: the call fails where the size is larger."""
-    sizes = {one: size_of(instruction, one) for one in range(instruction.shape.rank) if instruction.shape.is_dynamic(one)}
+    sizes = sizes_of(instruction)
     trace.add_error_flag(hlo.gt(sizes[dimension], bound), SizeBeyondBound, SizeBeyondBound.message(place))
     limits = [*instruction.shape.dimensions]
     limits[dimension] = bound
     kept = hlo.slice(padded_instruction(instruction), (0,) * len(limits), tuple(limits))
-    for one, size in sizes.items():
-        kept = hlo.set_dimension_size(kept, hlo.minimum(size, bound) if one == dimension else size, dimensions=(one,))
-    return kept
+    return with_sizes(kept, {d: hlo.minimum(size, bound) if d == dimension else size for d, size in sizes.items()})
 
 
 def valid(trace: Trace, dimensions: tuple[int, ...], sizes: Sizes) -> TracedArray:

@@ -31,7 +31,7 @@ def array_of(run: Run) -> Any:
     if (inner := _form_of_rows(run.form.structure)) is not None:
         elements, *lengths = instructions(run)
         return _rows_of_one_length(run, elements, lengths[0] if lengths else None, inner.capacity, inner.length)
-    if any(leaf.dynamic for leaf in run.form.leaves):
+    if run.type.holds_sized_arrays:
         return arrays_of_one_size(run)
     run, trace, capacity = _of_one_dtype(run), require_trace(), run.form.capacity
     columns = iter([TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)])

@@ -54,7 +54,7 @@ def matches(run: Run, value: Any) -> Instruction | None:
 
 
 def _refuse_sized(kind: ElementType) -> None:
-    if any(leaf.dynamic for leaf in kind.leaves):
+    if kind.holds_sized_arrays:
         raise NotImplementedError(f"a comparison of elements of a list whose length the program decides, each {kind}")
 
 

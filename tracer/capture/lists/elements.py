@@ -102,6 +102,11 @@ class ElementType:
         return [column for leaf, number in zip(self.leaves, self.numbers) for column in leaf.columns(number)]
 
     @property
+    def holds_sized_arrays(self) -> bool:
+        """Whether arrays are among the leaves whose sizes are known at run time only."""
+        return any(leaf.dynamic for leaf in self.leaves)
+
+    @property
     def is_of_fixed_constants(self) -> bool:
         """Whether each recording of the function finds the same constants."""
         return all(isinstance(one, _FIXED) for leaf in self.leaves for one in leaf.constants)

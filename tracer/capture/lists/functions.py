@@ -227,7 +227,7 @@ def total(items: list[Any], start: Any) -> Any:
     if kind is None:
         return start
     run, number = settled(items), kind.numbers[0]
-    if any(leaf.dynamic for leaf in kind.leaves):
+    if kind.holds_sized_arrays:
         raise NotImplementedError(f"sum() of a list of {kind} whose length the program decides is not implemented")
     if kind.structure is pytree.LEAF and kind.leaves[0].types:
         found = _total_of_several(ordered(run))
@@ -344,7 +344,7 @@ def call_with_arrays(function: Callable, args: tuple, kwargs: dict) -> Any:
             return rows if function is not np.column_stack else rows.T
     if function in _JOINING and args and is_open_list(args[0]):
         kind = type_of_items(items_of(args[0]))
-        if kind is not None and any(leaf.dynamic for leaf in kind.leaves):
+        if kind is not None and kind.holds_sized_arrays:
             return _joined(function, settled(items_of(args[0])), *args[1:], **kwargs)
         return DYNAMIC[function](array_of_list(args[0]), *args[1:], **kwargs)  # NumPy would go over the rows
     if function in (np.array, np.asarray) and (len(args) == 2 or kwargs.get("dtype") is not None):

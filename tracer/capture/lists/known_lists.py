@@ -41,7 +41,7 @@ def _require_one_size(items: Sequence[Any]) -> None:
         return
     leaves = [leaf for item in items for leaf in _leaves(item)]
     is_static = not any(isinstance(leaf, DynamicArray) for leaf in leaves)
-    if is_static and any(leaf.dynamic for leaf in type_of_items(items).leaves):
+    if is_static and type_of_items(items).holds_sized_arrays:
         raise CarryTypeError(
             "one of several arrays of known sizes, which differ, is asked for where the program decides which one"
         )

@@ -279,7 +279,7 @@ def state_of(
     kind = _joined(before, end)
     if kind is None:
         return None
-    if any(leaf.dynamic for leaf in kind.leaves):
+    if kind.holds_sized_arrays:
         kind = _with_guessed_bounds(type_of_items(before), kind, f"the sizes of arrays in {place}")
     kind = lasting(kind)
     run = before[0] if before and type(before[0]) is Run else None

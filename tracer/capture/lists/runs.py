@@ -224,7 +224,7 @@ def _array(column: Instruction, like: Any) -> TracedArray:
 def made(kind: ElementType, columns: Sequence[Instruction], length: Any, place: str | None = None, start: Any = 0) -> Run:
     """A run with these columns."""
     arrays = [_array(column, like) for column, like in zip(columns, kind.columns)]
-    if any(leaf.dynamic for leaf in kind.leaves):
+    if kind.holds_sized_arrays:
         require_room(kind, columns)
     capacity = columns[0].shape.dimensions[0] - 1 if columns else _LARGEST
     form = Form(

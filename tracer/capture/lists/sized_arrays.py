@@ -15,7 +15,7 @@ import numpy as np
 from .... import hlo
 from ...control_flow.bodies import ValueType, are_other_arrays, promoted
 from ...recording.array import TracedArray, require_trace
-from ...recording.dynamic_array import DynamicArray, cut, fitted, padded_instruction, size_of
+from ...recording.dynamic_array import cut, fitted, padded_instruction, size_of, with_sizes
 from ...recording.errors import CarryTypeError, SizeBeyondBound
 
 Instruction = hlo.Instruction
@@ -64,7 +64,7 @@ def require_room(kind: object, columns: Sequence[Instruction]) -> None:
 def row_of_array(array: TracedArray, dynamic: tuple[int, ...], place: str | None, number: ValueType) -> list[Instruction]:
     """The sizes of an array, and what it holds in one of the bounds, which may be smaller if they are guessed."""
     trace = require_trace()
-    own = array.recorded(trace) if isinstance(array, DynamicArray) else array.instruction(trace)
+    own = array.recorded(trace)
     for d, bound in enumerate(number.shape.dimensions):
         if own.shape.dimensions[d] > bound:
             whole = number.shape.with_dimensions(own.shape.dimensions, number.shape.dynamic_dimensions)
@@ -75,9 +75,8 @@ def row_of_array(array: TracedArray, dynamic: tuple[int, ...], place: str | None
 
 
 def array_of_row(row: Instruction, sizes: Instruction, dynamic: tuple[int, ...]) -> Instruction:
-    for place, d in enumerate(dynamic):
-        row = hlo.set_dimension_size(row, hlo.reshape(hlo.slice(sizes, (place,), (place + 1,)), ()), dimensions=(d,))
-    return row
+    each = [hlo.reshape(hlo.slice(sizes, (place,), (place + 1,)), ()) for place in range(len(dynamic))]
+    return with_sizes(row, dict(zip(dynamic, each)))
 
 
 def resized(
