@@ -9,15 +9,16 @@ layout), 3.20 (decorations).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from struct import pack, unpack
+from collections.abc import Callable, Sequence
+from struct import pack
+
+from .given_code.spirv_module import HEADER_WORDS, instructions_of, string_words, text_of
 
 _INTRINSIC = re.compile(r'@"?llvm\.(x86\.[\w.]+)"?')
 # With what LLVM's inliner says of it, as that it is aligned.
 _POINTER = re.compile(r'ptr addrspace\(4\)((?: align \d+| [a-z_]+(?:\([^)]*\))?)*)(?: (%"?[\w.$-]+"?))?')
 _PREFIX = "phlox.import."
 _IMPORTED_TEXT = f'LinkageAttributes "{_PREFIX}'.encode()
-_HEADER_WORDS = 5
 _OP_DECORATE, _LINKAGE_ATTRIBUTES = 71, 41
 
 
@@ -60,25 +61,18 @@ def _with_plain_pointers(line: str, number: int) -> str:
 
 
 def _renamed(code: bytes) -> bytes:
-    words = unpack(f"<{len(code) // 4}I", code)
-    result, place = list(words[:_HEADER_WORDS]), _HEADER_WORDS
-    while place < len(words):
-        count, operation = words[place] >> 16, words[place] & 0xFFFF
-        instruction = list(words[place : place + count])
-        if operation == _OP_DECORATE and instruction[2] == _LINKAGE_ATTRIBUTES:
-            instruction = _renamed_import(instruction)
-        result += instruction
-        place += count
-    return pack(f"<{len(result)}I", *result)
+    header, words = code[: 4 * HEADER_WORDS], []
+    for opcode, operands in instructions_of(code):
+        if opcode == _OP_DECORATE and operands[1] == _LINKAGE_ATTRIBUTES:
+            operands = _renamed_import(operands)
+        words += [(len(operands) + 1) << 16 | opcode, *operands]
+    return header + pack(f"<{len(words)}I", *words)
 
 
-def _renamed_import(decoration: list[int]) -> list[int]:
-    """``OpDecorate target LinkageAttributes name kind``, whose name is that of the intrinsic."""
-    _, target, attributes, *literal, kind = decoration
-    name = pack(f"<{len(literal)}I", *literal).partition(b"\0")[0].decode()
+def _renamed_import(operands: Sequence[int]) -> Sequence[int]:
+    """Those of ``OpDecorate target LinkageAttributes name kind``, whose name is that of the intrinsic."""
+    target, attributes, *literal, kind = operands
+    name = text_of(literal)
     if not name.startswith(_PREFIX):
-        return decoration
-    spelled = f"llvm.{name.removeprefix(_PREFIX)}".encode() + b"\0"
-    spelled += b"\0" * (-len(spelled) % 4)
-    renamed = [target, attributes, *unpack(f"<{len(spelled) // 4}I", spelled), kind]
-    return [(len(renamed) + 1) << 16 | _OP_DECORATE, *renamed]
+        return operands
+    return [target, attributes, *string_words(f"llvm.{name.removeprefix(_PREFIX)}"), kind]

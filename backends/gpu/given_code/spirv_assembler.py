@@ -13,8 +13,8 @@ from struct import pack
 from typing import TypeVar
 
 from .spirv_grammar import Enumeration, Instruction, Operand, enumerations, instructions, opencl_instructions
-from .spirv_literals import BFLOAT16, FLOAT_TYPES, WORD, FloatType, IntegerType, number_words, string_words
-from .spirv_module import MAGIC
+from .spirv_literals import BFLOAT16, FLOAT_TYPES, WORD, FloatType, IntegerType, number_words
+from .spirv_module import MAGIC, string_words
 from .spirv_tokens import Statement, Token, statements_of, tokens_of
 from .text_places import TextError
 

@@ -43,17 +43,6 @@ BFLOAT16 = FloatType(16, 8, 7)
 WORD = IntegerType(32, False)
 
 
-def string_words(text: str) -> list[int]:
-    """A string without quotes, as UTF-8 that ends in a zero.
-
-    >>> [hex(word) for word in string_words("main")]
-    ['0x6e69616d', '0x0']
-    """
-    encoded = text.encode() + b"\0"
-    encoded += b"\0" * (-len(encoded) % 4)
-    return [int.from_bytes(encoded[at : at + 4], "little") for at in range(0, len(encoded), 4)]
-
-
 def number_words(text: str, type_: IntegerType | FloatType) -> list[int]:
     """A number of the type, low words first. Raises ValueError for what is none, or lies outside.
 

@@ -9,7 +9,7 @@ from struct import pack, unpack
 from .parameters import ARRAY, SHARED
 
 MAGIC = b"\x03\x02\x23\x07"
-_HEADER_WORDS = 5
+HEADER_WORDS = 5
 _KERNEL = 6  # an execution model
 # Among them those of Intel's for memory of the device alone, and of the host alone.
 _STORAGE_CLASSES = {4: SHARED, 5: ARRAY, 5936: ARRAY, 5937: ARRAY}
@@ -38,9 +38,9 @@ def spirv_kernels(code: bytes) -> dict[str, list[str]]:
     types: dict[int, list[int]] = {}  # of functions, the types of their parameters
     functions: dict[int, int] = {}
     pointers: dict[int, str] = {}
-    for opcode, operands in _instructions(code):
+    for opcode, operands in instructions_of(code):
         if opcode == _Opcode.ENTRY_POINT and operands[0] == _KERNEL:
-            entries[_string(operands[2:])] = operands[1]
+            entries[text_of(operands[2:])] = operands[1]
         elif opcode in (_Opcode.TYPE_POINTER, _Opcode.TYPE_UNTYPED_POINTER):
             pointers[operands[0]] = _STORAGE_CLASSES.get(operands[1], f"a pointer to storage class {operands[1]}")
         elif opcode == _Opcode.TYPE_FUNCTION:
@@ -55,12 +55,12 @@ def spirv_kernels(code: bytes) -> dict[str, list[str]]:
     return found
 
 
-def _instructions(code: bytes) -> Iterator[tuple[int, Sequence[int]]]:
+def instructions_of(code: bytes) -> Iterator[tuple[int, Sequence[int]]]:
     """The opcode and the operands of each instruction."""
-    if len(code) % 4 or len(code) < 4 * _HEADER_WORDS:
+    if len(code) % 4 or len(code) < 4 * HEADER_WORDS:
         raise ValueError(f"it is whole words, five and more, got {len(code):,} bytes")
     words = unpack(f"<{len(code) // 4}I", code)
-    place = _HEADER_WORDS
+    place = HEADER_WORDS
     while place < len(words):
         count, opcode = words[place] >> 16, words[place] & 0xFFFF
         if not count or place + count > len(words):
@@ -72,5 +72,17 @@ def _instructions(code: bytes) -> Iterator[tuple[int, Sequence[int]]]:
         place += count
 
 
-def _string(words: Sequence[int]) -> str:
+def text_of(words: Sequence[int]) -> str:
+    """The string that words hold, up to the zero that ends it."""
     return pack(f"<{len(words)}I", *words).partition(b"\0")[0].decode(errors="replace")
+
+
+def string_words(text: str) -> list[int]:
+    """A string without quotes, as UTF-8 that ends in a zero.
+
+    >>> [hex(word) for word in string_words("main")]
+    ['0x6e69616d', '0x0']
+    """
+    encoded = text.encode() + b"\0"
+    encoded += b"\0" * (-len(encoded) % 4)
+    return [int.from_bytes(encoded[at : at + 4], "little") for at in range(0, len(encoded), 4)]
