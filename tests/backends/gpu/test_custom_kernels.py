@@ -7,6 +7,7 @@ import numpy as np
 import phlox
 import pytest
 from gpu_backends import AMD_ARCHITECTURES, DEVICES, PTX_ARCHITECTURES, backend_or_skip, target
+from kernel_of_five import BODY_IN_PTX, FIVE
 from opencl_device import REVERSE, REVERSE_DYNAMIC, opencl_driver, spirv
 from phlox.backends.gpu.backend import program_of
 from phlox.gpu import DeviceCodeError, SharedMemoryError, kernel
@@ -41,18 +42,12 @@ define void @reverse(ptr %x, ptr %y) {
   ret void
 }
 """
-FIVE = "define void @five(ptr %x, ptr %y) {\n  store i32 5, ptr %y\n  ret void\n}"
-PTX = """.version 7.2
+PTX = f""".version 7.2
 .target sm_80
 .address_size 64
-.visible .entry five(.param .u64 x, .param .u64 y) {
-  .reg .u64 %y;
-  .reg .u32 %five;
-  ld.param.u64 %y, [y];
-  mov.u32 %five, 5;
-  st.global.u32 [%y], %five;
-  ret;
-}
+.visible .entry five(.param .u64 x, .param .u64 y) {{
+{BODY_IN_PTX}
+}}
 """
 reverse = kernel(
     "reverse",

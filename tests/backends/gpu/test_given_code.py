@@ -8,6 +8,7 @@ import numpy as np
 import phlox
 import pytest
 from gpu_backends import AMD_ARCHITECTURES, target
+from kernel_of_five import BODY_IN_PTX, FIVE
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.given_code.elf_kernels import arguments_of, elf_kernels
 from phlox.backends.gpu.given_code.message_pack import unpacked
@@ -19,26 +20,20 @@ from phlox.gpu import DeviceCodeError, DriverTooOldError, kernel
 from ptx_assembler import find_ptxas
 
 # Takes two arrays, and has others beside it: a function, and kernels that take something else.
-PTX = """// .entry commented(.param .u64 x)
+PTX = f"""// .entry commented(.param .u64 x)
 .version 7.8
 .target sm_80, debug /* as
 those before sm_90 */
 .address_size 64
-.func (.reg .u32 %r) helper(.reg .u32 %a) { add.u32 %r, %a, 1; ret; }
-.visible .entry five(.param .u64 x, .param .u64 .ptr .global .align 4 y) {
-  .reg .u64 %y;
-  .reg .u32 %five;
-  ld.param.u64 %y, [y];
-  mov.u32 %five, 5;
-  st.global.u32 [%y], %five;
-  ret;
-}
-.visible .entry sized(.param .u64 x, .param .align 4 .b8 y[12], .param .u32 n) { ret; }
+.func (.reg .u32 %r) helper(.reg .u32 %a) {{ add.u32 %r, %a, 1; ret; }}
+.visible .entry five(.param .u64 x, .param .u64 .ptr .global .align 4 y) {{
+{BODY_IN_PTX}
+}}
+.visible .entry sized(.param .u64 x, .param .align 4 .b8 y[12], .param .u32 n) {{ ret; }}
 .entry none
-{ ret; }
+{{ ret; }}
 """
 TAKES = {"five": [ARRAY, ARRAY], "sized": [ARRAY, ".param .align 4 .b8 y[12]", ".param .u32 n"], "none": []}
-LLVM = "define void @five(ptr %x, ptr %y) {\n  store i32 5, ptr %y\n  ret void\n}"
 HIP_ARGUMENTS = [
     {".value_kind": "global_buffer", ".size": 8, ".offset": 0, ".address_space": "global"},
     {".value_kind": "by_value", ".size": 4, ".offset": 8},
@@ -96,7 +91,7 @@ def test_what_kernels_of_code_objects_take(architecture):
 
 
 def test_code_objects_of_users_are_checked():
-    made = compile_five("gfx90a", llvm=LLVM).custom_kernels[0]
+    made = compile_five("gfx90a", llvm=FIVE).custom_kernels[0]
     assert compile_five("gfx90a", rocm=made.code, entry=made.entry).custom_kernels[0].code == made.code
     with pytest.raises(DeviceCodeError, match=f"no kernel 'five' in its code, which has {made.entry}"):
         compile_five("gfx90a", rocm=made.code)
@@ -188,13 +183,13 @@ def test_the_version_for_which_a_driver_is_too_old():
         ("sm_80", {"cuda": PTX, "entry": "none"}, "'none' takes 0 pointers; 2 arrays and results were given"),
         ("sm_80", {"cuda": PTX.replace(".u64 x", ".f64 x")}, r"parameter 1 of the kernel 'five' is .param .f64 x"),
         ("sm_80", {"cuda": PTX.replace("sm_80", "sm_90")}, r"(?s)'five' is taken as PTX text: line 3.*\^"),
-        ("sm_80", {"llvm": 'target triple = "x86_64-unknown-linux-gnu"\n' + LLVM}, "is for x86_64-.*; nvptx64-nvidia-cuda is"),
-        ("gfx90a", {"llvm": 'target triple = "nvptx64-nvidia-cuda"\n' + LLVM}, "is for nvptx64-nvidia-cuda; amd"),
-        ("sm_80", {"llvm": LLVM.replace("@five", "@six")}, "no kernel 'five' in its code, which has six"),
-        ("sm_80", {"llvm": LLVM.replace("ptr %x", "i64 %x")}, "parameter 1 of the kernel 'five' is i64; it is"),
-        ("sm_80", {"llvm": LLVM.replace("ptr %x", "ptr addrspace(1) %x")}, r"parameter 1 .* is ptr addrspace\(1\)"),
-        ("", {"llvm": LLVM.replace("void @", "spir_kernel void @")}, "parameter 1 of the kernel 'five' is ptr; it is"),
-        ("gfx90a", {"llvm": LLVM.replace("void", "i32").replace("ret i32", "ret i32 0")}, "'five' returns i32; a kernel"),
+        ("sm_80", {"llvm": 'target triple = "x86_64-unknown-linux-gnu"\n' + FIVE}, "is for x86_64-.*; nvptx64-nvidia-cuda is"),
+        ("gfx90a", {"llvm": 'target triple = "nvptx64-nvidia-cuda"\n' + FIVE}, "is for nvptx64-nvidia-cuda; amd"),
+        ("sm_80", {"llvm": FIVE.replace("@five", "@six")}, "no kernel 'five' in its code, which has six"),
+        ("sm_80", {"llvm": FIVE.replace("ptr %x", "i64 %x")}, "parameter 1 of the kernel 'five' is i64; it is"),
+        ("sm_80", {"llvm": FIVE.replace("ptr %x", "ptr addrspace(1) %x")}, r"parameter 1 .* is ptr addrspace\(1\)"),
+        ("", {"llvm": FIVE.replace("void @", "spir_kernel void @")}, "parameter 1 of the kernel 'five' is ptr; it is"),
+        ("gfx90a", {"llvm": FIVE.replace("void", "i32").replace("ret i32", "ret i32 0")}, "'five' returns i32; a kernel"),
     ],
 )  # fmt: skip
 def test_code_that_is_no_kernel_of_these_arrays(architecture, changed, message):
@@ -204,4 +199,4 @@ def test_code_that_is_no_kernel_of_these_arrays(architecture, changed, message):
 
 @pytest.mark.parametrize("triple", ["unknown-unknown-unknown", "nvptx64-nvidia-cuda"])
 def test_assembly_for_the_device(triple):
-    assert b".entry" in compile_five("sm_80", llvm=f'target triple = "{triple}"\n{LLVM}').custom_kernels[0].code
+    assert b".entry" in compile_five("sm_80", llvm=f'target triple = "{triple}"\n{FIVE}').custom_kernels[0].code
