@@ -23,8 +23,8 @@ def compiled(function=None, **options):
     return compiled_with(function, **{"control_flow": "trace"} | options)
 
 
-# What no user meets, but who builds compiled programs, or a command line, from parts.
-OF_PARTS = {"CommandError", "NotBatchedError", "ProgramError"}
+# What no user meets, but who builds compiled programs, code of kernels, or a command line, from parts.
+OF_PARTS = {"CommandError", "NotBatchedError", "ProgramError", "TextError"}
 FOLDERS = ("backends", "client", "compile", "gpu", "hlo", "runtime", "tracer", "xla_builder")
 
 
