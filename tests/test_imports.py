@@ -324,8 +324,8 @@ def test_what_is_set_on_llvmlite_is_found():
 LOADS_CODE = {"create_mcjit_compiler", "add_object_file", "add_symbol", "add_global_mapping"}
 MAKE_MACHINE_CODE = {
     "backends.cpu.machine_code": LOADS_CODE | {"emit_object", "emit_assembly"},
-    "backends.gpu.code": {"emit_object", "emit_assembly"},
-    "backends.gpu.emission_apart": {"emit_object", "emit_assembly"},
+    "backends.gpu.code_generation.optimized_modules": {"emit_object", "emit_assembly"},
+    "backends.gpu.code_generation.emission_apart": {"emit_object", "emit_assembly"},
 }
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import zlib
+from collections.abc import Callable
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -16,12 +16,11 @@ from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
 from ..arguments import parameter_leaves
-from ..cpu.target import host_target
 from ..llvm.module import written_out
 from ..padding import padding_of
 from ..requirements import require_runnable
-from .code import compile_kernels
-from .drivers.available import find_driver, unavailable_drivers
+from .code_generation.compiling import compile_kernels
+from .drivers.available import DRIVERS, find_driver, unavailable_drivers
 from .drivers.driver import Device, DeviceProperties
 from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes_on
@@ -40,11 +39,15 @@ from .plan import Step as PlanStep
 from .program import GpuProgram, Texts
 from .support import support
 from .target import Target
-from .targets.amdgpu import amdgpu_target
-from .targets.nvptx import nvptx_target
-from .targets.spirv import spirv_target
+from .targets.amdgpu import amdgpu_target_of
+from .targets.nvptx import nvptx_target_of
+from .targets.spirv import spirv_target_of
 
-_VARIABLE = "PHLOX_OPENCL_KERNELS"
+_TARGET_OF: dict[str, Callable[[DeviceProperties], Target]] = {
+    "nvptx": nvptx_target_of,
+    "amdgpu": amdgpu_target_of,
+    "spirv": spirv_target_of,
+}
 
 
 class GpuBackend:
@@ -138,10 +141,6 @@ def _arranged(frame: Frame, steps: list[PlanStep]) -> list[PlanStep]:
     return loops_in_kernels(frame, steps)
 
 
-# What "gpu" stands for: the first of these that has a device.
-_PREFERRED = ("cuda", "rocm", "opencl")
-
-
 def backend_of_driver(name: str, number: int = 0) -> GpuBackend:
     """The backend for a driver's device of this number, the same object each time.
 
@@ -162,9 +161,9 @@ def _driver_meant(name: str) -> str:
     if name != "gpu":
         return name
     reasons = unavailable_drivers()
-    for preferred in _PREFERRED:
-        if preferred not in reasons:
-            return preferred
+    for driver in DRIVERS:
+        if driver not in reasons:
+            return driver
     raise DriverUnavailableError("; ".join([f"{driver}: {reason}" for driver, reason in reasons.items()]))
 
 
@@ -177,19 +176,4 @@ def _backend(name: str, number: int) -> GpuBackend:
 
 def target_of(family: str, properties: DeviceProperties) -> Target:
     """What kernels for a device are generated for."""
-    if family == "nvptx":
-        # What this one alone has is in code for it under another name.
-        name = "sm_90a" if properties.architecture == "sm_90" else properties.architecture
-        return nvptx_target(name)
-    if family == "amdgpu":
-        return amdgpu_target(properties.architecture.partition(":")[0])  # code for any setting of its features
-    processor = host_target() if properties.is_processor and not _runs_kernels_of_gpus() else None
-    return spirv_target(processor=processor, takes_intrinsics=properties.takes_intrinsics)
-
-
-def _runs_kernels_of_gpus() -> bool:
-    """Whether devices that are processors are to run the kernels of GPUs, as tests of these have it. Raises ValueError."""
-    wanted = os.environ.get(_VARIABLE) or ""
-    if wanted not in ("", "gpu"):
-        raise ValueError(f"{_VARIABLE} requires 'gpu', or nothing; given {wanted!r}")
-    return wanted == "gpu"
+    return _TARGET_OF[family](properties)

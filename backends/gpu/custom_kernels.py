@@ -21,14 +21,14 @@ from ..llvm.builder import Builder
 from ..llvm.module import DeviceFeatures, DeviceModule
 from ..llvm.types import I8, I32, POINTER
 from . import kernel as kernels
-from .code import compile_kernels
+from .code_generation.compiling import compile_kernels
 from .driver_code import load_code
 from .drivers.driver import Device, Kernel
 from .emitter_table import emits
 from .errors import DeviceCodeError, SharedMemoryError
 from .frame import Frame
 from .given_code.parameters import ARRAY, SHARED, check_kernel
-from .given_code.reading import BACKENDS, read_code, with_version
+from .given_code.reading import read_code, with_version
 from .plan import Launch
 from .target import Target
 from .values import Leaf, Values
@@ -84,12 +84,12 @@ def compile_kernel(name: str, call: KernelCall, arguments: int, target: Target, 
     line, ``source``.
     """
     try:
-        code = call.code_for(BACKENDS[target.family])
+        code = call.code_for(target.family.backend)
         if isinstance(code, str) and re.search(r"^\s*define\b", code, re.MULTILINE):
             return _of_llvm_ir(code, name, call, arguments, target, source)
         compiled, kernels = read_code(code, call.entry, target)
         if kernels is not None:
-            check_kernel(kernels, call.entry, arguments, target.family == "spirv" and call.shared_bytes > 0)
+            check_kernel(kernels, call.entry, arguments, target.family.shared_is_argument and call.shared_bytes > 0)
         return CustomKernel(name, call.entry, compiled, call, arguments, 0, call.shared_bytes, source)
     except (DeviceCodeError, NotImplementedError) as error:
         raised_within(error, source)
@@ -173,9 +173,9 @@ def _linked(text: str, call: KernelCall, arguments: int, target: Target) -> tupl
                 defined = {function.name: function for function in given.functions if not function.is_declaration}
                 called = {function.name for function in given.functions if function.is_declaration}
                 is_kernel = call.entry in defined and _is_kernel(defined[call.entry])
-                has_shared = is_kernel and target.family == "spirv" and call.shared_bytes > 0
+                has_shared = is_kernel and target.family.shared_is_argument and call.shared_bytes > 0
                 arrays = {"ptr", "ptr addrspace(1)"} if is_kernel else {"ptr"}
-                if is_kernel and target.family == "spirv":  # whose kernels are given no generic pointers
+                if is_kernel and not target.family.takes_generic_pointers:
                     arrays.remove("ptr")
                 takes = {name: [_parameter(one, arrays) for one in function.arguments] for name, function in defined.items()}
                 check_kernel(takes, call.entry, arguments, has_shared)

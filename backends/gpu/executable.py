@@ -12,7 +12,7 @@ from ...runtime.kernel_time import kernel_time
 from ..arguments import check_arguments, check_sizes
 from ..device_memory import Buffer, call_on_device, in_layout
 from ..text_forms import text_in_form
-from .code import assembly
+from .code_generation.compiling import assembly
 from .custom_kernels import load_kernel
 from .driver_code import load_code
 from .drivers.driver import Device

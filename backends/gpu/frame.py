@@ -324,7 +324,7 @@ class Frame:
     @property
     def takes_numbers(self) -> bool:
         """Whether launches may give numbers: those that are no part of others, where drivers take them as they do addresses."""
-        return self.target.family != "spirv" and not self.depth and self._asked is None
+        return self.target.family.takes_numbers and not self.depth and self._asked is None
 
     def launch_together(self, group: Instruction, members: Sequence[tuple[Instruction, int]], values: Values) -> list[Leaf]:
         """Run what members of a group ask for: the first launches of all of them together, the second ones, ...

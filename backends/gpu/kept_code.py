@@ -38,7 +38,8 @@ def kept_program(
         return program_of_bytes(data, module, target, lambda: texts(module, target))
     program = make(module, target)
     parameters = ", ".join(str(shape.without_layout()) for _, shape in program.parameters)
-    kept.put(key, bytes_of_program(program, module), f"{program.name}({parameters}) for {target.architecture or target.family}")
+    code = target.architecture or target.family.name
+    kept.put(key, bytes_of_program(program, module), f"{program.name}({parameters}) for {code}")
     return program
 
 

@@ -173,7 +173,7 @@ class Kernel:
         In kernels with barriers, Intel's compiler for processors makes wrong code of some loops by such a number, and of some
         divisions.
         """
-        if self.target.family != "spirv":
+        if not self.target.family.hides_uniform_numbers:
             return number
         always = self.builder.icmp_unsigned("<", self.thread(), I32(1 << 30))
         return self.builder.select(always, number, number.type(1))

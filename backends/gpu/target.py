@@ -15,6 +15,7 @@ from ...hlo import ElementType
 from ..cpu.target import Target as ProcessorTarget
 from ..llvm.types import I32
 from .drivers.driver import Dimensions
+from .family import Family
 
 ReadIndex = Callable[[ir.IRBuilder, int], ir.Value]
 
@@ -48,7 +49,7 @@ def _no_atomic_add(builder: ir.IRBuilder, element_type: ElementType, address: ir
 class Target:
     """What kernels are generated for.
 
-    ``family`` is ``nvptx``, ``spirv`` or ``amdgpu``; ``architecture`` the processor's name for LLVM, if there is one.
+    ``architecture`` is the processor's name for LLVM, if there is one.
     ``sub_group`` threads run in step; ``threads`` are in a block at most, which may have ``shared_bytes`` of memory in common.
     ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a
     dimension, ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the
@@ -70,7 +71,7 @@ class Target:
     `DeviceFeatures`.
     """
 
-    family: str
+    family: Family
     architecture: str
     triple: str
     features: str
@@ -112,13 +113,8 @@ class Target:
     def identity(self) -> tuple[str, ...]:
         """All that differs between targets for which code is made by the same functions."""
         values = {one.name: getattr(self, one.name) for one in fields(self)}
-        values["lacks"] = sorted(self.lacks)
+        values |= {"family": self.family.name, "lacks": sorted(self.lacks)}
         return tuple([f"{name} {value}" for name, value in values.items() if not callable(value)])
-
-    @property
-    def is_text(self) -> bool:
-        """Whether a driver takes the code as text."""
-        return self.family == "nvptx"
 
     def machine(self, level: int = 3) -> binding.TargetMachine:
         """LLVM's target machine."""

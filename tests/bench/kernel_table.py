@@ -28,7 +28,7 @@ sys.path[:0] = [str(Path(__file__).parents[1] / "support"), str(Path(__file__).p
 from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, target  # noqa: E402
 from hot_programs import HOT_PROGRAMS, hot_module  # noqa: E402
 from phlox.backends.gpu.backend import program_of  # noqa: E402
-from phlox.backends.gpu.code import assembly  # noqa: E402
+from phlox.backends.gpu.code_generation.compiling import assembly  # noqa: E402
 from phlox.backends.gpu.plan import Conditional, Launch, While  # noqa: E402
 from phlox.compile.cost import Cost, kernel_cost  # noqa: E402
 from phlox.hlo import F64, leaves  # noqa: E402

@@ -11,6 +11,7 @@ from .driver import Driver
 from .hip import HipDriver
 from .opencl import OpenCLDriver
 
+# "gpu" stands for the first one that has a device.
 DRIVERS: dict[str, Callable[[], Driver]] = {"cuda": CudaDriver, "rocm": HipDriver, "opencl": OpenCLDriver}
 
 _found: dict[str, Driver | str] = {}

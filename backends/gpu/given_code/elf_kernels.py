@@ -10,7 +10,7 @@ import struct
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..elf import NOTE, Section, elf_header, sections_of, symbols_of
+from ..code_generation.elf import NOTE, Section, elf_header, sections_of, symbols_of
 from .message_pack import unpacked
 from .parameters import ARRAY
 

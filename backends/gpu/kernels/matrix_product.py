@@ -28,12 +28,9 @@ from .matrix_instructions import MatrixInstruction
 from .matrix_tiles import Reading
 from .matrix_units import BlockSums
 from .product import Axis, Product, columns_at_once, offsets_of
-from .warp_product import WARP_UNITS
-from .wave_product import WAVE_UNITS
 
 # Neighbouring blocks have so many rows of tiles in common caches.
 _BAND = 8
-_UNITS = {"nvptx": WARP_UNITS, "amdgpu": WAVE_UNITS}
 
 
 @dataclass(frozen=True)
@@ -50,7 +47,7 @@ def matrix_form(
     target: Target, instruction: Instruction, fast_math: bool, product: Product, shapes: tuple[Shape, Shape], parts: int
 ) -> Form | None:
     """How a product is computed on matrix units; None where it is not. ``parts``: how many there may be."""
-    units = _UNITS.get(target.family)
+    units = target.family.matrix_units
     if units is None or not product.sizes[3] or instruction.opcode not in ("dot", "convolution"):
         return None
     types = [shape.element_type for shape in shapes]
@@ -100,7 +97,7 @@ class _MatrixProduct:
         # Where the lane's first sum is.
         self.lane_row, column = places.first(b, lane)
         self.row, self.column = (b.add(b.add(firsts[k], owns[k]), one) for k, one in enumerate((self.lane_row, column)))
-        self.units = _UNITS[kernel.target.family]
+        self.units = kernel.target.family.matrix_units
         self.tiles = tuple([
             self.units.tiles(
                 kernel, form.instruction, product, side, form.readings[side], division,

@@ -27,7 +27,7 @@ DIGIT_BITS, DIGITS = 8, 256
 _HALF_BITS, _HALVES = 4, 16
 _RANK_BITS = 16  # of a record's number among those of a sub-group
 # Records of a thread, and the memory that those of a tile have, which is more where a processor has more of it.
-_MOST_EACH, _BYTES, _BYTES_OF = 16, 16 << 10, {"nvptx": 32 << 10}
+_MOST_EACH, _BYTES = 16, 16 << 10
 
 _COUNTER = Shape(U32)
 
@@ -37,7 +37,7 @@ LoadRecord = Callable[[ir.Value, int], Record]
 
 def records_of_thread(order: SortOrder, target: Target | None = None) -> int:
     """How many records of a tile a thread has; without a target as few as for any."""
-    most, each = _BYTES if target is None else _BYTES_OF.get(target.family, _BYTES), _MOST_EACH
+    most, each = _BYTES if target is None else target.family.sort_bytes, _MOST_EACH
     while each * THREADS * order.record_bytes > most:
         each //= 2
     return each

@@ -12,7 +12,22 @@ from llvmlite import ir
 from ....hlo import BF16, ElementType
 from ...llvm.module import declaration
 from ...llvm.types import I1, I32, vector_of_values
+from ..code_generation.code_object import link_code_object
+from ..code_generation.optimized_modules import assembly_text, object_code
+from ..drivers.driver import DeviceProperties
+from ..family import Family
+from ..given_code.forms import CODE_OBJECT
+from ..kernels.wave_product import WAVE_UNITS
 from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_index
+
+AMDGPU = Family(
+    name="amdgpu",
+    backend="rocm",
+    compile=lambda llvm_ir, target, is_trusted: link_code_object(object_code(llvm_ir, target, is_trusted)),
+    assembly=assembly_text,
+    forms=(CODE_OBJECT,),
+    matrix_units=WAVE_UNITS,
+)
 
 _AXES = "xyz"
 _WAVEFRONT_OF_64 = ("gfx9",)
@@ -117,7 +132,7 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
     """The target of devices of this architecture: ``gfx90a``, ``gfx942``, ``gfx1100``."""
     sub_group = 64 if architecture.startswith(_WAVEFRONT_OF_64) else 32
     return Target(
-        family="amdgpu",
+        family=AMDGPU,
         architecture=architecture,
         triple="amdgcn-amd-amdhsa",
         features="",
@@ -143,3 +158,8 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         lacks=frozenset({"unoptimized calls"}),
         module_flags=(_CODE_OBJECT_VERSION,),
     )
+
+
+def amdgpu_target_of(device: DeviceProperties) -> Target:
+    """What kernels for a device are generated for: code for any setting of its features."""
+    return amdgpu_target(device.architecture.partition(":")[0])

@@ -10,7 +10,23 @@ from llvmlite import ir
 from ....hlo import ElementType
 from ...llvm.module import declaration
 from ...llvm.types import I1, I16, I32, I64
+from ..code_generation.ptx import compile_to_ptx, ptx_text
+from ..drivers.driver import DeviceProperties
+from ..family import Family
+from ..given_code.forms import CUBIN, NVIDIA_FAT_BINARY, PTX_TEXT
+from ..kernels.warp_product import WARP_UNITS
 from ..target import AddressSpaces, AtomicAdd, Dimensions, Target, intrinsic_index
+
+NVPTX = Family(
+    name="nvptx",
+    backend="cuda",
+    compile=compile_to_ptx,
+    assembly=ptx_text,
+    forms=(CUBIN, NVIDIA_FAT_BINARY, PTX_TEXT),
+    matrix_units=WARP_UNITS,
+    is_text=True,
+    sort_bytes=32 << 10,
+)
 
 _AXES = "xyz"
 # PTX ISA, "rcp.approx.ftz" and "rsqrt.approx.ftz": relative errors of 2**-23 and 2**-22.9.
@@ -95,7 +111,7 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
     """The target of devices of this architecture, ``sm_80`` or later."""
     number = int("".join(filter(str.isdigit, architecture)))
     return Target(
-        family="nvptx",
+        family=NVPTX,
         architecture=architecture,
         triple="nvptx64-nvidia-cuda",
         features="+ptx81" if number >= 90 else "+ptx72",
@@ -120,3 +136,9 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
         approximations=_APPROXIMATIONS | (_APPROXIMATIONS_OF_DOUBLES if number in _HAVE_FAST_DOUBLES else {}),
         has_float_extrema=True,  # from sm_80 on
     )
+
+
+def nvptx_target_of(device: DeviceProperties) -> Target:
+    """What kernels for a device are generated for."""
+    # What this one alone has is in code for it under another name.
+    return nvptx_target("sm_90a" if device.architecture == "sm_90" else device.architecture)

@@ -6,14 +6,33 @@ functions); LLVM's "User Guide for SPIR-V Target".
 
 from __future__ import annotations
 
+import os
+
 from llvmlite import ir
 
 from ...cpu.target import Target as ProcessorTarget
-from ...cpu.target import portable
+from ...cpu.target import host_target, portable
 from ...llvm.module import declaration
 from ...llvm.types import I32, I64
+from ..code_generation.spirv import compile_to_spirv, spirv_text
+from ..drivers.driver import DeviceProperties
+from ..family import Family
+from ..given_code.forms import SPIRV_MODULE, SPIRV_TEXT
 from ..target import AddressSpaces, Dimensions, Target
 
+SPIRV = Family(
+    name="spirv",
+    backend="opencl",
+    compile=compile_to_spirv,
+    assembly=spirv_text,
+    forms=(SPIRV_MODULE, SPIRV_TEXT),
+    takes_numbers=False,
+    takes_generic_pointers=False,
+    shared_is_argument=True,
+    hides_uniform_numbers=True,
+)
+
+_VARIABLE = "PHLOX_OPENCL_KERNELS"
 _LOCAL_AND_GLOBAL_FENCE = 3
 
 
@@ -53,7 +72,7 @@ def spirv_target(
         of LLVM's intrinsics.
     """
     return Target(
-        family="spirv",
+        family=SPIRV,
         architecture="",
         triple="spirv64-unknown-unknown",
         features="",
@@ -72,3 +91,17 @@ def spirv_target(
         phases=1 << 20 if processor is not None else 1 << 11,
         processor=None if processor is None else portable(processor, takes_intrinsics),
     )
+
+
+def spirv_target_of(device: DeviceProperties) -> Target:
+    """What kernels for a device are generated for: those of processors, where it is one."""
+    processor = host_target() if device.is_processor and not _runs_kernels_of_gpus() else None
+    return spirv_target(processor=processor, takes_intrinsics=device.takes_intrinsics)
+
+
+def _runs_kernels_of_gpus() -> bool:
+    """Whether devices that are processors are to run the kernels of GPUs, as tests of these have it. Raises ValueError."""
+    wanted = os.environ.get(_VARIABLE) or ""
+    if wanted not in ("", "gpu"):
+        raise ValueError(f"{_VARIABLE} requires 'gpu', or nothing; given {wanted!r}")
+    return wanted == "gpu"

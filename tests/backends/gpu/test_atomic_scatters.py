@@ -7,7 +7,7 @@ import pytest
 from gpu_backends import AMD_ARCHITECTURES, DEVICES, PTX_ARCHITECTURES, backend_or_skip, target
 from operation_checks import module_of
 from phlox.backends.gpu.backend import program_of
-from phlox.backends.gpu.code import assembly
+from phlox.backends.gpu.code_generation.compiling import assembly
 from phlox.hlo import Builder, Shape, element_type_of, scalar_computation
 from phlox.hlo.determinism import set_determinism
 from phlox.hlo.operation import Sample

@@ -15,8 +15,8 @@ from llvmlite import binding
 from operation_checks import module_of
 from phlox import jit
 from phlox.backends.gpu.backend import program_of
-from phlox.backends.gpu.code import assembly
-from phlox.backends.gpu.code_object import link_code_object
+from phlox.backends.gpu.code_generation.code_object import link_code_object
+from phlox.backends.gpu.code_generation.compiling import assembly
 from phlox.backends.gpu.plan import Launch
 from phlox.hlo import parse_module
 from thinning import one_in_all

@@ -5,7 +5,7 @@ from struct import unpack
 import numpy as np
 import pytest
 from gpu_backends import processor_backend
-from phlox.backends.gpu.code import assembly, compile_kernels
+from phlox.backends.gpu.code_generation.compiling import assembly, compile_kernels
 from phlox.backends.gpu.given_code.spirv_assembler import assemble_spirv
 from phlox.backends.gpu.targets.spirv import spirv_target
 from phlox.hlo import parse_module

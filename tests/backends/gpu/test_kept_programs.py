@@ -35,7 +35,8 @@ import numpy as np
 import phlox
 from phlox import jit
 from phlox.backends.cpu import machine_code
-from phlox.backends.gpu import backend, code
+from phlox.backends.gpu import backend
+from phlox.backends.gpu.code_generation import spirv
 from phlox.backends.gpu.drivers import opencl
 
 counts = Counter()
@@ -46,7 +47,7 @@ def count(owner, name):
         return function(*arguments, **named)
     setattr(owner, name, counting)
 count(backend, "run_steps")
-count(code, "emit_apart")
+count(spirv, "emit_apart")
 count(backend, "compile_kernels")
 count(machine_code, "_compiled")
 count(opencl.OpenCLDevice, "made_of")

@@ -9,10 +9,10 @@ from hot_programs import HOT_PROGRAMS, hot_module
 from operation_checks import module_of
 from phlox import jit
 from phlox.backends.gpu.backend import program_of
-from phlox.backends.gpu.code import assembly
+from phlox.backends.gpu.code_generation.compiling import assembly
+from phlox.backends.gpu.code_generation.kernel_parts import joined_ptx, kernel_parts
+from phlox.backends.gpu.code_generation.straight_code import straight_code
 from phlox.backends.gpu.kernel import IS_PLAIN
-from phlox.backends.gpu.kernel_parts import joined_ptx, kernel_parts
-from phlox.backends.gpu.straight_code import straight_code
 from ptx_assembler import assemble, find_ptxas
 from thinning import one_in_all
 

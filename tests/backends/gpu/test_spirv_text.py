@@ -14,14 +14,14 @@ from gpu_backends import WITH_SAMPLES, native_samples, target
 from hot_programs import HOT_PROGRAMS, hot_module
 from opencl_device import opencl_driver
 from operation_checks import module_of
-from phlox.backends.gpu import code as gpu_code
 from phlox.backends.gpu.backend import program_of
+from phlox.backends.gpu.code_generation import spirv
+from phlox.backends.gpu.code_generation.spirv_print import with_own_numbers
 from phlox.backends.gpu.given_code.spirv_assembler import assemble_spirv
 from phlox.backends.gpu.given_code.spirv_blocks import check_blocks
 from phlox.backends.gpu.given_code.spirv_grammar import enumerations, instructions, opencl_instructions
 from phlox.backends.gpu.given_code.spirv_module import spirv_kernels
 from phlox.backends.gpu.given_code.text_places import TextError
-from phlox.backends.gpu.spirv_print import with_own_numbers
 from phlox.gpu import DeviceCodeError, kernel
 from spirv_tools import assembled_by_tools, needs_spirv_tools, printed_by_tools
 from thinning import left_to_ci, one_in
@@ -88,14 +88,14 @@ def body(module):
 
 def assert_text_is_module(module, monkeypatch):
     """That of the text of each of the program's parts comes the module that LLVM makes of it."""
-    emit, parts = gpu_code.emit_apart, []
+    emit, parts = spirv.emit_apart, []
 
     def emit_both(llvm_ir, form, *others):
         made = emit(llvm_ir, form, *others)
         parts.append((with_own_numbers(emit(llvm_ir, "assembly", *others).decode()), made))
         return made
 
-    monkeypatch.setattr(gpu_code, "emit_apart", emit_both)
+    monkeypatch.setattr(spirv, "emit_apart", emit_both)
     program_of(module, target(""))
     for text, made in parts:
         assert body(assemble_spirv(text)) == body(made)
@@ -125,7 +125,7 @@ def test_numbers_that_llvm_prints_otherwise():
     }
     lines = [f"  store {type_} {value}, ptr addrspace(1) %x" for type_, values in stores.items() for value in values]
     llvm_ir = "\n".join(["define spir_kernel void @f(ptr addrspace(1) %x) {", *lines, "  ret void", "}"])
-    text, module = (gpu_code.emit_apart(llvm_ir, form, target("").triple) for form in ("assembly", "object"))
+    text, module = (spirv.emit_apart(llvm_ir, form, target("").triple) for form in ("assembly", "object"))
     assert body(assemble_spirv(with_own_numbers(text.decode()))) == body(module)
 
 

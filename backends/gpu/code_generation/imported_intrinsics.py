@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from struct import pack
 
-from .given_code.spirv_module import HEADER_WORDS, instructions_of, string_words, text_of
+from ..given_code.spirv_module import HEADER_WORDS, instructions_of, string_words, text_of
 
 _INTRINSIC = re.compile(r'@"?llvm\.(x86\.[\w.]+)"?')
 # With what LLVM's inliner says of it, as that it is aligned.

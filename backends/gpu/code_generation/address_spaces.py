@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .target import AddressSpaces
+from ..target import AddressSpaces
 
 _TYPED = re.compile(r"(?:\[[^\[\]]*\]|<[^<>]*>|\b\w+)\*(?= )")
 _GENERIC = re.compile(r"\bptr\b(?! addrspace)")

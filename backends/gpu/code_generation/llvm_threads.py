@@ -14,8 +14,8 @@ from typing import Any
 from llvmlite import binding
 from llvmlite.binding import ffi
 
-from ...runtime.thread_count import thread_limit
-from ..llvm.llvm_work import free_lock
+from ....runtime.thread_count import thread_limit
+from ...llvm.llvm_work import free_lock
 
 
 def in_threads(function: Callable[[str], str], texts: Iterable[str]) -> list[str]:

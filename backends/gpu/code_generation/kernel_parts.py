@@ -24,7 +24,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import chain
 
-from .kernel import IS_PLAIN
+from ..kernel import IS_PLAIN
 from .straight_code import is_straight
 
 # What stands in a module as llvmlite prints it, at the beginnings of lines.

@@ -1,0 +1,43 @@
+"""SPIR-V of kernels as they are: drivers optimize them, and of pointers that loops carry Intel's compiler makes wrong ones."""
+
+from __future__ import annotations
+
+from llvmlite import binding
+
+from ..target import Target
+from .address_spaces import with_address_spaces
+from .emission_apart import emit_apart
+from .imported_intrinsics import import_intrinsics
+from .narrowed_integers import with_masks
+from .negations import without_negations
+from .optimized_modules import parsed
+from .spirv_print import with_own_numbers
+
+
+def compile_to_spirv(llvm_ir: str, target: Target, is_trusted: bool) -> bytes:
+    """The module, emitted in a process of its own, be it trusted or not. Raises NotImplementedError."""
+    return _emitted(llvm_ir, target, "object")
+
+
+def spirv_text(llvm_ir: str, target: Target) -> str:
+    """The module as text."""
+    return with_own_numbers(_emitted(llvm_ir, target, "assembly").decode())
+
+
+def _emitted(llvm_ir: str, target: Target, form: str) -> bytes:
+    def emit(llvm_ir: str) -> bytes:
+        return emit_apart(with_masks(without_negations(_inlined(llvm_ir, target))), form, target.triple)
+
+    # Whoever reads intrinsics gives them the types of their newest form.
+    return import_intrinsics(with_address_spaces(llvm_ir, target.spaces), emit, is_binary=form == "object")
+
+
+def _inlined(llvm_ir: str, target: Target) -> str:
+    """With the functions in their callers that are to be there: not all drivers keep barriers between calls of these."""
+    if "alwaysinline" not in llvm_ir:
+        return llvm_ir
+    with parsed(llvm_ir) as module:
+        passes = binding.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+        passes.run(module, binding.create_pass_builder(target.machine(), binding.create_pipeline_tuning_options(0)))
+        return str(module)
