@@ -350,8 +350,13 @@ def _count_gpus(name: str) -> int:
     return device_count(name)
 
 
+def register_gpu(name: str) -> None:
+    """Make the devices of a GPU driver known as backends, by its name in `gpu.drivers.available`."""
+    register_backend(name, partial(_load_gpu, name), partial(_count_gpus, name))
+
+
 register_backend("cpu", _load_cpu)
 register_backend("reference", _load_reference)
 _GPUS = ("cuda", "rocm", "opencl", "gpu")
 for _name in _GPUS:
-    register_backend(_name, partial(_load_gpu, _name), partial(_count_gpus, _name))
+    register_gpu(_name)

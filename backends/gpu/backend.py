@@ -43,10 +43,11 @@ from .targets.amdgpu import amdgpu_target_of
 from .targets.nvptx import nvptx_target_of
 from .targets.spirv import spirv_target_of
 
-_TARGET_OF: dict[str, Callable[[DeviceProperties], Target]] = {
-    "nvptx": nvptx_target_of,
-    "amdgpu": amdgpu_target_of,
-    "spirv": spirv_target_of,
+# What kernels for a device are generated for, by the name of its driver.
+TARGET_OF: dict[str, Callable[[DeviceProperties], Target]] = {
+    "cuda": nvptx_target_of,
+    "rocm": amdgpu_target_of,
+    "opencl": spirv_target_of,
 }
 
 
@@ -169,11 +170,5 @@ def _driver_meant(name: str) -> str:
 
 @cache
 def _backend(name: str, number: int) -> GpuBackend:
-    driver = find_driver(name)
-    device = driver.open(number)
-    return GpuBackend(name, device, target_of(driver.family, device.properties), number)
-
-
-def target_of(family: str, properties: DeviceProperties) -> Target:
-    """What kernels for a device are generated for."""
-    return _TARGET_OF[family](properties)
+    device = find_driver(name).open(number)
+    return GpuBackend(name, device, TARGET_OF[name](device.properties), number)

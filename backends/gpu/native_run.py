@@ -22,6 +22,7 @@ from ..cpu.machine_code import LoadedCode
 from ..cpu.target import host_target
 from . import plan_code
 from .drivers.driver import Device, Kernel
+from .drivers.native_calls import READERS
 from .host_call import HostInstruction, functions_of
 from .plan import Launch, Plan
 from .plan_code import Packed, PlanCode, encode
@@ -491,7 +492,7 @@ def _run_function(functions: str) -> Any:
             names = {name: str(value) for name, value in vars(plan_code).items() if name.isupper()}
             names |= {"PAUSED": str(PAUSED), "TO_PYTHON": str(_TO_PYTHON), "JUMPS": str(_JUMPS_BETWEEN_PAUSES)}
             names |= {"NANOSECONDS": str(_PAUSED_AFTER), "CLOCK": str(time.CLOCK_MONOTONIC)}
-            text = re.sub(r"\b[A-Z][A-Z_0-9]+\b", lambda found: names[found.group()], functions + _ASSEMBLY)
-            code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})
+            text = re.sub(r"\b[A-Z][A-Z_0-9]+\b", lambda found: names[found.group()], _ASSEMBLY)
+            code = LoadedCode(kept_object_code(READERS + functions + text, host_target()), host_target(), {})
             _loaded[functions] = code, _RUN(code.address("run"))
         return _loaded[functions][1]

@@ -4,6 +4,7 @@ import functools
 import sys
 
 import pytest
+from fiber_family import register_fibers
 from nvidia_emulator.cuda import EmulatedCuda
 from operation_checks import gap_rows, module_of
 from phlox.backends.cpu.target import host_target
@@ -19,11 +20,14 @@ from phlox.backends.gpu.targets.spirv import spirv_target
 from phlox.backends.registry import BackendUnavailableError, get_backend
 from phlox.hlo import OPERATIONS, parse_module
 
-# Where tests run programs: OpenCL, also on processors; and the devices that `pytest -m gpu` is for.
-DEVICES = ["opencl", pytest.param("cuda", marks=pytest.mark.gpu)]
+# Where tests run programs: OpenCL, also on processors; kernels of GPUs in machine code of this one; and the devices that
+# `pytest -m gpu` is for.
+DEVICES = ["opencl", "fibers", pytest.param("cuda", marks=pytest.mark.gpu)]
 
 PTX_ARCHITECTURES = ("sm_80", "sm_90a")
 AMD_ARCHITECTURES = ("gfx90a", "gfx942", "gfx1100")
+
+register_fibers()
 
 WITH_SAMPLES = [opcode for opcode, record in OPERATIONS.items() if record.samples()]
 
@@ -97,11 +101,11 @@ def emulated_backend(architecture):
     library, backend = _emulated.get(architecture, (None, None))
     if library is None or library.failure is not None:
         if architecture.startswith("gfx"):
-            library, driver, family, name = _emulated_hip(architecture), HipDriver, "amdgpu", "rocm"
+            library, driver, name = _emulated_hip(architecture), HipDriver, "rocm"
         else:
-            library, driver, family, name = EmulatedCuda(architecture), CudaDriver, "nvptx", "cuda"
+            library, driver, name = EmulatedCuda(architecture), CudaDriver, "cuda"
         device = driver(library).open(0)
-        backend = gpu_backend.GpuBackend(name, device, gpu_backend.target_of(family, device.properties))
+        backend = gpu_backend.GpuBackend(name, device, gpu_backend.TARGET_OF[name](device.properties))
         backend.memory.pool = _BlocksByThemselves(device)
         _emulated[architecture] = library, backend
     return backend

@@ -122,7 +122,6 @@ def _arrays(options: dict[int, int]) -> tuple[int, Any, Any]:
 CUDA = Vendor(
     name="cuda",
     driver="CUDA",
-    family="nvptx",
     libraries=("libcuda.so.1", "nvcuda.dll"),
     names=_NAMES,
     bind=_bind,

@@ -158,13 +158,9 @@ class Device(Protocol):
 
 
 class Driver(Protocol):
-    """A driver that is there, with one device at least.
-
-    ``family`` names the code that it takes: ``nvptx``, ``spirv``, ``amdgpu``.
-    """
+    """A driver that is there, with one device at least."""
 
     name: str
-    family: str
 
     def devices(self) -> tuple[DeviceProperties, ...]: ...
 

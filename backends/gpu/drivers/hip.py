@@ -148,7 +148,6 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
 HIP = Vendor(
     name="rocm",
     driver="HIP",
-    family="amdgpu",
     libraries=("libamdhip64.so", "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "amdhip64.dll"),
     names=_NAMES,
     bind=_bind,

@@ -5,7 +5,8 @@
 ``@fill(device, address, byte, size)``, ``@write(device, address, host address, size)``, which does not wait for the copy,
 ``@read(device, host address, address, size)``, which does, and ``@flush(device)``. ``@enter(device, before)`` makes the device
 that of the thread, and stores what was so ``before``, which ``@leave(device, before)`` makes so again. Each returns the status
-of the driver, 0 where all went well. ``device`` is the table: handles, and addresses of the driver's functions.
+of the driver, 0 where all went well. ``device`` is the table: handles, and addresses of the driver's functions. `READERS`
+stand before them: ``@word(table, number)`` reads a pointer, ``@element(array, number)`` an i64, ``@size`` as an i32.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def address_of_function(function: Any) -> int:
     return address
 
 
-_WORD = """
+READERS = """
 define internal ptr @word(ptr %device, i64 %number) alwaysinline {
   %place = getelementptr ptr, ptr %device, i64 %number
   %word = load ptr, ptr %place
@@ -60,9 +61,7 @@ define internal i32 @size(ptr %sizes, i64 %number) alwaysinline {
 
 # The table: the stream; cuLaunchKernel, cuMemcpyDtoDAsync, cuMemsetD8Async, cuMemcpyDtoHAsync, cuStreamSynchronize,
 # cuMemcpyHtoDAsync, cuCtxGetCurrent, cuCtxSetCurrent, or HIP's; the context, or the device's number.
-STREAM_FUNCTIONS = (
-    _WORD
-    + """
+STREAM_FUNCTIONS = """
 define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %count, ptr %values, ptr %pointers) {
   %stream = call ptr @word(ptr %device, i64 0)
   %function = call ptr @word(ptr %device, i64 1)
@@ -140,7 +139,6 @@ define internal i32 @flush(ptr %device) {
   ret i32 0
 }
 """
-)
 
 # Queues of threads that run the blocks of a launch together, each some of them, in so many parts for each thread.
 MOST_TOGETHER, _PARTS_OF_THREAD = 32, 8
@@ -337,7 +335,7 @@ done:
   ret i32 0
 }
 """
-OPENCL_FUNCTIONS = _WORD + (
+OPENCL_FUNCTIONS = (
     _OPENCL_FUNCTIONS.replace("MOST_TOGETHER", str(MOST_TOGETHER))
     .replace("PARTS_OF_THREAD", str(_PARTS_OF_THREAD))
     .replace("NANOSECONDS_OF_BLOCK", str(_NANOSECONDS_OF_BLOCK))

@@ -358,7 +358,6 @@ class OpenCLDriver:
     """
 
     name = "opencl"
-    family = "spirv"
 
     def __init__(self, kind: str | None = None) -> None:
         self._forks = first_use("OpenCL")

@@ -102,7 +102,6 @@ class Vendor:
 
     name: str
     driver: str
-    family: str
     libraries: tuple[str, ...]
     names: dict[str, str]
     bind: Callable[[SimpleNamespace, Callable[[str, Signature], Any]], None]
@@ -135,7 +134,7 @@ class StreamDriver:
     """A vendor's driver; see `driver.Driver`. Raises DriverUnavailableError where it is not there or has no device."""
 
     def __init__(self, vendor: Vendor, library: ctypes.CDLL | None = None) -> None:
-        self.vendor, self.name, self.family = vendor, vendor.name, vendor.family
+        self.vendor, self.name = vendor, vendor.name
         self.functions = load_functions(vendor, library)
         self.forks = first_use(vendor.driver)
         self._lock = new_lock()

@@ -151,8 +151,8 @@ def test_many_lines_are_sorted_by_digits(device, random):
     (sort, (np.arange(60000) * 7919 % 60013).astype(np.int32)),
 ])  # fmt: skip
 def test_results_are_the_same_each_time(pytestconfig, device, function, x):
-    """A thousand times, of which a processor, whose threads meet in fewer orders, does a part, and an emulated device few."""
-    times = 10 if pytestconfig.getoption("--emulated") else 250 if device.name == "opencl" else 1000
+    """A thousand times, of which a processor, whose threads meet in fewer orders, does a part, and a device without any few."""
+    times = 10 if pytestconfig.getoption("--emulated") else {"opencl": 250, "fibers": 5}.get(device.name, 1000)
     executable = device.compile(module_of(function, x))
     first = np.asarray(executable(x)[0]).tobytes()
     assert all(np.asarray(executable(x)[0]).tobytes() == first for _ in range(times))

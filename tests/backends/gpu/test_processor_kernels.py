@@ -14,7 +14,7 @@ from phlox.backends.cpu import region_functions
 from phlox.backends.cpu.nest_samples import SAMPLES
 from phlox.backends.cpu.regions import loop
 from phlox.backends.gpu import frame
-from phlox.backends.gpu.backend import target_of
+from phlox.backends.gpu.backend import TARGET_OF
 from phlox.backends.gpu.drivers.driver import DeviceProperties
 from phlox.backends.gpu.drivers.huge_pages import ask_for_huge_pages
 from phlox.backends.gpu.plan import Launch, While
@@ -124,13 +124,13 @@ def test_memory_that_nothing_lies_in_is_not_asked_for(backend):
 def test_which_kernels_processors_run(given, monkeypatch):
     properties = DeviceProperties("a processor", "", 1 << 30, 2, 1, 1 << 15, 256, is_processor=True)
     monkeypatch.setenv("PHLOX_OPENCL_KERNELS", "gpu")
-    assert target_of("spirv", properties).processor is None
+    assert TARGET_OF["opencl"](properties).processor is None
     monkeypatch.delenv("PHLOX_OPENCL_KERNELS")
-    assert target_of("spirv", properties).processor is not None
-    assert target_of("spirv", replace(properties, is_processor=False)).processor is None
+    assert TARGET_OF["opencl"](properties).processor is not None
+    assert TARGET_OF["opencl"](replace(properties, is_processor=False)).processor is None
     monkeypatch.setenv("PHLOX_OPENCL_KERNELS", given)
     with pytest.raises(ValueError, match=f"PHLOX_OPENCL_KERNELS requires 'gpu', or nothing; given '{given}'"):
-        target_of("spirv", properties)
+        TARGET_OF["opencl"](properties)
 
 
 # Vectors by masks that are known, that programs compute, and of elements that lie apart.
