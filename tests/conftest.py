@@ -23,7 +23,7 @@ GOLDEN = ROOT / "tests" / "golden"
 
 def pytest_addoption(parser):
     parser.addoption(
-        "--emulated", metavar="ARCHITECTURE", help="an emulated NVIDIA device is that of the backend cuda: sm_80, sm_90a"
+        "--emulated", metavar="ARCHITECTURE", help="that of cuda, or rocm, is an emulated device: sm_80, sm_90, gfx942, ..."
     )
     parser.addoption("--within", type=float, metavar="SECONDS", help="skip the tests that have not begun after so long")
     parser.addoption("--update-goldens", action="store_true", help="write the golden files anew; review the difference by eye")

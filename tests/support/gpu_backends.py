@@ -22,7 +22,7 @@ from phlox.hlo import OPERATIONS, parse_module
 
 # Where tests run programs: OpenCL, also on processors; kernels of GPUs in machine code of this one; and the devices that
 # `pytest -m gpu` is for.
-DEVICES = ["opencl", "fibers", pytest.param("cuda", marks=pytest.mark.gpu)]
+DEVICES = ["opencl", "fibers", *[pytest.param(name, marks=pytest.mark.gpu) for name in ("cuda", "rocm")]]
 
 PTX_ARCHITECTURES = ("sm_80", "sm_90a")
 AMD_ARCHITECTURES = ("gfx90a", "gfx942", "gfx1100")

@@ -257,9 +257,9 @@ def _contents(value: Any) -> Any:
 def _eager(function: Callable) -> Callable:
     """The function, compiled; where the arrays lie."""
 
-    def call(*args: Any, **kwargs: Any) -> Any:
-        args, kwargs = pytree.tree_map(_in_trace, (args, kwargs))
-        return function(*args, **kwargs)
+    def call(*operands: Any, **options: Any) -> Any:  # which messages name
+        operands, options = pytree.tree_map(_in_trace, (operands, options))
+        return function(*operands, **options)
 
     return _for_any_form(call, getattr(function, "__name__", type(function).__name__))
 

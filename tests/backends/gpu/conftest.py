@@ -17,7 +17,8 @@ MOST_IMPORTANT_FIRST = (
 
 def pytest_collection_modifyitems(config, items):
     if (architecture := config.getoption("--emulated")) is not None:
-        register_backend("cuda", lambda: emulated_backend(architecture))
+        name = "rocm" if architecture.startswith("gfx") else "cuda"
+        register_backend(name, lambda: emulated_backend(architecture))
     if config.getoption("--within") is not None:
         places = {name: place for place, name in enumerate(MOST_IMPORTANT_FIRST)}
         items.sort(key=lambda item: places.get(item.path.stem, len(places)))
