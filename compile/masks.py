@@ -110,6 +110,8 @@ def _computed(value: Instruction) -> tuple[Instruction, Outside]:
     if fusion.opcode != "fusion":
         return value, unclamped
     computation = fusion.attributes["calls"]
+    if computation.root.shape.is_tuple and computation.root.opcode != "tuple":  # one instruction with several results
+        return value, unclamped
     roots = result_roots(computation)
     sizes = {parameter: unclamped(operand) for parameter, operand in zip(computation.parameters, fusion.operands)}
     return roots[leaf], sizes.get

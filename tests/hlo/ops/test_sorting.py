@@ -13,7 +13,7 @@ from phlox import jit
 from phlox.backends.loading import load_hlo
 from phlox.backends.registry import get_backend
 from phlox.compile.comparators import sort_key
-from phlox.hlo import BF16, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U64, Layout, Shape, ShapeError
+from phlox.hlo import BF16, C128, F16, F32, F64, PRED, S8, S16, S32, S64, U8, U16, U64, Layout, Shape, ShapeError, parse_module
 from phlox.hlo.builder import ascending_order
 from phlox.tracer.functions.sorting import comparator
 from phlox.xla_builder import XlaBuilder
@@ -261,6 +261,38 @@ def test_what_the_builder_refuses():
 
 
 # --- NumPy's functions ---
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_one_of_the_results_of_a_reduction(number):
+    """Which becomes one fusion, whose root is the reduction."""
+    text = f"""
+HloModule m
+less {{
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  ROOT c = pred[] compare(a, b), direction=LT
+}}
+sum_and_most {{
+  a = s32[] parameter(0)
+  b = s32[] parameter(1)
+  c = s32[] parameter(2)
+  d = s32[] parameter(3)
+  e = s32[] add(a, c)
+  f = s32[] maximum(b, d)
+  ROOT t = (s32[], s32[]) tuple(e, f)
+}}
+ENTRY e {{
+  x = s32[5,7] parameter(0)
+  zero = s32[] constant(0)
+  y = s32[5,7] multiply(x, x)
+  r = (s32[5], s32[5]) reduce(x, y, zero, zero), dimensions={{1}}, to_apply=sum_and_most
+  g = s32[5] get-tuple-element(r), index={number}
+  ROOT s = s32[5] sort(g), dimensions={{0}}, to_apply=less
+}}"""
+    x = np.random.default_rng(0).integers(-50, 50, (5, 7)).astype(np.int32)
+    (result,) = get_backend("cpu").compile(parse_module(text))(x)
+    np.testing.assert_array_equal(result, np.sort((x * x).max(1) if number else x.sum(1)))
 
 
 @functools.cache
