@@ -225,7 +225,7 @@ def _emit(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """A fusion, or an instruction outside of any."""
     computation = _computation(instruction)
     update = update_of(instruction)
-    if update is not None and update.operands[1].shape.size == 1:
+    if update is not None and update.opcode == "dynamic-update-slice" and update.operands[1].shape.size == 1:
         return emit_update(frame, instruction, update, values)
     if has_scan(computation) or update is not None:
         return emit_on_processor(frame, instruction, values)

@@ -130,3 +130,28 @@ def test_a_loop_changes_between_two_arrays():
     np.testing.assert_allclose(
         jit(function, backend=place.name)(given[0].copy(), 5), function(given[0].copy(), 5), rtol=0, atol=1e-4
     )
+
+
+def add_at(x, i, v):
+    np.add.at(x, i, np.sqrt(v))
+    return x
+
+
+def largest_at(x, i, v):
+    y = 2 * x
+    np.maximum.at(y, i, v)
+    return y
+
+
+def set_at(x, i, v):
+    y = 2 * x
+    y[i] = 3 * v
+    return y
+
+
+@pytest.mark.parametrize("size", [1, 5])
+@pytest.mark.parametrize("function", [add_at, largest_at, set_at])
+def test_one_place_that_an_array_names(backend, function, size):
+    """A scatter, not a block that is updated, though both have one operand of one element."""
+    x, i, v = np.arange(size) + 0.5, np.array([size - 1]), np.array([16.0])
+    np.testing.assert_array_equal(jit(function, backend=backend.name)(x.copy(), i, v), function(x.copy(), i, v))
