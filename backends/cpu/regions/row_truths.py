@@ -168,13 +168,13 @@ def is_decided_early(
 ) -> bool:
     """Whether an element that is not the identity leaves no other result.
 
-    So it is with truth values, and where the least is looked for among numbers that count along the row, and the identity in
+    So it is with truth values, and where the least is looked for among integers that count along the row, and the identity in
     the place of some of them.
     """
     last = operand.shape.rank - 1
     if operand.shape.element_type is PRED:
         return to_apply.combining_operation in (AND, OR)
-    if to_apply.combining_operation is not MINIMUM or reduced != (last,):
+    if to_apply.combining_operation is not MINIMUM or reduced != (last,) or not operand.shape.element_type.is_integer:
         return False
 
     def is_identity(instruction: Instruction) -> bool:

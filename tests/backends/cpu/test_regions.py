@@ -194,6 +194,17 @@ def test_truth_values_that_decide_early_or_late(size):
                     np.testing.assert_array_equal(one, expected)
 
 
+@pytest.mark.parametrize("shape", [(3000,), (5, 300)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.uint16])
+def test_the_first_place_in_numbers_of_any_type(dtype, shape):
+    def first(x):
+        nowhere = np.inf if np.dtype(dtype).kind == "f" else np.iinfo(dtype).max
+        return np.where(x > 0.99, np.arange(shape[-1], dtype=dtype), dtype(nowhere)).min(-1)
+
+    x = np.random.default_rng(2).random(shape)
+    np.testing.assert_array_equal(jit(first)(x), first(x), strict=True)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.int8, np.uint8, bool])
 @pytest.mark.parametrize("size", [1, 7, 31, 32, 33, 150, 1003])
 def test_positions_of_extrema(dtype, size):
