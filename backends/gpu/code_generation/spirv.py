@@ -6,12 +6,16 @@ from llvmlite import binding
 
 from ..target import Target
 from .address_spaces import with_address_spaces
+from .complements import without_complements_beside_extrema
 from .emission_apart import emit_apart
 from .imported_intrinsics import import_intrinsics
 from .narrowed_integers import with_masks
 from .negations import without_negations
 from .optimized_modules import parsed
 from .spirv_print import with_own_numbers
+
+# For Intel's compiler for processors, and for types that SPIR-V has not.
+_REWRITES = (without_negations, without_complements_beside_extrema, with_masks)
 
 
 def compile_to_spirv(llvm_ir: str, target: Target, is_trusted: bool) -> bytes:
@@ -26,7 +30,10 @@ def spirv_text(llvm_ir: str, target: Target) -> str:
 
 def _emitted(llvm_ir: str, target: Target, form: str) -> bytes:
     def emit(llvm_ir: str) -> bytes:
-        return emit_apart(with_masks(without_negations(_inlined(llvm_ir, target))), form, target.triple)
+        llvm_ir = _inlined(llvm_ir, target)
+        for rewrite in _REWRITES:
+            llvm_ir = rewrite(llvm_ir)
+        return emit_apart(llvm_ir, form, target.triple)
 
     # Whoever reads intrinsics gives them the types of their newest form.
     return import_intrinsics(with_address_spaces(llvm_ir, target.spaces), emit, is_binary=form == "object")
