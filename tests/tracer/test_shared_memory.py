@@ -141,3 +141,30 @@ def test_what_is_no_view_of_one_array_is_refused(views):
     with pytest.raises(ValueError, match="share part of their memory"):
         f(x, y)
     np.testing.assert_array_equal(memory, np.arange(7.0))
+
+
+@pytest.mark.parametrize(("shape", "strides"), [((3, 2), (0, 8)), ((3, 2), (8, 8)), ((3,), (0,)), ((2, 2), (8, 0))], ids=str)
+def test_changes_of_elements_at_several_places_are_refused(shape, strides):
+    """NumPy would show one change at all of them."""
+    memory = np.arange(7.0)
+    twice = np.lib.stride_tricks.as_strided(memory, shape, strides)
+
+    @jit
+    def change(x):
+        x[0] = 7
+        return x.sum()
+
+    @jit
+    def change_outside():
+        twice[0] = 7
+
+    assert jit(lambda x: x.sum())(twice) == twice.sum()
+    for call in (lambda: change(twice), change_outside):
+        with pytest.raises(NotImplementedError, match="at several places"):
+            call()
+    np.testing.assert_array_equal(memory, np.arange(7.0))
+    with pytest.raises(ValueError, match="read-only"):
+        change(np.broadcast_to(memory, (2, 7)))
+    distinct = np.lib.stride_tricks.as_strided(memory, (2, 2), (24, 16))  # elements 0, 2, 3 and 5
+    change(distinct)
+    assert memory.tolist() == [7, 1, 7, 3, 4, 5, 6]

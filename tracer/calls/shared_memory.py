@@ -29,6 +29,28 @@ def overlap(first: np.ndarray, second: np.ndarray) -> bool:
         return True
 
 
+def has_elements_twice(shape: tuple[int, ...], strides: tuple[int, ...]) -> bool:
+    """Whether an array has an element of memory at several places, as one has with a stride of 0; strides in any unit.
+
+    >>> has_elements_twice((3, 2), (8, 0)), has_elements_twice((3, 2), (8, 8)), has_elements_twice((2, 2), (3, 2))
+    (True, True, False)
+    """
+    axes = [(abs(stride), count) for count, stride in zip(shape, strides) if count > 1]
+    if 0 in shape:
+        return False
+    if any(stride == 0 for stride, _ in axes):
+        return True
+    reach = 0
+    for stride, count in sorted(axes):
+        if stride <= reach:
+            break
+        reach += stride * (count - 1)
+    else:
+        return False
+    offsets = functools.reduce(np.add.outer, [stride * np.arange(count) for stride, count in axes])
+    return np.unique(offsets).size < offsets.size
+
+
 def places_of(arrays: Sequence[np.ndarray], memory: int) -> list[Place] | None:
     """Where arrays lie that share memory; None where they are no views of one array of their dtype."""
     dtype = arrays[0].dtype

@@ -43,7 +43,7 @@ from .array_memory import (
 from .devices import device_of
 from .leaves import TracedLeaf
 from .recorded_function import Output, Recording, Selection
-from .shared_memory import Place, gathered, places_of, spread
+from .shared_memory import Place, gathered, has_elements_twice, places_of, spread
 
 # For each array the number of the first one that is the same, or where it lies in memory that it shares with others.
 Sharing = tuple[int | Place, ...]
@@ -70,6 +70,7 @@ class Specialization:
         self._is_for_device = any(isinstance(capture.array, ArrayOnDevice) for capture in captures)
         self._is_deterministic = bool(determinism)
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
+        self._changed_twice = _changed_twice(recording)
         arrays = sum(leaf.kind == "array" for leaf in leaves) + len(captures)
         self.changes_anything = self.changes_arrays or bool(recording.effects) or recording.changes_before_errors
         errors = [error for error, *_ in recording.error_messages]
@@ -314,6 +315,11 @@ class Specialization:
         changed = [values[index] for index in recording.mutated] + [captured[index] for index in recording.mutated_captures]
         if not all(map(is_writeable, changed)):
             raise RaisedBehindChanges(lambda: ValueError("assignment destination is read-only"))
+        if self._changed_twice:
+            raise NotImplementedError(
+                f"{self._changed_twice[0]} has elements of its memory at several places, as arrays of as_strided may, and "
+                "is changed in place: that is not implemented; change the array that it is a view of, or a copy"
+            )
 
     def captured_arrays(self, objects: Objects) -> list[Any]:
         """The arrays and numbers from outside, as they are now."""
@@ -395,6 +401,16 @@ class KnownForm:
             if specialization.fits(objects):
                 return specialization
         return None
+
+
+def _changed_twice(recording: Recording) -> list[str]:
+    """The arguments and the arrays from outside that are changed, and have an element of memory at several places."""
+    leaves = [recording.leaves[index] for index in recording.mutated]
+    found = [(f"argument {leaf.path}", leaf.shape.dimensions, leaf.strides or ()) for leaf in leaves]
+    for capture in [recording.captures[index] for index in recording.mutated_captures]:
+        if isinstance(capture.array, np.ndarray):
+            found.append((capture.path.text, capture.array.shape, capture.array.strides))
+    return [name for name, shape, strides in found if has_elements_twice(shape, strides)]
 
 
 def _as_array(value: Any) -> Any:
