@@ -143,6 +143,30 @@ def test_what_is_no_view_of_one_array_is_refused(views):
     np.testing.assert_array_equal(memory, np.arange(7.0))
 
 
+@pytest.mark.parametrize("first", [slice(None), slice(1, 5)], ids=["the same memory", "a part of it"])
+def test_a_view_that_is_read_only_is_not_written_to(first):
+    def change(x, y):
+        x[0] = 7
+        x[1] += y[1]
+        return y.sum()
+
+    memory = np.arange(6.0)
+    protected = memory[:]
+    protected.flags.writeable = False
+    jitted = jit(change)
+    for _ in range(2):
+        found = []
+        for called in (change, jitted):
+            memory[...] = np.arange(6.0)
+            result = called(memory[first], protected)
+            found.append((result, memory.tolist()))
+        assert found[0] == found[1]
+        memory[...] = np.arange(6.0)
+        with pytest.raises(ValueError, match="read-only"):
+            jitted(protected, memory[first])
+        assert memory.tolist() == np.arange(6.0).tolist()
+
+
 @pytest.mark.parametrize(("shape", "strides"), [((3, 2), (0, 8)), ((3, 2), (8, 8)), ((3,), (0,)), ((2, 2), (8, 0))], ids=str)
 def test_changes_of_elements_at_several_places_are_refused(shape, strides):
     """NumPy would show one change at all of them."""

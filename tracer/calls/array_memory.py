@@ -35,10 +35,10 @@ def shares_memory(first: Any, second: Any) -> bool:
 
 
 def memory_place(array: Any) -> tuple[Any, ...]:
-    """Equal for arrays that are the same elements of the same memory in the same order."""
+    """Equal for arrays that are the same elements of the same memory in the same order, and can be written to, or cannot."""
     if isinstance(array, ArrayOnDevice):
         return array.memory_place
-    return array.ctypes.data, array.shape, array.strides, array.dtype
+    return array.ctypes.data, array.shape, array.strides, array.dtype, array.flags.writeable
 
 
 def put_contents(array: Any, contents: Any) -> None:

@@ -10,13 +10,17 @@ import numpy as np
 
 
 class Place(NamedTuple):
-    """Where an array lies in the memory that it shares with others: which memory that is, its size, and how; in elements."""
+    """Where an array lies in the memory that it shares with others: which memory that is, its size, and how; in elements.
+
+    And whether the array can be written to.
+    """
 
     memory: int
     size: int
     offset: int
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    is_writeable: bool = True
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> bool:
@@ -58,7 +62,10 @@ def places_of(arrays: Sequence[np.ndarray], memory: int) -> list[Place] | None:
         return None
     addresses = [array.__array_interface__["data"][0] for array in arrays]
     distances = [address - addresses[0] for address in addresses]
-    return _places_at(memory, dtype.itemsize, tuple(zip(distances, [(one.shape, one.strides) for one in arrays])))
+    places = _places_at(memory, dtype.itemsize, tuple(zip(distances, [(one.shape, one.strides) for one in arrays])))
+    if places is None:
+        return None
+    return [place._replace(is_writeable=array.flags.writeable) for place, array in zip(places, arrays)]
 
 
 @functools.lru_cache(256)

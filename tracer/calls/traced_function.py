@@ -162,7 +162,7 @@ def _record(
                     leaves.append(TracedLeaf(f"the memory of {leaf.path}", shape, "array"))
                     parameter = trace.builder.parameter(shape, "memory")
                     memories[place.memory] = TracedArray.from_instruction(trace, parameter, is_scalar=False)
-                handles.append(view(memories[place.memory], place))
+                handles.append(_placed(memories, place))
             elif place != number:
                 handles.append(handles[place])
             else:
@@ -187,8 +187,7 @@ def _record(
                 for position, (member, _) in enumerate(leaf.members):
                     values[member] = number_of_pack(handles[-1], position, leaf.interval)
         surroundings.aliases = {
-            array: view(memories[place.memory], place) if isinstance(place, Place) else handles[place]
-            for array, place in aliases.items()
+            array: _placed(memories, place) if isinstance(place, Place) else handles[place] for array, place in aliases.items()
         }
         for index, leaf in enumerate(form.leaves):  # behind the arguments that are parameters: these come first
             if not isinstance(leaf, TracedLeaf):
@@ -224,6 +223,14 @@ def _record(
         if trace.program.unproven is not None:  # the function has kept it from passing
             raise trace.program.unproven
         return _finish(trace, result, function, leaves, unique, parameters)
+
+
+def _placed(memories: Mapping[int, TracedArray], place: Place) -> TracedArray:
+    """What stands for an array that lies at this place of a memory."""
+    found = view(memories[place.memory], place)
+    if place.is_writeable:
+        return found
+    return TracedArray.view_of(found, found.shape, lambda trace, base: base, None, found.unusual_strides)
 
 
 @contextmanager
