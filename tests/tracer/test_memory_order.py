@@ -65,6 +65,56 @@ def test_strides(name, arrays):
     assert element_strides(seen.result) == element_strides(expected)
 
 
+MEMORY = np.arange(24.0).reshape(2, 3, 4) / 9
+LAID_OUT = {
+    "row-major": MEMORY,
+    "column-major": np.asfortranarray(MEMORY),
+    "axes in another order": np.ascontiguousarray(MEMORY.transpose(1, 2, 0)).transpose(2, 0, 1),
+    "broadcast": np.broadcast_to(MEMORY[:, :1], MEMORY.shape),
+}
+INDICES = np.zeros((3, 2), int, order="F")
+OF_OTHER_SHAPES = {
+    "an index array": lambda x: x[:, [0, 1]],
+    "an index array last": lambda x: x[..., INDICES],
+    "index arrays alone": lambda x: x[INDICES, INDICES, INDICES],
+    "index arrays apart": lambda x: x[[0, 1], :, [0, 1]],
+    "a mask": lambda x: x[:, np.array([True, False, True])],
+    "take along an axis": lambda x: np.take_along_axis(x, np.zeros(x.shape, int), 0),
+    "a sum": lambda x: x.sum(axis=1),
+    "a sum kept": lambda x: x.sum(axis=2, keepdims=True),
+    "a count": lambda x: np.count_nonzero(x, axis=0),
+    "reduceat": lambda x: np.add.reduceat(x, [0, 1], axis=2),
+    "bits": lambda x: np.unpackbits(x.astype(np.uint8), axis=1),
+    "a transform": lambda x: np.fft.fft(x, axis=1),
+    "joined": lambda x: np.stack([x, x], axis=1),
+    "a copy": np.copy,
+    "a triangle": np.tril,
+    "einsum": lambda x: np.einsum("ijk,kl->lij", x, x[0].T),
+    "einsum by products": lambda x: np.einsum("ijk,lk->il", x, x[0], optimize=True),
+}
+
+
+@pytest.mark.parametrize("name", OF_OTHER_SHAPES)
+def test_strides_of_results_of_other_shapes(name):
+    function, seen = OF_OTHER_SHAPES[name], SimpleNamespace()
+
+    def observed(x):
+        seen.result = function(x)
+
+    for layout, array in LAID_OUT.items():
+        jit(observed, control_flow="trace").lower(array)
+        assert element_strides(seen.result) == element_strides(function(array)), layout
+
+
+def test_a_reshape_of_what_index_arrays_choose_is_a_copy_as_in_numpy():
+    def write(x):
+        y = x[:, [0, 1]]
+        y.reshape(-1)[0] = 100
+        return y
+
+    np.testing.assert_array_equal(jit(write)(MEMORY[0]), write(MEMORY[0]))
+
+
 @pytest.mark.parametrize("order", ["C", "F", "K"])
 def test_writing_through_what_may_be_a_view(order):
     def write(x):

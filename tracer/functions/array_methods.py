@@ -62,7 +62,7 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     trace = require_trace(self)
     value = self.instruction(trace)
     converted = flag_errors_of_cast(trace, value, convert(value, hlo.element_type_of(target)))
-    return laid_out(TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar), (self,), order)
+    return laid_out(TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar), (self,), order, True)
 
 
 @implements_method(np.ndarray.conj, np.ndarray.conjugate)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray, as_index
 from ..recording.function_tables import implements
+from ..recording.memory_order import fresh, in_order_of
 from ..recording.operands import as_strong, normalize_axis, prepare, require_no_bool, result, value
 
 
@@ -26,19 +28,19 @@ def _in_bytes(values: list[int]) -> int:
     return int.from_bytes(values, "little")
 
 
-def _last(array: Any, axis: Any) -> tuple[TracedArray, int]:
-    """The array with the axis behind all others, and where that has been."""
+def _last(array: Any, axis: Any) -> tuple[TracedArray, Callable[[TracedArray], TracedArray]]:
+    """The array with the axis behind all others, and what makes of the result, with the axis there, that of NumPy."""
     require_no_bool(axis)
     array = as_strong(prepare(array))
     if axis is None:
-        return array.reshape(-1), 0
+        return array.reshape(-1), lambda found: found
     axis = normalize_axis(axis, array.ndim)
-    return np.moveaxis(array, axis, -1), axis
+    return np.moveaxis(array, axis, -1), lambda found: in_order_of(fresh(np.moveaxis(found, -1, axis)), array)
 
 
 @implements(np.packbits)
 def packbits(a, /, axis=None, bitorder="big"):
-    order, (bits, axis) = _order(bitorder), _last(a, axis)
+    order, (bits, in_place) = _order(bitorder), _last(a, axis)
     if bits.dtype.kind not in "iub":
         raise TypeError("Expected an input array of integer or boolean data type")
     count = -(-bits.shape[-1] // 8)
@@ -49,13 +51,13 @@ def packbits(a, /, axis=None, bitorder="big"):
     # The product's last byte is the sum of all eight, each moved to a place of its own.
     factor = np.uint64(_in_bytes([1 << place for place in reversed(order)]))
     packed = ((eights * factor) >> np.uint64(56)).astype(np.uint8)
-    return np.moveaxis(packed, -1, axis)
+    return in_place(packed)
 
 
 @implements(np.unpackbits)
 def unpackbits(a, /, axis=None, count=None, bitorder="big"):
     """The number of bits must be known while tracing."""
-    order, (packed, axis) = _order(bitorder), _last(a, axis)
+    order, (packed, in_place) = _order(bitorder), _last(a, axis)
     if packed.dtype != np.uint8:
         raise TypeError("Expected an input array of unsigned byte data type")
     size = 8 * packed.shape[-1]
@@ -73,4 +75,4 @@ def unpackbits(a, /, axis=None, count=None, bitorder="big"):
         count = count if count >= 0 else size + count
         bits = bits[..., :count]
         bits = np.pad(bits, [(0, 0)] * (bits.ndim - 1) + [(0, max(count - size, 0))]) if count > size else bits
-    return np.moveaxis(bits, -1, axis)
+    return in_place(bits)

@@ -16,7 +16,7 @@ from ..indexing.basic import assigned_value
 from ..recording import promotion
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
-from ..recording.memory_order import is_contiguous, laid_out, order_named
+from ..recording.memory_order import fresh, is_contiguous, laid_out, order_named
 from ..recording.operands import (
     as_traced,
     broadcast,
@@ -110,22 +110,17 @@ def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, d
     a = as_traced(a)
     sizes = a.shape if shape is None else shape_argument(shape)
     made = filled(sizes, _filling(fill_value), a.dtype if dtype is None else dtype)
-    return laid_out(made, (a,) if len(sizes) == a.ndim else (), order)
+    return laid_out(made, (a,) if len(sizes) == a.ndim else (), order, as_copy=True)
 
 
 # --- copies ---
-
-
-def _new(array: TracedArray) -> TracedArray:
-    trace = require_trace(array)
-    return TracedArray.from_instruction(trace, array.instruction(trace), is_scalar=False)
 
 
 @implements(np.copy)
 def copy(a, order="K", subok=False):
     """A fresh array, never a scalar."""
     a = as_traced(a)
-    return laid_out(_new(a), (a,), order)
+    return laid_out(fresh(a), (a,), order, as_copy=True)
 
 
 @implements(np.array)
@@ -182,7 +177,7 @@ def _as_array(value: Any, dtype: Any, order: str | None, copied: bool | None, nd
     if copied or not same or order in "CF" and not is_contiguous(value, order):
         if copied is not None and not copied:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
-        made = laid_out(_new(made), () if isinstance(value, (list, tuple)) else (value,), order)
+        made = laid_out(fresh(made), () if isinstance(value, (list, tuple)) else (value,), order, as_copy=True)
     elif captured:
         made = TracedArray.view_of(made, made.shape, lambda trace, base: base, None, made.element_strides)
     return made[(None,) * (ndmin - made.ndim)] if made.ndim < ndmin else made
@@ -356,7 +351,7 @@ def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     for place, x in zip(places, arrays):
         grid = reshaped(x, tuple(x.size if dimension == place else 1 for dimension in range(rank)))
         grid = grid if sparse else np.broadcast_to(grid, tuple(sizes))
-        grids.append(_new(grid) if copy else grid)
+        grids.append(fresh(grid) if copy else grid)
     return grids if sparse and not copy else tuple(grids)
 
 

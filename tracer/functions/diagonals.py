@@ -66,10 +66,11 @@ def _triangle(m: Any, k: Any, direction: str) -> TracedArray:
     rows, columns = (m.shape[-1], m.shape[-1]) if m.ndim == 1 else m.shape[-2:]
     shape = (rows, columns) if m.ndim == 1 else m.shape
     trace = require_trace(m)
-    mask = broadcast(_band(rows, columns, k, direction), shape)
+    band = _band(rows, columns, k, direction)
+    mask = broadcast(band, shape)
     operand = broadcast(m.instruction(trace), shape)
     zero = broadcast(hlo.constant(0, m.element_type), shape)
-    return result(trace, hlo.select(mask, operand, zero))
+    return laid_out(result(trace, hlo.select(mask, operand, zero)), (result(trace, band), m))
 
 
 @implements(np.tril)

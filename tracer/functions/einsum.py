@@ -12,12 +12,13 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
-from ..recording.memory_order import order_named
+from ..recording.memory_order import in_axes_order, order_named, strides_told
 from ..recording.operands import broadcast, class_of, convert, instruction_of, prepare, require_out, result, store
 from ..recording.trace import Trace
 from .matrix_products import contract
@@ -38,8 +39,8 @@ class Term(NamedTuple):
 
 @implements(np.einsum)
 def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="safe"):
-    """Products of two operands at a time, the cheapest pair first; ``optimize`` and ``order`` change nothing."""
-    order_named(order)
+    """Products of two operands at a time, the cheapest pair first; ``optimize`` decides nothing but how the result lies."""
+    order = order_named(order)
     promotion.require_casting(casting)
     subscripts, arrays = arguments_of(operands)
     arrays = [prepare(one) for one in arrays]
@@ -62,7 +63,35 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         others = [term for position, term in enumerate(terms) if position not in (first, second)]
         needed = set(output).union(*(term.labels for term in others))
         terms = [*others, _multiply(trace, terms[first], terms[second], needed)]
-    return store(out, result(trace, _arrange(trace, terms[0], output, sizes)), casting)
+    found = result(trace, _arrange(trace, terms[0], output, sizes))
+    if out is None and found.ndim > 1:
+        axes = _axes_of_result(arrays, inputs, output, optimize, order)
+        found = found if axes is None else in_axes_order(found, axes)
+    return store(out, found, casting)
+
+
+# So many labels there may be in arrays of which NumPy makes an example of a result.
+_MOST_LABELS = 12
+
+
+def _axes_of_result(arrays: list, inputs: list[str], output: str, optimize: Any, order: str) -> list[int] | None:
+    """In which order the axes of NumPy's result lie, the innermost one first: found by a call with two elements to a label."""
+    letters = dict(zip(dict.fromkeys("".join(inputs)), string.ascii_letters))
+    if len(letters) > _MOST_LABELS:
+        return None
+    examples = []
+    for array, labels in zip(arrays, inputs):
+        told = [step or 0 for step in strides_told(array)]
+        inside = sorted(range(len(labels)), key=lambda axis: (abs(told[axis]), -axis))
+        strides = [8 << inside.index(axis) if told[axis] else 0 for axis in range(len(labels))]
+        examples.append(as_strided(np.zeros(2 ** len(labels)), [2] * len(labels), strides))
+    subscripts = ",".join("".join(map(letters.__getitem__, labels)) for labels in inputs)
+    subscripts += "->" + "".join(map(letters.__getitem__, output))
+    if optimize is not False and len(arrays) > 2:
+        sizes = [np.broadcast_to(0.0, one.shape if isinstance(one, TracedArray) else np.shape(one)) for one in arrays]
+        optimize = np.einsum_path(subscripts, *sizes, optimize=optimize)[0]
+    made = np.einsum(subscripts, *examples, optimize=optimize, order=order)
+    return sorted(range(made.ndim), key=lambda axis: made.strides[axis])
 
 
 @implements(np.einsum_path)

@@ -13,6 +13,7 @@ import numpy as np
 from ... import hlo
 from ..recording.array import TracedArray
 from ..recording.function_tables import implements
+from ..recording.memory_order import laid_out
 from ..recording.operands import as_traced, instruction_of, normalize_axis, result, store, value
 
 _DOUBLE = {hlo.F32: hlo.F64, hlo.C64: hlo.C128}
@@ -56,7 +57,7 @@ def _transformed(a: TracedArray, fft_type: str, n: Any, axis: Any, norm: str | N
         x = hlo.convert(x, hlo.F32 if fft_type == "IRFFT" else hlo.C64)
     if a.element_type is hlo.F16 and fft_type == "IRFFT":
         x = hlo.convert(x, hlo.F16)  # as NumPy, which keeps the type of real results
-    return store(out, result(trace, x), "same_kind")
+    return store(out, laid_out(result(trace, x), (a,), as_copy=True), "same_kind")
 
 
 def _element_type(a: TracedArray, fft_type: str) -> hlo.ElementType:

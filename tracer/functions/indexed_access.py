@@ -27,7 +27,7 @@ from ..indexing.index_arrays import (
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
-from ..recording.memory_order import in_order_of
+from ..recording.memory_order import in_order_of, laid_out
 from ..recording.operands import (
     as_strong,
     as_traced,
@@ -168,11 +168,12 @@ def take_along_axis(arr, indices, axis=-1):
     if 0 in stretched.shape.dimensions:
         return result(trace, broadcast(hlo.constant(0, arr.element_type), stretched.shape.dimensions))
     others = [d for d in range(arr.ndim) if d != axis_number]
-    return result(trace, hlo.gather(
+    taken = hlo.gather(
         operand, stretched, offset_dims=(), collapsed_slice_dims=(axis_number,), start_index_map=(axis_number,),
         operand_batching_dims=others, start_indices_batching_dims=others, index_vector_dim=arr.ndim,
         slice_sizes=[1] * arr.ndim,
-    ))  # fmt: skip
+    )  # fmt: skip
+    return laid_out(result(trace, taken), (indices,))
 
 
 @implements(np.put_along_axis)

@@ -86,7 +86,7 @@ def concatenate(arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind")
     element_type = _common(classes, out.dtype if out is not None else dtype, casting)
     operands = [instruction_of(trace, one, element_type) for one in arrays]
     joined = operands[0] if len(operands) == 1 else hlo.concatenate(*operands, dimensions=(axis,))
-    return store(out, laid_out(result(trace, joined), arrays), casting)
+    return store(out, laid_out(result(trace, joined), arrays, as_copy=True), casting)
 
 
 @implements(np.stack)

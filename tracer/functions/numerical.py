@@ -104,7 +104,7 @@ def nan_to_num(x, copy=True, nan=0.0, posinf=None, neginf=None):
         cleaned = np.where(x == np.inf, limits.max if posinf is None else posinf, cleaned)
         cleaned = np.where(x == -np.inf, limits.min if neginf is None else neginf, cleaned).astype(x.dtype, copy=False)
     if copy or x.is_scalar:
-        return cleaned if x.ndim else cleaned[()]
+        return laid_out(cleaned, (x,), as_copy=True) if x.ndim else cleaned[()]
     x[...] = cleaned
     return x if x.ndim else x[()]
 
@@ -183,7 +183,7 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     for dimension, spacing in zip(axes, spacings):
         message = "Shape of array too small to calculate a numerical gradient, at least (edge_order + 1) elements are required."
         require(f.shape[dimension] >= edge_order + 1, ValueError, message)
-        found.append(laid_out(_gradient(f, spacing, dimension, edge_order), (f,)))
+        found.append(laid_out(_gradient(f, spacing, dimension, edge_order), (f,), as_copy=True))
     return found[0] if len(axes) == 1 else tuple(found)
 
 

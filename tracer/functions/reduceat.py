@@ -10,6 +10,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import UFUNCS, implements_method, ufunc_kernel
+from ..recording.memory_order import fresh, in_axes_order, innermost_first, strides_told
 from ..recording.operands import as_strong, as_traced, convert, normalize_axis, result, store
 from .folds import folded, reduced_in_order
 from .reductions import accumulation_type, combiner, exact_identity
@@ -39,7 +40,9 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
     if dtype is None and out is not None:
         wanted = (out[0] if isinstance(out, tuple) else out).dtype
         dtype = wanted if np.can_cast(array.dtype, wanted, "same_kind") else None
-    return store(out, np.moveaxis(reduced_at(ufunc, slices, indices, size, dtype), 0, axis))
+    found = fresh(np.moveaxis(reduced_at(ufunc, slices, indices, size, dtype), 0, axis))
+    told = [None if one == axis else stride for one, stride in enumerate(strides_told(array))]
+    return store(out, in_axes_order(found, innermost_first([told], array.ndim)))
 
 
 def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size: Any, dtype: Any) -> TracedArray:

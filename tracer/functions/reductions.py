@@ -17,6 +17,7 @@ from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.cast_errors import handling
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
+from ..recording.memory_order import reduced_from
 from ..recording.operands import (
     as_traced,
     broadcast,
@@ -83,14 +84,14 @@ def reduce_ufunc(
             )
         initial = ufunc.identity if initial is _NO_VALUE else initial
         start = None if initial is None else instruction_of(trace, initial, wide)
-        return finish(trace, reduced_in_order(ufunc, operand, axes, start), sizes, axes, keepdims, out)
+        return finish(trace, reduced_in_order(ufunc, operand, axes, start), sizes, axes, keepdims, out, array)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
     reduced = reduce_instruction(trace, ufunc, operand, axes, start)
     if handling(trace):
         flag_errors_of_reduction(trace, ufunc, operand, reduced, axes)
     reduced = convert(reduced, hlo.element_type_of(_result_dtype(ufunc, element_type)))
-    return finish(trace, reduced, sizes, axes, keepdims, out)
+    return finish(trace, reduced, sizes, axes, keepdims, out, array)
 
 
 def accumulation_type(ufunc: np.ufunc, element_type: hlo.ElementType) -> hlo.ElementType:
@@ -156,12 +157,21 @@ def reduce_instruction(
 
 
 def finish(
-    trace: Trace, reduced: Instruction, sizes: tuple[int, ...], axes: tuple[int, ...], keepdims: Any, out: Any = None
+    trace: Trace,
+    reduced: Instruction,
+    sizes: tuple[int, ...],
+    axes: tuple[int, ...],
+    keepdims: Any,
+    out: Any = None,
+    array: Any = None,
 ) -> TracedArray:
-    """The result of a reduction as an array: dimensions of size 1 kept if wanted, written to ``out`` if given."""
+    """The result of a reduction as an array: dimensions of size 1 kept if wanted, written to ``out`` if given.
+
+    Its strides follow from those of the array that is reduced, where that is given.
+    """
     if keepdims is True or (keepdims is not _NO_VALUE and keepdims):
         reduced = hlo.reshape(reduced, [1 if axis in axes else size for axis, size in enumerate(sizes)])
-    return store(out, result(trace, reduced))
+    return store(out, reduced_from(result(trace, reduced), array, axes))
 
 
 def _reduction(ufunc: np.ufunc, takes_dtype: bool):
@@ -204,7 +214,8 @@ def ptp(a, axis=None, out=None, keepdims=_NO_VALUE):
 
 @implements(np.count_nonzero)
 def count_nonzero(a, axis=None, *, keepdims=False):
-    return reduce_ufunc(np.add, as_traced(a, np.dtype(bool)), axis, np.int64, keepdims=keepdims)
+    a = as_traced(a)
+    return reduce_ufunc(np.add, a if a.element_type is hlo.PRED else a.astype(bool), axis, np.int64, keepdims=keepdims)
 
 
 # --- positions of extrema ---

@@ -10,7 +10,7 @@ from ... import hlo
 from ..recording import promotion
 from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
-from ..recording.memory_order import laid_out
+from ..recording.memory_order import fresh, laid_out
 from ..recording.operands import (
     as_traced,
     broadcast,
@@ -99,7 +99,7 @@ def piecewise(x, condlist, funclist, *args, **kw):
     chosen = np.broadcast_to(chosen, x.shape)
     for condition, function in zip(conditions, functions):  # of several that hold the last one counts
         chosen = choose_between(condition, value(function), chosen, x.element_type)
-    return chosen
+    return laid_out(fresh(chosen), (x,), as_copy=True)
 
 
 @implements(np.clip)

@@ -367,7 +367,7 @@ def roll(a, shift, axis=None):
     operand = a.instruction(trace)
     for amount, dimension in pairs:
         operand = rolled(trace, operand, int(dimension), int(amount) % max(1, a.shape[dimension]))
-    return laid_out(result(trace, operand), (a,))
+    return laid_out(result(trace, operand), (a,), as_copy=True)
 
 
 def _rolled_by_traced(a: TracedArray, shift: TracedArray, axis: int) -> TracedArray:

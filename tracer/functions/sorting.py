@@ -180,7 +180,7 @@ def sort(a, axis=-1, kind=None, order=None, *, stable=None, descending=None):
     given = () if axis is None else (a,)
     trace, operand, axis = _operand(a, axis)
     is_stable = bool(stable) or kind in ("stable", "mergesort")
-    return laid_out(result(trace, sorted_instruction(trace, operand, axis, is_stable, bool(descending))), given)
+    return laid_out(result(trace, sorted_instruction(trace, operand, axis, is_stable, bool(descending))), given, as_copy=True)
 
 
 @implements(np.argsort)
@@ -244,7 +244,7 @@ def partition(a, kth, axis=-1, kind="introselect", order=None):
     given = () if axis is None else (a,)
     trace, operand, axis = _operand(a, axis)
     _check_positions(kth, kind, operand.shape.dimensions[axis])
-    return laid_out(result(trace, sorted_instruction(trace, operand, axis)), given)
+    return laid_out(result(trace, sorted_instruction(trace, operand, axis)), given, as_copy=True)
 
 
 # A line of fewer elements is sorted as fast; as many elements at an end are found in one pass.

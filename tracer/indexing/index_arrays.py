@@ -10,6 +10,7 @@ trace's error flag where it is known at run time only, as all contents of arrays
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import ConcretizationError, StaleCapture
 from ..recording.intervals import interval_of_instruction
+from ..recording.memory_order import broadcast_order, in_axes_order, innermost_first, strides_told
 from ..recording.operands import as_traced, broadcast, broadcast_shapes, has_traced, sequence
 from ..recording.trace import Trace
 from .basic import (
@@ -40,7 +42,7 @@ class ArraySelection(NamedTuple):
     """What index arrays select: along ``dimensions`` of a base, the elements at ``indices``.
 
     The indices are integers in range, of the shape ``index_shape`` each. In the result the dimensions of index_shape stand at
-    ``place`` among the base's remaining ones.
+    ``place`` among the base's remaining ones. ``order`` has them in the order in which the index arrays lie, innermost first.
     """
 
     base: TracedArray
@@ -48,6 +50,7 @@ class ArraySelection(NamedTuple):
     indices: tuple[Instruction, ...]
     index_shape: tuple[int, ...]
     place: int
+    order: Sequence[int] | None = None
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -115,7 +118,8 @@ def select_arrays(array: TracedArray, index: Any) -> ArraySelection:
     checked = 0 not in index_shape
     indices = [in_range(trace, entry, array.shape[axis], axis, checked) for _, axis, entry in arrays]
     spread = tuple(broadcast(one, index_shape) for one in indices)
-    return ArraySelection(base, tuple(dimension for dimension, _, _ in arrays), spread, index_shape, place)
+    order = broadcast_order([entry for *_, entry in arrays], len(index_shape))
+    return ArraySelection(base, tuple(dimension for dimension, _, _ in arrays), spread, index_shape, place, order)
 
 
 class _NewLength(NamedTuple):
@@ -258,7 +262,20 @@ def read_arrays(array: TracedArray, index: Any) -> TracedArray:
     """``array[index]``, a copy."""
     selection = select_arrays(array, index)
     trace = require_trace(array)
-    return TracedArray.from_instruction(trace, taken(trace, selection), is_scalar=False)
+    return _as_numpy_lays_it(TracedArray.from_instruction(trace, taken(trace, selection), is_scalar=False), selection)
+
+
+def _as_numpy_lays_it(found: TracedArray, selection: ArraySelection) -> TracedArray:
+    """What has been selected, with its strides: NumPy goes over the index arrays, and for each place in them over the rest."""
+    base, place, count = selection.base, selection.place, len(selection.index_shape)
+    rest = [dimension for dimension in range(base.ndim) if dimension not in selection.dimensions]
+    has_rest = math.prod([base.shape[dimension] for dimension in rest]) > 1
+    order = selection.order
+    if order is None or has_rest:
+        order = range(count)[::-1]
+    told = strides_told(base)
+    within = innermost_first([[told[dimension] for dimension in rest]], len(rest))
+    return in_axes_order(found, [one + count * (one >= place) for one in within] + [place + one for one in order])
 
 
 def taken(trace: Trace, selection: ArraySelection) -> Instruction:

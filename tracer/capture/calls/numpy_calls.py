@@ -102,7 +102,7 @@ def traced_constant(found: Any, others: Sequence[np.ndarray] = ()) -> Any:
         return found
     if any(np.may_share_memory(found, other) for other in others):
         return found
-    made = laid_out(TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False), (found,))
+    made = laid_out(TracedArray.from_instruction(require_trace(), hlo.constant(found), is_scalar=False), (found,), as_copy=True)
     made.storage.has_other_order = not found.dtype.isnative
     return made
 
