@@ -174,8 +174,10 @@ def test_functions_that_write():
         np.sin(x[2], out=x[2], where=x[2] > 13)
         np.fill_diagonal(y, -1)
         np.putmask(y, y > 8, 8)
+        np.putmask(y, x.reshape(-1) < 2, [6, 7])
         np.cumsum(x[3], out=y[3])
         np.clip(y, 0, 5, out=y)
+        np.clip(x[0], 1, 2, out=y[2:])
         np.matmul(x, x.T, out=x[:, :4])
         return y
 

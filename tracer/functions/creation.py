@@ -228,7 +228,9 @@ def putmask(a, /, mask, values):
     shape = values.shape if isinstance(values, TracedArray) else np.shape(values)
     if shape not in ((), (1,), a.shape):
         values = FUNCTIONS[np.resize](as_traced(values), a.shape)
-    copyto(a, values, "unsafe", mask)
+    mask = prepare(mask)
+    given = mask.shape if isinstance(mask, TracedArray) else np.shape(mask)
+    copyto(a, values, "unsafe", mask if given == a.shape else reshaped(as_traced(mask), a.shape))
 
 
 # --- ranges ---

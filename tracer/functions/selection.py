@@ -132,6 +132,10 @@ def clip(
         raised = np.maximum(a, lower, dtype=dtype, casting=casting)
         clipped = np.minimum(raised, upper, dtype=dtype, casting=casting)
     if where is True:
+        place = out[0] if isinstance(out, tuple) else out
+        is_static = type(place) is type(clipped) is TracedArray
+        if is_static and place.shape == broadcast_shapes(place.shape, clipped.shape):
+            clipped = np.broadcast_to(clipped, place.shape)  # as ufuncs do
         return store(out, clipped, casting)
     if out is None:
         raise NotImplementedError("np.clip with where= but without out= is not implemented: elements would be undefined")
