@@ -60,6 +60,29 @@ def test_views(name, array, is_outside):
             assert all(size == 1 or one == other for size, one, other in steps)
 
 
+def test_views_as_other_types():
+    def views(x, truths):
+        return x.view(np.int64).T, x.view(np.uint8)[1:], x[::2].view(np.float32), x.view("u2").reshape(-1), truths.view("i1")
+
+    x, truths = np.arange(24.0).reshape(4, 6), np.array([True, False])
+    jitted = jit(views)
+    for _ in range(2):
+        for found, expected in zip(jitted(x, truths), views(x, truths), strict=True):
+            assert np.shares_memory(found, expected) and found.ctypes.data == expected.ctypes.data
+            assert (found.dtype, found.shape, found.strides) == (expected.dtype, expected.shape, expected.strides)
+
+
+def test_what_is_reshaped_of_a_view_as_another_type_is_a_copy_where_it_is_one_in_numpy():
+    def write(x):
+        y = x[::2].view(np.float32)
+        y.reshape(-1)[0] = 7
+        return y.strides, y.flags.c_contiguous
+
+    for_numpy, for_jit = np.zeros((4, 2)), np.zeros((4, 2))
+    assert jit(write)(for_jit) == write(for_numpy)
+    np.testing.assert_array_equal(for_jit, for_numpy)
+
+
 @pytest.mark.parametrize("name", ["transposed", "row", "steps", "broadcast", "itself"])
 def test_native_calls(name):
     view = VIEWS[name]

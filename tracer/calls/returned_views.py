@@ -20,13 +20,13 @@ Steps = tuple[Callable[[np.ndarray], np.ndarray], ...]
 def steps_of_view(trace: Trace, view: TracedArray) -> Steps | None:
     """What makes the view of an array that lies as its root does; None for what is no such view of NumPy's.
 
-    Nor is one of another dtype, but for a part of complex numbers, or without elements, or at places that the program computes.
+    Nor is one without elements, or at places that the program computes, or one that reads complex numbers as others, but for
+    their parts.
     """
     root = view.root
     if root.has_other_order or type(root) is not TracedArray or root.is_dynamic or view.is_dynamic:
         return None
-    is_part = root.element_type.is_complex and view.element_type is hlo.component_type(root.element_type)
-    if not view.size or view.element_type is not root.element_type and not is_part:
+    if not view.size:
         return None
     steps = _steps_between(_read(trace, view), root.recorded(trace))
     return None if steps is None else _as_it_lies(steps, root, view)
@@ -46,6 +46,8 @@ def _steps_between(instruction: hlo.Instruction, whole: hlo.Instruction) -> Step
     steps: list[Callable[[np.ndarray], np.ndarray]] = []
     while instruction is not whole:
         if instruction.opcode not in _STEPS:
+            return None
+        if instruction.opcode == "convert" and not _reads_truths_as_bytes(instruction):
             return None
         if (index := _index_of(instruction, whole)) is not None:
             steps.append(itemgetter(index))
@@ -67,7 +69,10 @@ def _as_it_lies(steps: Steps, root: TracedArray, view: TracedArray) -> Steps | N
     memory = np.empty(1, root.dtype if root.element_type.is_complex else f"V{item}")
     found = as_strided(memory, root.shape, [step * item for step in root.element_strides])
     for step in steps:
-        made = step(found)
+        try:
+            made = step(found)
+        except ValueError:  # of bytes that are no elements of another type in NumPy
+            return None
         if made.base is None or made.base is not found.base and made.base is not found:
             return None  # reshaped, it is a copy
         found = made
@@ -142,6 +147,24 @@ def _reversed(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray
     return itemgetter(tuple([slice(None, None, -1 if d in turned else None) for d in range(instruction.shape.rank)]))
 
 
+def _reads_truths_as_bytes(instruction: hlo.Instruction) -> bool:
+    """Whether this reads truths as bytes, or bytes that are 0 and 1 as truths."""
+    shapes = instruction.shape, instruction.operands[0].shape
+    return {shape.element_type for shape in shapes} == {hlo.PRED, hlo.U8}
+
+
+def _retyped(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
+    """The same bytes as elements of another type, which may lie along a dimension more, or one less."""
+    given, found = instruction.operands[0].shape, instruction.shape
+    return partial(_view_as, found.dtype, found.rank - given.rank)
+
+
+def _view_as(dtype: np.dtype, more: int, array: np.ndarray) -> np.ndarray:
+    if more > 0:
+        return array[..., None].view(dtype)
+    return array.view(dtype) if more == 0 else array.view(dtype)[..., 0]
+
+
 def _broadcast(instruction: hlo.Instruction) -> Callable[[np.ndarray], np.ndarray]:
     sizes, kept = instruction.shape.dimensions, instruction.attributes["dimensions"]
     if list(kept) != sorted(kept):
@@ -155,5 +178,6 @@ def _broadcast_to(index: tuple, sizes: tuple[int, ...], array: np.ndarray) -> np
 
 _STEPS = {
     "slice": _sliced, "transpose": _transposed, "reshape": _reshaped, "reverse": _reversed, "broadcast": _broadcast,
+    "bitcast-convert": _retyped, "convert": _retyped,
     "real": lambda instruction: attrgetter("real"), "imag": lambda instruction: attrgetter("imag"),
 }  # fmt: skip

@@ -319,7 +319,7 @@ def _view(part: TracedArray, kind: hlo.ElementType, read: Callable, write: Calla
 
     if isinstance(part, DynamicArray):
         return DynamicArray.view_on(part, part.bounds.with_element_type(kind), read_from, written_to)
-    return TracedArray.view_of(part, part.shape, read_from, written_to, element_type=kind)
+    return TracedArray.view_of(part, part.shape, read_from, written_to, part.unusual_strides, kind)
 
 
 # --- made, and handed in and out ---
@@ -420,7 +420,9 @@ def _together(form: Form, children: Sequence[Any]) -> Any:
         numbers = numbers.to_host()  # records lie on no device
     if not isinstance(numbers, np.ndarray):
         return StructuredArray(numbers, form)
-    found = np.ndarray(numbers.shape[:-1], form.dtype, numbers if numbers.flags.c_contiguous else numbers.copy())
+    if numbers.strides[-1] != numbers.itemsize:
+        numbers = numbers.copy()
+    found = numbers.view(np.dtype((np.void, form.dtype.itemsize)))[..., 0].view(form.dtype)
     if form.has_attributes:
         found = found.view(np.recarray)
     return found[()] if form.is_record else found

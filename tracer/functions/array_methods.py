@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -184,7 +185,13 @@ def _view_of_another_width(array, source, target):
     def write(trace, base, value):
         return _joined(_divided(value, min(least, 8)), source, sizes)
 
-    return TracedArray.view_of(array, shape, read, write, None, target)
+    steps = [_whole(Fraction(step * source.byte_size, target.byte_size)) for step in array.element_strides[:-1]]
+    return TracedArray.view_of(array, shape, read, write, (*steps, 1), target)
+
+
+def _whole(number):
+    """A fraction as an integer, where it is one."""
+    return number.numerator if number.denominator == 1 else number
 
 
 def _divided(value, width):

@@ -72,8 +72,9 @@ class TracedArray(ArrayMethods, Operators, PythonConversions):
     It has ndarray's operators, methods and attributes, and answers to NumPy's functions. ``weak_type`` holds for values
     of Python's own int, float and complex, which adapt to the dtype of the arrays that they meet (NEP 50).
     ``is_scalar`` holds for what NumPy returns as a scalar: it is never changed in place. ``unusual_strides`` are counted in
-    elements, and None where the array lies in row-major order. ``exact`` is the `Choice` of a number whose type the program
-    decides; other computations than `several_types` take it for one of the type that these have in common.
+    elements, of fields of records in fractions of these, and None where the array lies in row-major order. ``exact`` is the
+    `Choice` of a number whose type the program decides; other computations than `several_types` take it for one of the type
+    that these have in common.
     """
 
     __slots__ = (
@@ -289,7 +290,7 @@ class TracedArray(ArrayMethods, Operators, PythonConversions):
 
     @property
     def strides(self) -> tuple[int, ...]:
-        return tuple(step * self.itemsize for step in self.element_strides)
+        return tuple(int(step * self.itemsize) for step in self.element_strides)
 
     @property
     def T(self) -> TracedArray:

@@ -256,6 +256,35 @@ def test_however_it_lies(function, layout):
     assert_same(for_jit, for_numpy)
 
 
+OF_ALL_KINDS = np.dtype([("x", "f8"), ("n", "i4"), ("is_it", "?"), ("v", "f4", (2,)), ("s", [("p", "i2"), ("q", "f8")])])
+
+
+@pytest.mark.parametrize("lies", [slice(None), slice(None, None, 2), slice(None, None, -1)], ids=str)
+def test_fields_that_are_returned_are_views(lies):
+    def parts(a):
+        return a["x"], a["n"][::2], a["is_it"], a["v"], a["v"][1], a["s"]["q"], a["s"], a[1:], a[["x", "n"]], a[1]["v"]
+
+    array = np.zeros(6, OF_ALL_KINDS)[lies]
+    jitted = jit(parts)
+    for _ in range(2):
+        for found, expected in zip(jitted(array), parts(array), strict=True):
+            assert np.shares_memory(found, expected) and found.ctypes.data == expected.ctypes.data
+            assert found.dtype == expected.dtype and found.shape == expected.shape
+            assert all(size == 1 or one == other for size, one, other in zip(found.shape, found.strides, expected.strides))
+
+
+def test_a_field_in_one_dimension_is_a_copy_as_in_numpy():
+    def write(a):
+        a["x"].ravel()[0] = 5
+        a["n"].reshape(-1)[1] = 6
+        a["is_it"].ravel()[1] = True
+        return a["x"].strides, a["x"].flags.c_contiguous
+
+    for_numpy, for_jit = np.zeros(3, OF_ALL_KINDS), np.zeros(3, OF_ALL_KINDS)
+    assert jit(write)(for_jit) == write(for_numpy)
+    assert for_jit.tobytes() == for_numpy.tobytes()
+
+
 def add(a, b):
     a["x"] += b["x"]
     return a
