@@ -222,3 +222,13 @@ def test_durations_that_an_operator_changes_are_refused_and_stay_what_they_are()
     with pytest.raises(TracerError, match="times is changed while the function is traced"):
         jit(delayed)(given)
     assert given.astype(int).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "values", [["a", "b"], [b"a"], np.array(["2020-01-31", "NaT"], "M8[D]")], ids=["texts", "bytes", "dates"]
+)
+def test_arrays_of_texts_and_dates_that_are_returned_are_the_arguments(values):
+    jitted, one, other = jit(lambda a, b: [b, {"a": a}]), np.array(values), np.array(values)
+    for a, b in [(one, other), (one, other), (other, one), (one, one), (other, one)]:
+        found = jitted(a, b)
+        assert found[0] is b and found[1]["a"] is a

@@ -54,6 +54,8 @@ class Outputs:
         surroundings = self.trace.program.surroundings
         if isinstance(leaf, TracedArray):
             found = self._array(leaf)
+        elif isinstance(leaf, np.ndarray) and surroundings.place_of(leaf) is not None:  # of texts, or dates
+            found = Output("outside", value=surroundings.place_of(leaf))
         elif isinstance(leaf, (np.ndarray, np.generic, types.ModuleType, *PYTHON_SCALARS)) or is_static(leaf):
             found = Output("value", value=leaf.copy("K") if isinstance(leaf, np.ndarray) else leaf)
         elif surroundings.place_of(leaf) is not None:
