@@ -20,6 +20,17 @@ class Tour(list):
 
 
 @program
+def keys_that_numpy_compares_element_by_element(decorate):
+    table = {np.int64(3): 1, (1, 2): 2.0}
+
+    @decorate
+    def f(x):
+        return x * table[3] + table[1, 2]
+
+    return f, [lambda: table.update({(1, 2): 5.0})], lambda: list(table.values())
+
+
+@program
 def attributes_that_are_called_as_those_of_copies_are(decorate):
     route, tour = Route(km=3.0), Tour([1.0, 2.0])
     route.path, route.original, route.unread, route.entries = "north", 2.0, [1], 4

@@ -67,7 +67,11 @@ def _item_words(holder: dict, key: Any, value: Any) -> list[Word] | None:
     size = 24 if kind == _GENERAL else 16
     entries = table + KEYS_INDICES + (1 << _byte(table + KEYS_LOG2_INDEX_BYTES))
     keys, count = list(dict.keys(holder)), _word(table + KEYS_COUNT)
-    if key not in keys or type(keys[first := keys.index(key)]) is not type(key):
+    try:
+        first = keys.index(key)
+    except ValueError:  # there is none; or NumPy compares a scalar with a tuple element by element
+        return None
+    if type(keys[first]) is not type(key):
         return None
     key = keys[first]
     # Entries of deleted keys stand between the others; those of an OrderedDict may be in another order.
