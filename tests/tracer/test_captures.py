@@ -71,6 +71,32 @@ def test_captured_array_stays_alive():
     assert reference() is None
 
 
+class Holder:
+    def __init__(self):
+        self.table = np.ones(50)
+
+    def total(self, x):
+        return self.table.sum() + x
+
+
+HELD = {"array": np.ones(50)}
+
+
+def test_what_stands_outside_no_more_is_not_kept():
+    """By compiled code, which goes on being used."""
+    by_name, method = compiled(lambda x: HELD["array"] + x), compiled(Holder.total)
+    first = Holder()
+    for _ in range(2):
+        by_name(1.0), method(first, 1.0)
+    references = [weakref.ref(HELD["array"]), weakref.ref(first), weakref.ref(first.table)]
+    del first
+    HELD["array"] = np.zeros(50)
+    by_name(1.0)
+    gc.collect()
+    assert [reference() for reference in references] == [None] * 3
+    assert method(Holder(), 2.0) == 52
+
+
 def test_arrays_made_by_the_function_are_constants():
     f = compiled(lambda x: x + np.arange(3))
     assert len(f.trace(1.0).module.entry.parameters) == 1

@@ -19,7 +19,7 @@ from ..capture.lists.references import forget_other_way
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
 from ..outside.policy import Policy
-from ..recording.device_arrays import ArrayOnDevice, common_device
+from ..recording.device_arrays import ArrayOnDevice, one_device
 from ..recording.errors import (
     ChangedMeanwhile,
     ConcretizationError,
@@ -254,7 +254,7 @@ class CompiledForms:
         if not self.names_no_backend or not ArrayOnDevice.exist:
             return None
         captures = recording.captures
-        device = common_device([one.array for one in captures], lambda: [one.path.text for one in captures])
+        device = one_device([one.device for one in captures], lambda: [one.path.text for one in captures])
         return None if device is None else device.backend
 
     @property

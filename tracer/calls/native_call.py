@@ -50,8 +50,8 @@ def install(
     if installer is None or types is None or types.unsupported_reason() is not None or instance.own_code.has_changed():
         return False
     recording = specialization.recording
-    met = [*(leaf for one in call.arguments for leaf in one.leaves), *(capture.array for capture in recording.captures)]
-    if any([isinstance(value, ArrayOnDevice) for value in met]):
+    met = [leaf for one in call.arguments for leaf in one.leaves]
+    if any([isinstance(value, ArrayOnDevice) for value in met]) or any([one.device for one in recording.captures]):
         return False
     try:
         raise_found = _raise_found(specialization)
@@ -72,11 +72,12 @@ def install(
             place = around.place_of_leaf(one, positions.get(one)) if isinstance(one, str) else around.place_of(one)
             around.require_same(place, around.place_of_leaf(first, positions.get(first)))
         for capture in recording.captures:
-            if capture.convert is not None and isinstance(capture.array, np.ndarray):
+            found = capture.path.read(around.objects)
+            if capture.convert is not None and isinstance(found, np.ndarray):
                 place, slot = around.place_of(capture.path), slots[capture.path.key]
-                around.converted(place, capture.parameter.shape, capture.convert, capture.array, slot)
+                around.converted(place, capture.parameter.shape, capture.convert, found, slot)
             else:
-                around.require_input(capture.path, capture.parameter.shape, capture.path.read(around.objects))
+                around.require_input(capture.path, capture.parameter.shape, found)
         is_made_again = raise_found is None and _may_fail(specialization)
         put_back = _drawn_from(recording, around) if is_made_again else []
         facts = [*instance.facts, *[fact for guard in recording.guards for fact in _facts(guard, around)]]

@@ -67,7 +67,7 @@ class Specialization:
         shapes = [capture.parameter.shape for capture in captures]
         self._captured_forms = [(shape.dtype, shape.dimensions) for shape in shapes]
         self._follows_captures = follows_captures and bool(captures)
-        self._is_for_device = any(isinstance(capture.array, ArrayOnDevice) for capture in captures)
+        self._is_for_device = any(capture.device is not None for capture in captures)
         self._is_deterministic = bool(determinism)
         self.changes_arrays = bool(recording.mutated or recording.mutated_captures)
         self._changed_twice = _changed_twice(recording)
@@ -407,9 +407,8 @@ def _changed_twice(recording: Recording) -> list[str]:
     """The arguments and the arrays from outside that are changed, and have an element of memory at several places."""
     leaves = [recording.leaves[index] for index in recording.mutated]
     found = [(f"argument {leaf.path}", leaf.shape.dimensions, leaf.strides or ()) for leaf in leaves]
-    for capture in [recording.captures[index] for index in recording.mutated_captures]:
-        if isinstance(capture.array, np.ndarray):
-            found.append((capture.path.text, capture.array.shape, capture.array.strides))
+    captures = [recording.captures[index] for index in recording.mutated_captures]
+    found += [(capture.path.text, capture.parameter.shape.dimensions, capture.strides) for capture in captures]
     return [name for name, shape, strides in found if has_elements_twice(shape, strides)]
 
 

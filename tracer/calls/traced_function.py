@@ -311,6 +311,8 @@ def _finish(
         surroundings.place(capture)
     for index in mutated_captures:
         surroundings.keep_apart(captures[index], captures)
+    for capture in captures:
+        capture.let_go()
     return Recording(
         module, leaves, captures, out_structure, collected.outputs, result_count, mutated, mutated_captures,
         program.error_messages, len(out_leaves), effects, list(surroundings.guards.values()),

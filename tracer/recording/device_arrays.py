@@ -217,14 +217,18 @@ def common_device(values: Sequence[Any], names: Callable[[], Iterable[str]]) -> 
 
     names: gives the name of each value in messages.
     """
-    arrays = [value for value in values if isinstance(value, ArrayOnDevice)]
-    if not arrays:
+    return one_device([value.device if isinstance(value, ArrayOnDevice) else None for value in values], names)
+
+
+def one_device(devices: Sequence[Device | None], names: Callable[[], Iterable[str]]) -> Device | None:
+    """The same of the devices of values, None for those that lie on none."""
+    device = next((one for one in devices if one is not None), None)
+    if device is None:
         return None
-    device = arrays[0].device
     memory = device.memory
-    if all([array.device.memory is memory for array in arrays]):
+    if all([one is None or one.memory is memory for one in devices]):
         return device
-    found = [(name, value.device) for name, value in zip(names(), values) if isinstance(value, ArrayOnDevice)]
+    found = [(name, one) for name, one in zip(names(), devices) if one is not None]
     name, other = next(pair for pair in found if pair[1].memory is not memory)
     raise MixedDevicesError(
         f"{found[0][0]} is on {device.name} and {name} on {other.name}; move one of them: phlox.device_put(x, {device.name!r})"

@@ -128,9 +128,10 @@ class Capture:
 
     ``convert`` makes what the program takes of what is found at a call, None where that is the same. The snapshot serves to
     see whether an array is changed while the function is traced. ``path`` (of `tracer.outside`) says where it is found then.
+    Once the function is recorded the array is known no more, but for its ``strides`` and its ``device``.
     """
 
-    __slots__ = ("array", "storage", "parameter", "convert", "snapshot", "path")
+    __slots__ = ("array", "storage", "parameter", "convert", "snapshot", "path", "strides", "device")
 
     def __init__(self, array: Any, storage: Storage, convert: Callable[[Any], Any] | None = None, path: Any = None) -> None:
         self.array, self.storage, self.parameter, self.convert = array, storage, storage.instruction, convert
@@ -145,6 +146,12 @@ class Capture:
         if isinstance(self.array, ArrayOnDevice):
             return self.snapshot == self.array.state
         return not isinstance(self.array, np.ndarray) or self.snapshot.tobytes() == _sample(self.array).tobytes()
+
+    def let_go(self) -> None:
+        """Keep neither the array, whose owner may drop it, nor the trace."""
+        self.strides = self.array.strides if isinstance(self.array, np.ndarray) else ()
+        self.device = self.array.device if isinstance(self.array, ArrayOnDevice) else None
+        self.array = self.storage = None
 
     @property
     def snapshot_is_whole(self) -> bool:
