@@ -2,11 +2,12 @@
 
 import functools
 import types
+import weakref
 from dataclasses import dataclass, field
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 from programs_outside import X, check, registry
 
 PROGRAMS, program = registry()
@@ -261,9 +262,36 @@ def enclosing_object_is_kept(decorate):
     return f, [lambda: setattr(holder, "table", np.zeros(3))], state
 
 
+@program
+def what_weak_references_refer_to(decorate):
+    held = {"model": Layer(2.0), "other": Layer(7.0)}
+    references = {name: weakref.ref(model) for name, model in held.items()}
+
+    @decorate
+    def f(x):
+        model = references["model"]()
+        if model is None:
+            return x
+        model.calls += 1
+        return x * model.w + references["other"]().w
+
+    return f, [
+        lambda: setattr(held["model"], "w", 3.0), lambda: setattr(held["other"], "w", np.ones(3)),
+        lambda: setattr(held["model"], "w", np.float32(2)), lambda: held.pop("model"),
+    ], lambda: held["model"].calls if "model" in held else None  # fmt: skip
+
+
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_programs(name):
     check(PROGRAMS[name])
+
+
+@pytest.mark.parametrize("kind", [weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet])
+def test_weak_containers_are_refused(kind):
+    held = kind()
+    for read in (lambda: len(held), lambda: 3 in held, lambda: list(held), lambda: held.copy()):
+        with pytest.raises(TracerError, match=f"held, a {kind.__name__}, is read"):
+            jit(read)()
 
 
 def test_counters_are_traced_once():

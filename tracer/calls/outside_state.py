@@ -28,6 +28,7 @@ import threading
 import time
 import types
 import uuid
+import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -105,6 +106,8 @@ def meaning(function: Any, given: Iterable[Any] = ()) -> Callable[..., Any] | No
     """
     if method_of_generator(function) is not None:
         return function
+    if isinstance(function, weakref.ref):
+        return functools.partial(_refer, function)
     if type(function) in _FUNCTIONS:
         for name in ("stdout", "stderr"):
             if is_method_of_stream(function, name, "write"):
@@ -218,6 +221,13 @@ def look(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     finally:
         set_current_trace(trace)
     return trace.program.surroundings.convert(found, Called(function, *args, **kwargs))
+
+
+def _refer(reference: weakref.ref) -> Any:
+    """What a weak reference refers to, which is looked at where it stands outside."""
+    trace = current_trace()
+    is_outside = trace is not None and trace.program.surroundings is not None
+    return look(reference) if is_outside and trace.program.surroundings.place_of(reference) is not None else reference()
 
 
 def _known(value: Any) -> Any:

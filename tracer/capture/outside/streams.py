@@ -1,4 +1,4 @@
-"""What a traced function sees of iterators, files, locks and the environment outside: what they are at each call."""
+"""What a traced function sees of iterators, files, locks, weak containers and the environment: what they are at each call."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import functools
 import io
 import os
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -86,6 +87,27 @@ class OutsideLock:
         return self.__enter__()
 
 
+class OutsideWeakly:
+    """A container that keeps none of what it holds: that may go between calls, and nobody sees it."""
+
+    def __init__(self, original: Any, path: Path) -> None:
+        self._original, self._path = original, path
+
+    def _refused(self, *given: Any) -> Any:
+        raise TracerError(
+            f"{self._path.text}, a {type(self._original).__name__}, is read by the traced function: what it holds may be gone "
+            "at the next call. Take what is needed outside, and pass it"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        getattr(self._original, name)
+        return self._refused()
+
+
+for _name in ("getitem", "setitem", "delitem", "contains", "len", "iter", "bool", "eq", "or", "and", "sub"):
+    setattr(OutsideWeakly, f"__{_name}__", OutsideWeakly._refused)
+
+_WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary, weakref.WeakSet)
 _LOCKS = (type(threading.Lock()), type(threading.RLock()), threading.Condition, threading.Semaphore)
 
 
@@ -95,4 +117,6 @@ def seen(value: Any, path: Path) -> Any:
         return OutsideEnvironment()
     if isinstance(value, io.IOBase) or hasattr(type(value), "__next__") and isinstance(value, Iterator):
         return OutsideIterator(value, path)
+    if isinstance(value, _WEAK):
+        return OutsideWeakly(value, path)
     return OutsideLock(value, path) if isinstance(value, _LOCKS) else None

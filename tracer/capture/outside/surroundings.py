@@ -6,6 +6,7 @@ import decimal
 import functools
 import operator
 import types
+import weakref
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -159,7 +160,7 @@ class Surroundings:
             self.guard(SameType(path, kind))
             return self._object(value, path)
         else:
-            self.guard(SameObject(path, value))
+            self.guard(SameType(path, kind) if _is_kept_by_nobody(path) else SameObject(path, value))
             if (stream := streams.seen(value, path)) is not None:
                 return stream
             if is_looked_into(value):
@@ -187,7 +188,10 @@ class Surroundings:
     def _object(self, value: Any, path: Path) -> Any:
         """An object whose attributes are looked at when they are asked for."""
         self.remember(value, path)
-        meet(self, type(value)) if isinstance(path, Argument) else meet_object(self, value)
+        if isinstance(path, Argument) or _is_kept_by_nobody(path):
+            meet(self, type(value))
+        else:
+            meet_object(self, value)
         if id(value) not in self._followed:
             made = self.follow(value)
             if made is None:
@@ -426,6 +430,11 @@ class Surroundings:
             return value.path
         found = self._holders.get(id(value))
         return self.containers.path_of(value) if found is None else found[1]
+
+
+def _is_kept_by_nobody(path: Path) -> bool:
+    """Whether this is what a weak reference refers to: one object, or None once that is gone."""
+    return isinstance(path, Called) and isinstance(path.function, weakref.ref)
 
 
 def _is_made_here(kind: Any) -> bool:
