@@ -478,3 +478,16 @@ def test_numbers(function, array):
 )
 def test_methods_and_operators(function, array):
     check(function, array)
+
+
+def test_what_owns_memory_is_told_of_arrays_of_the_function_alone():
+    def owners(x):
+        y = x + 1
+        part = y[1:][1:]
+        return y.base is None, part.base is y, y.flags.owndata, part.flags["O"], y.T.base is y, part.copy().base is None
+
+    x = np.arange(6.0)
+    assert jit(owners)(x) == owners(x)
+    for ask in (lambda x: x.base is None, lambda x: x[1:].base is x, lambda x: x.flags.owndata):
+        with pytest.raises(NotImplementedError, match="whether argument x owns its memory"):
+            jit(ask)(x[1:])

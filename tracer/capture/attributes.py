@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..functions.array_attributes import owner_of
 from ..indexing.masked_selection import MaskedSelection
 from ..outside.ownership import is_of_the_user
 from ..outside.paths import MISSING, Attribute, Item, Path
@@ -206,7 +207,7 @@ def _of_traced(holder: TracedArray, name: str) -> Any:
         return functools.partial(method, holder)  # a special method of Python's numbers
     if name == "dtype" and holder.has_other_order:
         return holder.dtype.newbyteorder()
-    return getattr(holder, name)
+    return owner_of(holder) if name == "base" else getattr(holder, name)
 
 
 def _of_container(holder: Any, name: str) -> Any:

@@ -59,6 +59,25 @@ class Flat:
             self.base[...] = elements.reshape(self.base.shape)
 
 
+def owner_of(array: TracedArray) -> TracedArray | None:
+    """As ``ndarray.base``: what owns the memory of a view; None for what is none.
+
+    Raises NotImplementedError for an array of the caller's, and views of it: whether that is a view differs from call to call.
+    """
+    root = array.root
+    if root.is_scalar:
+        return None
+    if _is_of_the_caller(root):
+        raise NotImplementedError(
+            f"whether {root.storage.origin} owns its memory (.base, .flags.owndata) is not known while the function is traced"
+        )
+    return None if root is array else root
+
+
+def _is_of_the_caller(array: TracedArray) -> bool:
+    return array.storage is not None and array.storage.is_from_outside
+
+
 class Flags:
     """As `numpy.ndarray.flags`; they cannot be set."""
 
@@ -76,11 +95,11 @@ class Flags:
 
     def __init__(self, array: TracedArray) -> None:
         is_writeable = array.is_writeable
-        self.__dict__.update(owndata=array.base is None, writeable=is_writeable, aligned=True, writebackifcopy=False)
-        self.__dict__.update(behaved=is_writeable)
+        self.__dict__.update(writeable=is_writeable, behaved=is_writeable, aligned=True, writebackifcopy=False)
+        self.__dict__["_array"] = array
         if not array.is_dynamic:
             self._know_order(array.shape, array.element_strides)
-        elif array.ndim == 1 and self.owndata:
+        elif array.ndim == 1 and array.base is None:
             self._know_order((0,), (1,))
 
     def _know_order(self, shape: tuple[int, ...], strides: tuple[int, ...]) -> None:
@@ -99,6 +118,10 @@ class Flags:
         if name not in self._KEYS.values() and name not in ("contiguous", "fortran"):
             raise AttributeError(f"'numpy._core.multiarray.flagsobj' object has no attribute {name!r}")
         raise NotImplementedError(f"the flag {name} of an array whose sizes are known at run time only is not implemented")
+
+    @property
+    def owndata(self) -> bool:
+        return self._array.base is None and owner_of(self._array) is None
 
     @property
     def num(self) -> int:
