@@ -143,6 +143,43 @@ def test_what_is_no_view_of_one_array_is_refused(views):
     np.testing.assert_array_equal(memory, np.arange(7.0))
 
 
+class Grid:
+    def __init__(self):
+        self.all = np.arange(24.0).reshape(4, 6)
+        self.inner, self.row, self.turned, self.same = self.all[1:-1, 1:-1], self.all[0], self.all.T, self.all[:]
+
+    def step(self, dt):
+        self.inner[...] += dt * (self.all[2:, 1:-1] - self.inner)
+        self.row += self.turned[:, 1]
+        self.same[0, 0] += 1
+        return self.all.sum()
+
+
+def test_parts_of_one_array_outside():
+    """Also new views at each call, and where these are no views any more, or the array is an argument, too."""
+    step = jit(Grid.step)
+    theirs, ours = Grid(), Grid()
+    for dt in (0.5, 0.25, 0.5):
+        assert step(ours, dt) == theirs.step(dt)
+        theirs.inner, ours.inner = theirs.all[1:-1, 1:-1], ours.all[1:-1, 1:-1]
+    assert step.cache_info().misses == 2
+    for grid in (theirs, ours):
+        grid.inner, grid.turned = grid.inner.copy(), grid.all[::-1].T
+    assert step(ours, 0.5) == theirs.step(0.5)
+    np.testing.assert_array_equal(ours.all, theirs.all)
+
+    def add_to(x):
+        x += 1
+        held.inner[0] *= 2
+        return held.all.sum()
+
+    added, found = jit(add_to), []
+    for called in (add_to, added):
+        held = Grid()
+        found.append([called(held.row), called(held.all), called(np.zeros(2)), held.all.tolist()])
+    assert found[0] == found[1]
+
+
 @pytest.mark.parametrize("first", [slice(None), slice(1, 5)], ids=["the same memory", "a part of it"])
 def test_a_view_that_is_read_only_is_not_written_to(first):
     def change(x, y):

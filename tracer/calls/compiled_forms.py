@@ -40,7 +40,7 @@ from .recompilation import Recompilations
 from .recorded_function import CallForm, Recording, selected
 from .shared_memory import Place
 from .specialization import KnownForm, Sharing, Specialization
-from .traced_function import record
+from .traced_function import Aliases, record
 from .within_budget import compiled_within
 
 # Forms of what is outside that are kept for one form of call.
@@ -298,15 +298,10 @@ class CompiledForms:
         """The code that treats the arguments, and the arrays from outside, that share their memory as what they are."""
         form, count = call.form(), len(specialization.leaves)
         captured = specialization.captured_arrays(objects)
-        aliases: dict[int, int | Place] = {}
-        for index, (array, first) in enumerate(zip(captured, same[count:]), count):
+        aliases: Aliases = {}
+        for array, first, (path, *_) in zip(captured, same[count:], specialization.captured_forms):
             if isinstance(first, Place) or first < count:
-                aliases[id(array)] = first
-            elif first < index:
-                raise ValueError(
-                    f"{jitted.__name__} changes an array from outside in place, and uses it as two objects with the same "
-                    "memory; use one of them"
-                )
+                aliases[id(array)] = first, path.key if isinstance(first, Place) else None
         recording = self._recorded(jitted.__name__, form, objects, same[:count], aliases)
         with compilation_lock:
             is_new = same not in specialization.variants

@@ -12,7 +12,7 @@ import numpy as np
 class Place(NamedTuple):
     """Where an array lies in the memory that it shares with others: which memory that is, its size, and how; in elements.
 
-    And whether the array can be written to.
+    And whether the array can be written to, and its dtype, which is that of the memory.
     """
 
     memory: int
@@ -21,6 +21,7 @@ class Place(NamedTuple):
     shape: tuple[int, ...]
     strides: tuple[int, ...]
     is_writeable: bool = True
+    dtype: np.dtype | None = None
 
 
 def overlap(first: np.ndarray, second: np.ndarray) -> bool:
@@ -65,7 +66,7 @@ def places_of(arrays: Sequence[np.ndarray], memory: int) -> list[Place] | None:
     places = _places_at(memory, dtype.itemsize, tuple(zip(distances, [(one.shape, one.strides) for one in arrays])))
     if places is None:
         return None
-    return [place._replace(is_writeable=array.flags.writeable) for place, array in zip(places, arrays)]
+    return [place._replace(is_writeable=array.flags.writeable, dtype=dtype) for place, array in zip(places, arrays)]
 
 
 @functools.lru_cache(256)

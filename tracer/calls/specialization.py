@@ -156,6 +156,7 @@ class Specialization:
                 given.append(memories[index])
             elif not isinstance(place, Place) and place == index:
                 given.append(value)
+        given += [memories[number] for number in sorted(memories) if number >= len(values)]
         variant.same_arrays(given, objects)
         found = variant(given, objects)
         for number, memory in memories.items():
@@ -367,19 +368,19 @@ class Specialization:
             found = [other for other, value in arrays if other not in together and shares_memory(one, value)]
             together.update(found)
             pending += found
-        if len({first[other] for other in together}) == 1:
+        members, count = sorted(together), len(self.leaves)
+        if len(members) == 1 or members[0] < count and len({first[other] for other in members}) == 1:
             return
-        members = sorted(together)
         found = [by_index[other] for other in members]
         places = None if isinstance(found[0], ArrayOnDevice) else places_of(found, members[0])
-        if places is None or members[0] >= len(self.leaves):
+        if places is None:
             names = [leaf.path for leaf in self.leaves] + [capture.path.text for capture in self.recording.captures]
             raise ValueError(
                 f"{' and '.join(names[other] for other in members)} share part of their memory, and {names[index]} is changed "
                 "in place; use a copy of one of them"
             )
         for other, place in zip(members, places):
-            if first[other] == other:  # else it is one of them
+            if first[other] == other or min(first[other], other) >= count:  # else it is one of the arguments
                 first[other] = place
 
 

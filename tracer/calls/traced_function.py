@@ -41,6 +41,8 @@ from .recorded_function import CallForm, Effect, Recording
 from .settled_captures import settled_captures, without_unused_captures
 from .shared_memory import Place, view
 
+# By the ids of arrays from outside: where they lie, as arguments do, and the keys of the paths at which that is found out.
+Aliases = dict[int, tuple[int | Place, Any]]
 # Each of them has found out something that the one before did not know; there are a few at most, by experience.
 _MOST_REPETITIONS = 200
 # So many instructions may be recorded, dropped ones among them, before no round is unrolled any more; whole programs have some
@@ -56,13 +58,13 @@ def record(
     objects: Objects,
     guessed_bounds: dict[str, int],
     same_as: Sequence[int | Place] | None = None,
-    aliases: Mapping[int, int | Place] | None = None,
+    aliases: Aliases | None = None,
 ) -> Recording:
     """Trace the function for this form of call.
 
     objects: the arguments that are objects, by their names. guessed_bounds: those of sizes that are known at run time only, by
     place; new ones are added. same_as: for each traced leaf the number of the first leaf that is the same array, or its place
-    in memory that it shares; by default all differ. aliases: the same for arrays from outside, by their ids. Raises what the
+    in memory that it shares; by default all differ. aliases: the same for arrays from outside. Raises what the
     function raises, and TracerError; a ConcretizationError where NumPy has replaced it by an error of its own.
     """
     started, repetitions, recorded = time.perf_counter(), 0, 0
@@ -145,7 +147,7 @@ def _record(
     function: Callable[..., Any],
     form: CallForm,
     same_as: Sequence[int | Place] | None,
-    aliases: Mapping[int, int | Place],
+    aliases: Aliases,
 ) -> Recording:
     surroundings = trace.program.surroundings
     with trace, trace.running:
@@ -158,10 +160,7 @@ def _record(
             place = number if same_as is None else same_as[number]
             if isinstance(place, Place):
                 if place.memory not in memories:
-                    shape = hlo.Shape(leaf.shape.element_type, (place.size,))
-                    leaves.append(TracedLeaf(f"the memory of {leaf.path}", shape, "array"))
-                    parameter = trace.builder.parameter(shape, "memory")
-                    memories[place.memory] = TracedArray.from_instruction(trace, parameter, is_scalar=False)
+                    memories[place.memory] = _memory(trace, place, f"the memory of {leaf.path}", leaves)
                 handles.append(_placed(memories, place))
             elif place != number:
                 handles.append(handles[place])
@@ -186,8 +185,13 @@ def _record(
             if isinstance(leaf, PackedLeaf):
                 for position, (member, _) in enumerate(leaf.members):
                     values[member] = number_of_pack(handles[-1], position, leaf.interval)
+        for place, _ in aliases.values():
+            if isinstance(place, Place) and place.memory not in memories:  # arrays from outside alone
+                memories[place.memory] = _memory(trace, place, "the memory of arrays from outside", leaves)
+                handles.append(memories[place.memory])
         surroundings.aliases = {
-            array: _placed(memories, place) if isinstance(place, Place) else handles[place] for array, place in aliases.items()
+            array: (_placed(memories, place) if isinstance(place, Place) else handles[place], key)
+            for array, (place, key) in aliases.items()
         }
         for index, leaf in enumerate(form.leaves):  # behind the arguments that are parameters: these come first
             if not isinstance(leaf, TracedLeaf):
@@ -223,6 +227,13 @@ def _record(
         if trace.program.unproven is not None:  # the function has kept it from passing
             raise trace.program.unproven
         return _finish(trace, result, function, leaves, unique, parameters)
+
+
+def _memory(trace: Trace, place: Place, name: str, leaves: list[TracedLeaf]) -> TracedArray:
+    """The memory that this place is in, as one array more that the program takes."""
+    shape = hlo.Shape(hlo.element_type_of(place.dtype.newbyteorder("=")), (place.size,))
+    leaves.append(TracedLeaf(name, shape, "array"))
+    return TracedArray.from_instruction(trace, trace.builder.parameter(shape, "memory"), is_scalar=False)
 
 
 def _placed(memories: Mapping[int, TracedArray], place: Place) -> TracedArray:

@@ -84,7 +84,8 @@ class Surroundings:
         self._followed: dict[int, Any] = {}  # by the ids of objects: what stands for those that have special methods
         self._originals: dict[int, Any] = {}  # the other way round
         self.followed_arguments: list[Any] = []  # containers that are objects with special methods
-        self.aliases: dict[int, TracedArray] = {}  # by the ids of arrays from outside: arguments that are the same arrays
+        # By the ids of arrays from outside: arguments that are the same arrays, or parts of memory, and keys of their paths.
+        self.aliases: dict[int, tuple[TracedArray, Any]] = {}
         self._handles: dict[int, TracedArray] = {}
         self.arrays_in_parts: dict[int, tuple[Any, Path]] = {}
         self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
@@ -266,8 +267,10 @@ class Surroundings:
 
     def handle(self, value: np.ndarray, path: Path) -> TracedArray:
         if id(value) in self.aliases:
-            self.guard(SameObject(path, value))
-            return self.aliases[id(value)]
+            handle, place = self.aliases[id(value)]
+            # Of an array at this path it is found out before each call where it lies.
+            self.guard(Readable(path, value, array_form_key) if path.key == place else SameObject(path, value))
+            return handle
         capture = self.trace.captured(value)
         if capture.path is None:
             capture.path = path
