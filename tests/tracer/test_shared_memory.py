@@ -1,5 +1,7 @@
 """Arguments, and arrays from outside, that share a part of their memory, one of which the function changes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -178,6 +180,27 @@ def test_parts_of_one_array_outside():
         held = Grid()
         found.append([called(held.row), called(held.all), called(np.zeros(2)), held.all.tolist()])
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize(
+    "views", [lambda m: (m[1:], m[:-1]), lambda m: (m[:, ::2], m), lambda m: (m[1:3].T, m[2])], ids=["rows", "columns", "row"]
+)
+def test_what_shares_memory_is_itself_where_it_is_returned(views):
+    def change(x, y):
+        x += 1
+        held.part = y[1:]
+        return x, y, x[::-1], y.T
+
+    held, jitted = SimpleNamespace(), jit(change)
+    for _ in range(2):
+        ours, theirs = np.arange(20.0).reshape(4, 5), np.arange(20.0).reshape(4, 5)
+        x, y = views(ours)
+        expected, found = change(*views(theirs)), jitted(x, y)
+        assert found[0] is x and found[1] is y and np.shares_memory(held.part, ours)
+        np.testing.assert_array_equal(ours, theirs)
+        for one, other in zip(found, expected):
+            assert one.strides == other.strides and np.shares_memory(one, ours)
+            np.testing.assert_array_equal(one, other)
 
 
 @pytest.mark.parametrize("first", [slice(None), slice(1, 5)], ids=["the same memory", "a part of it"])

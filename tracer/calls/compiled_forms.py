@@ -299,9 +299,10 @@ class CompiledForms:
         form, count = call.form(), len(specialization.leaves)
         captured = specialization.captured_arrays(objects)
         aliases: Aliases = {}
-        for array, first, (path, *_) in zip(captured, same[count:], specialization.captured_forms):
+        for number, (array, (path, *_)) in enumerate(zip(captured, specialization.captured_forms), count):
+            first = same[number]
             if isinstance(first, Place) or first < count:
-                aliases[id(array)] = first, path.key if isinstance(first, Place) else None
+                aliases[id(array)] = first, path.key if isinstance(first, Place) else None, number
         recording = self._recorded(jitted.__name__, form, objects, same[:count], aliases)
         with compilation_lock:
             is_new = same not in specialization.variants

@@ -22,6 +22,7 @@ from .leaves import PYTHON_SCALARS, is_static
 from .random_generators import is_traced_generator
 from .recorded_function import Effect, Output
 from .returned_views import steps_of_view
+from .shared_memory import Itself
 
 _PACKAGE = __name__.partition(".")[0] + "."
 
@@ -75,6 +76,9 @@ class Outputs:
         is_argument = root.storage in self.arguments
         if is_argument or root.storage in self.captured and not root.is_scalar:
             steps = () if root is leaf else steps_of_view(self.trace, leaf)
+            _, number = self.trace.program.placed.get(id(leaf), (None, None))
+            if steps is not None and number is not None:
+                steps = (*steps, Itself(number))
             if steps is not None and is_argument:
                 return Output("argument", self.arguments[root.storage], steps=steps)
             if steps is not None:

@@ -24,6 +24,15 @@ class Place(NamedTuple):
     dtype: np.dtype | None = None
 
 
+class Itself(NamedTuple):
+    """In the place of what makes a part of memory: that this is the array of that number itself."""
+
+    number: int
+
+    def __call__(self, array: np.ndarray) -> np.ndarray:
+        return array
+
+
 def overlap(first: np.ndarray, second: np.ndarray) -> bool:
     """Whether two arrays have an element in common, as far as that is found out quickly."""
     if not np.may_share_memory(first, second):
@@ -112,6 +121,21 @@ def gathered(arrays: Sequence[np.ndarray], places: Sequence[Place]) -> np.ndarra
     for array, place in zip(arrays, places):
         _part(memory, place)[...] = array
     return memory
+
+
+class _Memory:
+    """For NumPy: memory, as long as the arrays are there."""
+
+    def __init__(self, address: int, shape: tuple[int], itemsize: int, arrays: Sequence[np.ndarray]) -> None:
+        self.__array_interface__ = {"data": (address, False), "shape": shape, "typestr": f"|V{itemsize}", "version": 3}
+        self.arrays = arrays
+
+
+def memory_of(arrays: Sequence[np.ndarray], places: Sequence[Place]) -> np.ndarray:
+    """The memory that these arrays share, itself; it may seem to end behind what belongs to them."""
+    (array, *_), (place, *_) = arrays, places
+    address = array.__array_interface__["data"][0] - place.offset * array.itemsize
+    return np.asarray(_Memory(address, (place.size,), array.itemsize, arrays)).view(array.dtype)
 
 
 def spread(memory: np.ndarray, arrays: Sequence[np.ndarray], places: Sequence[Place]) -> None:

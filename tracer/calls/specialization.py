@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -43,10 +44,11 @@ from .array_memory import (
 from .devices import device_of
 from .leaves import TracedLeaf
 from .recorded_function import Output, Recording, Selection
-from .shared_memory import Place, gathered, has_elements_twice, places_of, spread
+from .shared_memory import Itself, Place, gathered, has_elements_twice, memory_of, places_of, spread
 
 # For each array the number of the first one that is the same, or where it lies in memory that it shares with others.
 Sharing = tuple[int | Place, ...]
+EMPTY: Mapping[Any, Any] = MappingProxyType({})
 
 
 class Specialization:
@@ -146,25 +148,40 @@ class Specialization:
     def call_variant(self, variant: Specialization, same: Sharing, values: Sequence[Any], objects: Objects) -> Any:
         """Call the variant, which was made for this sharing: an array stands for memory that arrays share in part."""
         members: dict[int, list[tuple[Any, Place]]] = {}
-        for value, place in zip((*values, *self.captured_arrays(objects)), same):
+        captured = self.captured_arrays(objects)
+        for value, place in zip((*values, *captured), same):
             if isinstance(place, Place):
                 members.setdefault(place.memory, []).append((value, place))
         memories = {number: gathered(*zip(*found)) for number, found in members.items()}
-        given = []
-        for index, (value, place) in enumerate(zip(values, same)):
-            if index in memories:
-                given.append(memories[index])
-            elif not isinstance(place, Place) and place == index:
-                given.append(value)
-        given += [memories[number] for number in sorted(memories) if number >= len(values)]
-        variant.same_arrays(given, objects)
-        found = variant(given, objects)
+
+        def given(memories: dict[int, np.ndarray]) -> list[Any]:
+            arrays = []
+            for index, (value, place) in enumerate(zip(values, same)):
+                if index in memories:
+                    arrays.append(memories[index])
+                elif not isinstance(place, Place) and place == index:
+                    arrays.append(value)
+            return arrays + [memories[number] for number in sorted(memories) if number >= len(values)]
+
+        copies = given(memories)
+        variant.same_arrays(copies, objects)
+        theirs = given({number: memory_of(*zip(*found)) for number, found in members.items()}) if members else None
+        found = variant(copies, objects, theirs, dict(enumerate((*values, *captured))))
         for number, memory in memories.items():
             spread(memory, *zip(*members[number]))
         return found
 
-    def __call__(self, values: Sequence[Any], objects: Objects = NO_OBJECTS) -> Any:
+    def __call__(
+        self,
+        values: Sequence[Any],
+        objects: Objects = NO_OBJECTS,
+        shown: Sequence[Any] | None = None,
+        placed: Mapping[int, Any] = EMPTY,
+    ) -> Any:
         """Run; afterwards arguments that the function changes in place have their new contents, and what it sets is set.
+
+        shown: what is returned where that is one of the values, or a view of it, if not these; placed: the caller's arrays by
+        their numbers, where such a view is one of them.
 
         Raises what the function's error flag stands for, with nothing changed; a RaisedBehindChanges, if the function changes
         something.
@@ -229,7 +246,7 @@ class Specialization:
         for index in recording.mutated_captures:
             put_contents(captured[index], results[count])
             count += 1
-        return self.assemble(results, values, objects, device)
+        return self.assemble(results, values if shown is None else shown, objects, device, placed)
 
     def assemble(
         self,
@@ -237,13 +254,14 @@ class Specialization:
         values: Sequence[Any] | dict[int, Any] = (),
         objects: Objects = NO_OBJECTS,
         device: Device | None = None,
+        placed: Mapping[int, Any] = EMPTY,
     ) -> Any:
         """What the function returns, of the executable's results and, where it returns arguments, the leaves' values.
 
         What it sets outside is set. device: where the results lie, None for the process's memory.
         """
         recording = self.recording
-        leaves = [self._leaf(output, results, values, objects) for output in recording.outputs]
+        leaves = [self._leaf(output, results, values, objects, placed) for output in recording.outputs]
         if device is not None:
             leaves = [
                 put_on_device(device, leaf) if isinstance(leaf, np.ndarray) and output.kind == "value" else leaf
@@ -255,7 +273,14 @@ class Specialization:
             leaves = leaves[: recording.out_count]
         return pytree.unflatten(recording.out_structure, leaves)
 
-    def _leaf(self, output: Output, results: Sequence[Any], values: Sequence[Any] | dict[int, Any], objects: Objects) -> Any:
+    def _leaf(
+        self,
+        output: Output,
+        results: Sequence[Any],
+        values: Sequence[Any] | dict[int, Any],
+        objects: Objects,
+        placed: Mapping[int, Any] = EMPTY,
+    ) -> Any:
         if output.kind == "result":
             return results[output.index].T if output.order == "F" else results[output.index]
         if output.kind == "python scalar":
@@ -270,7 +295,7 @@ class Specialization:
             if output.steps and isinstance(found, ArrayOnDevice):
                 return found.view_of(found, output.steps)
             for step in output.steps:
-                found = step(found)
+                found = placed[step.number] if isinstance(step, Itself) else step(found)
             return found
         return output.known_value
 

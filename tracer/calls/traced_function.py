@@ -41,8 +41,8 @@ from .recorded_function import CallForm, Effect, Recording
 from .settled_captures import settled_captures, without_unused_captures
 from .shared_memory import Place, view
 
-# By the ids of arrays from outside: where they lie, as arguments do, and the keys of the paths at which that is found out.
-Aliases = dict[int, tuple[int | Place, Any]]
+# By the ids of arrays from outside: where they lie, as arguments do, keys of the paths at which that is found out, numbers.
+Aliases = dict[int, tuple[int | Place, Any, int]]
 # Each of them has found out something that the one before did not know; there are a few at most, by experience.
 _MOST_REPETITIONS = 200
 # So many instructions may be recorded, dropped ones among them, before no round is unrolled any more; whole programs have some
@@ -161,7 +161,7 @@ def _record(
             if isinstance(place, Place):
                 if place.memory not in memories:
                     memories[place.memory] = _memory(trace, place, f"the memory of {leaf.path}", leaves)
-                handles.append(_placed(memories, place))
+                handles.append(_placed(memories, place, number))
             elif place != number:
                 handles.append(handles[place])
             else:
@@ -185,13 +185,13 @@ def _record(
             if isinstance(leaf, PackedLeaf):
                 for position, (member, _) in enumerate(leaf.members):
                     values[member] = number_of_pack(handles[-1], position, leaf.interval)
-        for place, _ in aliases.values():
+        for place, *_ in aliases.values():
             if isinstance(place, Place) and place.memory not in memories:  # arrays from outside alone
                 memories[place.memory] = _memory(trace, place, "the memory of arrays from outside", leaves)
                 handles.append(memories[place.memory])
         surroundings.aliases = {
-            array: (_placed(memories, place) if isinstance(place, Place) else handles[place], key)
-            for array, (place, key) in aliases.items()
+            array: (_placed(memories, place, number) if isinstance(place, Place) else handles[place], key)
+            for array, (place, key, number) in aliases.items()
         }
         for index, leaf in enumerate(form.leaves):  # behind the arguments that are parameters: these come first
             if not isinstance(leaf, TracedLeaf):
@@ -236,12 +236,15 @@ def _memory(trace: Trace, place: Place, name: str, leaves: list[TracedLeaf]) -> 
     return TracedArray.from_instruction(trace, trace.builder.parameter(shape, "memory"), is_scalar=False)
 
 
-def _placed(memories: Mapping[int, TracedArray], place: Place) -> TracedArray:
-    """What stands for an array that lies at this place of a memory."""
-    found = view(memories[place.memory], place)
-    if place.is_writeable:
-        return found
-    return TracedArray.view_of(found, found.shape, lambda trace, base: base, None, found.unusual_strides)
+def _placed(memories: Mapping[int, TracedArray], place: Place, number: int) -> TracedArray:
+    """What stands for the array of this number, which lies at this place of a memory."""
+    memory = memories[place.memory]
+    found = view(memory, place)
+    if found is memory or not place.is_writeable:
+        write = (lambda trace, base, value: value) if place.is_writeable else None
+        found = TracedArray.view_of(found, found.shape, lambda trace, base: base, write, found.unusual_strides)
+    memory.root_storage.trace.program.placed[id(found)] = found, number
+    return found
 
 
 @contextmanager

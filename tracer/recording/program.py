@@ -57,6 +57,7 @@ class Program:
         self.changes_of_sets: dict[int, tuple[set, set[str]]] = {}  # by which methods known elements were put there or taken
         self.made_objects: dict[int, tuple[Any, Trace]] = {}  # objects that the function makes, by id, and where
         self.followed_objects: dict[int, Any] = {}  # those of libraries' classes that it makes of traced values
+        self.placed: dict[int, tuple[Any, int]] = {}  # by id: what stands for arrays that share memory, with their numbers
         self.surroundings: Any = None  # what is read from outside (tracer.outside)
         self.long_loops: dict[tuple, int] = {}  # for capture/loops/unrolling.py
         self.trials: list[tuple] = []  # for capture/loops/trials.py
