@@ -165,7 +165,9 @@ class Specialization:
 
         copies = given(memories)
         variant.same_arrays(copies, objects)
-        theirs = given({number: memory_of(*zip(*found)) for number, found in members.items()}) if members else None
+        theirs = None
+        if any([output.kind == "argument" for output in variant.recording.outputs]):
+            theirs = given({number: memory_of(*zip(*found)) for number, found in members.items()})
         found = variant(copies, objects, theirs, dict(enumerate((*values, *captured))))
         for number, memory in memories.items():
             spread(memory, *zip(*members[number]))
