@@ -35,6 +35,17 @@ def appended_on_both_sides(x):
 
 
 @program
+def slices_that_end_before_they_begin(x):
+    out = [value for value in x if value > -100]
+    end = int(x[0]) - int(x[0])
+    out[2:end] = [7.0, 8.0]
+    out[len(out) : -3] = [9.0]
+    del out[3:end]
+    del out[3:1]
+    return out
+
+
+@program
 def as_a_stack(x):
     stack, seen = [0], []
     while stack:

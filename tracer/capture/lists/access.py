@@ -225,9 +225,19 @@ def delete(holder: list, index: Any) -> None:
 
 
 def _around(items: list[Any], index: slice) -> tuple[list[Any], list[Any]]:
-    """What lies in front of a slice, and behind it."""
+    """What lies in front of a slice, and behind it, which ends where it begins if that is not in front of its end."""
     before = [] if index.start is None else sliced(items, slice(None, index.start))
-    return before, [] if index.stop is None else sliced(items, slice(index.stop, None))
+    return before, [] if index.stop is None else sliced(items, slice(_end(items, index), None))
+
+
+def _end(items: list[Any], index: slice) -> Any:
+    start, stop = index.start, index.stop
+    if not items or start is None:
+        return stop
+    if not is_unknown(start) and not is_unknown(stop) and (start < 0) == (stop < 0) and start <= stop:
+        return stop
+    length = instruction_of(settled(items).length)
+    return number_of(hlo.maximum(*[_bound(one, length, 0, length, 0) for one in (start, stop)]))
 
 
 # --- parts ---
