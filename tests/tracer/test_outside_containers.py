@@ -1,11 +1,11 @@
 """What a function reads from dicts, lists, sets and tuples outside, and puts there."""
 
 import types
-from collections import OrderedDict, defaultdict
+from collections import OrderedDict, defaultdict, deque
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import ConcretizationError, jit
 from programs_outside import check, registry
 
 PROGRAMS, program = registry()
@@ -239,3 +239,20 @@ def test_sets_that_are_equal_and_not_the_same(sets):
         expected = gone_over(held)
         for found in (jitted(held), jitted_outside()):
             assert repr(found) == repr(expected)
+
+
+@pytest.mark.parametrize("kind", [list, deque])
+def test_elements_without_a_common_structure_are_refused_as_those_of_other_lists(kind):
+    log = kind()
+
+    def logged(value):
+        if value < 0:
+            log.append(("out", "negative"))
+        else:
+            if value < 1:
+                log.append(1)
+            log.append(("out", None))
+
+    with pytest.raises(ConcretizationError, match="elements of one kind"):
+        jit(logged)(3.0)
+    assert not log

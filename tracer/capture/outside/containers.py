@@ -20,7 +20,7 @@ from .. import places
 from ..entries import OPEN, is_open_dict, opened
 from ..journals import is_journaling, note
 from ..lists.runs import settled
-from ..places import UNBOUND, Contents, Place
+from ..places import UNBOUND, Contents
 from .open_containers import open_entries, require_entries
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class _DictItem(places.Item):
             dict.__delitem__(self.holder, self.index)
 
 
-class HeldItems(Place):
+class HeldItems(Contents):
     """What such a list or queue holds."""
 
     def __init__(self, holder: Any) -> None:
