@@ -26,7 +26,7 @@ from .keys.dicts import dict_of
 from .keys.listed import set_of
 from .lists.runs import is_open_list
 from .loops.comprehensions import Loop as inner
-from .loops.comprehensions import generated, listed
+from .loops.comprehensions import generated, listed, one_by_one
 from .loops.generators import TracedGenerator
 from .loops.unrolling import for_, while_
 from .managers import handled_by_python, with_
@@ -46,9 +46,9 @@ __all__ = [
     "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ",
     "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
     "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
-    "note_contents", "note_global", "note_nonlocal", "one_holds", "or_", "ordered", "pairs_of", "raised", "receiver", "Return",
-    "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested", "text", "then", "times",
-    "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "note_contents", "note_global", "note_nonlocal", "one_by_one", "one_holds", "or_", "ordered", "pairs_of", "raised",
+    "receiver", "Return", "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested",
+    "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr

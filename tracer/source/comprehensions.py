@@ -54,23 +54,25 @@ def _name(call: ast.Call) -> str | None:
     return function.id if isinstance(function, ast.Name) else getattr(function, "attr", None)
 
 
-def parts_of(node: Comprehension, element: ast.expr, tests: list[ast.expr | None]) -> list[ast.expr]:
+def parts_of(node: Comprehension, element: ast.expr, tests: list[ast.expr | None], iterables: list[ast.expr]) -> list[ast.expr]:
     """The first iterable, the comprehension as a function of it, and of the loop the pattern, the test, and the function.
 
-    element, tests: those of the node, which has been written anew; a test for each of the loops, None for none. The last
-    part says whether the function gives a further loop.
+    element, tests, iterables: those of the node, which has been written anew; a test for each of the loops, None for none. The
+    last part says whether the function gives a further loop.
     """
     first, *others = node.generators
     around = ast.comprehension(first.target, ast.Name(_ITERABLE, ast.Load()), first.ifs, 0)
     whole = type(node)(node.elt, [around, *others])
-    return [first.iter, as_function([_ITERABLE], whole), *_loop(node.generators, tests, element)]
+    return [iterables[0], as_function([_ITERABLE], whole), *_loop(node.generators, tests, element, iterables)]
 
 
-def _loop(generators: list[ast.comprehension], tests: list[ast.expr | None], element: ast.expr) -> list[ast.expr]:
+def _loop(
+    generators: list[ast.comprehension], tests: list[ast.expr | None], element: ast.expr, iterables: list[ast.expr]
+) -> list[ast.expr]:
     target, names = generators[0].target, _names(generators[0].target)
     if len(generators) > 1:
         inner = ast.Attribute(ast.Name("_phlox", ast.Load()), "inner", ast.Load())
-        element = ast.Call(inner, [generators[1].iter, *_loop(generators[1:], tests[1:], element)], [])
+        element = ast.Call(inner, [iterables[1], *_loop(generators[1:], tests[1:], element, iterables[1:])], [])
     test = ast.Constant(None) if tests[0] is None else as_function(names, tests[0])
     return [_pattern(target), test, as_function(names, element), ast.Constant(len(generators) > 1)]
 

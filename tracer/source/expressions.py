@@ -300,8 +300,9 @@ class Expressions:
         self.unbound = {name for name in outside if name.id not in bound}
         is_captured = can_be_captured(node)
         tests: list[ast.expr | None] = []
-        for generator in node.generators:
-            generator.iter = self.visit(generator.iter)
+        iterables = [self.visit(generator.iter) for generator in node.generators]
+        for generator, iterable in zip(node.generators, iterables):
+            generator.iter = helper("one_by_one", iterable, iterable)
             visited = [self.visit(test) for test in generator.ifs]
             tests.append(_all_of(visited) if visited else None)
             generator.ifs = [helper("concrete_truth", test, test) for test in visited]
@@ -309,7 +310,7 @@ class Expressions:
         self.unbound = outside
         if is_captured:
             name = "listed" if isinstance(node, ast.ListComp) else "generated"
-            return helper(name, node, *[located(part, node) for part in parts_of(node, node.elt, tests)])
+            return helper(name, node, *[located(part, node) for part in parts_of(node, node.elt, tests, iterables)])
         return node if isinstance(node, ast.GeneratorExp) else helper("made", node, node)
 
     visit_ListComp = visit_GeneratorExp = _visit_comprehension

@@ -124,6 +124,13 @@ def comprehended(x):
 
 
 @program
+def comprehended_of_one_key(x):
+    one = {int(x[0]): 2.5}
+    pairs = [(key, other) for key in one for other in one]
+    return [one[key] for key in one], pairs, {key: one.get(key) for key in one}, list(zip(one, "a"))
+
+
+@program
 def removed(x):
     places = {value: place for place, value in enumerate(x.tolist())}
     popped = places.pop(3, None), places.pop(100, None)

@@ -126,7 +126,8 @@ def _rows_of_known(iterable: Any) -> Rows | None:
 @implements(zip)
 def zip_(*iterables: Any, strict: bool = False) -> Any:
     parts = [rows_of(iterable) for iterable in iterables]
-    if any(map(is_open_list, iterables)) or any(part is not None and isinstance(part.length, TracedArray) for part in parts):
+    is_open = any(is_open_list(one) or has_open_keys(one) for one in iterables)
+    if is_open or any(part is not None and isinstance(part.length, TracedArray) for part in parts):
         parts = [_rows_of_known(one) if part is None else part for part, one in zip(parts, iterables)]
     if not parts or None in parts or not any(map(is_captured, iterables)) and not all(part.length > 8 for part in parts):
         made = zip(*map(items_for_python, iterables), strict=strict)

@@ -231,7 +231,7 @@ def listed(iterable: Any, whole: Callable[[Any], list[Any]], *parts: Any) -> lis
     if current_trace() is None:
         return whole(iterable)
     loop = Loop(begun(iterable), *parts)
-    found = journals.collected(loop.run) if loop.is_captured() else whole(loop.iterable)
+    found = journals.collected(loop.run) if loop.is_captured() else whole(one_by_one(loop.iterable))
     note_list(found)
     return found
 
@@ -240,7 +240,7 @@ class Generated(TracedGenerator):
     """A generator expression while a function is traced."""
 
     def __init__(self, whole: Callable[[Any], Iterator[Any]], loop: Loop) -> None:
-        super().__init__(lambda: whole(_one_by_one(loop.iterable)) if self.found is None else iter(self.found), loop.push)
+        super().__init__(lambda: whole(one_by_one(loop.iterable)) if self.found is None else iter(self.found), loop.push)
         self.loop = loop
         self._is_captured: bool | None = None
         self.found: list[Any] | None = None
@@ -259,8 +259,10 @@ class Generated(TracedGenerator):
         return ListRows(self.found)
 
 
-def _one_by_one(iterable: Any) -> Any:
+def one_by_one(iterable: Any) -> Any:
     """What Python can go over."""
+    if current_trace() is None:
+        return iterable
     is_open = isinstance(iterable, Lazy) or has_open_keys(iterable) or is_open_list(iterable)
     rows = rows_of(iterable) if is_open else None
     return iterable if rows is None else rows

@@ -320,8 +320,12 @@ class ItemsForPython(ListItems):
 
 
 def items_for_python(iterable: Any) -> Any:
-    """What asks a list for its elements as they are then; anything else as it is."""
-    return ItemsForPython(iterable) if type(iterable) is list and current_trace() is not None else iterable
+    """What asks a list for its elements as they are then, and a dict or a set for those that the program computes."""
+    if current_trace() is None:
+        return iterable
+    if type(iterable) is list:
+        return ItemsForPython(iterable)
+    return rows_of(iterable) if has_open_keys(iterable) else iterable
 
 
 class Once(Rows):
