@@ -122,7 +122,7 @@ def test_truth_of_arrays_is_numpys_error():
 
 
 def test_iteration_over_a_scalar():
-    with pytest.raises(TypeError, match="iteration over a 0-d array"):
+    with pytest.raises(TypeError, match="'float' object is not iterable"):
         compiled(lambda x: list(x))(1.0)
 
 
@@ -378,6 +378,40 @@ def test_what_is_no_integer_is_said_in_the_words_of_python(use):
         with pytest.raises(Exception) as expected:
             use(value)
         with pytest.raises(type(expected.value), match=f"^{re.escape(str(expected.value))}$"):
+            jit(lambda x: use(x))(value)
+
+
+class Own:
+    def __mul__(self, other):
+        return NotImplemented
+
+
+MISTAKES = [
+    lambda x: Own() * x,
+    lambda x: x < Own(),
+    lambda x: len(x),
+    lambda x: x | "a",
+    lambda x: next(x),
+    lambda x: ord(x),
+    lambda x: round(x, x + 0.5),
+    lambda x: sorted([x, "a", None]),
+    lambda x: -None if x > 2 else "a" + x,
+]
+
+
+@pytest.mark.parametrize("use", MISTAKES, ids=range(len(MISTAKES)))
+def test_errors_have_the_words_of_the_values(use):
+    def told(x):
+        try:
+            use(x)
+        except TypeError as error:
+            return str(error)
+
+    for value in (3.0, 3, np.float32(3)):
+        assert jit(told)(value) == told(value)
+        with pytest.raises(TypeError) as expected:
+            use(value)
+        with pytest.raises(TypeError, match=f"^{re.escape(str(expected.value))}$"):
             jit(lambda x: use(x))(value)
 
 

@@ -123,6 +123,8 @@ def record(
                 try_records(guessed_bounds, error) or give_up_loops(guessed_bounds)
             ):
                 continue
+            if shown is error and trace.program.said_of_stand_ins is error:
+                raise RaisedBehindChanges(lambda error=error: error, is_sure=True) from None
             if shown is error:
                 raise
             raise shown from None
@@ -218,6 +220,8 @@ def _record(
                     is_sure = "TracedArray" not in str(error) and not trace.program.error_messages
                     raise RaisedBehindChanges(lambda error=error: error, is_sure) from None
                 if not trace.program.error_messages or not is_raised_when_run(error):
+                    if is_raised_when_run(error) and not is_raised_by_user(error):
+                        trace.program.said_of_stand_ins = error
                     raise
             # It is raised when the program runs, made of values, or behind others.
             record_raise(trace, error)

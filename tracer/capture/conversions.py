@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,7 @@ def round_(number: Any, ndigits: int | None = None) -> Any:
         return round(number) if ndigits is None else round(number, ndigits)
     if number.exact is not None:
         return each(lambda one: round_(one, ndigits), number.exact)
+    ndigits = None if ndigits is None else operator.index(ndigits)
     if number.weak_type and number.element_type is hlo.PRED:
         return round_(number + 0, ndigits)
     if number.element_type.is_complex:
@@ -143,7 +145,7 @@ def round_(number: Any, ndigits: int | None = None) -> Any:
     if not number.weak_type or not number.element_type.is_float:
         return np.round(number, ndigits)
     trace = require_trace(number)
-    rounded = _rounded_float(number.instruction(trace), int(ndigits))
+    rounded = _rounded_float(number.instruction(trace), ndigits)
     return TracedArray.from_instruction(trace, rounded, weak_type=True)
 
 

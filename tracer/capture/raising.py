@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import re
+import sys
 import threading
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from ..recording.array import TracedArray
 from ..recording.attributes import attributes_of
 from ..recording.current_trace import current_trace
 from ..recording.errors import LeftToPython, RaisedBehindChanges, StaleCapture, TracerError
+from ..recording.libraries import is_installed
 from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from ..source.rewriting import is_rewritten
@@ -35,9 +37,17 @@ from .texts.deferred import ExceptionOf, is_open, raise_later
 _OF_VALUES = (IndexError, KeyError, ZeroDivisionError)
 _OF_PHLOX = (TracerError, NotImplementedError, StaleCapture, LeftToPython, RaisedBehindChanges, AssertionError)
 _OF_TRACING = (*_OF_PHLOX, RecursionError)
-# What Python says of an array that is called, and of two operands neither of which knows the other one.
-_OPERANDS = re.compile(r"^'TracedArray' object is (not callable)$|(?:operand type.*: |instances of )'(\w+)' and '(\w+)'$")
-_NO_OPERANDS = {"NoneType", "str", "bytes", "dict", "set", "frozenset", "function", "type", "module", "ellipsis"}
+# What Python says of a number that is called or the like, and of two operands neither of which knows the other one.
+_OPERANDS = re.compile(
+    r"^'TracedArray' object (is not callable|is not an iterator|does not support the context manager protocol)$"
+    r"|argument after \*\* must be a (mapping), not|^ord\(\) expected (string)|^can only (concatenate) "
+    r"|(?:operand type.*: |instances of )'(\w+)' and '(\w+)'$"
+)
+_NO_OPERANDS = {"NoneType", "object", "str", "bytes", "function", "type", "module", "ellipsis"} | {
+    *("dict", "set", "frozenset", "OutsideDict", "OutsideSet")
+}
+# What is said of arrays, of which numbers may be.
+_WORDED_OTHERWISE = re.compile(r"\bTracedArray\b|\b0-d array|unsized object|is 0-dimensional|^ufunc '")
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _READING = {
     code for name, code in dis.opmap.items() if name.startswith("LOAD_") and name.endswith(("ATTR", "METHOD", "FAST_CHECK"))
@@ -104,8 +114,35 @@ def is_of_stand_ins(error: BaseException) -> bool:
     text = str(error)
     if "TracedArray" not in text:
         return False
-    operands = _OPERANDS.search(text) if isinstance(error, TypeError) else None
-    return operands is None or not operands[1] and {*operands.groups()[1:]}.isdisjoint(_NO_OPERANDS)
+    found = _OPERANDS.search(text) if isinstance(error, TypeError) else None
+    if found is None:
+        return True
+    *of_any_number, first, second = found.groups()
+    return not any(of_any_number) and not any(name in _NO_OPERANDS or _is_of_user(name) for name in (first, second))
+
+
+def _is_of_user(name: str) -> bool:
+    """Whether a class with this name is the user's, whose methods do with stand-ins what they do with values."""
+    classes = [object]
+    while classes:
+        for one in type.__subclasses__(classes.pop()):
+            if one.__name__ == name and not _is_of_library(one.__module__):
+                return True
+            classes.append(one)
+    return False
+
+
+def _is_of_library(name: str) -> bool:
+    module = sys.modules.get(name)
+    file = getattr(module, "__file__", None)
+    if file is None:  # as of notebooks, and of built-in modules
+        return module is not None and name != "__main__"
+    return belongs_to_a_library(file) or is_installed(file)
+
+
+def is_said_of_stand_ins(error: BaseException) -> bool:
+    """Whether Python or NumPy words an error of stand-ins otherwise than that of the values."""
+    return _WORDED_OTHERWISE.search(str(error)) is not None and not is_raised_by_user(error)
 
 
 def is_raised_when_run(error: BaseException) -> bool:

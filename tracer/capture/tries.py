@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from ... import hlo
 from ...compile.traversal import has_effects
 from ...hlo.tracebacks import raised_at
@@ -24,7 +26,15 @@ from .failures import Region, errors_found_in, is_stale, note_errors
 from .journals import journal
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, local_names
-from .raising import handled, inside_try, is_of_tracing, is_raised_when_run, raise_uncaught, record_raise
+from .raising import (
+    handled,
+    inside_try,
+    is_of_tracing,
+    is_raised_when_run,
+    is_said_of_stand_ins,
+    raise_uncaught,
+    record_raise,
+)
 from .texts.deferred import Deferred, is_open, one_text_of
 
 Block = Callable[..., Any]
@@ -83,6 +93,8 @@ def tried(
             raise
         for handler in handlers:
             if handler.catches(type(error)):
+                if trace is not None and handler.asks and is_said_of_stand_ins(error):
+                    trace.add_error_flag(hlo.constant(np.bool_(True)), LeftToPython, str(error))
                 return handled(error, handler.block)
         raise
     if trace is None or len(trace.program.error_messages) == known:

@@ -62,7 +62,12 @@ def equals_no_number(operand: Any) -> bool:
 def reflected(ufunc: np.ufunc, operand: Any) -> Any:
     """The method of an operand that is called with a scalar of NumPy's, as a number of Python's; None for others."""
     name = _REFLECTED.get(ufunc)
-    return None if name is None or is_left_to(operand) else getattr(type(operand), name, None)
+    return None if name is None or is_left_to(operand) else _method_of(type(operand), name)
+
+
+def _method_of(kind: type, name: str) -> Any:
+    """A special method of a class, and not of the class of that, as ``type`` has one for ``|``."""
+    return next((vars(one)[name] for one in kind.__mro__ if name in vars(one)), None)
 
 
 def require_left(ufunc: np.ufunc, operand: Any, in_place: bool = False) -> None:
@@ -70,7 +75,7 @@ def require_left(ufunc: np.ufunc, operand: Any, in_place: bool = False) -> None:
     element, and TypeError where it would not, as the array is changed in place.
     """
     kind, name = class_of(type(operand)), _REFLECTED.get(ufunc)
-    if name is None or getattr(kind, name, None) is getattr(object, name, None) or _is_of_phlox(type(operand)):
+    if name is None or _method_of(kind, name) is _method_of(object, name) or _is_of_phlox(type(operand)):
         return
     if in_place and getattr(kind, "__array_ufunc__", None) is None:
         raise TypeError(f"np.{ufunc.__name__} changes an array in place, which a {kind.__name__} gives no numbers for")

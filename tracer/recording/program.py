@@ -35,6 +35,7 @@ class Program:
         self.compares_arrays = False  # whether it is asked if two arrays of the caller's are one
         self.changes_before_errors = False  # whether a side of a branch that raises has changed something before
         self.may_err = False  # whether what `np.geterr()` says decides what the program does
+        self.said_of_stand_ins: BaseException | None = None  # what Python or NumPy has raised of them: it says it of the values
         self.caught: set[int] = set()  # the numbers of errors that handlers have caught
         self.open_tries = 0  # try statements with handlers whose bodies are being recorded
         self.regions: list[Any] = []  # for capture/failures.py: there are some where a handler may catch errors

@@ -119,7 +119,7 @@ def _compare_themselves(structure: Any) -> bool:
 
 
 def _comparable(items: list[Any]) -> Run:
-    """What is compared; the call raises TypeError where one of several that may be None is."""
+    """What is compared; Python makes the call where one of several that may be None, or a text, is."""
     run = ranked(of_common_types(ordered(settled(written(items)))))
     for is_nan in rows_of_nan(run):
         is_there = any_row(hlo.and_(rows_inside(run), is_nan))
@@ -129,8 +129,8 @@ def _comparable(items: list[Any]) -> Run:
     code, numbers = instructions(run)
     rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
     is_none = hlo.and_(hlo.lt(rows, hlo.full_like(rows, instruction_of(run.length))), hlo.ne(code, 0))
-    error = TypeError("'<' not supported between instances of 'NoneType' and a number")
-    fail_where(np.any(_array(run, is_none)).instruction(require_trace()), error)
+    is_any_none = np.any(_array(run, is_none)).instruction(require_trace())
+    require_trace().add_error_flag(is_any_none, LeftToPython, "an order of numbers beside None, or a text")
     kind = ElementType(run.form.structure, (LeafForm(True, run.form.leaves[0].is_scalar, ()),), run.type.numbers)
     return made(kind, [numbers], run.length, run.form.place)
 
