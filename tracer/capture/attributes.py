@@ -293,18 +293,13 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
         setattr(holder, name, value)
         return
     kind, path = type(holder), surroundings.path_of(holder)
+    if path is None and (method := _method_that_changes(kind, "__setattr__")) is not None:
+        call(method, holder, name, value)
+        return
     found = _on_class(kind, name)
-    if type(found) is property:
-        if type(found.fset) is types.FunctionType:
-            call(found.fset, holder, value)
-            return
-    elif found is not MISSING and (method := _user_method(found, "__set__")) is not None:
-        call(method, _descriptor(surroundings, kind, name, found), holder, value)
+    if _is_done_by(found, *_SETTING, surroundings, holder, name, value):
         return
     if path is None:
-        if (method := _method_that_changes(kind, "__setattr__")) is not None:
-            call(method, holder, name, value)
-            return
         if journals.is_journaling() and not is_record(kind):
             journals.note(places.Attribute(holder, name))
         setattr(holder, name, value)
@@ -315,6 +310,22 @@ def setattr_(holder: Any, name: str, value: Any) -> None:
     surroundings.set_attribute(holder, path, name, value)
 
 
+def _is_done_by(
+    found: Any, of_property: str, of_descriptor: str, surroundings: Surroundings, holder: Any, name: str, *value: Any
+) -> bool:
+    """Whether a property of the class, or another descriptor, sets or deletes the attribute, which is then done."""
+    if type(found) is property:
+        function = getattr(found, of_property)
+        if type(function) is types.FunctionType:
+            call(function, holder, *value)
+            return True
+    elif found is not MISSING and (method := _user_method(found, of_descriptor)) is not None:
+        call(method, _descriptor(surroundings, type(holder), name, found), holder, *value)
+        return True
+    return False
+
+
+_SETTING, _DELETING = ("fset", "__set__"), ("fdel", "__delete__")
 _OF_CONTAINERS = (dict.__setitem__, dict.__delitem__)
 
 
@@ -358,6 +369,11 @@ def _require_settable(holder: Any, kind: type, name: str, found: Any, path: Path
 
 def delattr_(holder: Any, name: str) -> None:
     """``del holder.name``"""
+    if type(holder) is Maybe:
+        holder = holder.required()
+    if type(holder) is Choice:
+        each(lambda one: delattr_(one, name), holder)
+        return
     surroundings = current_surroundings()
     path = None if surroundings is None else surroundings.path_of(holder)
     if path is None:
@@ -365,6 +381,9 @@ def delattr_(holder: Any, name: str) -> None:
         if (method := _method_that_changes(type(holder), "__delattr__")) is not None:
             call(method, holder, name)
             return
+    if surroundings is not None and _is_done_by(_on_class(type(holder), name), *_DELETING, surroundings, holder, name):
+        return
+    if path is None:
         if not is_record(type(holder)):
             journals.note(places.Attribute(holder, name))
         delattr(holder, name)
@@ -388,6 +407,8 @@ def plain_setattr(holder: Any, name: str, value: Any) -> None:
         setattr_(holder, name, value)
         return
     require_own(holder, name)
+    if surroundings is not None and _is_done_by(_on_class(type(holder), name), *_SETTING, surroundings, holder, name, value):
+        return
     journals.note(places.Attribute(holder, name))
     object.__setattr__(holder, name, value)
 
@@ -415,6 +436,8 @@ def plain_delattr(holder: Any, name: str) -> None:
     surroundings = current_surroundings()
     if surroundings is not None and surroundings.path_of(holder) is not None or is_record(type(holder)):
         delattr_(holder, name)
+        return
+    if surroundings is not None and _is_done_by(_on_class(type(holder), name), *_DELETING, surroundings, holder, name):
         return
     journals.note(places.Attribute(holder, name))
     object.__delattr__(holder, name)

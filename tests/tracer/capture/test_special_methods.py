@@ -553,6 +553,55 @@ def test_attributes_that_a_method_deletes():
     assert [phlox.jit(program)(x) for x in (1.0, -1.0)] == [1, 2]
 
 
+class _Held:
+    def __init__(self, value):
+        self._held = value
+
+    @property
+    def of_property(self):
+        return self._held
+
+    @of_property.deleter
+    def of_property(self):
+        self._held = -1.0
+
+    @of_property.setter
+    def of_property(self, value):
+        self._held = 2 * value
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value if name == "_held" else value + 1)
+
+
+class _Deleting:
+    def __get__(self, holder, kind=None):
+        return holder._held
+
+    def __delete__(self, holder):
+        holder._held = -2.0
+
+
+_Held.of_descriptor = _Deleting()
+
+
+def test_descriptors_that_set_and_delete_on_some_ways_only():
+    def program(x):
+        held, other = _Held(x), _Held(5.0)
+        if x > 0:
+            del held.of_property
+            other.of_property = x
+        elif x < -1:
+            delattr(held, "of_descriptor")
+        chosen = held if x < 0 else other
+        if x > -2:
+            del chosen.of_property
+        return held.of_property, other.of_descriptor
+
+    jitted = phlox.jit(program)
+    for x in (1.0, -1.0, -3.0, 0.0):
+        assert jitted(x) == program(x)
+
+
 def test_what_a_method_raises_that_sets_attributes():
     def program(x):
         checked = _Checked(1.0)
