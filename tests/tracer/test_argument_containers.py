@@ -3,6 +3,7 @@
 import collections
 import copy
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -174,3 +175,46 @@ def test_registered_containers_cannot_be_changed():
 
     with pytest.raises(TypeError, match="make it a dataclass"):
         f(Holder([2.0]))
+
+
+@dataclasses.dataclass
+class Disc:
+    radius: float
+
+    def __post_init__(self):
+        self.area = 3 * self.radius**2
+
+    @functools.cached_property
+    def half(self):
+        return self.area / 2
+
+
+def resized(disc, x):
+    best, found = Disc(0.5), []
+    for value in x:
+        if value > best.area:
+            best = Disc(value)
+            found.append(best)
+    if best.area > 10:
+        disc.area = disc.area + best.half
+        best.name = "large"
+    return disc, best, found, Disc(disc.area), disc.half
+
+
+def test_attributes_that_are_no_fields():
+    """As `__post_init__` and cached properties set them: of arguments, results, and objects that loops and branches choose."""
+
+    def described(value):
+        if isinstance(value, Disc):
+            return {name: described(held) for name, held in sorted(vars(value).items())}
+        return [described(one) for one in value] if isinstance(value, (list, tuple)) else (type(value), value)
+
+    jitted = jit(resized)
+    for x in ([1.0, 2.0, 20.0], [1.0, 2.0, 20.0], [0.25, 0.5, 1.0], [1.0, 2.0, 20.0]):
+        for other in ({}, {"label": 7}):
+            discs = Disc(2.0), Disc(2.0)
+            for one in discs:
+                vars(one).update(other)
+            found, expected = (function(one, np.array(x)) for function, one in zip((jitted, resized), discs))
+            assert found[0] is discs[0]
+            assert described([found, discs[0]]) == described([expected, discs[1]])

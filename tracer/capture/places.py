@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.attributes import attributes_of, has_attributes_alone, is_container_with_attributes, slots_of
+from ..recording.attributes import UNBOUND, attributes_of, has_attributes_alone, is_container_with_attributes, slots_of
 from ..recording.current_trace import current_trace
 from ..recording.trace import Trace
 from .entries import contents_of, elements_of_set, is_open_dict
@@ -19,16 +19,6 @@ from .entries import contents_of, elements_of_set, is_open_dict
 # What a statement binds: the names that may be read behind it, the others, and those that are certainly bound there.
 Names = tuple[tuple[str, ...], tuple[str, ...], tuple[str, ...]]
 NO_NAMES: Names = ((), (), ())
-
-
-class Unbound:
-    """The value of a name that has none."""
-
-    def __repr__(self) -> str:
-        return "UNBOUND"
-
-
-UNBOUND = Unbound()
 
 
 class Place:

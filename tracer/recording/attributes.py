@@ -9,6 +9,16 @@ from contextlib import suppress
 from typing import Any
 
 
+class Unbound:
+    """The value of a name, or of an attribute, that has none."""
+
+    def __repr__(self) -> str:
+        return "UNBOUND"
+
+
+UNBOUND = Unbound()
+
+
 def slots_of(kind: type) -> dict[str, types.MemberDescriptorType]:
     slotted = [vars(base) for base in kind.__mro__ if "__slots__" in vars(base)]
     return {name: slot for held in slotted for name, slot in held.items() if isinstance(slot, types.MemberDescriptorType)}

@@ -54,7 +54,7 @@ def attributes_of(kind: type, auxiliary: Any) -> tuple[Any, ...] | None:
     """Of a container that is an object, what makes an empty one, and the names of the attributes that its parts become."""
     if kind in _ATTRIBUTES:
         return _ATTRIBUTES[kind](auxiliary)
-    names = pytree.names_of(kind)
+    names = pytree.names_of(kind, auxiliary)
     return (partial(object.__new__, kind), *names) if names else None
 
 

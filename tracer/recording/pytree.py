@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import collections
 import dataclasses
+import gc
 import itertools
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+
+from .attributes import UNBOUND, attributes_of
 
 
 class Node(NamedTuple):
@@ -162,23 +165,49 @@ def register_as(type: type, other: type) -> None:
     _NODES[type] = _node_of(other)
 
 
+class _Others(tuple):
+    """The names of attributes of a dataclass's object that are no fields, as its methods set some."""
+
+
 def _dataclass_node(type: type) -> Node:
+    """Auxiliary are the static fields, and behind them the names of attributes that are no fields, if there are some."""
     fields = dataclasses.fields(type)
+    names = {field.name for field in fields}
     dynamic = [field.name for field in fields if not field.metadata.get("static", False)]
     static = [field.name for field in fields if field.metadata.get("static", False)]
 
     def take_apart(value: Any) -> tuple[Any, Sequence[Any]]:
-        return tuple(getattr(value, name) for name in static), tuple(getattr(value, name) for name in dynamic)
+        known, parts = tuple(getattr(value, name) for name in static), tuple(getattr(value, name) for name in dynamic)
+        if _may_have_others(value, len(names)):
+            others = _Others(name for name in attributes_of(value) if name not in names)
+            if others:
+                return (*known, others), (*parts, *[getattr(value, name) for name in others])
+        return known, parts
 
     def put_together(auxiliary: Any, children: Sequence[Any]) -> Any:
         # Not through __init__, whose checks and conversions would meet traced values.
         value = object.__new__(type)
-        for name, part in (*zip(static, auxiliary), *zip(dynamic, children)):
-            object.__setattr__(value, name, part)
+        for name, part in (*zip(static, auxiliary), *zip((*dynamic, *others_in(auxiliary)), children)):
+            if part is not UNBOUND:
+                object.__setattr__(value, name, part)
         return value
 
-    names = () if static else tuple(dynamic)
-    return Node(take_apart, put_together, lambda _, count: ["." + name for name in dynamic], names=names)
+    def others_in(auxiliary: tuple) -> tuple[str, ...]:
+        return auxiliary[-1] if len(auxiliary) > len(static) else ()
+
+    def labels(auxiliary: Any, count: int) -> list[str]:
+        return ["." + name for name in (*dynamic, *others_in(auxiliary))]
+
+    return Node(take_apart, put_together, labels, names=() if static else tuple(dynamic))
+
+
+def _may_have_others(value: Any, count: int) -> bool:
+    """Whether an object may have more attributes than this number of fields, without asking for its dict.
+
+    That makes the attributes of the caller's own slower from then on; as long as nobody has, the object refers to them itself.
+    """
+    referents = gc.get_referents(value)
+    return len(referents) != count + 1 or any(type(one) is dict for one in referents)
 
 
 def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
@@ -196,9 +225,9 @@ def needed_of(type: type) -> Callable[[Any], Collection[int]] | None:
     return _NODES[type].needed
 
 
-def names_of(type: type) -> tuple[str, ...]:
+def names_of(type: type, auxiliary: Any) -> tuple[str, ...]:
     """Of an object that nothing else is known of, the names of the attributes that its parts are."""
-    return _NODES[type].names
+    return () if auxiliary else _NODES[type].names
 
 
 def labels_of(type: type, auxiliary: Any, count: int) -> Sequence[str]:
