@@ -130,6 +130,33 @@ def comprehended_of_one_key(x):
     return [one[key] for key in one], pairs, {key: one.get(key) for key in one}, list(zip(one, "a"))
 
 
+class Squares(dict):
+    asked = 0
+
+    def __missing__(self, key):
+        self.asked += 1
+        square = self[key] = key**2
+        return square
+
+
+class Named(dict):
+    def __missing__(self, key):
+        raise LookupError(f"there is no {key}")
+
+
+@program
+def with_what_is_missing(x):
+    squares, total = Squares({3: -1}), 0
+    for value in x.tolist():
+        total += squares[value]
+    return total, squares.asked, dict(squares), squares.get(100)
+
+
+@program
+def raised_for_what_is_missing(x):
+    return Named({3: "three"})[int(x[0])]
+
+
 @program
 def removed(x):
     places = {value: place for place, value in enumerate(x.tolist())}

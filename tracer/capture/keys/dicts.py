@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import Counter, OrderedDict
 from collections.abc import Callable
 from typing import Any
@@ -107,6 +108,11 @@ def item(holder: dict, key: Any) -> Any:
             made = call(factory)
         return set_default(holder, key, made)
     value, is_there = _looked_up(holder, key)
+    method = getattr(type(holder), "__missing__", None)
+    if type(method) is types.FunctionType:
+        if is_there is None:
+            return call(method, holder, key)
+        return choose(_truth(is_there), lambda: value, lambda: call(method, holder, key))
     if is_there is None:
         raise _missing(key)
     raise_where(hlo.not_(is_there), KeyError(key))
