@@ -20,7 +20,13 @@ from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
-from ..capture.raising import is_of_stand_ins, is_raised_by_user, is_raised_when_run, record_raise
+from ..capture.raising import (
+    is_of_stand_ins,
+    is_raised_by_user,
+    is_raised_when_run,
+    is_said_of_stand_ins,
+    record_raise,
+)
 from ..capture.shared_containers import with_shared
 from ..capture.texts.deferred import is_open
 from ..capture.texts.shared import is_recorded_again
@@ -220,7 +226,7 @@ def _record(
                     is_sure = "TracedArray" not in str(error) and not trace.program.error_messages
                     raise RaisedBehindChanges(lambda error=error: error, is_sure) from None
                 if not trace.program.error_messages or not is_raised_when_run(error):
-                    if is_raised_when_run(error) and not is_raised_by_user(error):
+                    if is_raised_when_run(error) and is_said_of_stand_ins(error):
                         trace.program.said_of_stand_ins = error
                     raise
             # It is raised when the program runs, made of values, or behind others.

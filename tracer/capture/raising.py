@@ -47,7 +47,7 @@ _NO_OPERANDS = {"NoneType", "object", "str", "bytes", "function", "type", "modul
     *("dict", "set", "frozenset", "OutsideDict", "OutsideSet")
 }
 # What is said of arrays, of which numbers may be.
-_WORDED_OTHERWISE = re.compile(r"\bTracedArray\b|\b0-d array|unsized object|is 0-dimensional|^ufunc '")
+_WORDED_OTHERWISE = re.compile(r"\bTracedArray\b|\b0-d array|unsized object|is 0-dimensional|^ufunc '|^list indices must")
 _RAISE = dis.opmap["RAISE_VARARGS"]
 _READING = {
     code for name, code in dis.opmap.items() if name.startswith("LOAD_") and name.endswith(("ATTR", "METHOD", "FAST_CHECK"))
