@@ -214,6 +214,69 @@ def gone_over(held):
     return [(one, str(one)) for one in held]
 
 
+def put_under_a_condition(held, value):
+    if value < 0:
+        held["a"] = value
+
+
+def taken_out_under_a_condition(held, value):
+    if value < 0:
+        held.pop("z", None)
+
+
+CHANGES = [put_under_a_condition, taken_out_under_a_condition]
+QUESTIONS = [
+    lambda held: ("a" in held, "z" not in held),
+    lambda held: (held.get("a", -1), held.get("z", -1)),
+    lambda held: held["a"],
+    lambda held: held.pop("a", -1),
+    lambda held: (list(held), len(held), [key for key in held]),
+    lambda held: (sum(held.values()), held == {"z": 1.5}),
+    lambda held: (dict(held), held.copy(), {**held}, held | {"q": 2.5}),
+    lambda held: held.popitem(),
+    lambda held: str(held),
+]
+
+
+@pytest.mark.parametrize("ask", QUESTIONS, ids=range(len(QUESTIONS)))
+@pytest.mark.parametrize("change", CHANGES)
+def test_keys_that_are_there_on_some_ways(change, ask):
+    held = {}
+
+    def asked(value):
+        change(held, value)
+        return ask(held)
+
+    def outcome(function, value):
+        held.clear()
+        held["z"] = 1.5
+        try:
+            return function(value), dict(held)
+        except KeyError as error:
+            return error.args, dict(held)
+
+    jitted = jit(asked)
+    for value in (1.0, -2.0, 3.0):
+        assert repr(outcome(jitted, value)) == repr(outcome(asked, value))
+
+
+def test_texts_of_containers(capsys):
+    held = [{"a": 1.5}, [1.5], deque([1.5], 3), OrderedDict(a=1.5), defaultdict(float, a=1.5), Route(a=1.5), Tour([1.5])]
+
+    def shown():
+        print(*held)
+        print(held)
+        return [str(one) for one in held], f"{held[2]!r:>9} {held[3]}", "%s %r" % (held[4], held[5])  # noqa: UP031
+
+    jitted = jit(shown)
+    for step in range(3):
+        for one in held:
+            one["a" if isinstance(one, dict) else 0] += step
+        assert jitted() == shown()
+        printed = capsys.readouterr().out.splitlines()
+        assert printed[:2] == printed[2:]
+
+
 SETS_THAT_ARE_EQUAL = [
     [{(1, 2)}, {(1.0, 2.0)}, {(True, 2)}],
     [{0.0}, {-0.0}, {0}, {False}],

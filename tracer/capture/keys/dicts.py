@@ -347,7 +347,7 @@ def clear(holder: dict) -> None:
 def copy(holder: dict) -> dict:
     if keys_in(holder):
         return _new(known_keys.items_of(holder))
-    new = dict_like(holder, ())
+    new = dict_like(holder.original if isinstance(holder, OutsideDict) else holder, ())
     journals.note_made(new)
     places.Contents(new).set({key: list(value) if key is OPEN else value for key, value in contents_of(holder).items()})
     return new

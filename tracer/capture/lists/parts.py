@@ -16,6 +16,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.device_arrays import ArrayOnDevice
 from ..entries import contents_of, has_open_keys
+from ..outside.containers import OutsideDict
 from ..parts import Parts
 from ..texts.characters import memory
 from . import number_types
@@ -309,11 +310,12 @@ def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure]
 
 def maker_of(value: Any) -> Callable[[list], Any]:
     """What makes a dict or a set as this one of a list of its entries."""
-    if isinstance(value, defaultdict):
+    kind = type(value.original) if isinstance(value, OutsideDict) else type(value)
+    if issubclass(kind, defaultdict):
         return partial(defaultdict, value.default_factory)
     if isinstance(value, set):
         return partial(from_entries, set)
-    return dict if type(value) is dict else partial(from_entries, type(value))
+    return dict if kind is dict else partial(from_entries, kind)
 
 
 def from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:

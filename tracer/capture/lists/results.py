@@ -122,10 +122,8 @@ _REPLACED = frozenset({Behind, First, Other, Parts, TracedDeque, Run, WrittenTex
 
 
 def _is_replaced(value: Any) -> bool:
-    if type(value) in _REPLACED or is_open_list(value) or _is_long_array(value):
+    if type(value) in _REPLACED or is_open_list(value) or is_open_dict(value) or _is_long_array(value):
         return True
-    if is_open_dict(value):
-        return not isinstance(value, OutsideDict)  # which is the user's own
     if type(value) is np.ndarray:
         return value.dtype.hasobject and not _is_from_outside(value)
     return _is_of_a_class_of_dicts(value) or parts_of_object(value) is not None

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from ...outside.guards import SameKeys, SameLength, SameType
 from ...outside.paths import MISSING, Item, Length, Path
 from ...outside.policy import HiddenNeeded
-from ...recording.errors import TracerError
+from ...recording.current_trace import current_trace
+from ...recording.errors import RecordedAgain, TracerError
 from .. import places
+from ..choices import Maybe
 from ..entries import OPEN, is_open_dict, opened
 from ..journals import is_journaling, note
 from ..lists.runs import settled
@@ -99,11 +101,32 @@ class OutsideDict(dict):
                 self.unread.discard(key)
                 self.as_read[key] = value
                 dict.__setitem__(self, key, value)
+        self._require_there(value)
         return value
+
+    @property
+    def _place_of_keys(self) -> str:
+        """Stands among the guesses for a dict that is asked for keys behind branches that put some there, or take some out."""
+        return f"the keys of {self.path.text}"
+
+    def _require_there(self, *values: Any) -> None:
+        """Raises RecordedAgain where it depends on the program whether one of these items is there."""
+        if any(type(one) is Maybe and one.absent is UNBOUND for one in values):
+            current_trace().program.guessed_bounds[self._place_of_keys] = True
+            raise RecordedAgain
+
+    def _note_key(self, key: Any) -> None:
+        """To be called before an item is set or deleted: of a dict that is asked for its keys others are other contents."""
+        if self._place_of_keys not in current_trace().program.guessed_bounds:
+            note(_DictItem(self, key))
+            return
+        self._read_all()
+        note(Contents(self))
 
     def _read_all(self) -> None:
         if self.entries is not None:
             return
+        self._require_there(*dict.values(self))
         self.surroundings.guard(SameKeys(self.path, list(self.original)))
         for key in list(self.unread):
             self.value(key)
@@ -177,15 +200,17 @@ class OutsideDict(dict):
         return repr(dict(self.items()))
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        if is_journaling():
+        if is_journaling() and dict.__contains__(self, key):
             note(_DictItem(self, key))
+        elif is_journaling():
+            self._note_key(key)
         self.unread.discard(key)
         dict.__setitem__(self, key, value)
 
     def __delitem__(self, key: Any) -> None:
         if self.value(key) is MISSING:
             raise KeyError(key)
-        note(_DictItem(self, key))
+        self._note_key(key)
         self.removed.add(key)
         dict.__delitem__(self, key)
 

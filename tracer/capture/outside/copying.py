@@ -27,7 +27,8 @@ from ..lists.deques import TracedDeque
 from ..lists.records import keep
 from ..lists.references import keys_in
 from ..lists.runs import is_open_list, settled
-from .kinds import OUTSIDE_CONTAINERS
+from ..texts.deferred import AS_THE_USERS
+from .kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .surroundings import Surroundings, current_surroundings
 
 # Where a class has one of these of its own, it decides itself what a copy is.
@@ -88,6 +89,23 @@ def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
     else:
         made = copy.deepcopy(_as_it_is(surroundings, value), memo)
     return made
+
+
+def as_the_users(value: Any) -> Any:
+    """A container from outside as one of the user's kind with what it holds now, and so those in it; others as they are."""
+    if not isinstance(value, OUTSIDE_CONTAINERS):
+        return value
+    if isinstance(value, OutsideDeque):
+        made = TracedDeque(value, value.maxlen)
+    else:
+        made = call(value.copy) if isinstance(value, dict) or is_open_list(value) else [*value]
+    if not is_open_list(made) and not has_open_keys(made):
+        for key, part in list(made.items() if isinstance(made, dict) else enumerate(made)):
+            made[key] = pytree.tree_map(as_the_users, part)
+    return made
+
+
+AS_THE_USERS.append(as_the_users)
 
 
 def _structure_of_elements(value: Any) -> pytree.Structure:

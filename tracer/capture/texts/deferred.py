@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -24,6 +25,16 @@ from ..lists.runs import Run
 from ..outside.surroundings import current_surroundings
 from .bytes_as_texts import bytes_of_text
 
+# What gives of containers from outside some of the user's kind, with what they hold now (`outside.copying`).
+AS_THE_USERS: list[Callable[[Any], Any]] = []
+
+
+def shown(value: Any) -> Any:
+    """A value as a text shows it: with containers of the user's kinds where some from outside stand for them."""
+    if isinstance(value, (TracedArray, str, int, float)) or not AS_THE_USERS:
+        return value
+    return pytree.tree_map(AS_THE_USERS[0], value)
+
 
 class Deferred:
     """A text, or a number that a text says, that a function makes of values, some of them traced, when the program runs."""
@@ -32,7 +43,7 @@ class Deferred:
 
     def __init__(self, function: Callable[..., Any], *values: Any) -> None:
         self.in_characters: Any = None  # for `answers`
-        values = [pytree.tree_map(lambda leaf: _as_it_is_now(_with_open_arguments(leaf)), value) for value in values]
+        values = [pytree.tree_map(lambda leaf: _as_it_is_now(_with_open_arguments(leaf)), shown(value)) for value in values]
         self.function, self.values = _with_options(function), tuple(values)
 
     def __add__(self, other: Any) -> Any:
@@ -242,7 +253,7 @@ def is_open(value: Any) -> bool:
     """Whether a text made of this value depends on the call."""
     if isinstance(value, TracedArray):
         return value.known_value is None
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple, deque)):
         return any(map(is_open, value))
     if isinstance(value, slice):
         return any(map(is_open, (value.start, value.stop, value.step)))
@@ -294,8 +305,8 @@ def used(values: Any) -> Any:
 
 def call_later(function: Callable[..., None], *values: Any, named: Any = None) -> None:
     """Call the function with these values whenever the program comes here; messages call it as ``named`` is."""
-    shown = _with_options(function)
-    call_when_run(shown, None, for_host(used(values)), named=function if named is None else named)
+    told = _with_options(function)
+    call_when_run(told, None, for_host(used(tuple(map(shown, values)))), named=function if named is None else named)
 
 
 def raise_later(function: Callable[..., None], *values: Any, lines: Sequence[Place]) -> None:
@@ -430,4 +441,6 @@ def concrete(value: Any) -> Any:
     if surroundings is not None and surroundings.is_object(value):  # its methods say what its text is, where nobody sees it
         surroundings.guard_state(value)
         return surroundings.original(value)
-    return value
+    if AS_THE_USERS and (users := AS_THE_USERS[0](value)) is not value:
+        return concrete(users)
+    return pytree.tree_map(concrete, value) if value is not None and pytree.taken_apart(value) is not None else value

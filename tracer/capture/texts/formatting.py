@@ -17,7 +17,7 @@ from ..entries import require_order
 from ..lists.runs import is_open_list
 from ..outside.surroundings import current_surroundings
 from ..special_methods import special_method
-from .deferred import CONVERSIONS, Deferred, FString, concrete, is_open, is_text
+from .deferred import CONVERSIONS, Deferred, FString, concrete, is_open, is_text, shown
 
 # The methods that say what the text of an object is, for each conversion; -1 is none.
 _TELLING = {-1: ("__str__", "__repr__"), ord("s"): ("__str__", "__repr__"), ord("r"): ("__repr__",)}
@@ -77,7 +77,7 @@ def text(*parts: Any) -> Any:
 
 
 def _told_part(value: Any, conversion: int, specification: Any) -> tuple[Any, int, Any]:
-    found = told(value, conversion, specification)
+    found = told(value := shown(value), conversion, specification)
     return (value, conversion, specification) if found is value else (found, -1, "" if conversion == -1 else specification)
 
 
