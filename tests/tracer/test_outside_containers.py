@@ -1,7 +1,7 @@
 """What a function reads from dicts, lists, sets and tuples outside, and puts there."""
 
 import types
-from collections import OrderedDict, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 
 import numpy as np
 import pytest
@@ -258,6 +258,78 @@ def test_keys_that_are_there_on_some_ways(change, ask):
     jitted = jit(asked)
     for value in (1.0, -2.0, 3.0):
         assert repr(outcome(jitted, value)) == repr(outcome(asked, value))
+
+
+def stacked(held, values):
+    for value in values:
+        if value > 0:
+            held.append(value)
+        elif value < -2:
+            held.pop(0)
+    return len(held), held
+
+
+def test_lists_that_lose_elements_in_rounds():
+    jitted, held, others = jit(lambda values: stacked(others, values)), [1.5, 2.5], [1.5, 2.5]
+    for values in ([-3.0, 5.5, -3.0], [4.0, 2.0, -3.0], [4.0, 2.0, -3.0]):
+        assert jitted(values) == stacked(held, values)
+        assert others == held
+
+
+def test_deques_that_some_ways_change():
+    held = deque([1.0, 2.0])
+
+    def changed(value):
+        if value > 0:
+            held.append(value)
+        else:
+            held.popleft()
+        return len(held)
+
+    with pytest.raises(NotImplementedError, match="a deque from outside"):
+        jit(changed)(1.0)
+    assert held == deque([1.0, 2.0])
+
+
+def test_counters_get_new_contents():
+    held, others = Counter(), Counter()
+
+    def counted(counter, value):
+        counter[value > 0] += 1
+        return dict(counter)
+
+    jitted = jit(lambda value: counted(others, value))
+    for value in (1.5, -1.5, -1.5, 1.5, 2.5):
+        assert jitted(value) == counted(held, value)
+        assert others == held
+
+
+def test_orders_of_keys_that_some_ways_change():
+    held, others = ({"a": 1, "b": 2.5, "c": 3} for _ in range(2))
+
+    def moved(items, value):
+        if value > 0:
+            items["a"] = items.pop("a")
+
+    jitted = jit(lambda value: moved(others, value))
+    for value in (-1.0, 1.0, -1.0):
+        jitted(value), moved(held, value)
+        assert list(others.items()) == list(held.items())
+
+
+def test_containers_as_elements_are_the_users_own():
+    held = [1.5], {"a": 1}, deque([1]), {1}
+
+    def chosen(value):
+        found, by_name = [], {}
+        if value > 0:
+            found.append(held)
+            by_name["held"] = held[0]
+        return found, by_name
+
+    found, by_name = jit(chosen)(1.0)
+    assert all(one is other for one, other in zip(found[0], held)) and by_name["held"] is held[0]
+    assert jit(chosen)(-1.0) == ([], {})
 
 
 def test_texts_of_containers(capsys):

@@ -15,7 +15,7 @@ from ..capture.choices import Choice, Maybe
 from ..capture.entries import OPEN
 from ..capture.lists import number_types
 from ..capture.lists.deques import TracedDeque
-from ..capture.lists.element_rows import constant_of
+from ..capture.lists.element_rows import returned_constant
 from ..capture.lists.elements import LeafForm
 from ..capture.lists.parts import Elements, Lists, from_entries, is_row
 from ..capture.lists.records import finished_dict
@@ -185,7 +185,7 @@ class _Made:
         if form.text is not None:
             formats = _formats_of(self.types, None if form.text else self.formats)
             text = self.types.Text(self.characters, next(columns).number, None, is_pair=True, **formats)
-            return self.types.Leaf((), codes, tuple(map(constant_of, form.constants)), text)
+            return self.types.Leaf((), codes, tuple(map(returned_constant, form.constants)), text)
         if form.types:
             held = {holder: next(columns) for holder in number_types.holders(form.types)}
             for kind in form.types:
@@ -194,7 +194,7 @@ class _Made:
         elif form.is_number:
             number, is_weak, shape = next(columns)
             numbers.append(self.numbers(number, is_weak, form.is_scalar, shape.dtype, shape.dimensions[depth:]))
-        return self.types.Leaf(tuple(numbers), codes, tuple(map(constant_of, form.constants)))
+        return self.types.Leaf(tuple(numbers), codes, tuple(map(returned_constant, form.constants)))
 
     def numbers(self, number: int, is_weak: bool, is_scalar: bool, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
         if is_weak and (shape or dtype not in PYTHON_NUMBERS) or is_scalar and shape or dtype == np.float16:

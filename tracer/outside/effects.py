@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from .entries import exchange_elements, put_entries
@@ -39,7 +39,10 @@ def exchange_items(holder: dict, value: dict) -> None:
     """Give a dict these items; keys that it has in the same order stay the objects that they are."""
     if not _have_same_keys(holder, value):
         holder.clear()
-    holder.update(value)
+    if isinstance(holder, Counter):  # whose update adds
+        dict.update(holder, value)
+    else:
+        holder.update(value)
 
 
 def _have_same_keys(one: dict, other: dict) -> bool:

@@ -85,6 +85,7 @@ _CHANGING = {
     "discard",
 }  # fmt: skip
 _STORING = {"append", "extend", "insert"}
+_APPENDING = {"append", "extend"}
 _TAKE_FUNCTIONS = (map, filter, functools.reduce)
 # What goes over the elements of its arguments, and for which it does not matter what these lie in.
 _GO_OVER = {sorted, max, min, set, frozenset, collections.Counter}
@@ -137,8 +138,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if function.__func__ not in MEANINGS and is_keyed_call(function, function.__self__, args):
             return DICT_METHODS[function.__name__](function.__self__, *args, **kwargs)
     if kind is types.MethodType and isinstance(function.__self__, OutsideList) and function.__name__ in LIST_METHODS:
-        if function.__self__.entries is not None:
-            return LIST_METHODS[function.__name__](function.__self__, *args, **kwargs)
+        holder = function.__self__
+        if holder.entries is not None or is_open_list(holder) and function.__name__ not in _APPENDING:
+            return LIST_METHODS[function.__name__](holder, *args, **kwargs)
     if kind is types.FunctionType or kind is types.MethodType:
         inner = function if kind is types.FunctionType else function.__func__
         if type(inner) is types.FunctionType:

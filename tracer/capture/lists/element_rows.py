@@ -215,6 +215,11 @@ def constant_of(constant: Any) -> Any:
     return None if constant is NOTHING else constant
 
 
+def returned_constant(constant: Any) -> Any:
+    """A constant as a call returns it: the user's own container where one from outside stands for it."""
+    return constant.users_own if hasattr(type(constant), "users_own") else constant_of(constant)
+
+
 def type_with(kind: Any, forms: Sequence[LeafForm], columns: Sequence[TracedArray]) -> ElementType:
     """The type of elements of this structure and these forms that are the rows of the columns."""
     numbers: list[ValueType | None] = []

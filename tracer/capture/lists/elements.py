@@ -17,6 +17,7 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.bodies import ValueType
+from ...outside.guards import SameObject
 from ...recording import pytree
 from ...recording.aliases import bases_of
 from ...recording.array import TracedArray
@@ -214,6 +215,8 @@ def element_type(value: Any) -> ElementType:
                 if pytree.taken_apart(one) is not None or isinstance(one, BaseException) and _holds_values(one):
                     put_into_one_table([leaf])
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
+                if hasattr(type(one), "users_own"):  # a container from outside, which calls return itself
+                    one.surroundings.guard(SameObject(one.path, one.users_own))
                 constants = (*constants, one)
                 continue
             if may_be_shared(one):

@@ -22,7 +22,7 @@ from ..texts.characters import memory
 from . import number_types
 from .columns import rows_between
 from .deques import TracedDeque
-from .element_rows import constant_of
+from .element_rows import returned_constant
 from .elements import LeafForm
 from .records import finished_dict
 from .references import Row, Table, tables_in
@@ -203,10 +203,10 @@ def elements_from_arrays(
             if not form.is_scalar and isinstance(column, np.ndarray) and not is_weak:
                 values = [np.array(value) for value in values]
         if codes is not None:
-            first, table = form.codes_of_numbers, list(map(constant_of, form.constants))
+            first, table = form.codes_of_numbers, list(map(returned_constant, form.constants))
             values = [values[row] if code < first else table[code - first] for row, code in enumerate(codes)]
         elif not form.is_number:
-            values = [constant_of(form.constants[0])] * count
+            values = [returned_constant(form.constants[0])] * count
         leaves.append(values)
     return _put_together(structure, iter(leaves), count)
 

@@ -10,7 +10,7 @@ import functools
 import operator
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ...outside.guards import SameKeys, SameLength, SameType
 from ...outside.paths import MISSING, Item, Length, Path
@@ -92,6 +92,10 @@ class OutsideDict(dict):
             self.unread = set()
             Contents(self).set({OPEN: [self.entries.run]})
 
+    @property
+    def users_own(self) -> dict:
+        return self.original
+
     def value(self, key: Any) -> Any:
         """The value under a key, MISSING if there is none."""
         value = dict.get(self, key, MISSING)
@@ -112,12 +116,22 @@ class OutsideDict(dict):
     def _require_there(self, *values: Any) -> None:
         """Raises RecordedAgain where it depends on the program whether one of these items is there."""
         if any(type(one) is Maybe and one.absent is UNBOUND for one in values):
-            current_trace().program.guessed_bounds[self._place_of_keys] = True
-            raise RecordedAgain
+            self._record_as_whole()
+
+    def _record_as_whole(self) -> NoReturn:
+        current_trace().program.guessed_bounds[self._place_of_keys] = True
+        raise RecordedAgain
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether other keys are other contents, which branches and loops carry as a whole."""
+        return self._place_of_keys in self.surroundings.trace.program.guessed_bounds
 
     def _note_key(self, key: Any) -> None:
-        """To be called before an item is set or deleted: of a dict that is asked for its keys others are other contents."""
-        if self._place_of_keys not in current_trace().program.guessed_bounds:
+        """To be called before an item is put there or deleted. Raises RecordedAgain where the order of keys depends on it."""
+        if not self._is_whole:
+            if key in self.removed and is_journaling():
+                self._record_as_whole()
             note(_DictItem(self, key))
             return
         self._read_all()
@@ -211,7 +225,8 @@ class OutsideDict(dict):
         if self.value(key) is MISSING:
             raise KeyError(key)
         self._note_key(key)
-        self.removed.add(key)
+        if not self._is_whole:
+            self.removed.add(key)
         dict.__delitem__(self, key)
 
     def __ior__(self, other: Any) -> OutsideDict:
@@ -262,6 +277,9 @@ class OutsideDict(dict):
             require_entries(self.surroundings, self.original, self.path)
             yield "contents", self.path, dict(self)
             return
+        if self._is_whole and list(dict.keys(self)) != list(self.original):
+            yield "contents", self.path, dict(self)
+            return
         for key in self.original:
             if key in self.removed or not dict.__contains__(self, key):
                 yield "write", Item(self.path, key), MISSING
@@ -289,6 +307,10 @@ class OutsideList(list):
             list.__setitem__(self, slice(None), [self.entries.run])
         elif surroundings.policy.is_hidden(self._read_at_once):
             self._read_all()
+
+    @property
+    def users_own(self) -> list:
+        return self.original
 
     def _count(self) -> None:
         """Python needs its length."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...outside.guards import SameLength, SameType
 from ...outside.paths import Attribute, Item, Path
 from ..journals import is_journaling, note
+from ..lists.runs import Run
 from .attribute_dicts import OutsideAttributes
 from .containers import KINDS, HeldItems, OutsideDict, OutsideList
 
@@ -32,9 +33,14 @@ class OutsideDeque(deque):
     def __init__(self, surroundings: Surroundings, original: deque, path: Path) -> None:
         super().__init__(original, original.maxlen)
         self.surroundings, self.original, self.path = surroundings, list(original), path
+        self._users_own = original
         self.as_read: list[Any] | None = None
         self.appended, self.is_changed = 0, False
         surroundings.guard(SameType(path, type(original)))
+
+    @property
+    def users_own(self) -> deque:
+        return self._users_own
 
     def _read_all(self) -> None:
         if self.as_read is not None:
@@ -48,6 +54,14 @@ class OutsideDeque(deque):
         deque.clear(self)
         deque.extend(self, [*self.as_read[len(self.original) - kept :], *held[kept:]])
 
+    def require_known(self) -> None:
+        """To be called before its elements are asked for."""
+        if any(type(item) is Run for item in deque.__iter__(self)):
+            raise NotImplementedError(
+                f"{self.path.text} is asked for its elements behind a branch or a loop that gives it others on some ways only, "
+                "which is not implemented for a deque from outside. Fix: a list, or a deque that the function makes"
+            )
+
     def append(self, value: Any) -> None:
         self.extend([value])
 
@@ -57,6 +71,8 @@ class OutsideDeque(deque):
             self._read_all()
             note(_DequeItems(self))
             self.is_changed = True
+        if self.maxlen is not None:  # as many elements at its other end go
+            self.require_known()
         self.appended += len(values)
         deque.extend(self, values)
         if self.maxlen is not None:
@@ -88,6 +104,7 @@ def _reads_whole(name: str, changes: bool) -> Callable[..., Any]:
     @functools.wraps(plain)
     def method(self: OutsideDeque, *args: Any, **kwargs: Any) -> Any:
         self._read_all()
+        self.require_known()
         if changes:
             note(_DequeItems(self))
             self.is_changed = True

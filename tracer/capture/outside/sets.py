@@ -27,6 +27,10 @@ class OutsideSet(set):
 
     __slots__ = ("surroundings", "path", "original", "entries", "in_order", "table", "has_the_same_table")
 
+    @property
+    def users_own(self) -> set:
+        return self.original
+
     def __init__(self, surroundings: Surroundings, original: set, path: Path, entries: OpenEntries | None) -> None:
         super().__init__(original if entries is None else elements_of_set({OPEN: [entries.run]}))
         self.surroundings, self.path, self.original, self.entries = surroundings, path, original, entries
