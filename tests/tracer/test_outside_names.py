@@ -4,6 +4,7 @@ import types
 
 import numpy as np
 import pytest
+from phlox import jit
 from programs_outside import check, registry
 
 PROGRAMS, program = registry()
@@ -308,3 +309,55 @@ def test_programs(name):
     finally:
         globals().pop("max", None)
         globals()["scale_by"] = lambda x: x * NUMBER
+
+
+PERHAPS = 0.0
+
+
+def set_on_some_ways(value):
+    global PERHAPS
+    if value < 0:
+        PERHAPS = value
+    if value < -2:
+        PERHAPS *= 2
+    return PERHAPS
+
+
+def deleted_on_some_ways(value):
+    global PERHAPS
+    PERHAPS = 1.0
+    if value < 0:
+        del PERHAPS
+    try:
+        return PERHAPS
+    except NameError as error:
+        return str(error)
+
+
+def deleted(value):
+    global PERHAPS
+    PERHAPS = value
+    del PERHAPS
+    return PERHAPS  # noqa: F821
+
+
+def set_again(value):
+    global PERHAPS
+    if value < 0:
+        PERHAPS = value
+    PERHAPS = 5.0
+
+
+@pytest.mark.parametrize("function", [set_on_some_ways, deleted_on_some_ways, deleted, set_again])
+def test_global_names_that_are_bound_on_some_ways(function):
+    def outcome(called, value):
+        globals().pop("PERHAPS", None)
+        try:
+            found = called(value)
+        except NameError as error:
+            found = str(error)
+        return found, globals().get("PERHAPS")
+
+    jitted = jit(function)
+    for value in (1.0, -1.0, -3.0, 2.0):
+        assert outcome(jitted, value) == outcome(function, value)

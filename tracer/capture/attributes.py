@@ -37,6 +37,7 @@ from .outside.attribute_dicts import OutsideAttribute
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.libraries import attribute_of_library, is_looked_at, note_class
+from .outside.namespaces import Namespace
 from .outside.sets import OutsideSet
 from .outside.surroundings import Surroundings, current_surroundings
 from .texts.deferred import Deferred, DeferredObject, DeferredParts, WrittenText
@@ -494,7 +495,7 @@ def _dict_of(holder: Any) -> dict:
 class _GlobalName(places.Place):
     """A global name that a traced function sets."""
 
-    def __init__(self, name: str, namespace: dict) -> None:
+    def __init__(self, name: str, namespace: Namespace) -> None:
         self.name, self.namespace = name, namespace
 
     @property
@@ -502,16 +503,24 @@ class _GlobalName(places.Place):
         return id(self.namespace), self.name
 
     def get(self) -> Any:
-        try:
-            return self.namespace[self.name]
-        except KeyError:
-            return places.UNBOUND
+        return self.namespace.held(self.name)
 
     def set(self, value: Any) -> None:
-        if value is not places.UNBOUND:
-            self.namespace[self.name] = value
-        else:
-            self.namespace.pop(self.name, None)
+        self.namespace.hold(self.name, value)
+
+
+def delete_global(name: str, here: types.FunctionType) -> None:
+    """``del name`` of a global name; ``here`` is a function with the same globals."""
+    namespace = here.__globals__
+    try:
+        namespace[name]  # of what may be nothing the program finds the error
+    except KeyError:
+        raise NameError(f"name '{name}' is not defined") from None
+    if isinstance(namespace, Namespace):
+        note_global(name, here)
+        namespace.hold(name, places.UNBOUND)
+    else:
+        del namespace[name]
 
 
 def note_global(name: str, here: types.FunctionType) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from . import journals, places
-from .attributes import delattr_, getattr_, imported, note_global, setattr_
+from .attributes import delattr_, delete_global, getattr_, imported, note_global, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
 from .calls.dispatch import call
@@ -43,12 +43,12 @@ from .unpacking import is_sequence, known_to_python, pairs_of, spread, spread_te
 
 __all__ = [
     "added_in_place", "all_hold", "and_", "asserted", "bound", "BREAK", "call", "changed", "choose", "combined",
-    "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delitem", "dict_of", "differ",
-    "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python", "if_", "imported",
-    "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made", "mod", "not_",
-    "note_contents", "note_global", "note_nonlocal", "one_by_one", "one_holds", "or_", "ordered", "pairs_of", "raised",
-    "receiver", "Return", "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred", "tested",
-    "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
+    "combined_in_place", "compare", "concrete_truth", "contains", "CONTINUE", "delattr", "delete_global", "delitem",
+    "dict_of", "differ", "equal", "finally_", "for_", "generated", "generator", "getattr", "getitem", "handled_by_python",
+    "if_", "imported", "inner", "is_", "is_none", "is_sequence", "item_to_change", "known_to_python", "listed", "made",
+    "mod", "not_", "note_contents", "note_global", "note_nonlocal", "one_by_one", "one_holds", "or_", "ordered", "pairs_of",
+    "raised", "receiver", "Return", "sequence", "set_of", "setattr", "setitem", "slice", "spread", "spread_text", "starred",
+    "tested", "text", "then", "times", "try_", "tuple_of", "unpacked", "value", "while_", "with_", "zipped",
 ]  # fmt: skip
 
 built_in_getattr = getattr
@@ -62,7 +62,9 @@ def bound(name: str, read: Later) -> Any:
     """The value of a name that may have none."""
     try:
         value = read()
-    except NameError:
+    except NameError as error:
+        if str(error).endswith("is not defined"):  # which is a global name
+            raise
         value = places.UNBOUND
     if value is places.UNBOUND:
         raise UnboundLocalError(_unbound(name))

@@ -141,10 +141,14 @@ class Assignments:
         return [located(ast.Expr(helper("note_global", statement, ast.Constant(name), here)), statement) for name in names]
 
     def _delete(self, statement: ast.Delete, rest: list[ast.stmt]) -> tuple[list[ast.stmt], bool]:
-        if all(isinstance(target, ast.Name) for target in statement.targets):
+        if all(isinstance(target, ast.Name) and target.id not in self.global_names for target in statement.targets):
             return [statement], True
         made: list[ast.stmt] = []
         for target in statement.targets:
+            if isinstance(target, ast.Name) and target.id in self.global_names:
+                here = later(located(ast.Constant(None), statement))
+                made.append(located(ast.Expr(helper("delete_global", target, ast.Constant(target.id), here)), statement))
+                continue
             if isinstance(target, ast.Subscript):
                 holder, index = (
                     self.expressions.visit_changed(target.value),

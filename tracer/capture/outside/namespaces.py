@@ -6,6 +6,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from ...outside.paths import MISSING, Global, Path
+from ...recording.errors import TracerError
+from ..choices import Maybe
+from ..places import UNBOUND
 from .libraries import note_builtin
 
 if TYPE_CHECKING:
@@ -21,8 +24,32 @@ class Namespace(dict):
         super().__init__({name: original[name] for name in _OWN_NAMES if name in original})
         self.surroundings, self.original = surroundings, original
         self.as_read: dict[str, Any] = dict(self)
+        self.perhaps: dict[str, Maybe] = {}  # names that some ways only have given a value, or taken theirs
+        self.deleted: set[str] = set()
+
+    def held(self, name: str) -> Any:
+        """What a name holds, UNBOUND where it holds nothing; what may be nothing as it is."""
+        if name in self.perhaps and not dict.__contains__(self, name):
+            return self.perhaps[name]
+        return self[name] if name in self else UNBOUND
+
+    def hold(self, name: str, value: Any) -> None:
+        """Let a name hold what `held` has given."""
+        self.perhaps.pop(name, None)
+        self.pop(name, None)
+        self.deleted.discard(name)
+        if value is UNBOUND:
+            self.deleted.add(name)
+        elif type(value) is Maybe and value.absent is UNBOUND:
+            self.perhaps[name] = value
+        else:
+            self[name] = value
 
     def __missing__(self, name: str) -> Any:
+        if name in self.perhaps:
+            return self.perhaps[name].required(NameError, f"name '{name}' is not defined")
+        if name in self.deleted:
+            raise KeyError(name)
         value = self.original.get(name, MISSING)
         if self.surroundings.is_finished:
             if value is MISSING:
@@ -40,6 +67,8 @@ class Namespace(dict):
         return self[name] if name in self else default
 
     def __contains__(self, name: Any) -> bool:
+        if name in self.perhaps and not dict.__contains__(self, name):
+            raise TracerError(f"whether the global name {name} is bound, which is given a value on some ways only")
         try:
             self[name]
         except KeyError:
@@ -48,9 +77,16 @@ class Namespace(dict):
 
     def has_set(self, name: str) -> bool:
         """Whether the function has given a name another value."""
-        return dict.__contains__(self, name) and (name not in self.as_read or self.as_read[name] is not self[name])
+        return (
+            name in self.perhaps
+            or dict.__contains__(self, name)
+            and (name not in self.as_read or self.as_read[name] is not self[name])
+        )
 
     def effects(self) -> Iterator[tuple[str, Path, Any]]:
-        for name, value in self.items():
+        for name in self.deleted - self.keys():
+            if name in self.original:
+                yield "write", Global(self.original, name), MISSING
+        for name, value in {**self.perhaps, **self}.items():
             if name not in self.as_read or self.as_read[name] is not value:
                 yield "write", Global(self.original, name), value
