@@ -177,3 +177,17 @@ def test_another_dict_in_the_place_of_an_objects_is_refused():
     with pytest.raises(phlox.TracerError, match=r"tank.__dict__ is set .*vars\(tank\).update"):
         replace(tank, 1.0)
     assert tank.level == 2.0
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda tank: sorted(vars(tank)), lambda tank: "spare" in vars(tank), lambda tank: len(vars(tank))]
+)
+def test_what_is_set_on_some_ways_is_not_asked_of_the_dict(ask):
+    @jit
+    def asked(tank, v):
+        if v < 0:
+            tank.spare = v
+        return ask(tank)
+
+    with pytest.raises(phlox.TracerError, match="under a condition that the program decides"):
+        asked(Tank(), 1.0)

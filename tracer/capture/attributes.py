@@ -33,7 +33,7 @@ from .distribution import each, truth_of
 from .lists import records
 from .origins import attribute_read
 from .outside import streams
-from .outside.attribute_dicts import OutsideAttribute
+from .outside.attribute_dicts import OutsideAttribute, require_surely_set
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.libraries import attribute_of_library, is_looked_at, note_class
@@ -482,11 +482,7 @@ def _dict_of(holder: Any) -> dict:
     """``holder.__dict__``, of an object that the function has made; what is changed there are attributes."""
     for name, value in holder.__dict__.items():
         attribute_read(value)
-        if type(value) is Maybe and value.absent is places.UNBOUND:
-            raise TracerError(
-                f"vars() of a {type(holder).__name__} whose attribute {name} is set, or deleted, under a condition that the "
-                "program decides. Fix: set it to None first"
-            )
+        require_surely_set(holder, name, value)
     found = holder.__dict__
     require_trace().program.attribute_dicts[id(found)] = found, holder
     return found

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...outside.guards import SameKeys
 from ...outside.paths import MISSING, Attribute, Item, Path
+from ...recording.errors import TracerError
 from .. import journals, places
+from ..choices import Maybe
 from .containers import OutsideDict
 
 if TYPE_CHECKING:
@@ -42,6 +44,15 @@ class OutsideAttribute(places.Place):
         self.surroundings.set_attribute(self.holder, self.path, self.attribute, value, self.place)
 
 
+def require_surely_set(holder: Any, name: str, value: Any) -> None:
+    """To be called with what the dict of an object holds. Raises TracerError where it does on some ways only."""
+    if type(value) is Maybe and value.absent is places.UNBOUND:
+        raise TracerError(
+            f"vars() of a {type(holder).__name__} whose attribute {name} is set, or deleted, under a condition that the "
+            "program decides. Fix: set it to None first"
+        )
+
+
 class OutsideAttributes(OutsideDict):
     """The dict of an object. What it holds is asked of the object each time: it may be set there, too."""
 
@@ -59,6 +70,7 @@ class OutsideAttributes(OutsideDict):
         except AttributeError:
             dict.pop(self, key, None)
             return MISSING
+        require_surely_set(self.holder, key, value)
         dict.__setitem__(self, key, value)
         return value
 
