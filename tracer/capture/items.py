@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from ..outside.ownership import is_of_the_user
 from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -84,6 +86,10 @@ def getitem(holder: Any, index: Any) -> Any:
         return Deferred(part_of_text, holder, index.start, index.stop, index.step)
     if isinstance(holder, (list, tuple, str)) and isinstance(index, (TracedArray, slice)):
         return _item_of_list(holder, index)
+    if isinstance(holder, type) and not hasattr(type(holder), "__getitem__"):
+        method = getattr(holder, "__class_getitem__", None)
+        if type(method) is types.MethodType and is_of_the_user(method.__func__.__code__.co_filename):
+            return call(method, index)
     return holder[index]
 
 

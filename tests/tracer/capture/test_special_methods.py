@@ -611,3 +611,46 @@ def test_what_a_method_raises_that_sets_attributes():
     assert phlox.jit(program)(3.0) == 3
     with pytest.raises(ValueError, match="too many"):
         phlox.jit(program)(30.0)
+
+
+class Squares:
+    def __init__(self, count):
+        self.count, self.position = count, 0
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        if self.position >= self.count:
+            raise StopIteration
+        self.position += 1
+        return self.position**2
+
+
+class Kind:
+    def __class_getitem__(cls, item):
+        return f"{cls.__name__}[{item}]" if item > 2 else "small"
+
+
+def test_iterators_whose_end_an_argument_decides():
+    def program(count, most):
+        asked, found = Squares(count), 0
+        while True:
+            try:
+                found += next(asked)
+            except StopIteration:
+                break
+        for square in Squares(count):
+            if square > most:
+                break
+            found += 100 * square
+        return found, list(Squares(count)), Kind[count]
+
+    jitted = phlox.jit(program)
+    for arguments in ((3, 5.0), (3, 1.0), (0, 2.0)):
+        assert jitted(*arguments) == program(*arguments)
+
+
+def test_iterators_whose_end_an_array_decides():
+    with pytest.raises(phlox.ConcretizationError, match="whether a Squares has come to its end"):
+        phlox.jit(lambda x: sum(Squares(x.sum())))(np.ones(3))

@@ -183,6 +183,8 @@ def next_(iterator: Any, *default: Any) -> Any:
         return call(iterator.following, *default)
     if default and special_method(iterator, "__next__") is not None:
         return call(iterators.next_or, iterator, *default)
+    if (method := special_method(iterator, "__next__")) is not None:
+        return method()
     return next(iterator, *default)
 
 

@@ -20,7 +20,8 @@ from ...outside.ownership import belongs_to_the_user, is_of_the_user
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.attributes import is_generated
-from ...recording.errors import TracerError
+from ...recording.current_trace import current_trace
+from ...recording.errors import HINTS, ConcretizationError, TracerError
 from ...recording.trace import Trace
 from ..attributes import getattr_
 from ..calls.dispatch import call
@@ -165,8 +166,19 @@ def _method(kind: type, name: str) -> Callable[..., Any]:
             )
         return found if name not in _OF_PYTHON or not isinstance(found, TracedArray) else _OF_PYTHON[name](found)
 
-    method.__name__ = name
-    return method
+    def following(self: Any) -> Any:
+        """What asks for it has to know whether there is one, or it would ask without end."""
+        trace = current_trace()
+        known = 0 if trace is None else len(trace.program.error_messages)
+        found = _called(kind, name, self)
+        new = [] if trace is None else [one for one, *_ in trace.program.error_messages[known:]]
+        if any(one is StopIteration or isinstance(one, StopIteration) for one in new):
+            flag = TracedArray.from_instruction(trace, trace.read(trace.program.error_flag))
+            raise ConcretizationError(flag, f"to know whether a {kind.__name__} has come to its end", HINTS["range"])
+        return found
+
+    method.__name__ = following.__name__ = name
+    return following if name == "__next__" else method
 
 
 def _differs(self: Any, other: Any) -> Any:
