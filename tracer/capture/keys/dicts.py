@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import types
 from collections import Counter, OrderedDict
 from collections.abc import Callable
@@ -109,14 +110,33 @@ def item(holder: dict, key: Any) -> Any:
         return set_default(holder, key, made)
     value, is_there = _looked_up(holder, key)
     method = getattr(type(holder), "__missing__", None)
-    if type(method) is types.FunctionType:
+    # The method may ask for what it has put there: the program looks it up, and does not call the method once more.
+    if type(method) is types.FunctionType and not any(one is holder and other is key for one, other in _given.items):
         if is_there is None:
-            return call(method, holder, key)
-        return choose(_truth(is_there), lambda: value, lambda: call(method, holder, key))
+            return _given_by(method, holder, key)
+        return choose(_truth(is_there), lambda: value, lambda: _given_by(method, holder, key))
     if is_there is None:
         raise _missing(key)
     raise_where(hlo.not_(is_there), KeyError(key))
     return value
+
+
+class _Given(threading.local):
+    """The dicts, with keys, for which a ``__missing__`` of the user's is being recorded."""
+
+    def __init__(self) -> None:
+        self.items: list[tuple[dict, Any]] = []
+
+
+_given = _Given()
+
+
+def _given_by(method: Callable[..., Any], holder: dict, key: Any) -> Any:
+    _given.items.append((holder, key))
+    try:
+        return call(method, holder, key)
+    finally:
+        _given.items.pop()
 
 
 def _missing(key: Any) -> KeyError:
