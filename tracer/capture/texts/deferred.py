@@ -428,8 +428,13 @@ def is_longer_text(before: Any, after: Any) -> bool:
     return is_text(before) and isinstance(after, Deferred) and after is not before
 
 
+_OF_PYTHON = frozenset({str, bytes, int, float, bool, type(None)})
+
+
 def concrete(value: Any) -> Any:
     """A traced value that is known, as what it is outside of a trace."""
+    if type(value) in _OF_PYTHON:
+        return value
     if isinstance(value, TracedArray):
         known = np.array(value.known_value)
         return known.item() if value.weak_type and value.is_scalar else known[()] if value.is_scalar else known
@@ -443,4 +448,5 @@ def concrete(value: Any) -> Any:
         return surroundings.original(value)
     if AS_THE_USERS and (users := AS_THE_USERS[0](value)) is not value:
         return concrete(users)
-    return pytree.tree_map(concrete, value) if value is not None and pytree.taken_apart(value) is not None else value
+    is_apart = isinstance(value, (dict, tuple)) and pytree.taken_apart(value) is not None
+    return pytree.tree_map(concrete, value) if is_apart else value
