@@ -28,6 +28,9 @@ from .calls import (  # noqa: F401
     standard_library,
 )
 from .keys import counters  # noqa: F401
-from .lists import methods  # noqa: F401
+from .lists import (
+    listed_deques,  # noqa: F401
+    methods,  # noqa: F401
+)
 from .outside import copying  # noqa: F401
 from .texts import answers, joining, kinds  # noqa: F401

@@ -13,7 +13,7 @@ from ..recording.errors import ChangedCopyError, RecordedAgain, TracerError
 from ..recording.trace import Trace
 from . import journals, places
 from .choices import Choice, Maybe
-from .lists.references import Unread, make_rows, row_behind, want_records
+from .lists.references import Unread, make_rows, row_behind, want_listed, want_records
 from .origins import alternatives, make_unreadable, may_be_one, others_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
@@ -41,6 +41,8 @@ def note_copies(trace: Trace, value: Any, seen: frozenset[int] = frozenset()) ->
             trace.program.makers_of_copies.add(line)
         if (line := trace.program.set_makers.get(id(value))) is not None:
             trace.program.makers_of_copied_sets.add(line)
+        if (line := trace.program.container_makers.get(id(value))) is not None:
+            trace.program.makers_of_copied_containers.add(line)
         if (line := trace.program.dict_makers.get(id(value))) is not None:
             trace.program.makers_of_copied_dicts.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
@@ -153,6 +155,7 @@ def require_own(holder: Any, *names: str) -> None:
         kinds = {kind} if not isinstance(holder, (list, dict, set)) or kind is dict else set(map(type, _owners_of(holder)))
         for one in kinds:
             want_records(program, one)
+        want_listed(program, type(holder))
         instead = "put another one there (x[i] = x[i] + [value]), or copy it first"
         if isinstance(holder, set):
             TRY_LISTED[0]()

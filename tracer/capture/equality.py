@@ -33,7 +33,7 @@ from .lists import comparisons
 from .lists.references import row_behind
 from .lists.runs import is_open_list
 from .loops.generators import TracedGenerator
-from .loops.iteration import TracedRange, in_range
+from .loops.iteration import TracedRange, in_range, unlisted
 from .masked import is_the_masked
 from .operators import NUMBERS, OPERATORS, each_pair
 from .origins import is_shared_by_names, may_be_one, merged_from, require_known_arrays
@@ -179,6 +179,7 @@ def equal(first: Any, second: Any) -> Any:
     """``first == second``; tuples and lists are compared element by element where the program knows some."""
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return first == second
+    first, second = unlisted(first), unlisted(second)
     if type(first) is Choice or type(second) is Choice:
         return each_pair(equal, first, second)
     if _are_compared_each_way(first, second):
@@ -233,6 +234,7 @@ def _each_way(compare: Callable[[Any, Any], Any], first: Any, second: Any) -> An
 
 def differ(first: Any, second: Any) -> Any:
     """``first != second``"""
+    first, second = unlisted(first), unlisted(second)
     if type(first) is Choice or type(second) is Choice:
         return each_pair(differ, first, second)
     if _are_compared_each_way(first, second):
@@ -254,6 +256,7 @@ def ordered(name: str, first: Any, second: Any) -> Any:
     """``first <= second``, and other comparisons of sets, tuples, lists and dataclasses."""
     if type(first) in NUMBERS and type(second) in NUMBERS:
         return OPERATORS[name](first, second)
+    first, second = unlisted(first), unlisted(second)
     if type(first) is Choice or type(second) is Choice:
         return each_pair(lambda one, two: ordered(name, one, two), first, second)
     first, second = _fields(first, second, f"__{name}__") or (first, second)

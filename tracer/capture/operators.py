@@ -20,6 +20,7 @@ from .choices import Choice, Maybe
 from .distribution import each
 from .entries import is_open_dict
 from .keys import dicts, sets
+from .keys.listed_dicts import made_dict
 from .lists import access as list_access
 from .lists.growing import note_list
 from .lists.references import kept
@@ -36,7 +37,9 @@ def made(value: Any) -> Any:
         return value
     if kind is list or isinstance(value, list):
         note_list(value)
-    elif isinstance(value, (dict, set)):
+    elif isinstance(value, dict):
+        return made_dict(value)
+    elif isinstance(value, set):
         journals.note_made(value)
         return kept(value)
     elif isinstance(value, type):

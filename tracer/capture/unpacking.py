@@ -17,7 +17,7 @@ from .keys import dicts
 from .keys.views import DictView
 from .lists import access as list_access
 from .lists.runs import is_open_list
-from .loops.iteration import is_of_open_length
+from .loops.iteration import is_of_open_length, unlisted
 from .printing import Spread
 from .special_methods import special_method
 from .texts.deferred import DeferredParts, unpacked_parts
@@ -113,4 +113,5 @@ def tuple_of(elements: list[Any]) -> tuple:
 
 def pairs_of(value: Any) -> Any:
     """What stands behind two stars in a dict that is written down."""
+    value = unlisted(value)
     return dicts.items(value).listed() if is_open_dict(value) else value.items()

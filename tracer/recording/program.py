@@ -80,10 +80,12 @@ class Program:
         self.makers_of_copies: set[Any] = set()  # those of lists of which there are copies
         self.set_makers: dict[int, Any] = {}  # the same of sets
         self.makers_of_copied_sets: set[Any] = set()
-        self.sets_shown: dict[
-            int, tuple[Any, Any]
-        ] = {}  # by id, sets that show what others hold, with how many elements that are
+        # By id, sets and dicts that show what others hold, with how many elements that are.
+        self.sets_shown: dict[int, tuple[Any, Any]] = {}
+        self.container_makers: dict[int, Any] = {}  # for capture/lists/listed.py
+        self.makers_of_copied_containers: set[Any] = set()
         self.set_maker: Any = None  # for capture/keys/set_makers.py
+        self.list_maker: Any = None
         self.dict_makers: dict[int, Any] = {}  # the same of dicts, where these are noted
         self.makers_of_copied_dicts: set[Any] = set()
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several

@@ -5,7 +5,7 @@ from collections import defaultdict
 
 import numpy as np
 import pytest
-from phlox import TracerError, jit
+from phlox import jit
 from thinning import LEFT_TO_CI
 
 X = np.array([3.0, -1.0, 4.0, 1.0, -5.0, 9.0])
@@ -223,15 +223,15 @@ def emptied(rows):
 
 
 @pytest.mark.parametrize("change", [put_there, taken_away, emptied])
-def test_keys_that_come_and_go_are_an_error(change):
-    @jit
+def test_keys_come_and_go(change):
     def some(x):
         rows = above_zero(x)
         change(rows)
         return rows
 
-    with pytest.raises(TracerError, match="a dict is changed"):
-        some(X)
+    decorated = jit(some)
+    for x in (X, np.abs(X) + 0.25, X):
+        assert repr(decorated(x)) == repr(some(x))
 
 
 def test_a_set_that_a_dict_holds_is_changed():

@@ -58,7 +58,16 @@ def operators(edges):
     found = neighbours(edges)
     one, other = found[1], found[2]
     both = one & other, one | {9}, one - other, other ^ one, one.union([5]), one.intersection(other)
-    order = one == {2}, one <= {1, 2, 3, 9, 17, 25}, one != other, {2} < one, one.isdisjoint(other), one == one
+    order = (
+        one == {2},
+        one == set(sorted(one)),
+        set(sorted(one)) == one,
+        one <= {1, 2, 3, 9, 17, 25},
+        one != other,
+        {2} < one,
+        one.isdisjoint(other),
+        one == one,
+    )
     return [sorted(part) for part in both], order, type(one), isinstance(one, set), bool(one), list(one), str(one), min(one)
 
 

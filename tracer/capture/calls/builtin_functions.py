@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.attributes import class_of
 from ...recording.dynamic_array import DynamicArray
@@ -26,7 +27,7 @@ from ..equality import choose, is_none
 from ..keys.set_views import view_of_set
 from ..keys.views import KEYS, DictView
 from ..library import iterators, powers
-from ..library.listed_sets import ListedSet
+from ..library.listed import Listed
 from ..library.masked.array import MaskedArray
 from ..lists.access import items_of
 from ..lists.deques import TracedDeque
@@ -281,6 +282,14 @@ def prod_(iterable: Any, /, *, start: Any = 1) -> Any:
     return functools.reduce(operator.mul, iterable, start)
 
 
+def _truths(name: str, items: list[Any]) -> Any:
+    """``any(items)`` and ``all(items)``, where the program decides how many there are."""
+    kind = type_of_items(items)
+    if kind is not None and kind.structure is not pytree.LEAF:
+        items = mapped(bool_, rows_of(items))
+    return truths(name, items)
+
+
 @implements(builtins.any)
 def any_(iterable: Any) -> Any:
     if isinstance(iterable, TracedArray) and iterable.ndim == 1:
@@ -289,7 +298,7 @@ def any_(iterable: Any) -> Any:
         return folded(iterable, False, lambda _, value: bool_(value), bool_)
     items = elements_gone_over((iterable,), any_order=True)
     if is_open_list(items):
-        return truths("any", items)
+        return _truths("any", items)
     return _folded_truths(items, np.logical_or, False)
 
 
@@ -301,7 +310,7 @@ def all_(iterable: Any) -> Any:
         return folded(iterable, True, lambda _, value: bool_(value), not_)
     items = elements_gone_over((iterable,), any_order=True)
     if is_open_list(items):
-        return truths("all", items)
+        return _truths("all", items)
     return _folded_truths(items, np.logical_and, True)
 
 
@@ -345,7 +354,7 @@ def _same_or_each(function: Callable[[Any], Any], value: Choice) -> Any:
     return found[0] if all(one is found[0] for one in found) else each(function, value)
 
 
-_STAND_INS = (TracedArray, TracedDeque, Deferred, StructuredArray, TextArray, ListedSet, *OUTSIDE_CONTAINERS, OutsideSet)
+_STAND_INS = (TracedArray, TracedDeque, Deferred, StructuredArray, TextArray, Listed, *OUTSIDE_CONTAINERS, OutsideSet)
 
 
 @implements(builtins.isinstance)
@@ -377,8 +386,8 @@ def type_(*args: Any) -> Any:
         return np.ndarray
     if not others and isinstance(value, MaskedArray):
         return type_of_masked(value)
-    if not others and isinstance(value, ListedSet):
-        return set
+    if not others and isinstance(value, Listed):
+        return type(value).listed_as
     if not others and isinstance(value, (*OUTSIDE_CONTAINERS, OutsideSet)):
         return type(current_surroundings().user_container(value))
     if others or not isinstance(value, TracedArray):

@@ -12,21 +12,27 @@ from ..calls.meanings import implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..entries import has_open_keys
 from ..items import getitem
+from ..loops.iteration import unlisted
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
 from . import dicts
 from .dicts import get, is_concerned, put, put_all
+from .listed_dicts import listed_dict, note_dict
 
 
 def _new(kind: type, *args: Any, **more: Any) -> Any:
     new = kind(*args, **more)
     journals.note_made(new)
+    note_dict(new)
     return new
 
 
 @implements(Counter)
 def counter(iterable: Any = None, /, **more: Any) -> Counter:
-    iterable = listed_iterator(iterable)
+    if (listed := listed_dict(Counter)) is not None:
+        call(listed.update, *(() if iterable is None else (iterable,)), **more)
+        return listed
+    iterable = listed_iterator(unlisted(iterable))
     if not may_give_keys(iterable):
         return _new(Counter, iterable, **more)
     new = _new(Counter)
@@ -36,14 +42,18 @@ def counter(iterable: Any = None, /, **more: Any) -> Counter:
 
 @implements(defaultdict)
 def defaultdict_(factory: Any = None, /, *args: Any, **more: Any) -> defaultdict:
-    new = _new(defaultdict, factory)
+    new = listed_dict(defaultdict, factory)
+    new = _new(defaultdict, factory) if new is None else new
     for given in (*args, more):
         put_all(new, given)
     return new
 
 
 @implements(OrderedDict)
-def ordered_dict(*args: Any, **more: Any) -> OrderedDict:
+def ordered_dict(*args: Any, **more: Any) -> Any:
+    if (listed := listed_dict(OrderedDict)) is not None:
+        call(listed.update, *args, **more)
+        return listed
     if not any(map(may_give_keys, args)):
         return _new(OrderedDict, *args, **more)
     new = _new(OrderedDict)
@@ -75,6 +85,7 @@ def _subtract(holder: Counter, iterable: Any = None, /, **more: Any) -> None:
 
 
 def _add(holder: Counter, iterable: Any, sign: int) -> None:
+    iterable = unlisted(iterable)
     if isinstance(iterable, dict):
         for_(call(iterable.items), lambda pair: _count(holder, pair[0], sign * pair[1]), None, NO_NAMES)
     elif iterable is not None:

@@ -21,11 +21,13 @@ from ..calls.meanings import DICT_METHODS, implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..choices import Choice
 from ..contents import dict_like
+from ..copies import require_own
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
+from ..library.listed_dicts import ListedDict
 from ..lists import growing, tables
 from ..lists.elements import joined_types
 from ..lists.mapping import mapped
-from ..lists.references import kept, keys_in
+from ..lists.references import keys_in
 from ..lists.runs import (
     element,
     instruction_of,
@@ -38,7 +40,7 @@ from ..lists.runs import (
     plus,
     settled,
 )
-from ..loops.iteration import is_captured
+from ..loops.iteration import is_captured, unlisted
 from ..loops.unrolling import for_
 from ..outside.containers import OutsideDict
 from ..places import NO_NAMES
@@ -48,6 +50,7 @@ from ..texts.deferred import concrete, is_bytes, is_text
 from ..texts.interned import holds_text
 from ..texts.reading import plain, plain_of_bytes, position_among
 from . import known_keys
+from .listed_dicts import made_by_factory, made_dict
 from .lookup import (
     found,
     holds_unknown,
@@ -57,12 +60,10 @@ from .lookup import (
     value_at,
     without_row,
 )
-from .set_makers import made_by
 from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries_of
 
 Instruction = hlo.Instruction
 _NONE = object()
-_FACTORY = "what defaultdict calls"
 
 
 def change(holder: Any, contents: dict[Any, Any]) -> None:
@@ -105,9 +106,8 @@ def item(holder: dict, key: Any) -> Any:
         return get(holder, key, 0)
     factory = getattr(holder, "default_factory", None)
     if factory is not None:
-        with made_by(_FACTORY):
-            made = call(factory)
-        return set_default(holder, key, made)
+        require_own(holder)
+        return set_default(holder, key, made_by_factory(factory))
     value, is_there = _looked_up(holder, key)
     method = getattr(type(holder), "__missing__", None)
     # The method may ask for what it has put there: the program looks it up, and does not call the method once more.
@@ -382,6 +382,10 @@ def update(holder: dict, *others: Any, **more: Any) -> None:
 
 def put_all(holder: dict, pairs: Any) -> None:
     """Put items there: those of a dict, or pairs."""
+    if isinstance(holder, ListedDict):
+        call(holder.update, pairs)
+        return
+    pairs = unlisted(pairs)
     if isinstance(pairs, dict):
         pairs = list(known_keys.items_of(pairs).items()) if keys_in(pairs) else call(pairs.items)
 
@@ -394,6 +398,9 @@ def put_all(holder: dict, pairs: Any) -> None:
 
 def put(holder: dict, key: Any, value: Any) -> None:
     """``holder[key] = value`` with any key."""
+    if isinstance(holder, ListedDict):
+        call(holder.__setitem__, key, value)
+        return
     if is_concerned(holder, key):
         set_item(holder, key, value)
         return
@@ -406,10 +413,8 @@ def put(holder: dict, key: Any, value: Any) -> None:
 # --- what is made of dicts ---
 
 
-def _new(pairs: Any = ()) -> dict:
-    new = dict(pairs)
-    journals.note_made(new)
-    return kept(new)
+def _new(pairs: Any = ()) -> Any:
+    return made_dict(dict(pairs))
 
 
 def _may_give_pairs(pairs: Any) -> bool:
@@ -426,18 +431,18 @@ def dict_of(pairs: Any) -> dict:
 
 @implements(dict)
 def dict_(*args: Any, **more: Any) -> dict:
-    args = tuple(map(listed_iterator, args))
+    args = tuple([listed_iterator(unlisted(one)) for one in args])
     if not args or not _may_give_pairs(args[0]):
         return _new(dict(*args, **more))
     new = _new()
-    put_all(new, args[0])
-    put_all(new, more)
+    for given in (args[0], more):
+        put_all(new, given)
     return new
 
 
 @implements(dict.fromkeys)
 def fromkeys(iterable: Any, value: Any = None, /) -> dict:
-    iterable = listed_iterator(iterable)
+    iterable = listed_iterator(unlisted(iterable))
     if not may_give_keys(iterable):
         return _new(dict.fromkeys(iterable, value))
     new = _new()

@@ -17,7 +17,7 @@ from ..lists.growing import note_list
 from ..lists.mapping import mapped
 from ..lists.references import make_records
 from ..lists.runs import is_open_list, length_of
-from ..loops.iteration import LISTED_AS_SETS, rows_of, unlisted
+from ..loops.iteration import UNLISTED, rows_of, unlisted
 from . import sets
 from .lookup import require_hashable, require_ordinary
 from .set_makers import maker_of_sets
@@ -88,7 +88,7 @@ def as_set(value: Any) -> Any:
     return made
 
 
-LISTED_AS_SETS.append((ListedSet, as_set))
+UNLISTED[set] = as_set
 TRY_LISTED.append(try_listed)
 
 

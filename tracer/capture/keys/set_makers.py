@@ -1,4 +1,4 @@
-"""What makes the sets of a function: instructions of the user's, or what is called in their place."""
+"""What makes the containers of a function: instructions of the user's, or what is called in their place."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ from ...recording.current_trace import current_trace
 
 
 @contextmanager
-def made_by(maker: Any) -> Iterator[None]:
-    """Meanwhile this makes sets, and not the instruction that is executed."""
+def made_by(maker: Any, makes_lists: bool = False) -> Iterator[None]:
+    """Meanwhile this makes sets, dicts and deques, and perhaps lists, and not the instruction that is executed."""
     program = current_trace().program
-    before, program.set_maker = program.set_maker, maker
+    before = program.set_maker, program.list_maker
+    program.set_maker, program.list_maker = maker, maker if makes_lists else None
     try:
         yield
     finally:
-        program.set_maker = before
+        program.set_maker, program.list_maker = before
 
 
 def maker_of_sets() -> Any:

@@ -4,11 +4,13 @@ Such objects are records (`..lists.records`), so what is changed of one of them 
 change them is done with a set of the same elements.
 """
 
+from .listed import Listed
 
-class ListedSet:
+
+class ListedSet(Listed):
     """Stands for a set that the function has made."""
 
-    __hash__ = None
+    listed_as = set
 
     def __init__(self):
         self.elements = no_elements()

@@ -13,7 +13,9 @@ from .. import journals
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS, implements
 from ..copies import require_own
+from ..library.listed_deques import ListedDeque
 from .access import change, gathered, is_unknown, items_of, sliced
+from .listed import made_listed, note_container
 from .runs import Run, instruction_of, is_open_list, settled, type_of_items
 
 
@@ -71,9 +73,13 @@ pytree.register_pytree(
 
 
 @implements(deque)
-def deque_(iterable: Any = (), maxlen: int | None = None) -> TracedDeque:
+def deque_(iterable: Any = (), maxlen: int | None = None) -> Any:
+    if not is_unknown(maxlen) and (listed := made_listed(ListedDeque, maxlen, maxlen=maxlen)) is not None:
+        call(listed.extend, iterable)
+        return listed
     made = TracedDeque((), maxlen)
     journals.note_made(made)
+    note_container(made, ListedDeque)
     _extend(made, iterable)
     return made
 

@@ -66,7 +66,7 @@ def note_list(value: list, maker: Any = None) -> None:
     if Row in map(type, value):  # what is made of other lists holds what these hold now
         value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]
     program = trace.program
-    program.list_makers[id(value)] = maker = maker or user_instruction()
+    program.list_makers[id(value)] = maker = maker or program.list_maker or user_instruction()
     makers = rows_made(program)
     needs = makers.get(maker) if makers else None
     if needs is None or needs.is_refused:

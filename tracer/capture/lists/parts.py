@@ -25,7 +25,7 @@ from .deques import TracedDeque
 from .element_rows import returned_constant
 from .elements import LeafForm
 from .records import finished_dict
-from .references import Row, Table, tables_in
+from .references import Row, Table
 from .runs import Form, Run, instruction_of, instructions
 from .sized_arrays import array_when_run
 
@@ -124,11 +124,21 @@ def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
 def _lists_in(structure: pytree.Structure) -> dict[Table, Lists]:
     """The tables of whose lists values of this structure consist, and those of lists in these."""
     found: dict[Table, Lists] = {}
-    for table in tables_in(structure):
+    for table in _tables_in(structure):
         found[table] = _lists_of(table)
         if table.kind is not None:
             found |= _lists_in(table.kind.structure)
     return found
+
+
+def _tables_in(structure: pytree.Structure) -> list[Table]:
+    """As `tables_in`, and those of lists among the elements of a run."""
+    if structure is pytree.LEAF:
+        return []
+    kind, auxiliary, children = structure
+    if kind is Run:
+        return _tables_in(auxiliary.structure)
+    return [auxiliary] if kind is Row else [table for child in children for table in _tables_in(child)]
 
 
 # Stands for what becomes of the lists of a table until that is known.
@@ -171,7 +181,11 @@ def _of_lists(structure: pytree.Structure) -> pytree.Structure:
     if structure is pytree.LEAF:
         return structure
     kind, auxiliary, children = structure
-    return kind, _lists_of(auxiliary) if kind is Row else auxiliary, tuple(map(_of_lists, children))
+    if kind is Row:
+        auxiliary = _lists_of(auxiliary)
+    elif kind is Run:
+        auxiliary = replace(auxiliary, structure=_of_lists(auxiliary.structure))
+    return kind, auxiliary, tuple(map(_of_lists, children))
 
 
 def elements_from_arrays(

@@ -18,10 +18,9 @@ from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .. import places
 from ..choices import Maybe
 from ..copies import note_copies
-from ..library.listed_sets import ListedSet
-from ..texts.leaves import try_text_leaves
+from ..library.listed import Listed
 from . import tables
-from .elements import joined_type, joined_types
+from .elements import joined_types
 from .growing import new_row, renew
 from .references import (
     KEEPING,
@@ -30,11 +29,9 @@ from .references import (
     Row,
     Table,
     note_makers,
-    put_into_one_table,
     records_made,
     refuse,
     row_behind,
-    tables_in,
     try_rows,
 )
 
@@ -133,8 +130,8 @@ def _class_of(kind: type, names: tuple[str, ...]) -> type:
 def _finished(record: type, held: list[Any]) -> Any:
     """The object whose attributes the list holds; all that have been one have one list, which holds it from now on."""
     if type(held[0]) is tuple:
-        if issubclass(record, ListedSet):
-            held[0] = set(held[0][1])  # one after the other, as the order of a set depends on that
+        if issubclass(record, Listed):
+            held[0] = record.finished(held[0][1])  # one after the other, as the order of a set depends on that
             return held[0]
         made = object.__new__(record.followed_class)
         for name, value in zip(record.names_of_record, held[0][1:]):
@@ -228,9 +225,4 @@ def _require_kind(table: Table, element: tuple) -> None:
         refuse(table)
     if any(number is not None and number.shape.rank for number in kind.numbers):
         refuse(table)
-    if joined_type(table.kind, kind) is None:
-        structures = [table.kind.structure, kind.structure]
-        put_into_one_table([element], [one for structure in structures for one in tables_in(structure)])
-        try_text_leaves(structures)
-        try_rows(structures)
-    tables.require_type(table, kind)
+    tables.require_type(table, kind, (element,))

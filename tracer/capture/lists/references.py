@@ -180,8 +180,9 @@ def make_rows(program: Program) -> bool:
     known = program.guessed_bounds.setdefault(_ROWS_MADE, {})
     new = program.makers_of_copies - known.keys()
     known.update({maker: Needs() for maker in new})
-    if new:
-        _forget_kinds(records_made(program))
+    if new:  # they may be elements of others
+        for held in (records_made(program), known, program.guessed_bounds):
+            _forget_kinds(held)
     return bool(new)
 
 
@@ -255,6 +256,18 @@ def want_records(program: Program, kind: type) -> None:
         return
     kind = class_of(kind)
     wanted.add((kind.__module__, kind.__qualname__))
+
+
+def want_listed(program: Program, kind: type) -> None:
+    """The same of containers of a class, of which some can be objects (`listed.py`); of dicts with keys where these can be no
+    records."""
+    made, are_refused = records_made(program), False
+    if kind is dict and notes_dicts(program):
+        are_refused = all(maker in made and made[maker].is_refused for maker in program.makers_of_copied_dicts)
+    wanted = program.guessed_bounds.setdefault(_RECORDS_WANTED, set())
+    wanted.update(
+        [name for of, name, is_empty in program.makers_of_copied_containers if of is kind and (is_empty or are_refused)]
+    )
 
 
 def try_dicts(values: Iterable[dict]) -> None:

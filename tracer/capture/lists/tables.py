@@ -24,10 +24,11 @@ from .. import journals, places
 from ..copies import note_copies
 from ..forms import is_around
 from ..loops.stacked_rows import is_of_python, whole_lists
+from ..texts.leaves import try_text_leaves
 from .element_rows import element_of
 from .element_rows import row_of as row_of_columns
 from .elements import ElementType, element_type, joined_type, joined_types, parts_of
-from .references import Needs, Row, Table, note_makers, refuse, row_of, tables_in
+from .references import Needs, Row, Table, note_makers, put_into_one_table, refuse, row_of, tables_in, try_rows
 from .runs import (
     Run,
     guessed,
@@ -312,7 +313,7 @@ def _read(row: Row, position: Any, kind: ElementType, first: int) -> Any:
 
 def set_element(row: Row, position: Any, value: Any) -> None:
     """Put an element to a position that is in range."""
-    require_type(row.table, joined_types([value]))
+    require_type(row.table, joined_types([value]), (value,))
     _note_put(value)
     starts = [instruction_of(row.position), instruction_of(position)]
     for column, part in zip(row.table.columns, row_of_columns(value, row.table.kind)):
@@ -350,7 +351,7 @@ def append(row: Row, value: Any) -> None:
     """Put an element behind the last one."""
     table = row.table
     _require_growing(table)
-    require_type(table, joined_types([value]))
+    require_type(table, joined_types([value]), (value,))
     _note_put(value)
     length = length_of([row])
     longer = plus(length, 1)
@@ -372,7 +373,7 @@ def store(row: Row, items: Sequence[Any]) -> None:
     table = row.table
     kinds = [item.type if type(item) is Run else element_type(item) for item in read(items)]
     for kind in kinds:
-        require_type(table, kind)
+        require_type(table, kind, [item for item in items if type(item) is not Run])
     length = length_of(items)
     if not (isinstance(length, int) and length == table.length):
         _require_growing(table)
@@ -406,12 +407,17 @@ def _are_alike(one: Any, other: Any) -> bool:
     return one == other
 
 
-def require_type(table: Table, kind: ElementType) -> None:
-    """Raises RecordedAgain where a table cannot hold such elements as it is."""
+def require_type(table: Table, kind: ElementType, values: Iterable[Any]) -> None:
+    """Raises RecordedAgain where a table cannot hold these values, which are of such a type, as it is."""
     table.kind = _renewed(table.kind, kind)
     both = joined_type(table.kind, kind)
     if both == table.kind:
         return
+    if both is None:  # as lists lie in several tables, or texts in several ways
+        structures = [table.kind.structure, kind.structure]
+        put_into_one_table(values, [one for structure in structures for one in tables_in(structure)])
+        try_text_leaves(structures)
+        try_rows(structures)
     if both is None or not both.is_of_fixed_constants:
         refuse(table)
     table.needs.kind = both

@@ -23,6 +23,7 @@ from ...recording.trace import Trace
 from .. import journals, made_iterators
 from ..copies import note_copies
 from ..entries import has_open_keys
+from ..library.listed import Listed
 from ..lists.access import item_of
 from ..lists.elements import are_alike
 from ..lists.references import row_of
@@ -435,16 +436,16 @@ class Indices(Once):
 
 
 # What gives the rows of dicts and sets whose keys the program computes.
-# Classes whose objects stand for sets, with what gives such a set (`keys.listed`).
-LISTED_AS_SETS: list[tuple[type, Callable[[Any], Any]]] = []
 ROWS_OF_KEYS: list[Callable[[Any], Rows]] = []
+# By classes whose objects stand for containers (`library.listed`), what gives such a container.
+UNLISTED: dict[type, Callable[[Any], Any]] = {}
 # And those of texts that the program makes, by their classes.
 ROWS_OF_TEXTS: dict[type, Callable[[Any], Rows]] = {}
 
 
 def unlisted(value: Any) -> Any:
-    """The set for which an object stands; anything else as it is."""
-    return next((as_set(value) for kind, as_set in LISTED_AS_SETS if isinstance(value, kind)), value)
+    """The container for which an object stands; anything else as it is."""
+    return UNLISTED[type(value).listed_as](value) if isinstance(value, Listed) else value
 
 
 def rows_of(iterable: Any) -> Rows | None:
