@@ -29,12 +29,12 @@ from ..keys.views import KEYS, DictView
 from ..library import iterators, powers
 from ..library.listed import Listed
 from ..library.masked.array import MaskedArray
-from ..lists.access import items_of
+from ..lists.access import item_at, items_of
 from ..lists.deques import TracedDeque
 from ..lists.functions import total, truths
 from ..lists.growing import note_list
 from ..lists.mapping import mapped
-from ..lists.runs import is_open_list, length_of, type_of_items
+from ..lists.runs import is_open_list, known_length, length_of, type_of_items
 from ..loops.comprehensions import Generated, folded, generated, is_open_generator
 from ..loops.generators import TracedGenerator, begun, numbered
 from ..loops.iteration import (
@@ -109,7 +109,15 @@ def range_(*bounds: Any) -> Any:
 @implements(tuple)
 def tuple_(*args: Any) -> tuple:
     args = tuple(map(begun, args))
-    return tuple(elements_gone_over(args)) if args and _is_taken_apart(args[0]) else tuple(*args)
+    if not args or not _is_taken_apart(args[0]):
+        return tuple(*args)
+    items = elements_gone_over(args)
+    if is_open_list(items) and (length := known_length(items)) is not None and length <= _SHORT:
+        return tuple([item_at(items, place) for place in range(length)])  # as others with so many elements are
+    return tuple(items)
+
+
+_SHORT = 32
 
 
 def _is_taken_apart(value: Any) -> bool:

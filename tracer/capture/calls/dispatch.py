@@ -199,7 +199,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
             require_own(holder)
             places.note_change_of_set(holder, function.__name__)
             made_iterators.require_made_here(*args if function.__name__ not in _KEEPING else ())
-        if isinstance(holder, list) and function.__name__ in LIST_METHODS and is_open_call(function, holder, args, kwargs):
+        is_sequence = isinstance(holder, (list, tuple)) and function.__name__ in LIST_METHODS
+        if is_sequence and is_open_call(function, holder, args, kwargs):
             return LIST_METHODS[function.__name__](holder, *args, **kwargs)
         if isinstance(holder, dict) and function.__name__ in DICT_METHODS and is_keyed_call(function, holder, args):
             return DICT_METHODS[function.__name__](holder, *args, **kwargs)

@@ -18,6 +18,7 @@ from . import tables
 from .access import (
     change,
     fail_where,
+    is_unknown,
     items_of,
     moved,
     pushed_back,
@@ -110,9 +111,14 @@ def remove(holder: list, value: Any) -> None:
 
 @method("index")
 def index(holder: list, value: Any, *bounds: Any) -> Any:
-    if bounds:
-        raise NotImplementedError("list.index with bounds, of a list whose length the program decides, is not implemented")
-    return _found(holder, value, "list.index(x): x not in list")
+    kind = "tuple" if isinstance(holder, tuple) else "list"
+    message = f"{kind}.index(x): x not in {kind}"
+    if not bounds:
+        return _found(holder, value, message)
+    if not isinstance(length := length_of(holder), int) or any(map(is_unknown, bounds)):
+        raise NotImplementedError(f"{kind}.index with bounds that the program decides is not implemented")
+    first, last, _ = slice(*bounds).indices(length)
+    return first + _found(items_of(holder)[first:last], value, message)
 
 
 def _found(holder: list, value: Any, message: str) -> TracedArray:
