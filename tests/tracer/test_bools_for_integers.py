@@ -12,6 +12,7 @@ REFUSED = [
     lambda x: np.resize(x, True), lambda x: np.broadcast_to(x[0, 0], True), lambda x: np.random.default_rng(0).random(True),
     lambda x: np.sum(x, True), lambda x: x.max(axis=(True,)), lambda x: x.argmax(np.True_), lambda x: x.cumsum(False),
     lambda x: np.concatenate([x, x], axis=True), lambda x: np.take(x, 0, axis=True), lambda x: np.repeat(x, 2, axis=True),
+    lambda x: np.vander(x[0], True), lambda x: np.fft.fft(x, True), lambda x: np.fft.fft2(x, (True, 2)),
     lambda x: x.transpose(True, False), lambda x: x[:, :1].squeeze(True), lambda x: np.argsort(x, axis=True),
 ]  # fmt: skip
 TAKEN = [

@@ -451,6 +451,7 @@ def test_padding(function, array):
         np.correlate(x[0, 0], x[0, 1, :2]),
         np.correlate(x[0, 0], x[0, 1], "full"),
         np.correlate([1.0, 2], x[0, 0], "same"),
+        np.correlate(x[0, 0] > 0, x[0, 1] > 0, "full"),
     ),
 )
 def test_numbers(function, array):

@@ -18,6 +18,7 @@ from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import fresh, is_contiguous, laid_out, order_named
 from ..recording.operands import (
+    as_size,
     as_traced,
     broadcast,
     class_of,
@@ -374,7 +375,7 @@ def vander(x, N=None, increasing=False):
     x = as_traced(x)
     if x.ndim != 1:
         raise ValueError("x must be a one-dimensional array or sequence.")
-    count = len(x) if N is None else as_index(N, "as a number of columns")
+    count = len(x) if N is None else as_size(N)
     kind = np.promote_types(x.dtype, int)
     columns = [np.ones_like(x, dtype=kind)]
     for _ in range(1, count):

@@ -26,6 +26,8 @@ def _transformed(a: TracedArray, fft_type: str, n: Any, axis: Any, norm: str | N
     Raises ValueError for n below 1 and for an unknown norm, AxisError for the axis.
     """
     a = as_traced(a)
+    if isinstance(n, bool):
+        raise TypeError("an integer is required")
     points = operator.index(n)
     if points < 1:
         raise ValueError(f"Invalid number of FFT data points ({points}) specified.")

@@ -391,7 +391,8 @@ def convolve(a, v, mode="full"):
 
 @implements(np.correlate)
 def correlate(a, v, mode="valid"):
-    a, v = as_traced(a), np.conjugate(as_traced(v))
+    a, v = as_traced(a), as_traced(v)
+    v = np.conjugate(v) if v.element_type.is_complex else v  # of bools that would be integers
     if len(a) == 0 or len(v) == 0:
         raise ValueError(f"{'a' if len(a) == 0 else 'v'} cannot be empty")
     if len(v) > len(a):

@@ -34,6 +34,8 @@ class ArrayMethods:
         if name in ATTRIBUTES and hasattr(self.run_time_type, name):
             return ATTRIBUTES[name](self)
         if not name.startswith("_") and hasattr(np.ndarray, name):
+            if name == "ctypes":  # nobody asks whether arrays have it
+                raise NotImplementedError("ndarray.ctypes: where an array lies is known when the program runs only")
             raise AttributeError(f"ndarray.{name} is not there for traced arrays", name=name, obj=self)
         raise AttributeError(f"'numpy.ndarray' object has no attribute '{name}'", name=name, obj=self)
 
