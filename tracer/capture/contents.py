@@ -74,8 +74,12 @@ def list_like(holder: Any, items: Sequence[Any]) -> Any:
     """A list of the same class with these items, or a tuple; of a deque one of the same greatest length."""
     if type(holder) in (list, tuple):
         return type(holder)(items)
-    apart = pytree.taken_apart(holder)
-    return list(items) if apart is None else pytree.put_together(type(holder), apart[0], items)
+    if (apart := pytree.taken_apart(holder)) is not None:
+        return pytree.put_together(type(holder), apart[0], items)
+    if (apart := taken_apart(holder)) is None:
+        return list(items)
+    attributes = apart[1][len(apart[1]) - len(apart[0].names) :]
+    return put_together(type(holder), apart[0], (*items, *attributes))
 
 
 def dict_like(holder: dict, items: Any) -> dict:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import enum
 import functools
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,7 +20,7 @@ from ..control_flow.bodies import ValueType, are_other_arrays, promoted, type_of
 from ..indexing.locations import Location, location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
-from ..recording.attributes import has_attributes_alone
+from ..recording.attributes import attributes_of, class_of, has_attributes_alone
 from ..recording.current_trace import current_trace
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
@@ -200,9 +201,24 @@ def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> F
     where = where_made(value) or where_container_made(value) or _where_met(value, outer or current_trace())
     apart = taken_apart(value) if where is None or not is_around(where, outer or current_trace()) else None
     if apart is None:
+        _require_known(value, outer or current_trace())
         return Fixed(value)
     auxiliary, parts = apart
     return Container(type(value), auxiliary, tuple([form_of(part, outer, as_views) for part in parts]))
+
+
+def _require_known(value: Any, outer: Trace) -> None:
+    """Raises NotImplementedError for an object of which nobody knows how it is put together, with values of inner traces."""
+    made = outer.program.made_objects.get(id(value))
+    if made is None or is_around(made[1], outer):
+        return
+    parts = [*attributes_of(value).values(), *(value if isinstance(value, deque) else ())]
+    if any(isinstance(part, TracedArray) and not is_around(part.root_storage.trace, outer) for part in parts):
+        name = class_of(type(value)).__name__
+        raise NotImplementedError(
+            f"an object of the class {name} that a branch or a loop makes, with values that the program computes. Fix: let "
+            f"{name} have no other base than object, dict, list, tuple or set"
+        )
 
 
 def _view_of(array: TracedArray, outer: Trace) -> View | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of, class_of, has_attributes_alone
+from ..recording.attributes import attributes_of, class_of, container_behind, has_attributes_alone
 from ..recording.current_trace import current_trace
 from ..recording.makers import register_attributes
 from .entries import contents_of, elements_of_set, is_open_set
@@ -22,7 +22,7 @@ class AttributeNames(tuple):
 
 @dataclass(frozen=True)
 class Besides:
-    """What is known of a dict or a list that has attributes: its keys, None of a list, and the names of the attributes."""
+    """What is known of a container that has attributes: keys, elements of a set, a text, or nothing; and their names."""
 
     keys: tuple[Any, ...] | None
     names: AttributeNames
@@ -42,11 +42,21 @@ def taken_apart(value: Any) -> tuple[Any, Sequence[Any]] | None:
         attributes = attributes_of(value)
         return AttributeNames(attributes), tuple(attributes.values())
     if apart is None and where_container_made(value) is not None:
-        held, attributes = Contents(value).get(), attributes_of(value)
-        is_dict = isinstance(held, dict)
-        besides = Besides(tuple(held) if is_dict else None, AttributeNames(attributes))
-        return besides, (*(held.values() if is_dict else held), *attributes.values())
+        (keys, held), attributes = _held_by(value), attributes_of(value)
+        return Besides(keys, AttributeNames(attributes)), (*held, *attributes.values())
     return apart
+
+
+def _held_by(value: Any) -> tuple[tuple[Any, ...] | None, Sequence[Any]]:
+    """What is known of what a container with attributes holds, as keys of a dict, elements of a set, a text; and the rest."""
+    if isinstance(value, BaseException):
+        return None, value.args
+    if isinstance(value, str):
+        return (str.__str__(value),), ()
+    held = tuple(tuple.__iter__(value)) if isinstance(value, tuple) else Contents(value).get()
+    if isinstance(held, dict):
+        return tuple(held), () if isinstance(value, (set, frozenset)) else tuple(held.values())
+    return None, held
 
 
 def put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
@@ -57,7 +67,7 @@ def put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
 
 
 def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
-    if issubclass(kind, (set, frozenset)):
+    if issubclass(kind, (set, frozenset)) and not isinstance(auxiliary, Besides):
         return (set if issubclass(kind, set) else kind)(elements_of_set({auxiliary: parts[0]}))
     if isinstance(auxiliary, Besides):
         return _container_with_attributes(kind, auxiliary, parts)
@@ -73,11 +83,19 @@ def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
 
 def _container_with_attributes(kind: type, besides: Besides, parts: Sequence[Any]) -> Any:
     """Past the methods of the class, which may do more than hold something."""
-    made, count = kind.__new__(kind), len(parts) - len(besides.names)
-    if besides.keys is None:
-        list.extend(made, parts[:count])
+    count, base = len(parts) - len(besides.names), container_behind(class_of(kind))
+    held = parts[:count]
+    if base in (tuple, frozenset, str, BaseException):
+        made = base.__new__(kind, *{tuple: (held,), frozenset: (besides.keys,), str: besides.keys}.get(base, held))
     else:
-        dict.update(made, zip(besides.keys, parts))
+        made = kind.__new__(kind)
+        if base is list:
+            list.extend(made, held)
+        elif base is set:
+            set.update(made, besides.keys)
+        else:
+            for key, part in zip(besides.keys, held):
+                base.__setitem__(made, key, part)
     _set_attributes(made, besides.names, parts[count:])
     return made
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.attributes import UNBOUND, attributes_of, has_attributes_alone, is_container_with_attributes, slots_of
+from ..recording.attributes import UNBOUND, attributes_of, container_behind, has_attributes_alone, slots_of
 from ..recording.current_trace import current_trace
 from ..recording.trace import Trace
 from .entries import contents_of, elements_of_set, is_open_dict
@@ -221,8 +221,7 @@ def where_made(value: Any) -> Trace | None:
 
 
 def where_container_made(value: Any) -> Trace | None:
-    """The trace in which the function has made this dict or list of a class of its own; None for others."""
+    """The trace in which the function has made this dict, tuple or the like of a class of its own; None for others."""
     trace = current_trace()
-    if trace is None or not isinstance(value, (dict, list)) or not is_container_with_attributes(type(value)):
-        return None
-    return trace.program.made_objects.get(id(value), (None, None))[1]
+    made = None if trace is None else trace.program.made_objects.get(id(value))
+    return None if made is None or container_behind(type(value)) is None else made[1]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import builtins
 import dataclasses
 import types
+from collections import OrderedDict
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -48,13 +50,28 @@ def has_attributes_alone(kind: type) -> bool:
     return is_written and all(base is object or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
 
 
-def is_container_with_attributes(kind: type) -> bool:
-    """Whether objects of a class are dicts or lists, made by Python's own ``__new__``, with attributes besides."""
-    if kind.__new__ is not dict.__new__ and kind.__new__ is not list.__new__ or not kind.__flags__ & _HEAP_TYPE:
-        return False
-    return all(base in (object, dict, list) or base.__flags__ & _HEAP_TYPE for base in kind.__mro__)
+# Classes of Python's whose subclasses have attributes besides what these hold.
+_CONTAINERS = (OrderedDict, dict, list, tuple, set, frozenset, str, BaseException)
 
 
+def container_behind(kind: type) -> type | None:
+    """The class of Python's that says what objects of a class hold besides attributes; None where there is more to them."""
+    base = next((base for base in _CONTAINERS if issubclass(kind, base)), None)
+    if base is None or not kind.__flags__ & _HEAP_TYPE:
+        return None
+    is_changed = base in (OrderedDict, dict, list, set)  # what one of these holds is not handed to its `__new__`
+    if is_changed and kind.__new__ is not base.__new__:
+        return None
+    pythons = {object, *base.__mro__, *_EXCEPTIONS} if base is BaseException else {object, *base.__mro__}
+    return base if all(one in pythons or one.__flags__ & _HEAP_TYPE for one in kind.__mro__) else None
+
+
+# Of these, objects hold their arguments and nothing else.
+_EXCEPTIONS = {
+    one
+    for one in vars(builtins).values()
+    if isinstance(one, type) and issubclass(one, BaseException) and one.__basicsize__ == Exception.__basicsize__
+}
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: written in Python
 
 

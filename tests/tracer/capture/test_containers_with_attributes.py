@@ -1,6 +1,7 @@
 """Dicts and lists of a class of its own, with attributes besides, and those that dataclasses make, in branches and loops."""
 
 import dataclasses
+from collections import OrderedDict, deque
 
 import pytest
 from phlox import jit
@@ -72,8 +73,84 @@ def lists(x):
     return path[0], path[1], path.cost, len(path)
 
 
+class Pair(tuple):
+    pass
+
+
+class Measured(tuple):
+    def __new__(cls, values, error):
+        made = super().__new__(cls, values)
+        made.error = error
+        return made
+
+
+class Name(str):
+    pass
+
+
+class Kinds(set):
+    pass
+
+
+class Ordered(OrderedDict):
+    pass
+
+
+class Refused(ValueError):
+    def __init__(self, value):
+        super().__init__("refused", value)
+        self.value = value
+
+
+def tuples(x):
+    if x > 0:
+        pair, measured = Pair((x, x * 2)), Measured((x, 1), x * 2)
+    else:
+        pair, measured = Pair((x * 3, x)), Measured((x, 2), x * 3)
+    for k in range(40):
+        measured = Measured((measured[0] * 0.5, k), measured.error + x)
+    return pair[0], pair[1], len(pair), measured.error, measured[0]
+
+
+def texts_and_sets(x):
+    if x > 0:
+        name, kinds = Name("a"), Kinds([1])
+        name.weight, kinds.weight = x, x
+    else:
+        name, kinds = Name("b"), Kinds([1])
+        name.weight, kinds.weight = x * 2, x * 3
+    return name.weight, name == "a", kinds.weight, 1 in kinds
+
+
+def dicts_in_order(x):
+    if x > 0:
+        held = Ordered(a=x)
+        held.weight = x * 3
+    else:
+        held = Ordered(a=x * 2)
+        held.weight = x
+    return held["a"] + held.weight
+
+
+def exceptions(x):
+    error = Refused(x) if x > 0 else Refused(x * 2)
+    return error.value, error.args[1], str(error)[:9]
+
+
 @pytest.mark.parametrize(
-    "function", [made_on_both_sides, other_keys, one_of_them_from_before, made_in_rounds, own_methods, lists]
+    "function",
+    [
+        made_on_both_sides,
+        other_keys,
+        one_of_them_from_before,
+        made_in_rounds,
+        own_methods,
+        lists,
+        tuples,
+        texts_and_sets,
+        dicts_in_order,
+        exceptions,
+    ],  # fmt: skip
 )
 def test_containers_with_attributes(function):
     jitted = jit(function)
@@ -113,3 +190,32 @@ def test_what_dataclasses_make_by_default():
     jitted = jit(filled_in_branches)
     for x in (1.5, -2.5):
         assert jitted(x) == filled_in_branches(x)
+
+
+class Line(deque):
+    pass
+
+
+def test_what_nobody_knows_how_to_put_together_is_refused_by_name():
+    @jit
+    def chosen(x):
+        line = Line([x, 1.0]) if x > 0 else Line([x * 2, 2.0])
+        return line[0]
+
+    with pytest.raises(NotImplementedError, match="class Line"):
+        chosen(1.5)
+
+
+def test_sets_with_attributes_that_differ_are_refused_by_name():
+    @jit
+    def chosen(x):
+        if x > 1:
+            kinds = Kinds([3])
+            kinds.weight = x
+        else:
+            kinds = Kinds([4])
+            kinds.weight = x * 2
+        return kinds.weight
+
+    with pytest.raises(NotImplementedError, match="class Kinds"):
+        chosen(1.5)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from ...recording.attributes import attributes_of
 from ...recording.errors import TracerError
 from ...recording.guessed_bounds import LEAST_BOUND
 from ...recording.operands import has_traced
@@ -17,6 +18,7 @@ from ..entries import common_mark, contents_of, elements_of_set, has_open_keys, 
 from ..forms import same, unchanged
 from ..keys.index import index_of
 from ..keys.lookup import in_one, with_texts
+from ..places import where_container_made
 from ..texts.interned import are_written
 from .elements import (
     ElementType,
@@ -113,6 +115,8 @@ def aligned(traces: Sequence[Trace], first: Any, second: Any, reopened: Opener, 
         pairs = [aligned(traces, one, other, reopened) for one, other in zip(first, second)]
         return list_like(first, [one for one, _ in pairs]), list_like(second, [other for _, other in pairs])
     if isinstance(first, (set, frozenset)) and (has_open_keys(first) or has_open_keys(second) or first != second):
+        if any(where_container_made(one) is not None and attributes_of(one) for one in (first, second)):
+            raise NotImplementedError(f"one of several sets of the class {type(first).__name__}, which have attributes")
         sides = _aligned_dicts(traces, contents_of(first), contents_of(second), reopened)
         return tuple(type_of_set(first)(elements_of_set(side)) for side in sides)
     if not isinstance(first, dict):
