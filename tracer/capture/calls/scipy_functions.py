@@ -12,6 +12,7 @@ import numpy as np
 
 from ...recording.operands import as_traced, first_traced
 from ..library import distances, matrices, neighbourhoods, peaks, roots, signal_filters, splines
+from .scipy_by_host import BY_HOST, by_host
 from .users_functions import captured
 
 _Meaning = Callable[..., Any]
@@ -22,7 +23,10 @@ def meaning_of_scipy(function: Any, args: tuple, kwargs: dict[str, Any]) -> _Mea
     module = getattr(function, "__module__", None)
     if type(module) is not str or not module.startswith("scipy."):
         return None
-    found = _MEANINGS.get((module, getattr(function, "__name__", None)))
+    name = getattr(function, "__name__", "")
+    found = _MEANINGS.get((module, name))
+    if found is None and name in BY_HOST.get(module, ()):
+        found = by_host(function)
     if found is None or module not in _CALL_FUNCTIONS and first_traced((args, kwargs)) is None:
         return None
     return found
@@ -84,6 +88,7 @@ _MEANINGS: dict[tuple[str, str | None], _Meaning] = {
             "correlate", "correlate1d", "min_or_max_filter", "min_or_max_filter1d", "rank_filter", "uniform_filter1d",
         )
     },
+    ("scipy.ndimage._rank_filter_1d", "rank_filter"): _followed(neighbourhoods.rank_filter_of_a_line),
     **{
         ("scipy.signal._peak_finding_utils", "_" + name): _followed(vars(peaks)[name])
         for name in ("local_maxima_1d", "peak_prominences", "peak_widths", "select_by_peak_distance")

@@ -97,3 +97,7 @@ def min_or_max_filter(x, footprint, structure, output, mode, cval, origins, is_m
 def rank_filter(x, rank, footprint, output, mode, cval, origins):
     found = [near for place, near in _neighbours(x, footprint, origins, mode, cval) if footprint[place]]
     output[...] = np.sort(np.stack(found), axis=0)[rank]
+
+
+def rank_filter_of_a_line(x, rank, size, output, mode, cval, origin):
+    rank_filter(x, rank, np.ones(size, bool), output, mode, cval, [origin])
