@@ -1,6 +1,7 @@
 """Graphs as dicts of lists, tokens as integers, sequences of letters as numbers, boards and expressions."""
 
-from collections import Counter
+import heapq
+from collections import Counter, defaultdict
 from functools import cache
 
 import numpy as np
@@ -59,6 +60,29 @@ class UnionFind:
         return True
 
 
+@program(lambda rng: (edges(rng, 16), 8))
+def prim_with_heap(links, nodes):
+    graph = defaultdict(list)
+    for a, b, w in links + [(k, k + 1, 12) for k in range(nodes - 1)]:
+        graph[a].append((w, b))
+        graph[b].append((w, a))
+    seen = {0}
+    heap = [(w, 0, b) for w, b in graph[0]]
+    heapq.heapify(heap)
+    total, tree = 0, []
+    while heap and len(seen) < nodes:
+        w, a, b = heapq.heappop(heap)
+        if b in seen:
+            continue
+        seen.add(b)
+        total += w
+        tree.append((a, b))
+        for weight, c in graph[b]:
+            if c not in seen:
+                heapq.heappush(heap, (weight, b, c))
+    return total, tree
+
+
 @program(lambda rng: (rng.integers(0, 4, 12), rng.integers(0, 4, 12 + 3)))
 def global_alignment_with_trace(first, second):
     """Needleman and Wunsch's table and the way back through it, as lists of pairs."""
@@ -80,6 +104,26 @@ def global_alignment_with_trace(first, second):
         else:
             j -= 1
     return int(score[n, m]), pairs[::-1]
+
+
+@program(lambda rng: (rng.integers(0, 4, 40).tolist(), 3))
+def de_bruijn_walk(bases, k):
+    """K-mers become edges of a graph, and Hierholzer's walk uses each of them once."""
+    graph = defaultdict(list)
+    for i in range(len(bases) - k + 1):
+        kmer = tuple(bases[i : i + k])
+        graph[kmer[:-1]].append(kmer[1:])
+    start = tuple(bases[: k - 1])
+    stack, walk = [start], []
+    while stack:
+        node = stack[-1]
+        if graph[node]:
+            stack.append(graph[node].pop())
+        else:
+            walk.append(stack.pop())
+    walk.reverse()
+    text = list(walk[0]) + [node[-1] for node in walk[1:]]
+    return len(text), Counter(text) == Counter(bases)
 
 
 LETTERS = "ACGT"
@@ -217,6 +261,22 @@ def best_rectangle(grid):
                 if current > best:
                     best, where = current, (top, left, bottom, right)
     return int(best), where
+
+
+@program(lambda rng: (rng.integers(0, 3, 24).tolist(),))
+def markov_text(tokens):
+    """A chain of dicts of counts, gone through by the likeliest word."""
+    chain = defaultdict(Counter)
+    for a, b in zip(tokens, tokens[1:]):
+        chain[a][b] += 1
+    state, walk = tokens[0], [tokens[0]]
+    for _ in range(6):
+        following = chain[state]
+        if not following:
+            break
+        state = max(sorted(following), key=lambda w: following[w])
+        walk.append(state)
+    return walk, {a: dict(sorted(c.items())) for a, c in sorted(chain.items())}
 
 
 def quicksort(values):

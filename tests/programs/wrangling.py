@@ -194,6 +194,20 @@ def merge_two_ledgers(left, right):
     return list(merged.items()), sum(x for x, _ in merged.values())
 
 
+@program(lambda rng: (rng.integers(0, 5, (18, 2)), np.round(rng.uniform(0, 5, 18), 2)))
+def nested_counts(pairs, weights):
+    """A dict of dicts of what follows what, and the likeliest one of each."""
+    table = {}
+    for (a, b), w in zip(pairs, weights):
+        a, b = int(a), int(b)
+        if a not in table:
+            table[a] = {}
+        table[a][b] = table[a].get(b, 0.0) + float(w)
+    best = {a: max(row, key=row.get) for a, row in table.items()}
+    normalized = {a: {b: w / sum(row.values()) for b, w in row.items()} for a, row in table.items()}
+    return best, normalized
+
+
 def people(rng, n):
     heights = rng.normal(170, 9, n).round(1).tolist()
     tags = itertools.cycle([["a"], ["b", "a"], []])

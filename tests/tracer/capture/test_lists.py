@@ -477,6 +477,17 @@ def returned_early(x):
     return out
 
 
+@program
+def neighbouring_elements(x):
+    values, found, pieces = x.tolist(), {}, []
+    for i in range(len(values) - 2):
+        three = tuple(values[i : i + 3])
+        found[three[:-1]] = three[1:]
+    for i in range(0, len(values), 4):
+        pieces.append(values[i : i + 4])
+    return found, pieces, [sum(values[i - 2 : i + 1]) for i in range(len(values))]
+
+
 @pytest.mark.parametrize("function", PROGRAMS)
 def test_as_undecorated(function):
     check(function)

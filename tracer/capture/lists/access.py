@@ -10,6 +10,8 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.loops import while_loop
+from ...extents.bounds import constant_difference
+from ...functions.decompositions import expected_to_hold
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython, name_of_type, no_integer
@@ -19,7 +21,7 @@ from ..copies import note_copies
 from ..forms import carried, is_number
 from ..texts.leaves import written_rows
 from . import number_types, tables
-from .columns import rows_between
+from .columns import rows_between, with_rest
 from .elements import ElementType, LeafForm, parts_of
 from .known_lists import element_at
 from .references import row_of
@@ -46,6 +48,7 @@ from .runs import (
 
 Instruction = hlo.Instruction
 _LEAST_REPEATED = 256
+_FEW = 32
 
 
 def items_of(holder: Any) -> list[Any]:
@@ -260,6 +263,8 @@ def sliced(items: Sequence[Any], index: slice) -> list[Any]:
         return _known_slice(
             run, range(run.length)[slice(*[part if part is None else int(part) for part in (index.start, index.stop)], step)]
         )
+    if step == 1 and (few := _few_between(run, index.start, index.stop)) is not None:
+        return [few]
     length = instruction_of(run.length)
     first, last = (0, length) if step > 0 else (-1, hlo.subtract(length, 1))
     start = _bound(index.start, length, first, last, first if step > 0 else last)
@@ -273,6 +278,25 @@ def sliced(items: Sequence[Any], index: slice) -> list[Any]:
     if step == 1:
         return [moved(run, start, number_of(count))]
     return [gathered(run, lambda rows: hlo.add(hlo.multiply(rows, step), hlo.full_like(rows, start)), number_of(count))]
+
+
+def _few_between(run: Run, start: Any, stop: Any) -> Run | None:
+    """``x[i:i + 3]``: a few elements, as many as the bounds are apart, for as long as none of these is beyond the ends."""
+    if not isinstance(start, TracedArray) or not isinstance(stop, TracedArray):
+        return None
+    begin, end = instruction_of(start), instruction_of(stop)
+    count = constant_difference(end, begin)
+    if count is None or not 0 < count <= min(_FEW, run.form.capacity):
+        return None
+    is_inside = hlo.and_(hlo.ge(begin, 0), hlo.le(end, instruction_of(run.length)))
+    inside = TracedArray.from_instruction(require_trace(), is_inside, weak_type=True)
+    if not expected_to_hold("a slice within a list", inside):
+        return None
+    columns = [
+        hlo.dynamic_slice(column, *with_rest(column, begin), sizes=(count + 1, *column.shape.dimensions[1:]))
+        for column in instructions(ordered(run))
+    ]
+    return made(run.type, columns, count, run.form.place)
 
 
 def _known_slice(run: Run, rows: range) -> list[Run]:
