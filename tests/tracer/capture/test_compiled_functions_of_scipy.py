@@ -156,6 +156,13 @@ def test_in_loops_they_are_called_in_each_round():
     np.testing.assert_array_equal(jit(grown)(MATRIX, 3), grown(MATRIX, 3))
 
 
+def test_numbers_that_decide_sizes_become_known():
+    for function, numbers in [(ndimage.zoom, (0.5, 2.0)), (ndimage.rotate, (0.0, 45.0)), (fft.dct, (1, 4))]:
+        decorated = jit(lambda x, number, function=function: function(x, number))
+        for number in numbers:
+            np.testing.assert_allclose(decorated(MATRIX, number), function(MATRIX, number), atol=1e-12)
+
+
 def test_an_error_of_theirs_comes_when_the_program_runs():
     solved = jit(lambda x: linalg.eigh(x, eigvals_only=True))
     np.testing.assert_array_equal(solved(SYMMETRIC), linalg.eigh(SYMMETRIC, eigvals_only=True))

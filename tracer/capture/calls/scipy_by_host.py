@@ -5,7 +5,7 @@ What they return has a shape and a dtype that follow from those of their argumen
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ...calls.host_call import call_when_run
 from ...recording import pytree
 from ...recording.array import TracedArray
 from ...recording.callables import callable_name
+from ...recording.errors import HINTS, ConcretizationError
 
 # By the modules that they say they are of. Left out is what gives other shapes or dtypes for other contents (`eig`, `sqrtm`).
 _NAMES = {
@@ -49,10 +50,20 @@ def by_host(function: Callable[..., Any]) -> Callable[..., Any]:
             raise NotImplementedError(f"{callable_name(function)} that writes to an array that is given is not implemented")
         kwargs = {name: value for name, value in kwargs.items() if not name.startswith("overwrite_")}
         leaves, structure = pytree.flatten((args, kwargs))
+        _require_known_sizes(
+            leaves, function.__name__ == "zoom" or function.__name__ == "rotate" and kwargs.get("reshape", True)
+        )
         examples, of_names = pytree.unflatten(structure, list(map(_example, leaves)))
         return call_when_run(function, function(*examples, **of_names), args, kwargs, has_effects=False)
 
     return apply
+
+
+def _require_known_sizes(leaves: Sequence[Any], by_floats: bool) -> None:
+    """Raises ConcretizationError for numbers that the program computes and sizes may depend on: integers, perhaps floats."""
+    for leaf in leaves:
+        if isinstance(leaf, TracedArray) and leaf.is_scalar and (by_floats or leaf.element_type.is_integer):
+            raise ConcretizationError(leaf, "as a number that sizes of what SciPy returns may depend on", HINTS["range"])
 
 
 def _example(leaf: Any) -> Any:

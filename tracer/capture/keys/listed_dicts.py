@@ -55,15 +55,20 @@ def made_dict(new: dict) -> Any:
 
 def made_by_factory(factory: Any) -> Any:
     """What a defaultdict puts under a key that is missing."""
-    code = getattr(factory, "__code__", None)
-    with made_by(_FACTORY if code is None else f"{_FACTORY} at line {code.co_firstlineno}"):
+    return _made_by(factory, _FACTORY, False)
+
+
+def _made_by(factory: Any, maker: Any, makes_lists: bool) -> Any:
+    """What a factory makes: a class makes the same wherever it is called, a function has instructions of its own."""
+    if type(factory) is types.FunctionType:
+        return call(factory)
+    with made_by(maker, makes_lists):
         return call(factory)
 
 
 @implements(listed_dicts.made_by_factory)
 def _made_by_factory(holder: ListedDefaultDict) -> Any:
-    with made_by(("the factory of", type(holder).__qualname__), makes_lists=True):
-        return call(type(holder).default_factory)
+    return _made_by(type(holder).default_factory, ("the factory of", type(holder).__qualname__), True)
 
 
 @implements(listed_dicts.as_dict)
