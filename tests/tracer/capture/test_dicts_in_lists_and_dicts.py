@@ -136,6 +136,25 @@ def several(x):
     return weights, counts, pairs
 
 
+def with_all_kinds(x):
+    found = defaultdict(lambda: {"n": 0, "seen": [], "first": {}})
+    for k, (a, b) in enumerate(zip(x, x[1:])):
+        row = found[int(a)]
+        row["n"] += 1
+        row["seen"].append(int(b))
+        row["first"].setdefault(int(b), k)
+    return dict(found)
+
+
+def with_sets(x):
+    found = {}
+    for a, b in zip(x, x[1:]):
+        found.setdefault(int(a), {"n": 0, "tags": set()})
+        found[int(a)]["n"] += 1
+        found[int(a)]["tags"].add(int(b))
+    return found
+
+
 def deques(x):
     found = {}
     for k, a in enumerate(x):
@@ -160,7 +179,7 @@ def deques_in_turn(x):
 
 PROGRAMS = [
     by_item, counters, texts_as_keys, three_deep, of_lists, taken_out, methods, under_another_name,
-    in_an_order, divided, in_a_list, several, deques, deques_in_turn,
+    in_an_order, with_all_kinds, with_sets, divided, in_a_list, several, deques, deques_in_turn,
 ]  # fmt: skip
 
 

@@ -32,7 +32,7 @@ _FACTORY = "what defaultdict calls"
 def listed_dict(kind: type, factory: Any = None) -> ListedDict | None:
     """The object that stands for an empty dict which the function makes here; None where that is a dict."""
     if kind is defaultdict:
-        told_apart = factory.__code__ if type(factory) is types.FunctionType else factory
+        told_apart = factory if isinstance(factory, type) else getattr(factory, "__code__", id(factory))
         return made_listed(ListedDefaultDict, told_apart, default_factory=staticmethod(factory))
     return made_listed(_KINDS[kind])
 

@@ -17,7 +17,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .. import places
 from ..choices import Maybe
-from ..copies import note_copies
+from ..copies import TRY_LISTED, note_copies
 from ..library.listed import Listed
 from . import tables
 from .elements import joined_types
@@ -77,6 +77,8 @@ def record_row(parts: Iterable[Any], needs: Needs, place: str, records: Any) -> 
     if found is False:
         if any(type(part) is list and row_behind(part) is None for part in element):
             try_rows([pytree.flatten(element)[1]])
+        if any(type(part) is set for part in element):
+            TRY_LISTED[0]()
         give_up(needs)
     row = new_row(found, needs, place, 1)
     if row.table.records not in (None, records):
