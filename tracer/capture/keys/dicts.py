@@ -27,7 +27,7 @@ from ..library.listed_dicts import ListedDict
 from ..lists import growing, tables
 from ..lists.elements import joined_types
 from ..lists.mapping import mapped
-from ..lists.references import keys_in
+from ..lists.references import keys_in, records_made
 from ..lists.runs import (
     element,
     instruction_of,
@@ -107,7 +107,9 @@ def item(holder: dict, key: Any) -> Any:
     factory = getattr(holder, "default_factory", None)
     if factory is not None:
         require_own(holder)
-        return set_default(holder, key, made_by_factory(factory))
+        if not records_made(require_trace().program):
+            return set_default(holder, key, made_by_factory(factory))
+        _put_where_missing(holder, key, factory)  # a record that nobody holds would take a row
     value, is_there = _looked_up(holder, key)
     method = getattr(type(holder), "__missing__", None)
     # The method may ask for what it has put there: the program looks it up, and does not call the method once more.
@@ -137,6 +139,15 @@ def _given_by(method: Callable[..., Any], holder: dict, key: Any) -> Any:
         return call(method, holder, key)
     finally:
         _given.items.pop()
+
+
+def _put_where_missing(holder: dict, key: Any, factory: Any) -> None:
+    at = found(entries_of(holder), key)
+    if at is None:
+        set_item(holder, key, made_by_factory(factory))
+        return
+    is_missing = _truth(hlo.not_(at[2]))
+    decide(is_missing, (lambda: set_item(holder, key, made_by_factory(factory)), None))
 
 
 def _missing(key: Any) -> KeyError:
