@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from phlox import TracerError, jit
+from phlox import jit
 
 
 @dataclass
@@ -43,8 +43,7 @@ def test_deques_that_are_elements(change):
         change(queues[1])
         return queues
 
-    with pytest.raises(TracerError, match="a deque is changed"):
-        jit(some)(X)
+    assert repr(jit(some)(X)) == repr(some(X))
 
 
 MAKERS = {
