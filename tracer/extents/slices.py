@@ -11,9 +11,10 @@ from ... import hlo
 from ..control_flow.loops import counted_loop
 from ..indexing.index_arrays import second, selection_along, update_selected
 from ..recording.array import TracedArray, require_trace
+from ..recording.differences import constant_difference
 from ..recording.dynamic_array import padded_instruction, same_value, size_of
 from ..recording.trace import Trace
-from .bounds import constant_difference, interval_of, require_known_at_run_time
+from .bounds import interval_of, require_known_at_run_time
 from .broadcasting import fail_if
 
 Instruction = hlo.Instruction

@@ -10,10 +10,10 @@ import numpy as np
 
 from .... import hlo
 from ...control_flow.loops import while_loop
-from ...extents.bounds import constant_difference
 from ...functions.decompositions import expected_to_hold
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.differences import constant_difference
 from ...recording.errors import HINTS, ConcretizationError, LeftToPython, name_of_type, no_integer
 from ...recording.operands import as_traced
 from .. import journals, places
