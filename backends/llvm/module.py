@@ -51,7 +51,8 @@ class Module(ir.Module):
     """A module that a backend compiles.
 
     ``called_computations(builder, computation, arguments)`` returns the results of a computation that takes more than
-    registers; ``scalar_functions`` are the functions of large computations on scalars, as `scalar_calls` has written them.
+    registers; ``scalar_functions`` are the functions of large computations on scalars, as `scalar_calls` has written them, and
+    ``inner_loops`` what nests of different sizes have in common, by what its code depends on.
     """
 
     def __init__(self, name: str, shared_functions: SharedFunctions) -> None:
@@ -59,7 +60,7 @@ class Module(ir.Module):
         self.shared_functions = shared_functions
         self.called_computations: Callable[..., list] | None = None
         self.scalar_functions: dict[Any, Any] = {}
-        self.contraction_blocks: dict[Any, Any] = {}
+        self.inner_loops: dict[Any, Any] = {}
 
 
 @dataclass(frozen=True)

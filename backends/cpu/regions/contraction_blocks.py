@@ -336,9 +336,9 @@ class Blocks:
     def _call_block(self, form: BlockForm, batch: Index, row: Index, columns: Columns) -> None:
         """Let a function compute the block, which all contractions of the module with such blocks call."""
         b, c, module, flat = self.builder, self.contraction, self.builder.module, self._flat_output()
-        function = module.contraction_blocks.get(form)
+        function = module.inner_loops.get(form)
         if function is None:
-            function = module.contraction_blocks[form] = self._define_block(form, columns)
+            function = module.inner_loops[form] = self._define_block(form, columns)
         terms = self.stop_of_terms(0)
         rows = (self.lhs.strides[c.rows[-1]], flat.strides[len(c.batch) + len(c.rows) - 1])
         column = Affine(columns.positions[0].base)
@@ -356,7 +356,7 @@ class Blocks:
 
     def _define_block(self, form: BlockForm, columns: Columns) -> InterruptibleFunction:
         module, (height, width, lanes) = self.builder.module, form.shape
-        name = module.get_unique_name(f"block.{height}x{width}.{len(module.contraction_blocks)}")
+        name = module.get_unique_name(f"block.{height}x{width}.{len(module.inner_loops)}")
         types = [POINTER] * 3 + [I64] * 3 + [I1] * form.is_added
         function = InterruptibleFunction(module, name, types, lambda builder: builder.ret(I32(0)))
         function.linkage = "internal"

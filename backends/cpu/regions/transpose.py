@@ -11,16 +11,21 @@ from ....hlo import Computation
 from ....hlo.shape import element_strides
 from ...llvm import index as indices
 from ...llvm.arrays import Array, lanes_constant
-from ...llvm.builder import undefined
+from ...llvm.builder import Builder, undefined
 from ...llvm.elemental import Binding
-from ...llvm.index import Affine, Base, Index
-from ...llvm.loops import counted_loop
+from ...llvm.index import Affine, Base
+from ...llvm.interruption import interruption_of
+from ...llvm.loops import carried_loop
+from ...llvm.module import Module, align_stack
 from ...llvm.pieces import independent_loop, independent_loops
-from ...llvm.types import I1, ComplexValue, RegisterValue, memory_type, part_size
+from ...llvm.types import I1, I8, I64, POINTER, ComplexValue, RegisterValue, memory_type, part_size
 from ..nest_samples import samples
-from ..target import Target
+from ..target import WIDEST_VECTOR_BYTES, Target
 
 LARGEST_TILE = 16
+# Smaller tiles are short code, which is faster for known sizes, and stay where they are; so do lines of more tiles, which may
+# have to be interrupted.
+_LEAST_CALLED_TILE, _MOST_CALLED_TILES = 8, 1 << 12
 
 
 def transposed_source(computation: Computation, arguments: list[Binding]) -> tuple[Array, tuple[int, ...]] | None:
@@ -66,7 +71,8 @@ class _Tiles:
         # As they lie in memory: complex elements as two parts each.
         part = memory_type(output.shape.element_type)
         self.align = part_size(part)
-        self.vector = ir.VectorType(part, tile * output.shape.element_type.byte_size // self.align)
+        self.element_bytes = output.shape.element_type.byte_size
+        self.vector = ir.VectorType(part, tile * self.element_bytes // self.align)
 
     @samples(
         """
@@ -88,32 +94,79 @@ class _Tiles:
         with independent_loops(b, [sizes[d] for d in others]) as outer:
             fixed = dict(zip(others, outer))
             with independent_loop(b, -(-sizes[self.across] // tile)) as first:
-                row = self._start(first, sizes[self.across])
-                with counted_loop(b, -(-sizes[self.last] // tile)) as second:
-                    self._turn(fixed, row, self._start(second, sizes[self.last]))
+                self._turn_line(fixed, self._first_row(first))
 
-    def _start(self, number: Base, size: int) -> Base:
-        """Where a tile starts; the last one overlaps the one before."""
-        b = self.builder
-        start = indices.multiply_base(b, number, self.tile)
-        return start if size % self.tile == 0 else indices.clamp_base(b, start, 0, size - self.tile)
+    def _first_row(self, number: Base) -> Base:
+        """Of tiles that stand beside each other; the last ones overlap those before."""
+        row, size = indices.multiply_base(self.builder, number, self.tile), self.output.shape.dimensions[self.across]
+        return row if size % self.tile == 0 else indices.clamp_base(self.builder, row, 0, size - self.tile)
 
-    def _turn(self, fixed: dict[int, Affine], row: Base, column: Base) -> None:
-        b = self.builder
-        lines = []
-        for k in range(self.tile):
-            index = self._index(fixed, Affine(row), Affine(indices.add_base(b, column, k)))
-            of_source: list = [None] * len(index)
-            for position, dimension in enumerate(self.permutation):
-                of_source[dimension] = index[position]
-            lines.append(b.load(self.source.address(b, tuple(of_source)), typ=self.vector, align=self.align))
-        for k, line in enumerate(transpose_registers(b, lines, self.vector.count // self.tile)):
-            index = self._index(fixed, Affine(indices.add_base(b, row, k)), Affine(column))
-            b.store(line, self.output.address(b, index), align=self.align)
+    def _turn_line(self, fixed: dict[int, Affine], row: Base) -> None:
+        """All tiles that start in a row of the output, by a function that the transpositions of the module call."""
+        b, size, module = self.builder, self.output.shape.dimensions[self.last], self.builder.module
+        every = {**fixed, self.across: Affine(row), self.last: indices.ZERO}
+        index = tuple([every[d] for d in range(self.last + 1)])
+        of_source = dict(zip(self.permutation, index))
+        strides = self.source.strides[self.permutation[self.last]], self.output.strides[self.across]
+        tiles = -(-size // self.tile)
+        given = [
+            self.source.address(b, tuple([of_source[d] for d in range(len(index))])),
+            self.output.address(b, index),
+            *[I64(self.element_bytes * stride) for stride in strides],
+            I64(tiles * self.tile - size),
+        ]
+        if not isinstance(module, Module) or self.tile < _LEAST_CALLED_TILE or tiles > _MOST_CALLED_TILES:
+            self._turn(b, *given, tiles)
+            return
+        form = "transpose", self.tile, str(self.vector)
+        function = module.inner_loops.get(form)
+        if function is None:
+            function = module.inner_loops[form] = self._define_line(module)
+        b.call(function, [*given, I64(tiles)])
+        caller = interruption_of(b)
+        if caller is not None:
+            caller.add(tiles * sum(len(block.instructions) for block in function.blocks))
 
-    def _index(self, fixed: dict[int, Affine], across: Affine, last: Affine) -> Index:
-        every = {**fixed, self.across: across, self.last: last}
-        return tuple(every[d] for d in range(self.last + 1))
+    def _define_line(self, module: Module) -> ir.Function:
+        kind = ir.FunctionType(ir.VoidType(), [POINTER] * 2 + [I64] * 4)
+        function = ir.Function(module, kind, module.get_unique_name(f"transpose.{self.tile}"))
+        function.linkage = "internal"
+        align_stack(function, WIDEST_VECTOR_BYTES)
+        b = Builder(function.append_basic_block("entry"))
+        self._turn(b, *function.args)
+        b.ret_void()
+        return function
+
+    def _turn(
+        self,
+        b: ir.IRBuilder,
+        source: ir.Value,
+        output: ir.Value,
+        source_step: ir.Value,
+        output_step: ir.Value,
+        overlap: ir.Value,
+        tiles: Base,
+    ) -> None:
+        """So many tiles from these addresses on, whose lines lie these steps apart; the last one overlaps that before."""
+        tile, element_bytes = I64(self.tile), I64(self.element_bytes)
+        advances = [
+            [b.mul(elements, step) for step in (source_step, element_bytes)] for elements in (tile, b.sub(tile, overlap))
+        ]
+        before_last = indices.add_base(b, tiles, -2)
+
+        def turn(number: ir.Value, addresses: list) -> list:
+            lines, (source, output) = [], addresses
+            for k in range(self.tile):
+                source = b.gep(source, [source_step], source_etype=I8) if k else source
+                lines.append(b.load(source, typ=self.vector, align=self.align))
+            for k, line in enumerate(transpose_registers(b, lines, self.vector.count // self.tile)):
+                output = b.gep(output, [output_step], source_etype=I8) if k else output
+                b.store(line, output, align=self.align)
+            is_before_last = b.icmp_signed("==", number, indices.i64(before_last))
+            following = [b.select(is_before_last, last, usual) for usual, last in zip(*advances)]
+            return [b.gep(address, [step], source_etype=I8) for address, step in zip(addresses, following)]
+
+        carried_loop(b, 0, tiles, 1, [source, output], turn, most=_MOST_CALLED_TILES, runs=True)
 
 
 def turned(builder: ir.IRBuilder, lines: list[RegisterValue]) -> list[RegisterValue]:

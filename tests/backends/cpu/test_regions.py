@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from phlox import fori_loop, jit
 from phlox.backends.cpu.program_loader import LoadedProgram
+from phlox.backends.cpu.target import host_target
 from phlox.backends.llvm.collapse import collapse_dimensions
 from phlox.backends.registry import get_backend
 from phlox.hlo import BF16, C64, C128, F32, F64, PRED, S16, S32, U8, Shape, evaluate, scalar_computation
@@ -111,6 +112,17 @@ def test_transposes(element_type):
         array = array + (1j * rng.integers(0, 100, dimensions)).astype(array.dtype) if element_type.is_complex else array
         (found,) = compile_and_run(module, array)
         assert found.tobytes() == np.ascontiguousarray(array.transpose(permutation)).tobytes()
+
+
+def test_transposes_of_different_sizes_have_their_tiles_in_common():
+    x, y = np.arange(33 * 65, dtype=np.float32).reshape(33, 65), np.arange(3 * 64 * 48, dtype=np.float32).reshape(3, 64, 48)
+    compiled = jit(lambda x, y: (x.T.copy(), y.transpose(0, 2, 1).copy())).compile(x, y)
+    for found, expected in zip(compiled(x, y), (x.T, y.transpose(0, 2, 1))):
+        assert np.array_equal(found, expected)
+    lines = compiled.executable.llvm_ir().splitlines()
+    tiles = [line for line in lines if '@"transpose.' in line]
+    assert [line.split()[0] for line in tiles].count("define") == (host_target().lanes(4) >= 8)
+    assert len(tiles) == 3 * (host_target().lanes(4) >= 8)
 
 
 # --- reductions ---
