@@ -42,8 +42,9 @@ from .executable import CpuExecutable, Texts
 from .frame import EmittedModule
 from .kept_code import hasty_key, keep_program, kept_program
 from .line_clock import KeyOf, LineClock, Moments, kernel_of, lines_of
-from .machine_code import compile_object
+from .machine_code import compile_objects
 from .module_emitter import KERNEL_NAME, emit_module
+from .module_parts import module_parts
 from .native_program import NativeProgram
 from .pipeline import PIPELINE
 from .shared_functions import shared_code
@@ -151,13 +152,13 @@ class CpuBackend:
         runs = None if interruption.can_leave else interruption.cost
         level, given_up = code_generation(written.llvm_ir, module, runs)
         started = perf_counter()
-        object_code = compile_object(written.llvm_ir, self.target, level)
+        object_codes = compile_objects(module_parts(written.llvm_ir), self.target, level)
         CODE_GENERATION[level].measured(written.llvm_ir.count("\n"), started)
         padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
         return NativeProgram(
             name=native.name,
             target=self.target,
-            object_code=object_code,
+            object_codes=object_codes,
             entry=KERNEL_NAME,
             parameters=tuple(parameter_leaves(native)),
             results=tuple(array_leaves(native.entry.shape)),

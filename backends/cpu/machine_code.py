@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from llvmlite import binding
 
+from ..llvm.llvm_threads import emit, in_threads
 from ..llvm.llvm_work import require_memory, run_interruptibly
 from .target import FULL, Target, compiling_machine, initialize, target_machine
 
 
 def compile_object(llvm_ir: str, target: Target, level: int = FULL) -> bytes:
     """Object code of LLVM assembly, by this level of LLVM's. Raises MemoryError where LLVM might not find enough."""
+    (object_code,) = compile_objects([llvm_ir], target, level)
+    return object_code
+
+
+def compile_objects(parts: Sequence[str], target: Target, level: int = FULL) -> tuple[bytes, ...]:
+    """Object code of each part of a module (`module_parts`), by several threads."""
     initialize()
-    require_memory(llvm_ir)
-    return run_interruptibly(llvm_ir, lambda: _compiled(llvm_ir, target, level))
+    whole = "".join(parts)
+    require_memory(whole)
+    return run_interruptibly(whole, lambda: tuple(in_threads(lambda part: _compiled(part, target, level), parts)))
 
 
 def assembly(llvm_ir: str, target: Target, level: int = FULL) -> str:
     """The machine code of LLVM assembly, as text."""
-    return compiling_machine(target, level).emit_assembly(binding.parse_assembly(llvm_ir))
+    with compiling_machine(target, level) as machine:
+        return machine.emit_assembly(binding.parse_assembly(llvm_ir))
 
 
 def _compiled(llvm_ir: str, target: Target, level: int) -> bytes:
     # In a context of its own, since one keeps all types and constants that it has ever seen.
     # All are closed here, because an interrupt that comes while a finalizer closes one would be lost.
-    with binding.create_context() as context, binding.parse_assembly(llvm_ir, context) as module:
+    with (
+        compiling_machine(target, level) as machine,
+        binding.create_context() as context,
+        binding.parse_assembly(llvm_ir, context) as module,
+    ):
         module.verify()  # on wrong code the code generator would end the process; it takes 1/300 of its time
-        machine = compiling_machine(target, level)
         if "alwaysinline" in llvm_ir:
             _inline(module, machine)
-        return bytes(machine.emit_object(module))
+        return emit(machine, module, as_object=True)
 
 
 def _inline(module: binding.ModuleRef, machine: binding.TargetMachine) -> None:
@@ -51,14 +63,15 @@ class LoadedCode:
     ``symbols`` has the addresses of what the code names and does not define. What it has not finds the process's own functions.
     """
 
-    def __init__(self, object_code: bytes, target: Target, symbols: Mapping[str, int]) -> None:
+    def __init__(self, object_codes: Sequence[bytes], target: Target, symbols: Mapping[str, int]) -> None:
         initialize()
         # An engine that has compiled nothing: what it would keep for that takes 0.7 MB.
         module = binding.parse_assembly("".join(f'@"{name}" = external global i8\n' for name in symbols))
         self._engine = binding.create_mcjit_compiler(module, target_machine(target))
         for name, address in symbols.items():
             self._engine.add_global_mapping(module.get_global_variable(name), address)
-        self._engine.add_object_file(binding.ObjectFileRef.from_data(object_code))
+        for object_code in object_codes:
+            self._engine.add_object_file(binding.ObjectFileRef.from_data(object_code))
         self._engine.finalize_object()
 
     def address(self, name: str) -> int:

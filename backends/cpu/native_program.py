@@ -13,7 +13,7 @@ from .target import FULL, Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
 # bytes. A change of any of these makes it another number.
-VERSION = 5
+VERSION = 6
 
 _MAGIC = b"phlox native program\n"
 
@@ -34,12 +34,13 @@ class SharedCode:
 class NativeProgram:
     """Object code, what it needs of the process that loads it, and how it is called.
 
-    ``entry`` names the kernel, ``i32 (ptr arguments, ptr results)``: arrays of pointers to the data of the leaves of
-    ``parameters``, each with a name for messages, and of ``results``. It returns 0, or a code that stands for an error. Its
-    temporaries are ``temporary_bytes``; ``keeps_block`` says that it leaves their memory in a variable from call to call.
-    ``may_take_long`` says that a call may run many instructions; ``draws``, that it changes the states of generators of random
-    numbers, which it does under the interpreter's lock; ``divides``, that it hands pieces to the pool of threads. ``level`` is
-    LLVM's, by which the code was made, ``given_up`` says what was not done to make it fast.
+    The object files of ``object_codes`` are loaded together. ``entry`` names the kernel, ``i32 (ptr arguments, ptr results)``:
+    arrays of pointers to the data of the leaves of ``parameters``, each with a name for messages, and of ``results``. It
+    returns 0, or a code that stands for an error. Its temporaries are ``temporary_bytes``; ``keeps_block`` says that it leaves
+    their memory in a variable from call to call. ``may_take_long`` says that a call may run many instructions; ``draws``, that
+    it changes the states of generators of random numbers, which it does under the interpreter's lock; ``divides``, that it
+    hands pieces to the pool of threads. ``level`` is LLVM's, by which the code was made, ``given_up`` says what was not done
+    to make it fast.
 
     The code's symbols: ``constants`` are arrays in memory; ``host_calls`` are Python objects that evaluate the instructions of
     ``host_instructions`` (HLO text, see `host_instructions`), in its order, which come from the user's ``host_lines``;
@@ -49,7 +50,7 @@ class NativeProgram:
 
     name: str
     target: Target
-    object_code: bytes = field(repr=False)
+    object_codes: tuple[bytes, ...] = field(repr=False)
     entry: str
     parameters: tuple[tuple[str, Shape], ...]
     results: tuple[Shape, ...]
@@ -71,10 +72,15 @@ class NativeProgram:
 
     def to_bytes(self) -> bytes:
         """The program as bytes, for `from_bytes` in any process."""
-        blobs = [self.object_code, *[data for _, data in self.constants], *[functions.object_code for functions in self.shared]]
+        blobs = [
+            *self.object_codes,
+            *[data for _, data in self.constants],
+            *[functions.object_code for functions in self.shared],
+        ]
         header = {
             "name": self.name,
             "target": asdict(self.target),
+            "object_codes": len(self.object_codes),
             "entry": self.entry,
             **interface_data(self.parameters, self.results),
             "temporary_bytes": self.temporary_bytes,
@@ -106,7 +112,7 @@ class NativeProgram:
         return cls(
             name=header["name"],
             target=Target(**header["target"]),
-            object_code=bytes(next(blobs)),
+            object_codes=tuple([bytes(next(blobs)) for _ in range(header["object_codes"])]),
             entry=header["entry"],
             **parsed_interface(header),
             temporary_bytes=header["temporary_bytes"],

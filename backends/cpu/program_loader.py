@@ -47,7 +47,7 @@ class LoadedProgram:
             symbols |= load_shared(program.shared, program.target)
             symbols |= {symbol: constant.ctypes.data for symbol, constant in constants.items()}
             symbols |= {symbol: function.address for symbol, function in {**evaluations, **natives}.items()}
-            code = ProgramCode(LoadedCode(program.object_code, program.target, symbols), tuple(constants.values()))
+            code = ProgramCode(LoadedCode(program.object_codes, program.target, symbols), tuple(constants.values()))
             self.kernel = code.loaded.address(program.entry)
             if program.keeps_block:
                 weakref.finalize(code, _free_block, code.loaded, code.loaded.address(SPARE_BLOCK_NAME))

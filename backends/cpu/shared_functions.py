@@ -50,7 +50,7 @@ def load_shared(shared: Iterable[SharedCode], target: Target) -> dict[str, int]:
     addresses: dict[str, int] = {}
     for code in shared:
         if any((target, name) not in _loaded for name in code.names):
-            loaded = LoadedCode(code.object_code, target, {**python_call_addresses(), **addresses})
+            loaded = LoadedCode([code.object_code], target, {**python_call_addresses(), **addresses})
             for name in code.names:
                 _loaded.setdefault((target, name), (loaded, loaded.address(name)))
         addresses |= {name: _loaded[target, name][1] for name in code.names}

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import NamedTuple
@@ -165,7 +167,15 @@ def target_machine(target: Target, level: int = FULL) -> binding.TargetMachine:
     return triple.create_target_machine(cpu=target.cpu, features=target.features, opt=level, jit=True)
 
 
+@contextmanager
+def compiling_machine(target: Target, level: int = FULL) -> Iterator[binding.TargetMachine]:
+    """A target machine that no other thread uses meanwhile: it keeps what it has worked out about the processor."""
+    free = _free_machines(target, level)
+    machine = free.pop() if free else target_machine(target, level)
+    yield machine
+    free.append(machine)
+
+
 @cache
-def compiling_machine(target: Target, level: int = FULL) -> binding.TargetMachine:
-    """The target machine that writes all code of a level: it keeps what it has worked out about the processor."""
-    return target_machine(target, level)
+def _free_machines(target: Target, level: int) -> list[binding.TargetMachine]:
+    return []

@@ -7,7 +7,8 @@ import atexit
 import mmap
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from llvmlite.binding import ffi
@@ -75,14 +76,22 @@ _at_work: set[_thread.LockType] = set()
 
 
 def _start(run: Callable[[], None]) -> bool:
-    before = _thread.stack_size(_STACK_BYTES)
     try:
-        _thread.start_new_thread(run, ())
+        with deep_stacks():
+            _thread.start_new_thread(run, ())
     except RuntimeError:  # there can be no further thread
         return False
+    return True
+
+
+@contextmanager
+def deep_stacks() -> Iterator[None]:
+    """Around what starts threads for LLVM."""
+    before = _thread.stack_size(_STACK_BYTES)
+    try:
+        yield
     finally:
         _thread.stack_size(before)
-    return True
 
 
 @atexit.register

@@ -70,13 +70,13 @@ def test_stages_inside_of_each_other(terminal, at_once):
 def test_a_compilation_that_takes_long(terminal, at_once, monkeypatch):
     from phlox.backends.cpu import backend
 
-    compile_object = backend.compile_object
+    compile_objects = backend.compile_objects
 
     def slow(*arguments):
         wait_for(terminal, "phlox: slow_function: compiling with LLVM, ")
-        return compile_object(*arguments)
+        return compile_objects(*arguments)
 
-    monkeypatch.setattr(backend, "compile_object", slow)
+    monkeypatch.setattr(backend, "compile_objects", slow)
 
     @jit
     def slow_function(x):

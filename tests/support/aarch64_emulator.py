@@ -189,7 +189,7 @@ class Emulator:
         self._processor.reg_write(registers.UC_ARM64_REG_CPACR_EL1, _FLOATING_POINT_IS_ON)
         unmapped = unicorn.UC_HOOK_MEM_READ_UNMAPPED | unicorn.UC_HOOK_MEM_WRITE_UNMAPPED
         self._processor.hook_add(unmapped, self._map_page)
-        self._library = self.load(compile_object(f'target triple = "{target.triple}"\n{_LIBRARY}', target), {})
+        self._library = self.load([compile_object(f'target triple = "{target.triple}"\n{_LIBRARY}', target)], {})
         self._kept = self._next
 
     def forget(self) -> None:
@@ -215,17 +215,31 @@ class Emulator:
         ctypes.memmove(address, array.ctypes.data, array.size)
         return address
 
-    def load(self, object_code: bytes, symbols: Mapping[str, int]) -> dict[str, int]:
-        """Object code in memory, its names bound to these addresses, or the library's: the addresses of its own."""
-        code = _ObjectFile(object_code)
+    def load(self, object_codes: Sequence[bytes], symbols: Mapping[str, int]) -> dict[str, int]:
+        """Object files in memory, their names bound to each other's, these addresses, or the library's: those of their own."""
+        loaded = [(code, self._place(code)) for code in map(_ObjectFile, object_codes)]
+        own = {
+            name: places[place] + value
+            for code, places in loaded
+            for name, place, value in code.symbols
+            if name and place in places
+        }
+        for code, places in loaded:
+            self._bind(code, places, {**getattr(self, "_library", {}), **symbols, **own})
+        return own
+
+    def _place(self, code: _ObjectFile) -> dict[int, int]:
+        """Its sections in memory."""
         places: dict[int, int] = {}
         for number, section in enumerate(code.sections):
             # What unwinding reads is left out.
             if section.flags & _IS_LOADED and section.size and code.names[number] != ".eh_frame":
                 places[number] = self.allocate(section.size, max(1, section.alignment))
                 if section.kind != _NO_BITS:
-                    ctypes.memmove(places[number], object_code[section.offset : section.offset + section.size], section.size)
-        known = {**getattr(self, "_library", {}), **symbols}
+                    ctypes.memmove(places[number], code.data[section.offset : section.offset + section.size], section.size)
+        return places
+
+    def _bind(self, code: _ObjectFile, places: Mapping[int, int], known: Mapping[str, int]) -> None:
         addresses = [self._address(symbol, places, known) for symbol in code.symbols]
         copies: dict[tuple[str, int], int] = {}
         for section, place, kind, symbol, added in code.relocations():
@@ -234,7 +248,6 @@ class Emulator:
                 if value is None:
                     raise KeyError(code.symbols[symbol][0])
                 self._relocate(places[section] + place, kind, value + added, copies)
-        return {name: places[place] + value for name, place, value in code.symbols if name and place in places}
 
     def _address(self, symbol: tuple[str, int, int], places: Mapping[int, int], known: Mapping[str, int]) -> int | None:
         name, place, value = symbol
@@ -310,7 +323,7 @@ class Emulator:
 
 @cache
 def _host_call() -> Callable[..., None]:
-    code = LoadedCode(compile_object(_CALL, native_target()), native_target(), {})
+    code = LoadedCode([compile_object(_CALL, native_target())], native_target(), {})
     address = code.address("call")
     code.keep()
     return ctypes.PYFUNCTYPE(None, *[ctypes.c_void_p] * 3)(address)
@@ -366,8 +379,8 @@ class EmulatedExecutable:
         symbols |= {symbol: emulator.copy_in(data) for symbol, data in program.constants}
         symbols |= {symbol: function.address for symbol, function in {**evaluations, **natives}.items()}
         for shared in program.shared:
-            symbols |= emulator.load(shared.object_code, symbols)
-        kernel = emulator.load(program.object_code, symbols)[program.entry]
+            symbols |= emulator.load([shared.object_code], symbols)
+        kernel = emulator.load(program.object_codes, symbols)[program.entry]
         given = [np.require(argument, requirements="A") for argument in arguments]
         inputs = [emulator.copy_in(ctypes.string_at(one.ctypes.data, one.nbytes)) for one in given]  # in their layouts
         outputs = [emulator.allocate(shape.byte_size) for shape in program.results]

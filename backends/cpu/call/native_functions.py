@@ -59,7 +59,7 @@ def load_for_good(code: bytes, pointers: dict[str, int], names: tuple[str, ...])
 
     pointers: what is stored in variables of the code.
     """
-    loaded = LoadedCode(code, host_target(), {})
+    loaded = LoadedCode([code], host_target(), {})
     loaded.set_pointers(pointers)
     addresses = {name: loaded.address(name) for name in names}
     loaded.keep()

@@ -7,10 +7,10 @@ from contextlib import contextmanager
 
 from llvmlite import binding
 
+from ...llvm.llvm_threads import emit, run_passes
 from ..target import Target
 from .address_spaces import with_address_spaces
 from .emission_apart import emit_apart
-from .llvm_threads import emit_assembly, run_passes
 
 # Kernels are written as they are to be: more than this finds nothing in them, for half as much time again.
 _SPEED_LEVEL, _CODE_LEVEL = 1, 2
@@ -48,13 +48,13 @@ def object_code(llvm_ir: str, target: Target, is_trusted: bool) -> bytes:
     if not is_trusted:
         return emit_users_code(llvm_ir, target, "object")
     with optimized(llvm_ir, target) as (machine, module):
-        return bytes(machine.emit_object(module))
+        return emit(machine, module, as_object=True)
 
 
 def assembly_text(llvm_ir: str, target: Target) -> str:
     """The kernels in the assembly of LLVM's target."""
     with optimized(llvm_ir, target) as (machine, module):
-        return emit_assembly(machine, module)
+        return emit(machine, module, as_object=False).decode()
 
 
 def emit_users_code(llvm_ir: str, target: Target, form: str) -> bytes:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from ...llvm.llvm_threads import emit, in_threads
 from ..kernel import IS_PLAIN
 from ..target import Target
 from .kernel_parts import joined_ptx, kernel_parts
-from .llvm_threads import emit_assembly, in_threads
 from .optimized_modules import emit_users_code, optimized
 from .straight_code import is_straight, straight_code
 
@@ -35,4 +35,4 @@ def ptx_text(llvm_ir: str, target: Target) -> str:
     else:
         options = {"passes": _PASSES_OF_PLAIN_KERNELS}
     with optimized(llvm_ir, target, **options) as (machine, module):
-        return emit_assembly(machine, module)
+        return emit(machine, module, as_object=False).decode()

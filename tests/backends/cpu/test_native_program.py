@@ -17,7 +17,7 @@ from dynamic_programs import CASES, COMPUTATIONS, numbers, sizes_of
 from operation_checks import module_of, operations_without_native_code
 from paths import SUPPORT
 from phlox import fori_loop, jit, register_custom_call
-from phlox.backends.cpu import native_program
+from phlox.backends.cpu import module_parts, native_program
 from phlox.backends.cpu.dynamic_shapes import executable_of
 from phlox.backends.cpu.native_program import NativeProgram, ProgramError
 from phlox.backends.cpu.program_loader import LoadedProgram
@@ -56,6 +56,23 @@ def compiled(function, *arguments):
 
 
 # --- programs ---
+
+
+def product_and_sums(x, y):
+    """Loops that call others, and temporaries in memory that is kept from call to call."""
+    z = x @ y + 1
+    return z.T @ y, np.cumsum(z, axis=0)
+
+
+def test_a_program_of_several_object_files(monkeypatch):
+    x, y = np.random.default_rng(0).integers(-4, 5, (2, 150, 150)).astype(float)
+    monkeypatch.setattr(module_parts, "_LEAST_LINES", 1)
+    with phlox.config(num_threads=3):
+        program = compiled(product_and_sums, x, y).program
+    assert (len(program.object_codes), program.keeps_block) == (3, True)
+    for found in executable_of(program), executable_of(NativeProgram.from_bytes(program.to_bytes())):
+        for one, expected in zip(found(x, y), product_and_sums(x, y), strict=True):
+            assert np.array_equal(one, expected)
 
 
 def sample_programs():

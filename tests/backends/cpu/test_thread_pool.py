@@ -280,7 +280,7 @@ declare void @llvm.x86.sse.ldmxcsr(ptr)
 @pytest.mark.skipif("x86_64" not in host_target().triple, reason="reads a register of x86")
 def test_workers_round_as_the_caller_does():
     """Here also: numbers that are too small for their exponent are taken for 0."""
-    code = LoadedCode(compile_object(MEETING, host_target()), host_target(), {})
+    code = LoadedCode([compile_object(MEETING, host_target())], host_target(), {})
     run_type = ctypes.CFUNCTYPE(ctypes.c_int32, *[ctypes.c_void_p] * 2, *[ctypes.c_int64] * 3, ctypes.c_void_p, ctypes.c_int64)
     run, set_modes = (
         run_type(thread_pool.run_pieces_address()),
@@ -315,7 +315,7 @@ def test_code_for_another_processor():
 
 
 def test_pieces_where_there_is_no_pool():
-    code = LoadedCode(compile_object(module_assembly(None), host_target()), host_target(), {})
+    code = LoadedCode([compile_object(module_assembly(None), host_target())], host_target(), {})
     piece_type = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_int64, ctypes.c_void_p)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, piece_type, ctypes.c_void_p, *[ctypes.c_int64] * 3, ctypes.c_void_p, ctypes.c_int64)(
         code.address(thread_pool.RUN_PIECES)

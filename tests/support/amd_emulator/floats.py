@@ -38,7 +38,7 @@ end:
 @cache
 def _fma_function(name: str, type_name: str):
     text = f'target triple = "{native_target().triple}"\n' + _FMA.format(name=name, type=type_name)
-    code = LoadedCode(compile_object(text, native_target()), native_target(), {})
+    code = LoadedCode([compile_object(text, native_target())], native_target(), {})
     address = code.address(f"fma_{name}")
     code.keep()
     return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * 4, ctypes.c_int64)(address)

@@ -3,7 +3,7 @@
 import phlox
 from llvmlite import binding
 from llvmlite.binding import ffi
-from phlox.backends.gpu.code_generation.llvm_threads import in_threads
+from phlox.backends.llvm.llvm_threads import in_threads
 
 
 def described(triple):

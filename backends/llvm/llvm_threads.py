@@ -9,16 +9,18 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 from llvmlite import binding
 from llvmlite.binding import ffi
 
-from ....runtime.thread_count import thread_limit
-from ...llvm.llvm_work import free_lock
+from ...runtime.thread_count import thread_limit
+from .llvm_work import deep_stacks, free_lock
+
+Result = TypeVar("Result")
 
 
-def in_threads(function: Callable[[str], str], texts: Iterable[str]) -> list[str]:
+def in_threads(function: Callable[[str], Result], texts: Iterable[str]) -> list[Result]:
     """What the function makes of each text, in order, by as many threads as compiled code uses."""
     given = list(texts)
     threads = min(len(given), thread_limit().value)
@@ -26,8 +28,9 @@ def in_threads(function: Callable[[str], str], texts: Iterable[str]) -> list[str
         return [function(text) for text in given]
     free_lock()
     with ThreadPoolExecutor(threads) as pool:
-        # The longest ones begin first.
-        made = {text: pool.submit(function, text) for text in sorted(given, key=len, reverse=True)}
+        with deep_stacks():
+            # The longest ones begin first.
+            made = {text: pool.submit(function, text) for text in sorted(given, key=len, reverse=True)}
         return [made[text].result() for text in given]
 
 
@@ -36,14 +39,14 @@ def run_passes(manager: binding.ModulePassManager, module: binding.ModuleRef, bu
     _unlocked("LLVMPY_RunNewModulePassManager")(manager, module, builder)
 
 
-def emit_assembly(machine: binding.TargetMachine, module: binding.ModuleRef) -> str:
-    """As ``machine.emit_assembly(module)``."""
+def emit(machine: binding.TargetMachine, module: binding.ModuleRef, as_object: bool) -> bytes:
+    """The module's code as an object file, as ``machine.emit_object(module)``, or as assembly."""
     with ffi.OutputString() as error:
-        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, False, error)
+        buffer = _unlocked("LLVMPY_TargetMachineEmitToMemory")(machine, module, as_object, error)
         if not buffer:
             raise RuntimeError(str(error))
     try:
-        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer)).decode()
+        return ctypes.string_at(ffi.lib.LLVMPY_GetBufferStart(buffer), ffi.lib.LLVMPY_GetBufferSize(buffer))
     finally:
         ffi.lib.LLVMPY_DisposeMemoryBuffer(buffer)
 

@@ -1,0 +1,74 @@
+'''A module's assembly as that of several modules, which threads compile at the same time, and a program loads together.
+
+>>> text = """
+... @"table" = internal constant i32 3
+... @"slot" = global ptr null
+... declare i32 @"half"(i32 %".1")
+... define internal i32 @"f"(i32 %".1") nounwind
+... {
+... entry:
+...   ret i32 %".1"
+... }
+... define i32 @"g"(i32 %".1")
+... {
+... entry:
+...   %".3" = call i32 @"f"(i32 %".1")
+...   ret i32 %".3"
+... }
+... """
+>>> first, second = divided(text, 2)
+>>> [line for line in first.splitlines() if "@" in line]  # doctest: +NORMALIZE_WHITESPACE
+['@"table" = internal constant i32 3', '@"slot" = global ptr null', 'declare i32 @"half"(i32 %".1")',
+ 'declare i32 @"f"(i32 %".1")', 'define i32 @"g"(i32 %".1")', '  %".3" = call i32 @"f"(i32 %".1")']
+>>> [line for line in second.splitlines() if "@" in line]  # doctest: +NORMALIZE_WHITESPACE
+['@"table" = internal constant i32 3', '@"slot" = external global ptr', 'declare i32 @"half"(i32 %".1")',
+ 'define i32 @"f"(i32 %".1") nounwind']
+'''
+
+from __future__ import annotations
+
+import re
+
+from ...runtime.thread_count import thread_limit
+
+# As llvmlite prints it.
+_DEFINITION = re.compile(r'^define (?:internal )?(?P<head>[^@\n]*@"(?P<name>[^"]+)"\(.*?\))', re.MULTILINE)
+_END = "\n}\n"
+_VARIABLE = re.compile(r'^(@"[^"]+") = global ptr null$', re.MULTILINE)
+_REFERENCE = re.compile(r'@"([^"]+)"')
+# Lines for which LLVM takes ten times as long as a thread, a context and an object file do.
+_LEAST_LINES = 500
+
+
+def module_parts(llvm_ir: str) -> list[str]:
+    """The module as no more modules than compiled code uses threads, none of them short."""
+    count = min(thread_limit().value, llvm_ir.count("\n") // _LEAST_LINES)
+    return [llvm_ir] if count < 2 else divided(llvm_ir, count)
+
+
+def divided(llvm_ir: str, count: int) -> list[str]:
+    """As many modules, of about one length. Each has all constants; the first one has the variables."""
+    functions, others, behind = [], [], 0
+    for found in _DEFINITION.finditer(llvm_ir):
+        end = llvm_ir.index(_END, found.end()) + len(_END)
+        others.append(llvm_ir[behind : found.start()])
+        functions.append((found["name"], f"declare {found['head']}\n", f"define {found['head']}{llvm_ir[found.end() : end]}"))
+        behind = end
+    head = "".join([*others, llvm_ir[behind:]])
+    parts: list[list[int]] = [[] for _ in range(count)]
+    lengths = [0] * count
+    for number in sorted(range(len(functions)), key=lambda number: -len(functions[number][2])):
+        part = lengths.index(min(lengths))
+        parts[part].append(number)
+        lengths[part] += len(functions[number][2])
+    head_of_others = _VARIABLE.sub(r"\1 = external global ptr", head)
+    return [_module(head_of_others if number else head, functions, set(part)) for number, part in enumerate(parts) if part]
+
+
+def _module(head: str, functions: list[tuple[str, str, str]], defined: set[int]) -> str:
+    definitions = [functions[number][2] for number in sorted(defined)]
+    used = set(_REFERENCE.findall("".join(definitions)))
+    declarations = [
+        declaration for number, (name, declaration, _) in enumerate(functions) if name in used and number not in defined
+    ]
+    return "\n".join([head, *declarations, *definitions])
