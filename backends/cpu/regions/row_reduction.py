@@ -36,7 +36,7 @@ from ..vectors import VectorLoop, combined_lanes, lanes_of, tail_mask, whole_lan
 from .row_extrema import RowExtremum
 from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
 from .short_rows import emit_short_rows, has_short_rows
-from .transpose import LARGEST_TILE, turned
+from .transpose import LARGEST_TILE, folded
 
 # This many vectors of partial results, so that one addition need not wait for another.
 PARTIAL_VECTORS = 4
@@ -215,11 +215,8 @@ def _emit_many_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction,
                     for array, value in zip(lines, totals):
                         array.store(builder, (Affine(line), Affine(0, 1)), value, lanes)
             loaded = [[array.load(builder, (Affine(n), Affine(0, 1)), lanes) for n in range(lanes)] for array in lines]
-            parts = [list(part) for part in zip(*(turned(builder, of_operand) for of_operand in loaded))]
-            while len(parts) > 1:
-                half = len(parts) // 2
-                parts = [combine(low, high) for low, high in zip(parts[:half], parts[half:])]
-            store((*outer, component), combine(init, parts[0]), lanes, mask)
+            totals = folded(builder, [list(line) for line in zip(*loaded)], combine)
+            store((*outer, component), combine(init, totals), lanes, mask)
 
         VectorLoop(builder, lanes, in_place=False, independent=True).emit(reduction.dimensions[last - 1], rows)
 

@@ -5,6 +5,8 @@ Element by element either the reads or the writes would touch a new cache line e
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from llvmlite import ir
 
 from ....hlo import Computation
@@ -174,6 +176,29 @@ def turned(builder: ir.IRBuilder, lines: list[RegisterValue]) -> list[RegisterVa
     if not isinstance(lines[0], ComplexValue):
         return transpose_registers(builder, lines)
     return [ComplexValue(*parts) for parts in zip(*(transpose_registers(builder, list(part)) for part in zip(*lines)))]
+
+
+def folded(
+    builder: ir.IRBuilder,
+    lines: list[list[RegisterValue]],
+    combine: Callable[[list[RegisterValue], list[RegisterValue]], list[RegisterValue]],
+) -> list[RegisterValue]:
+    """The elements of each line combined in one of the lanes, as many lines as lanes; each line may be of several arrays.
+
+    As if they were turned, and halves of halves of what that makes combined: each stage of turning makes two lines of two, and
+    here these are made one.
+    """
+    while len(lines) > 1:
+        pairs = zip(lines[: len(lines) // 2], lines[len(lines) // 2 :])
+        halves = [[_interleaved_values(builder, *values) for values in zip(*pair)] for pair in pairs]
+        lines = [combine([low for low, _ in one], [high for _, high in one]) for one in halves]
+    return lines[0]
+
+
+def _interleaved_values(builder: ir.IRBuilder, first: RegisterValue, second: RegisterValue) -> list[RegisterValue]:
+    if not isinstance(first, ComplexValue):
+        return interleaved(builder, first, second)
+    return [ComplexValue(*parts) for parts in zip(*[interleaved(builder, *pair) for pair in zip(first, second)])]
 
 
 def transpose_registers(builder: ir.IRBuilder, lines: list[ir.Value], parts: int = 1) -> list[ir.Value]:
