@@ -36,14 +36,15 @@ class Columns:
 class BlockForm:
     """What the code of a block depends on, besides its addresses, the distance of its rows, and how many terms there are.
 
-    ``shape`` is that of the block: rows, vectors, lanes. Of a single dimension of terms the size is the most there may be.
+    ``shape`` is that of the block: rows, vectors, lanes. Of a single dimension of terms the size is the most there may be, and
+    the steps from one term to the next are None where they may be any.
     """
 
     types: tuple[ElementType, ElementType, ElementType]
     shape: tuple[int, int, int]
     sizes: tuple[int, ...]
-    left_steps: tuple[int, ...]
-    right_steps: tuple[int, ...]
+    left_steps: tuple[int | None, ...]
+    right_steps: tuple[int | None, ...]
     lane_step: int
     result_step: int
     mask: str | None
@@ -53,6 +54,11 @@ class BlockForm:
     @property
     def column_step(self) -> int:
         return self.shape[2] * self.lane_step
+
+    @property
+    def has_any_steps(self) -> tuple[bool, bool]:
+        """Whether the step from one term to the next may be any, in the left operand and in the right one."""
+        return None in self.left_steps, None in self.right_steps
 
     @property
     def has_any_terms(self) -> bool:

@@ -318,20 +318,29 @@ class Blocks:
             return None
         if prod(sizes) > _MOST_CALLED:
             return None
-        steps = [{other: Affine(int(other == depth)) for other in range(len(sizes))} for depth in range(len(sizes))]
-        first = columns.arrays[0]
+        left_steps, right_steps = self._steps_of_terms(columns)
+        if len(sizes) == 1:  # steps that blocks have in common make shorter code
+            left_steps = (left_steps[0] if left_steps[0] == 1 else None,)
+            right_steps = (right_steps[0] if right_steps[0] == width * self.lanes else None,)
         return BlockForm(
             (self.lhs.shape.element_type, self.rhs.shape.element_type, self.result_type),
             (len(rows), width, self.lanes),
             sizes,
-            tuple([distance(self.lhs, self.left_index((), (), step)) for step in steps]),
-            tuple([distance(first, columns.index(step)) for step in steps]),
+            left_steps,
+            right_steps,
             columns.step,
             self._flat_output().strides[-1],
             None if columns.mask is None else str(columns.mask),
             self._is_first is not None,
             may_contract(module),
         )
+
+    def _steps_of_terms(self, columns: Columns) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """How far the elements of one term lie from those of the next, in each dimension of terms, in both operands."""
+        depths = range(len(self.term_sizes))
+        units = [{other: Affine(int(other == depth)) for other in depths} for depth in depths]
+        left = tuple([distance(self.lhs, self.left_index((), (), unit)) for unit in units])
+        return left, tuple([distance(columns.arrays[0], columns.index(unit)) for unit in units])
 
     def _call_block(self, form: BlockForm, batch: Index, row: Index, columns: Columns) -> None:
         """Let a function compute the block, which all contractions of the module with such blocks call."""
@@ -348,6 +357,7 @@ class Blocks:
             flat.address(b, (*batch, *row, column)),
             *map(I64, rows),
             indices.i64(terms),
+            *[I64(step) for (step, *_), any_step in zip(self._steps_of_terms(columns), form.has_any_steps) if any_step],
         ]
         b.call(function, [*given, *([] if self._is_first is None else [self._is_first])])
         caller = interruption_of(b)
@@ -357,26 +367,32 @@ class Blocks:
     def _define_block(self, form: BlockForm, columns: Columns) -> InterruptibleFunction:
         module, (height, width, lanes) = self.builder.module, form.shape
         name = module.get_unique_name(f"block.{height}x{width}.{len(module.inner_loops)}")
-        types = [POINTER] * 3 + [I64] * 3 + [I1] * form.is_added
+        types = [POINTER] * 3 + [I64] * (3 + sum(form.has_any_steps)) + [I1] * form.is_added
         function = InterruptibleFunction(module, name, types, lambda builder: builder.ret(I32(0)))
         function.linkage = "internal"
         align_stack(function, WIDEST_VECTOR_BYTES)
-        left, right, output, left_step, output_step, terms, *is_first = function.args
+        left, right, output, left_step, output_step, terms, *others = function.args
         inside = copy(self)
         b = inside.builder = Builder(function.append_basic_block("entry"))
         inside.term_sizes, inside.stops = form.sizes, {}
         inside.stops_of_chunk = {0: terms} if form.has_any_terms else {}
-        inside._is_first = is_first[0] if is_first else None
+        inside._is_first = others.pop() if form.is_added else None
+        left_term_step, right_term_step = [others.pop(0) if any_step else None for any_step in form.has_any_steps]
+        lane_steps = Affine(0, int(lanes > 1))
         types_of = dict(zip(("left", "right", "result"), form.types))
 
-        def at(pointer: ir.Value, kind: str, offset: Base, steps: tuple[int, ...]) -> View:
+        def placed(terms: Terms, step: ir.Value | None) -> Index:
+            return tuple(terms.values()) if step is None else (Affine(b.mul(indices.i64(terms[0].base), step)),)
+
+        def at(pointer: ir.Value, kind: str, offset: Base, steps: tuple[int | None, ...]) -> View:
+            steps = tuple([1 if step is None else step for step in steps])
             shape = Shape(types_of[kind], (1,) * len(steps))
             return View(View(pointer, Shape(types_of[kind], (1,)), (1,)).address(b, (Affine(offset),)), shape, steps)
 
         left_rows = [at(left, "left", indices.multiply_base(b, left_step, k), form.left_steps) for k in range(height)]
         arrays = [at(right, "right", k * form.column_step, (*form.right_steps, form.lane_step)) for k in range(width)]
-        within = replace(columns, arrays=arrays, index=lambda terms: (*terms.values(), Affine(0, int(lanes > 1))))
-        sums = inside._sums_of(left_rows, lambda terms: tuple(terms.values()), within)
+        within = replace(columns, arrays=arrays, index=lambda terms: (*placed(terms, right_term_step), lane_steps))
+        sums = inside._sums_of(left_rows, lambda terms: placed(terms, left_term_step), within)
         results = [at(output, "result", indices.multiply_base(b, output_step, k), (form.result_step,)) for k in range(height)]
         places = [Affine(k * lanes, int(lanes > 1)) for k in range(width)]
         inside._store([(row, (place,)) for row in results for place in places], sums, columns.mask)

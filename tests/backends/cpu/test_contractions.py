@@ -76,3 +76,13 @@ def test_products_of_different_sizes_have_their_blocks_in_common():
     blocks = [line for line in lines if line.startswith("define ") and '@"block.' in line]
     calls = [line for line in lines if "call i32 @" in line and '@"block.' in line]
     assert 0 < len(blocks) < len(calls)
+
+
+def test_products_with_columns_that_lie_apart_have_their_blocks_in_common():
+    draw = np.random.default_rng(0).integers
+    x, y, z = (draw(-4, 5, (100, width)).astype(np.float64) for width in (512, 1024, 16))
+    compiled = jit(lambda x, y, z: (x.T @ z, y.T @ z)).compile(x, y, z)
+    for found, expected in zip(compiled(x, y, z), (x.T @ z, y.T @ z)):
+        assert np.array_equal(found, expected)
+    lines = compiled.executable.llvm_ir().splitlines()
+    assert len([line for line in lines if line.startswith("define ") and '@"block.' in line]) == 1
