@@ -45,7 +45,7 @@ class NativeExecutable:
     def __init__(self, program: NativeProgram) -> None:
         self.program = program
         self._loaded = LoadedProgram(program)
-        self._raise_error = partial(_raise_kernel_error, f"the temporaries of {program.name}, {program.temporary_bytes} bytes")
+        self.raise_error = partial(_raise_kernel_error, f"the temporaries of {program.name}, {program.temporary_bytes} bytes")
         self._flat_call = self._make_flat_call()
 
     def __call__(self, *arguments: Any) -> tuple[Any, ...]:
@@ -84,7 +84,7 @@ class NativeExecutable:
             around=around,
             facts=facts,
             steps=steps,
-            raise_error=self._raise_error,
+            raise_error=self.raise_error,
             raise_found=raise_found,
             left_to_python=left_to_python,
             noting=noting,
@@ -109,7 +109,7 @@ class NativeExecutable:
             result_structure="tuple",
             release_gil=self._releases_gil,
         )
-        entry = native_call.bind_entry(signature, self._loaded.kernel, self._loaded.references, raise_error=self._raise_error)
+        entry = native_call.bind_entry(signature, self._loaded.kernel, self._loaded.references, raise_error=self.raise_error)
         native_call.install_entry(call, entry)
         return call
 
@@ -124,7 +124,7 @@ class NativeExecutable:
         code = run(self._loaded.kernel, *(_pointer_table(arrays) for arrays in (inputs, outputs)))
         del references
         if code:
-            self._raise_error(code)
+            self.raise_error(code)
         return tuple(output if output.ndim else output[()] for output in outputs)
 
     @property

@@ -102,11 +102,7 @@ class GpuExecutable:
 
     def install(self, instance: Any, signature: Any, *, facts: Sequence[Any] = (), **options: Any) -> bool:
         """As `cpu.executable.NativeExecutable.install`; False where calls of the program do not bypass Python."""
-        if (
-            kernel_time.seconds is not None
-            or not self.reaches_arrays
-            or not has_entry(self.program, self.device, self._run.functions)
-        ):
+        if kernel_time.seconds is not None or not self.reaches_arrays or not has_entry(self.program, self.device):
             return False
         if self._entry is None:
             self._entry = NativeEntry(self.module, self.program, self.device, self.memory, self._code, self._constants)

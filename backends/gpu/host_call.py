@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...hlo import Instruction, array_leaves, parse_module
+from ...compile.memo import Memo
+from ...hlo import Computation, Instruction, Module, array_leaves, make_instruction, parse_module
 from ...hlo.ops.random_calls import draw_of
 from ...hlo.ops.ufunc_calls import ufunc_call_of
 from ...runtime import find_target
@@ -41,10 +42,10 @@ class HostInstruction:
     def _evaluate(self) -> Callable[[int], None]:
         """A function of the address of a table: what NumPy has functions in C for, as the CPU backend calls these."""
         instruction, target = self._instruction, None
+        if is_function(instruction):
+            native = _compiled(instruction)
+            return of_table(instruction, lambda operands: native(*operands), keeps=False)
         if instruction.opcode == "custom-call":
-            if _is_native(instruction):
-                native = _compiled(instruction)
-                return of_table(instruction, lambda operands: native(*operands), keeps=False)
             target = find_target(instruction.attributes["custom_call_target"])
         return of_table(instruction, evaluation_of(instruction, target))
 
@@ -79,30 +80,47 @@ class HostFunction(NamedTuple):
     draws: bool
 
 
-def functions_of(device: Device, plan: Plan) -> dict[Instruction, HostFunction]:
-    """What need not be evaluated in Python of a plan, where a device is the processor: draws, and linear algebra of NumPy's.
+def functions_of(device: Device, plan: Plan, holds_lock: bool = True) -> dict[Instruction, HostFunction]:
+    """What need not be evaluated in Python of a plan, where a device is the processor: draws, linear algebra of NumPy's, loops
+    with such.
 
-    It is called with the interpreter's lock, and so only if it does not take long.
+    holds_lock: it is called with the interpreter's lock, and so only if it does not take long.
     """
     if not device.properties.is_processor:
         return {}
     calls = [step.instruction for step in inside(plan.steps) if isinstance(step, HostCall)]
     found = {}
-    for call in [one for one in calls if one.opcode == "custom-call"]:
-        draws = draw_of(call.attributes["custom_call_target"]) is not None
-        if not draws and loop_call(call) is None:
+    for call in calls:
+        if not is_function(call) or call.opcode == "custom-call" and ufunc_call_of(call.attributes["custom_call_target"]):
             continue
         executable = _compiled(call)
-        is_native = isinstance(executable, NativeExecutable) and not executable.program.may_take_long
-        if is_native and executable.bytes_touched <= _MOST_BYTES:
-            found[call] = HostFunction(executable.kernel, executable, draws)
+        if not isinstance(executable, NativeExecutable):
+            continue
+        if executable.program.host_calls:  # Python, which may call the program again
+            continue
+        takes_long = executable.program.may_take_long or executable.bytes_touched > _MOST_BYTES
+        if not (holds_lock and takes_long):
+            found[call] = HostFunction(executable.kernel, executable, executable.program.draws)
     return found
 
 
 def _compiled(call: Instruction) -> Any:
-    """The CPU backend's code of a custom call alone."""
+    """The CPU backend's code of a call alone."""
+    # Of operands that are the same each is given.
+    operands = [make_instruction("parameter", (), {"number": at}, one.shape) for at, one in enumerate(call.operands)]
+    alone = call.with_operands(operands)
+    if call.opcode == "call":  # what Python raises in it tells of lines, which are in no text
+        known = _compiled_loops.get(call)
+        if known is None:
+            root = make_instruction("tuple", [alone])
+            module = Module("host_calls", Computation("host_calls", (*operands, alone, root), root))
+            known = _compiled_loops[call] = CpuBackend().compile(module)
+        return known
     # The names of a plan that was kept are others, and code is kept by them.
-    return _compiled_text(parse_module(instructions_text([call])).as_text(names="canonical"))
+    return _compiled_text(parse_module(instructions_text([alone])).as_text(names="canonical"))
+
+
+_compiled_loops: Memo[Instruction, Any] = Memo()
 
 
 @lru_cache(maxsize=256)
@@ -110,7 +128,9 @@ def _compiled_text(text: str) -> Any:
     return CpuBackend().compile(parse_module(text))
 
 
-def _is_native(call: Instruction) -> bool:
-    """Whether the CPU backend's code for a custom call is one of functions in C."""
-    target = call.attributes["custom_call_target"]
-    return any(made is not None for made in (draw_of(target), ufunc_call_of(target), loop_call(call)))
+def is_function(instruction: Instruction) -> bool:
+    """Whether the CPU backend has code for it: for a call of functions in C, and for what a loop does."""
+    if instruction.opcode != "custom-call":
+        return instruction.opcode == "call"
+    target = instruction.attributes["custom_call_target"]
+    return any(made is not None for made in (draw_of(target), ufunc_call_of(target), loop_call(instruction)))

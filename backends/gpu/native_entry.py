@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import ctypes
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from ...compile.trip_count import known_trip_count
-from ...hlo import Instruction, Module
+from ...hlo import Module
 from ...runtime.kernel_time import kernel_time
 from ...runtime.locks import new_lock
 from ..cpu.call import CallSignature, Fact, bind_entry, install_entry, unsupported_reason, words_of
@@ -22,7 +22,7 @@ from ..cpu.machine_code import LoadedCode
 from ..cpu.target import host_target
 from .drivers.forks import FORKS
 from .drivers.opencl import OpenCLCode, OpenCLDevice
-from .host_call import HostFunction
+from .host_call import functions_of
 from .memory import GpuMemory
 from .memory_pool import Block
 from .native_run import PAUSED, NativeRun
@@ -122,7 +122,7 @@ class NativeEntry:
         arguments, results = len(program.parameters), len(program.results)
         # A kernel's arguments belong to it, and calls by way of Python set them, too.
         kernels = {name: code.kernel_apart(name) for name in program.kernels}
-        self._run = NativeRun(device, program.plan, kernels, arguments, results)
+        self._run = NativeRun(device, program.plan, kernels, arguments, results, holds_lock=not self._releases_gil)
         temporaries = memory.allocate_bytes(program.plan.temporary_bytes)
         self._words, run = self._run.words_of_entry(constants.address, temporaries.address)
         words, slots = self._words, ctypes.addressof(self._words.slots)
@@ -158,12 +158,13 @@ class NativeEntry:
         self._run.fail(status, self._words)
 
 
-def has_entry(program: GpuProgram, device: Any, functions: Mapping[Instruction, HostFunction]) -> bool:
+def has_entry(program: GpuProgram, device: Any) -> bool:
     """Whether calls of a program may bypass Python: the thread that asks runs all of it, and evaluates nothing in Python."""
     plan = program.plan
     if not isinstance(device, OpenCLDevice) or device.own_thread is None or plan.temporary_bytes > _MOST_BYTES:
         return False
     # A draw may have to wait for others that use the generator, which no thread does that others wait for.
+    functions = functions_of(device, plan, holds_lock=False)
     calls = [functions.get(step.instruction) for step in inside(plan.steps) if isinstance(step, HostCall)]
     return has_blocks_of_one_thread(plan.steps) and all(call is not None and not call.draws for call in calls)
 

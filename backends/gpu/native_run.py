@@ -24,7 +24,7 @@ from . import plan_code
 from .drivers.driver import Device, Kernel
 from .drivers.native_calls import READERS
 from .host_call import HostInstruction, functions_of
-from .plan import Launch, Plan
+from .plan import HostCall, Launch, Plan
 from .plan_code import Packed, PlanCode, encode
 from .short_plans import has_blocks_of_one_thread
 
@@ -365,9 +365,10 @@ class NativeRun:
         arguments: int,
         results: int,
         packed: Packed | None = None,
+        holds_lock: bool = True,
     ) -> None:
         self.device, self._kernels = device, kernels
-        functions = functions_of(device, plan)
+        functions = functions_of(device, plan, holds_lock)
         self._code = encode(
             plan,
             arguments,
@@ -483,6 +484,8 @@ class NativeRun:
         if isinstance(step, Launch):
             kernel = self._kernels[step.kernel]
             self.device.check_launch(status, kernel, step.grid, step.block, step.shared_bytes)
+        if isinstance(step, HostCall) and step.instruction in self.functions:
+            self.functions[step.instruction].executable.raise_error(status)
         self.device.check(status, str(step))
 
 

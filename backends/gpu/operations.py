@@ -96,7 +96,7 @@ def scalars(frame: Frame, instruction: Instruction, computation: Computation, va
     return list(frame.compute_scalars(key, inputs, [root.shape for root in roots], emit, instruction))
 
 
-@emits(HOST_CALL)
+@emits(HOST_CALL, "call")
 def host_call(frame: Frame, instruction: Instruction, values: Values) -> list[Leaf]:
     """The host evaluates it, unless it asks for nothing but memory."""
     if instruction.opcode == "custom-call" and instruction.attributes["custom_call_target"] == ALLOCATE:

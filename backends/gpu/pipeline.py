@@ -13,6 +13,7 @@ from ...hlo import Instruction
 from .alike_fusion import GROUP_ALIKE
 from .epilogue_fusion import FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS
 from .fusion_policy import FUSION_POLICY, PROCESSOR_FUSION_POLICY
+from .host_loops import HOST_LOOPS
 from .loop_groups import GROUP_LOOPS
 from .narrow_factors import MULTIPLY_NARROW_FACTORS
 from .parallel_branches import CHOOSE_PARALLEL_BRANCHES
@@ -53,6 +54,7 @@ PIPELINE: tuple[Step, ...] = (
 # For devices that are processors, which compute loops and reductions as the CPU backend does.
 PROCESSOR_PIPELINE: tuple[Step, ...] = (
     *_simplified(COMPACT_SELECTIONS, is_native_on_processors),
+    HOST_LOOPS,
     "variances-in-one-pass",
     "dce",
     fusion_pass(PROCESSOR_FUSION_POLICY),
