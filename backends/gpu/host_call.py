@@ -76,32 +76,44 @@ class HostFunction(NamedTuple):
     """The address of native code that is given tables of pointers to operands and results, and what it lives in."""
 
     address: int
-    executable: Any
-    draws: bool
+    executable: NativeExecutable
+
+    @property
+    def draws(self) -> bool:
+        return self.executable.program.draws
+
+    @property
+    def runs_once(self) -> bool:
+        """Whether it must not be run again, by a call that begins anew."""
+        return self.draws or bool(self.executable.program.host_calls)
 
 
-def functions_of(device: Device, plan: Plan, holds_lock: bool = True) -> dict[Instruction, HostFunction]:
-    """What need not be evaluated in Python of a plan, where a device is the processor: draws, linear algebra of NumPy's, loops
-    with such.
+def functions_of(device: Device, plan: Plan, of_entry: bool = False) -> dict[Instruction, HostFunction]:
+    """What need not be evaluated by way of Python of a plan, where a device is the processor: draws, linear algebra of NumPy's,
+    loops with such.
 
-    holds_lock: it is called with the interpreter's lock, and so only if it does not take long.
+    of_entry: for calls that bypass Python. Others keep the interpreter's lock, and one of the plan's, and only call what does
+    not take long, nor Python.
     """
     if not device.properties.is_processor:
         return {}
-    calls = [step.instruction for step in inside(plan.steps) if isinstance(step, HostCall)]
     found = {}
-    for call in calls:
-        if not is_function(call) or call.opcode == "custom-call" and ufunc_call_of(call.attributes["custom_call_target"]):
+    for call in [step.instruction for step in inside(plan.steps) if isinstance(step, HostCall)]:
+        if call.opcode not in ("call", "custom-call") or not (of_entry or _is_called_between_launches(call)):
             continue
         executable = _compiled(call)
-        if not isinstance(executable, NativeExecutable):
-            continue
-        if executable.program.host_calls:  # Python, which may call the program again
-            continue
-        takes_long = executable.program.may_take_long or executable.bytes_touched > _MOST_BYTES
-        if not (holds_lock and takes_long):
-            found[call] = HostFunction(executable.kernel, executable, executable.program.draws)
+        if isinstance(executable, NativeExecutable) and (of_entry or _is_soon_done(executable)):
+            found[call] = HostFunction(executable.kernel, executable)
     return found
+
+
+def _is_called_between_launches(call: Instruction) -> bool:
+    return is_function(call) and (call.opcode == "call" or not ufunc_call_of(call.attributes["custom_call_target"]))
+
+
+def _is_soon_done(executable: NativeExecutable) -> bool:
+    program = executable.program
+    return not (program.may_take_long or program.host_calls) and executable.bytes_touched <= _MOST_BYTES
 
 
 def _compiled(call: Instruction) -> Any:
@@ -109,18 +121,18 @@ def _compiled(call: Instruction) -> Any:
     # Of operands that are the same each is given.
     operands = [make_instruction("parameter", (), {"number": at}, one.shape) for at, one in enumerate(call.operands)]
     alone = call.with_operands(operands)
-    if call.opcode == "call":  # what Python raises in it tells of lines, which are in no text
-        known = _compiled_loops.get(call)
+    if call.opcode == "call" or not is_function(call):  # what Python raises in it tells of lines, which are in no text
+        known = _compiled_with_lines.get(call)
         if known is None:
             root = make_instruction("tuple", [alone])
             module = Module("host_calls", Computation("host_calls", (*operands, alone, root), root))
-            known = _compiled_loops[call] = CpuBackend().compile(module)
+            known = _compiled_with_lines[call] = CpuBackend().compile(module)
         return known
     # The names of a plan that was kept are others, and code is kept by them.
     return _compiled_text(parse_module(instructions_text([alone])).as_text(names="canonical"))
 
 
-_compiled_loops: Memo[Instruction, Any] = Memo()
+_compiled_with_lines: Memo[Instruction, Any] = Memo()
 
 
 @lru_cache(maxsize=256)

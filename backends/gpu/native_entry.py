@@ -26,7 +26,7 @@ from .host_call import functions_of
 from .memory import GpuMemory
 from .memory_pool import Block
 from .native_run import PAUSED, NativeRun
-from .plan import HostCall, Plan, inside
+from .plan import HostCall, Plan, While, inside
 from .program import GpuProgram
 from .short_plans import has_blocks_of_one_thread, waits
 
@@ -35,13 +35,15 @@ _MOST_BYTES = 8 << 20  # of temporaries that an entry keeps
 # What a function is given of its entry: how many bytes of addresses of arguments and of results are to be copied to the slots,
 # these,
 # the words of a run and the place of its position among them, the function that runs it, and a mutex, as zeros initialize it:
-# threads run a plan in turn.
+# where a thread runs the plan others go by way of Python, and so does what that thread calls meanwhile.
 _WORDS = 16
+# What that returns where another thread runs the plan.
+_BUSY = 0x7FFFFFFD
 # Functions, each of its own entry, that are loaded together: that takes as long as for one.
 _TOGETHER = 32
 _ASSEMBLY = """
 @contexts = global [TOGETHER x [WORDS x i64]] zeroinitializer
-declare i32 @pthread_mutex_lock(ptr)
+declare i32 @pthread_mutex_trylock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
@@ -59,7 +61,12 @@ define internal i32 @kernel(ptr %context, ptr %arguments, ptr %results) {
   %position = call ptr @word(ptr %context, i64 4)
   %run = call ptr @word(ptr %context, i64 5)
   %mutex = getelementptr i64, ptr %context, i64 6
-  %locked = call i32 @pthread_mutex_lock(ptr %mutex)
+  %locked = call i32 @pthread_mutex_trylock(ptr %mutex)
+  %is_busy = icmp ne i32 %locked, 0
+  br i1 %is_busy, label %busy, label %own
+busy:
+  ret i32 BUSY
+own:
   call void @llvm.memcpy.p0.p0.i64(ptr %slots, ptr %arguments, i64 %argument_bytes, i1 false)
   %result_slots = getelementptr i8, ptr %slots, i64 %argument_bytes
   call void @llvm.memcpy.p0.p0.i64(ptr %result_slots, ptr %results, i64 %result_bytes, i1 false)
@@ -94,7 +101,12 @@ def _function() -> _Function:
     with _lock:
         if not _unused:
             each = [_OF_ONE_ENTRY.replace("NUMBER", str(number)) for number in range(_TOGETHER)]
-            text = "".join([_ASSEMBLY, *each]).replace("TOGETHER", str(_TOGETHER)).replace("WORDS", str(_WORDS))
+            text = (
+                "".join([_ASSEMBLY, *each])
+                .replace("TOGETHER", str(_TOGETHER))
+                .replace("WORDS", str(_WORDS))
+                .replace("BUSY", str(_BUSY))
+            )
             code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})
             first = code.address("contexts")
             addresses = [(code.address(f"kernel.{number}"), first + 8 * _WORDS * number) for number in range(_TOGETHER)]
@@ -104,6 +116,10 @@ def _function() -> _Function:
 
 class _Paused(Exception):
     """The program takes so long that it is to be interrupted, as by way of Python it can be."""
+
+
+class _Busy(Exception):
+    """The program is being run by an entry."""
 
 
 class NativeEntry:
@@ -118,11 +134,13 @@ class NativeEntry:
         code: OpenCLCode,
         constants: Block,
     ) -> None:
-        self._releases_gil = _may_take_long(module, program.plan)
         arguments, results = len(program.parameters), len(program.results)
         # A kernel's arguments belong to it, and calls by way of Python set them, too.
         kernels = {name: code.kernel_apart(name) for name in program.kernels}
-        self._run = NativeRun(device, program.plan, kernels, arguments, results, holds_lock=not self._releases_gil)
+        self._run = NativeRun(device, program.plan, kernels, arguments, results, of_entry=True)
+        # As in the CPU backend's entries, no other thread runs while random numbers are drawn.
+        draws = any(function.draws for function in self._run.functions.values())
+        self._releases_gil = _may_take_long(module, program.plan) and not draws
         temporaries = memory.allocate_bytes(program.plan.temporary_bytes)
         self._words, run = self._run.words_of_entry(constants.address, temporaries.address)
         words, slots = self._words, ctypes.addressof(self._words.slots)
@@ -144,7 +162,7 @@ class NativeEntry:
         facts = [*facts, *self._facts]
         if unsupported_reason() is not None or words_of(facts) is None:
             return False
-        options["left_to_python"] = (*options.get("left_to_python", ()), _Paused)
+        options["left_to_python"] = (*options.get("left_to_python", ()), _Paused, _Busy)
         signature = replace(signature, release_gil=self._releases_gil)
         entry = bind_entry(signature, self._address, self, facts=facts, raise_error=self._raise_error, **options)
         install_entry(instance, entry)
@@ -155,6 +173,8 @@ class NativeEntry:
         if status == PAUSED:
             self._has_paused.value = 1
             raise _Paused
+        if status == _BUSY:
+            raise _Busy
         self._run.fail(status, self._words)
 
 
@@ -163,10 +183,13 @@ def has_entry(program: GpuProgram, device: Any) -> bool:
     plan = program.plan
     if not isinstance(device, OpenCLDevice) or device.own_thread is None or plan.temporary_bytes > _MOST_BYTES:
         return False
-    # A draw may have to wait for others that use the generator, which no thread does that others wait for.
-    functions = functions_of(device, plan, holds_lock=False)
-    calls = [functions.get(step.instruction) for step in inside(plan.steps) if isinstance(step, HostCall)]
-    return has_blocks_of_one_thread(plan.steps) and all(call is not None and not call.draws for call in calls)
+    functions, steps = functions_of(device, plan, of_entry=True), list(inside(plan.steps))
+    calls = [functions.get(step.instruction) for step in steps if isinstance(step, HostCall)]
+    if None in calls or not has_blocks_of_one_thread(plan.steps):
+        return False
+    # A loop that takes long leaves the entry, and the call begins anew.
+    may_be_left = any(isinstance(step, While) for step in steps)
+    return not (may_be_left and any(call is not None and call.runs_once for call in calls))
 
 
 def _may_take_long(module: Module, plan: Plan) -> bool:

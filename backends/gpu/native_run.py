@@ -365,10 +365,10 @@ class NativeRun:
         arguments: int,
         results: int,
         packed: Packed | None = None,
-        holds_lock: bool = True,
+        of_entry: bool = False,
     ) -> None:
         self.device, self._kernels = device, kernels
-        functions = functions_of(device, plan, holds_lock)
+        functions = functions_of(device, plan, of_entry)
         self._code = encode(
             plan,
             arguments,

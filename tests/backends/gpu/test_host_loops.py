@@ -109,3 +109,31 @@ def test_what_threads_share_stays_a_loop(backend):
     steps = steps_of(compiled, np.random.default_rng(1), x)
     assert {type(step) for step in steps} >= {Launch, HostCall}
     assert any(isinstance(step, Launch) and step.grid[0] > 1 for step in steps)
+
+
+@left_to_ci
+def test_python_may_call_the_program_again(backend):
+    """The entry that runs it is busy then."""
+    depth = []
+
+    def deeper(x):
+        if len(depth) == 3:
+            return x
+        depth.append(x)
+        found = compiled(x + 1)
+        depth.pop()
+        return found
+
+    def twice(x):
+        for _ in range(2):
+            x = host_call(deeper, np.float64(0), x * 2)
+        return x
+
+    def expected(x, depth):
+        for _ in range(2):
+            x = x * 2 if depth == 3 else expected(x * 2 + 1, depth + 1)
+        return x
+
+    compiled = jit(twice, backend="opencl")
+    for x in (0.5, 1.5):
+        assert compiled(x) == expected(x, 0)
