@@ -82,11 +82,6 @@ class HostFunction(NamedTuple):
     def draws(self) -> bool:
         return self.executable.program.draws
 
-    @property
-    def runs_once(self) -> bool:
-        """Whether it must not be run again, by a call that begins anew."""
-        return self.draws or bool(self.executable.program.host_calls)
-
 
 def functions_of(device: Device, plan: Plan, of_entry: bool = False) -> dict[Instruction, HostFunction]:
     """What need not be evaluated by way of Python of a plan, where a device is the processor: draws, linear algebra of NumPy's,

@@ -17,6 +17,8 @@ from ...hlo import Module
 from ...runtime.kernel_time import kernel_time
 from ...runtime.locks import new_lock
 from ..cpu.call import CallSignature, Fact, bind_entry, install_entry, unsupported_reason, words_of
+from ..cpu.call.native_functions import python_call_addresses
+from ..cpu.call.python_calls import CHECK_INTERRUPTS
 from ..cpu.kept_code import kept_object_code
 from ..cpu.machine_code import LoadedCode
 from ..cpu.target import host_target
@@ -26,21 +28,22 @@ from .host_call import functions_of
 from .memory import GpuMemory
 from .memory_pool import Block
 from .native_run import PAUSED, NativeRun
-from .plan import HostCall, Plan, While, inside
+from .plan import HostCall, Plan, inside
 from .program import GpuProgram
 from .short_plans import has_blocks_of_one_thread, waits
 
 _MOST_BYTES = 8 << 20  # of temporaries that an entry keeps
 
 # What a function is given of its entry: how many bytes of addresses of arguments and of results are to be copied to the slots,
-# these,
-# the words of a run and the place of its position among them, the function that runs it, and a mutex, as zeros initialize it:
-# where a thread runs the plan others go by way of Python, and so does what that thread calls meanwhile.
-_WORDS = 16
-# What that returns where another thread runs the plan.
+# these, the words of a run and the place of its position among them, the function that runs it, a mutex, as zeros initialize
+# it, and what looks for interrupts where the run pauses. Where a thread runs the plan others go by way of Python, and so does
+# what that thread calls meanwhile.
+_WORDS, _CHECK = 16, 11
+# What is returned where another thread runs the plan.
 _BUSY = 0x7FFFFFFD
 # Functions, each of its own entry, that are loaded together: that takes as long as for one.
 _TOGETHER = 32
+_NUMBERS = {"TOGETHER": _TOGETHER, "WORDS": _WORDS, "CHECK": _CHECK, "BUSY": _BUSY, "PAUSED": PAUSED}
 _ASSEMBLY = """
 @contexts = global [TOGETHER x [WORDS x i64]] zeroinitializer
 declare i32 @pthread_mutex_trylock(ptr)
@@ -71,9 +74,20 @@ own:
   %result_slots = getelementptr i8, ptr %slots, i64 %argument_bytes
   call void @llvm.memcpy.p0.p0.i64(ptr %result_slots, ptr %results, i64 %result_bytes, i1 false)
   store i64 0, ptr %position
+  br label %go_on
+go_on:
   %status = call i32 %run(ptr %words)
+  %has_paused = icmp eq i32 %status, PAUSED
+  br i1 %has_paused, label %paused, label %end
+paused:
+  %check = call ptr @word(ptr %context, i64 CHECK)
+  %interrupted = call i32 %check()
+  %is_interrupted = icmp ne i32 %interrupted, 0
+  br i1 %is_interrupted, label %end, label %go_on
+end:
+  %code = phi i32 [ %status, %go_on ], [ %interrupted, %paused ]
   %unlocked = call i32 @pthread_mutex_unlock(ptr %mutex)
-  ret i32 %status
+  ret i32 %code
 }
 """
 _OF_ONE_ENTRY = """
@@ -101,21 +115,14 @@ def _function() -> _Function:
     with _lock:
         if not _unused:
             each = [_OF_ONE_ENTRY.replace("NUMBER", str(number)) for number in range(_TOGETHER)]
-            text = (
-                "".join([_ASSEMBLY, *each])
-                .replace("TOGETHER", str(_TOGETHER))
-                .replace("WORDS", str(_WORDS))
-                .replace("BUSY", str(_BUSY))
-            )
+            text = "".join([_ASSEMBLY, *each])
+            for name, value in _NUMBERS.items():
+                text = text.replace(name, str(value))
             code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})
             first = code.address("contexts")
             addresses = [(code.address(f"kernel.{number}"), first + 8 * _WORDS * number) for number in range(_TOGETHER)]
             _unused.extend([_Function(*one, code) for one in addresses])
         return _unused.pop()
-
-
-class _Paused(Exception):
-    """The program takes so long that it is to be interrupted, as by way of Python it can be."""
 
 
 class _Busy(Exception):
@@ -147,14 +154,15 @@ class NativeEntry:
         function = _function()
         given = 8 * arguments, 8 * results, slots, words.address, words.position_address, run
         (ctypes.c_int64 * len(given)).from_address(function.context)[:] = given
+        check = ctypes.c_int64.from_address(function.context + 8 * _CHECK)
+        check.value = python_call_addresses()[CHECK_INTERRUPTS]
         weakref.finalize(self, _unused.append, function).atexit = False
         self._address = function.address
-        self._kept, self._has_paused = (temporaries, constants), ctypes.c_int64(0)
+        self._kept = temporaries, constants
         self._facts = [
             ("word", ctypes.addressof(FORKS), device.forks),
             ("word", ctypes.addressof(device.is_lost), 0),
             ("word", ctypes.addressof(kernel_time.is_limited), 0),
-            ("word", ctypes.addressof(self._has_paused), 0),
         ]
 
     def install(self, instance: Any, signature: CallSignature, facts: Sequence[Fact], options: dict[str, Any]) -> bool:
@@ -162,17 +170,14 @@ class NativeEntry:
         facts = [*facts, *self._facts]
         if unsupported_reason() is not None or words_of(facts) is None:
             return False
-        options["left_to_python"] = (*options.get("left_to_python", ()), _Paused, _Busy)
+        options["left_to_python"] = (*options.get("left_to_python", ()), _Busy)
         signature = replace(signature, release_gil=self._releases_gil)
         entry = bind_entry(signature, self._address, self, facts=facts, raise_error=self._raise_error, **options)
         install_entry(instance, entry)
         return True
 
     def _raise_error(self, status: int) -> None:
-        """Raise what a status of the driver stands for; where loops take long, what leaves all further calls to Python."""
-        if status == PAUSED:
-            self._has_paused.value = 1
-            raise _Paused
+        """Raise what a status of the driver stands for; where another thread is in the entry, what leaves a call to Python."""
         if status == _BUSY:
             raise _Busy
         self._run.fail(status, self._words)
@@ -183,13 +188,9 @@ def has_entry(program: GpuProgram, device: Any) -> bool:
     plan = program.plan
     if not isinstance(device, OpenCLDevice) or device.own_thread is None or plan.temporary_bytes > _MOST_BYTES:
         return False
-    functions, steps = functions_of(device, plan, of_entry=True), list(inside(plan.steps))
-    calls = [functions.get(step.instruction) for step in steps if isinstance(step, HostCall)]
-    if None in calls or not has_blocks_of_one_thread(plan.steps):
-        return False
-    # A loop that takes long leaves the entry, and the call begins anew.
-    may_be_left = any(isinstance(step, While) for step in steps)
-    return not (may_be_left and any(call is not None and call.runs_once for call in calls))
+    functions = functions_of(device, plan, of_entry=True)
+    calls = [step.instruction for step in inside(plan.steps) if isinstance(step, HostCall)]
+    return has_blocks_of_one_thread(plan.steps) and all(call in functions for call in calls)
 
 
 def _may_take_long(module: Module, plan: Plan) -> bool:

@@ -1,6 +1,7 @@
 """Calls on a processor that bypass Python, and those that find the arrays of the host where they lie."""
 
 import os
+import signal
 import threading
 
 import numpy as np
@@ -9,7 +10,6 @@ from gpu_backends import processor_backend
 from phlox import jit
 from phlox.backends.cpu.call import unsupported_reason
 from phlox.backends.gpu.errors import ForkedDeviceError
-from phlox.backends.gpu.native_entry import _Paused
 from phlox.backends.registry import in_place_of
 from phlox.runtime.kernel_time import kernel_time
 
@@ -164,18 +164,29 @@ def test_a_limit_of_time_is_kept(backend, monkeypatch):
     assert function.cache_info().hits == hits + 1
 
 
-def test_what_takes_long_goes_to_python(backend, monkeypatch):
-    """Where it can be interrupted; no later call begins natively."""
-    function = jit(until_large, backend="opencl")
-    x = np.ones(3)
-    expected = function(x)
-    entry = next(iter(function._forms.entries)).executable._entry
-    assert is_native(function) and not entry._has_paused.value
-    with pytest.raises(_Paused):
-        entry._raise_error(0x7FFFFFFF)
+def test_what_takes_long_can_be_interrupted(backend):
+    def counted(x, most):
+        while x[0] < most:
+            x = x + 1
+        return x
+
+    def handler(*_):
+        raise InterruptedError
+
+    function, x = jit(counted, backend="opencl"), np.zeros(3)
+    np.testing.assert_array_equal(function(x, 5.0), counted(x, 5.0))
+    assert is_native(function)
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.1)
+        with pytest.raises(InterruptedError):
+            function(x, np.inf)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
     hits = function.cache_info().hits
-    np.testing.assert_equal(function(x), expected)
-    assert function.cache_info().hits == hits + 1
+    np.testing.assert_array_equal(function(x, 5.0), counted(x, 5.0))
+    assert function.cache_info().hits == hits  # also later calls bypass Python
 
 
 def test_threads_run_a_program_in_turn(backend):
