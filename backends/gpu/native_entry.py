@@ -118,7 +118,7 @@ def _function() -> _Function:
             text = "".join([_ASSEMBLY, *each])
             for name, value in _NUMBERS.items():
                 text = text.replace(name, str(value))
-            code = LoadedCode(kept_object_code(text, host_target()), host_target(), {})
+            code = LoadedCode([kept_object_code(text, host_target())], host_target(), {})
             first = code.address("contexts")
             addresses = [(code.address(f"kernel.{number}"), first + 8 * _WORDS * number) for number in range(_TOGETHER)]
             _unused.extend([_Function(*one, code) for one in addresses])

@@ -496,6 +496,6 @@ def _run_function(functions: str) -> Any:
             names |= {"PAUSED": str(PAUSED), "TO_PYTHON": str(_TO_PYTHON), "JUMPS": str(_JUMPS_BETWEEN_PAUSES)}
             names |= {"NANOSECONDS": str(_PAUSED_AFTER), "CLOCK": str(time.CLOCK_MONOTONIC)}
             text = re.sub(r"\b[A-Z][A-Z_0-9]+\b", lambda found: names[found.group()], _ASSEMBLY)
-            code = LoadedCode(kept_object_code(READERS + functions + text, host_target()), host_target(), {})
+            code = LoadedCode([kept_object_code(READERS + functions + text, host_target())], host_target(), {})
             _loaded[functions] = code, _RUN(code.address("run"))
         return _loaded[functions][1]

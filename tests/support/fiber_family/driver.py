@@ -22,7 +22,7 @@ class FiberDevice:
 
     def __init__(self, properties):
         self.properties, self.launched, self.identity = properties, Launched(), ("fibers",)
-        self._machine = LoadedCode(compile_object(MACHINE, host_target()), host_target(), {})
+        self._machine = LoadedCode([compile_object(MACHINE, host_target())], host_target(), {})
         self._memory, self._lock = {}, threading.Lock()
         self._contexts = ctypes.create_string_buffer((properties.threads + 1) * CONTEXT_BYTES + 64)
         self._stacks = ctypes.create_string_buffer(properties.threads * STACK_BYTES)
@@ -64,7 +64,7 @@ class FiberDevice:
 
     def load(self, code):
         functions = ("fiber_thread", "fiber_block", "fiber_barrier")
-        loaded = LoadedCode(code, host_target(), {name: self._machine.address(name) for name in functions})
+        loaded = LoadedCode([code], host_target(), {name: self._machine.address(name) for name in functions})
 
         def kernel(name):
             try:
