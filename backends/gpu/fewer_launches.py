@@ -7,9 +7,10 @@ kernel that calls both. What one of them computes of small arrays takes less tim
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from .frame import Frame
-from .one_thread import in_one_thread, is_of_one_thread, uses_in_plan
+from .one_thread import in_one_thread, is_of_one_thread, uses_in, uses_in_plan
 from .plan import Conditional, Copy, Fill, HostCall, Launch, Place, Step, While, inside
 
 # What copies or fills more bytes, outside of loops, is left to the driver; kernels with more code are several.
@@ -27,17 +28,32 @@ def in_fewer_launches(frame: Frame, steps: list[Step]) -> list[Step]:
 def _in_fewer(frame: Frame, steps: list[Step], uses: Counter[Place], in_loop: bool) -> list[Step]:
     result: list[Step] = []
     run: list[Step] = []
-    for step in steps:
-        if _is_part(frame, step) and not _is_for_the_driver(step):
-            if _launches([*run, step]) > _MOST_LAUNCHES:
+    for unit in _units(frame, steps):
+        if _is_part(frame, unit):
+            if _launches([*run, *unit]) > _MOST_LAUNCHES:
                 result += _as_one(frame, run, uses, in_loop)
                 run = []
-            run.append(step)
+            run += unit
             continue
         result += _as_one(frame, run, uses, in_loop)
         run = []
-        result.append(_inside_of(frame, step, uses, in_loop))
+        result += [_inside_of(frame, step, uses, in_loop) for step in unit]
     return [*result, *_as_one(frame, run, uses, in_loop)]
+
+
+def _units(frame: Frame, steps: list[Step]) -> Iterator[list[Step]]:
+    """The steps in order; those that name the same moving pointers, and what is between them, together, if they can be."""
+    moving = [{place for place in uses_in([step]) if place.region == "moving"} for step in steps]
+    last = {place: at for at, places in enumerate(moving) for place in places}
+    begin = 0
+    while begin < len(steps):
+        end = at = begin
+        while at <= end:
+            end = max([end, *[last[place] for place in moving[at]]])
+            at += 1
+        unit = steps[begin:at]
+        yield from [unit] if _is_part(frame, unit) else [[step] for step in unit]
+        begin = at
 
 
 def _inside_of(frame: Frame, step: Step, uses: Counter[Place], in_loop: bool) -> Step:
@@ -49,9 +65,10 @@ def _inside_of(frame: Frame, step: Step, uses: Counter[Place], in_loop: bool) ->
     return step
 
 
-def _is_part(frame: Frame, step: Step) -> bool:
-    steps = list(inside([step]))
-    if any(isinstance(one, HostCall) for one in steps):
+def _is_part(frame: Frame, unit: list[Step]) -> bool:
+    """Whether these may be steps of one thread."""
+    steps = list(inside(unit))
+    if any(isinstance(one, HostCall) for one in steps) or any(map(_is_for_the_driver, unit)):
         return False
     return all(is_of_one_thread(frame, one) for one in steps if isinstance(one, Launch))
 

@@ -12,17 +12,19 @@ from gpu_backends import processor_backend
 from phlox import config, device_put, host_call, jit
 from phlox.backends.cpu import thread_pool
 from phlox.backends.cpu.thread_pool import run_pieces_address
+from phlox.backends.gpu import fewer_launches
 from phlox.backends.gpu.backend import program_of
 from phlox.backends.gpu.drivers.native_calls import MOST_TOGETHER, OPENCL_FUNCTIONS, NativeCalls
 from phlox.backends.gpu.drivers.own_thread import Asked
 from phlox.backends.gpu.errors import DeviceError
 from phlox.backends.gpu.kept_code import bytes_of_program, program_of_bytes
 from phlox.backends.gpu.native_run import NativeRun
-from phlox.backends.gpu.plan import Launch, Place, Plan, inside
+from phlox.backends.gpu.plan import Launch, Place, Plan, While, inside
 from phlox.backends.registry import in_place_of
 from phlox.hlo import parse_module
 from phlox.runtime.kernel_time import kernel_time
 from phlox.runtime.thread_count import thread_limit
+from thinning import left_to_ci
 
 PLUS_ONE = """ENTRY main {
   x = f32[100] parameter(0)
@@ -241,3 +243,21 @@ def test_plans_say_so(backend):
     assert program.plan.as_text().startswith("temporary: 0 bytes, constant: 0 bytes, by the thread that asks\n")
     kept = program_of_bytes(bytes_of_program(program, module), module, backend.target, program.texts)
     assert kept.plan.is_short
+
+
+@left_to_ci
+def test_loops_stay_with_their_moving_pointers(backend, monkeypatch):
+    """Also where what stands before them is as much as one kernel may do."""
+    monkeypatch.setattr(fewer_launches, "_MOST_LAUNCHES", 3)
+
+    def swapped(x, y, most):
+        rounds = 0
+        while x[0] < most:
+            x, y = y + x.sum() * 0.5, x * 1.5
+            rounds += 1
+        return x, y, rounds
+
+    compiled, arguments = jit(swapped, backend="opencl"), (np.ones(5), np.arange(5.0), 1e6)
+    np.testing.assert_equal(compiled(*arguments), swapped(*arguments))
+    steps = compiled.compile(*arguments).executable.program.plan.steps
+    assert [[type(one).__name__ for one in step.body] for step in steps if isinstance(step, While)] == [["Launch"]]
