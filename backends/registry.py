@@ -97,6 +97,7 @@ class _Registered(NamedTuple):
 
 
 _loaders: dict[str, _Registered] = {}
+_gpus: set[str] = set()
 _loaded: dict[str, Backend] = {}  # by name; devices but the first one with their number: "cuda:1"
 _lock = new_lock()
 # Of a device, behind the colon: each has one name.
@@ -264,7 +265,7 @@ def operation_support() -> dict[str, Callable[[str], str | None]]:
     """
     from .gpu.support import support  # when it is asked for
 
-    found = {name: _load(name).support for name, reason in available_backends().items() if reason is None and name not in _GPUS}
+    found = {name: _load(name).support for name, reason in available_backends().items() if reason is None and name not in _gpus}
     names = [name for name in _loaders if name in found or name == "gpu"]
     return {name: support if name == "gpu" else found[name] for name in names}
 
@@ -353,10 +354,10 @@ def _count_gpus(name: str) -> int:
 def register_gpu(name: str) -> None:
     """Make the devices of a GPU driver known as backends, by its name in `gpu.drivers.available`."""
     register_backend(name, partial(_load_gpu, name), partial(_count_gpus, name))
+    _gpus.add(name)
 
 
 register_backend("cpu", _load_cpu)
 register_backend("reference", _load_reference)
-_GPUS = ("cuda", "rocm", "opencl", "gpu")
-for _name in _GPUS:
+for _name in ("cuda", "rocm", "opencl", "gpu"):
     register_gpu(_name)
