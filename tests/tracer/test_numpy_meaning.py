@@ -204,6 +204,25 @@ def test_scalars_that_become_elements(value, dtype, index):
             assert_same(jit(put)(np.zeros(2, dtype), value), put(np.zeros(2, dtype), value))
 
 
+@pytest.mark.parametrize("sizes, index", [((), ()), ((3,), 1)])
+@pytest.mark.parametrize("value", [np.array([2.0]), np.array([[0]]), np.array([True, False])], ids=repr)
+@pytest.mark.parametrize("dtype", [bool, float])
+def test_arrays_that_become_elements(value, dtype, sizes, index):
+    """NumPy takes the truth value of an array of one; other elements are numbers."""
+
+    def put(x, value):
+        x[index] = value
+        return x
+
+    try:
+        expected = put(np.zeros(sizes, dtype), value)
+    except ValueError as error:
+        with pytest.raises(ValueError, match=re.escape(str(error))):
+            jit(put)(np.zeros(sizes, dtype), value)
+    else:
+        assert_same(jit(put)(np.zeros(sizes, dtype), value), expected)
+
+
 @pytest.mark.parametrize(
     "function",
     [

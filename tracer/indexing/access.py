@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ...hlo import PRED
 from ..recording.array import TracedArray
 from ..recording.function_tables import DYNAMIC, implements_method
 from ..recording.operands import ARRAYS_ARE_NUMBERS, require_element, sequence
@@ -66,7 +67,10 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
     if isinstance(value, (list, tuple)):
         value = sequence(value, array.dtype)
     if np.ndim(value) and not ARRAYS_ARE_NUMBERS and _is_element(array, index):
-        raise ValueError("setting an array element with a sequence.")
+        is_dynamic = isinstance(value, TracedArray) and value.is_dynamic
+        if array.element_type is not PRED or is_dynamic or np.size(value) != 1:
+            raise ValueError("setting an array element with a sequence.")
+        value = np.reshape(value, ())  # of which NumPy takes the truth value
     require_element(array.element_type, value)
     if is_basic(index):
         if has_traced_bounds(index) or isinstance(value, TracedArray) and value.is_dynamic:
