@@ -1,6 +1,7 @@
 """What a function reads from objects, and sets there: attributes, methods, `self`, callable objects."""
 
 import functools
+import gc
 import types
 import weakref
 from dataclasses import dataclass, field
@@ -277,7 +278,8 @@ def what_weak_references_refer_to(decorate):
 
     return f, [
         lambda: setattr(held["model"], "w", 3.0), lambda: setattr(held["other"], "w", np.ones(3)),
-        lambda: setattr(held["model"], "w", np.float32(2)), lambda: held.pop("model"),
+        lambda: setattr(held["model"], "w", np.float32(2)),
+        lambda: (held.pop("model"), gc.collect()),  # a trace that is over refers to itself
     ], lambda: held["model"].calls if "model" in held else None  # fmt: skip
 
 
