@@ -1,7 +1,9 @@
 """Functions that call themselves until the program decides otherwise do what they do undecorated."""
 
 import math
+import sys
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pytest
@@ -179,7 +181,10 @@ def test_recursions_are_as_undecorated(program):
     assert decorated.cache_info().misses == 1
 
 
-def test_the_depth_is_that_of_python():
+def test_the_depth_is_that_of_python(request):
+    request.addfinalizer(partial(sys.setrecursionlimit, sys.getrecursionlimit()))
+    sys.setrecursionlimit(1000)  # as in a new interpreter; libraries raise it
+
     def down(x, k):
         return x if x < k else down(x - 1, k)
 
