@@ -33,7 +33,7 @@ SHORT = [opcode for opcode in WITH_SAMPLES if opcode not in LONG]
 
 @pytest.mark.parametrize(
     ("opcode", "architecture"),
-    [*in_turn(SHORT, 17, 3), *[pytest.param(*one.values, marks=LEFT_TO_CI) for one in in_turn(sorted(LONG), 1)]],
+    [*in_turn(SHORT, 17, 5), *[pytest.param(*one.values, marks=LEFT_TO_CI) for one in in_turn(sorted(LONG), 1)]],
 )
 def test_operation(opcode, architecture):
     backend, samples = emulated_backend(architecture), native_samples(opcode)
