@@ -89,7 +89,7 @@ def compile_kernel(name: str, call: KernelCall, arguments: int, target: Target, 
             return _of_llvm_ir(code, name, call, arguments, target, source)
         compiled, kernels = read_code(code, call.entry, target)
         if kernels is not None:
-            check_kernel(kernels, call.entry, arguments, target.family.shared_is_argument and call.shared_bytes > 0)
+            check_kernel(kernels, call.entry, arguments, _has_shared_argument(call, target))
         return CustomKernel(name, call.entry, compiled, call, arguments, 0, call.shared_bytes, source)
     except (DeviceCodeError, NotImplementedError) as error:
         raised_within(error, source)
@@ -117,6 +117,10 @@ def load_kernel(device: Device, kernel: CustomKernel) -> Kernel:
         raised_within(told, kernel.source)
         raise told from None
     return loaded
+
+
+def _has_shared_argument(call: KernelCall, target: Target) -> bool:
+    return target.family.shared_is_argument and call.shared_bytes > 0
 
 
 # --- LLVM assembly ---
@@ -173,7 +177,7 @@ def _linked(text: str, call: KernelCall, arguments: int, target: Target) -> tupl
                 defined = {function.name: function for function in given.functions if not function.is_declaration}
                 called = {function.name for function in given.functions if function.is_declaration}
                 is_kernel = call.entry in defined and _is_kernel(defined[call.entry])
-                has_shared = is_kernel and target.family.shared_is_argument and call.shared_bytes > 0
+                has_shared = is_kernel and _has_shared_argument(call, target)
                 arrays = {"ptr", "ptr addrspace(1)"} if is_kernel else {"ptr"}
                 if is_kernel and not target.family.takes_generic_pointers:
                     arrays.remove("ptr")

@@ -23,6 +23,7 @@ from ..cpu.kept_code import kept_object_code
 from ..cpu.machine_code import LoadedCode
 from ..cpu.target import host_target
 from .drivers.forks import FORKS
+from .drivers.native_calls import READERS
 from .drivers.opencl import OpenCLCode, OpenCLDevice
 from .host_call import functions_of
 from .memory import GpuMemory
@@ -50,11 +51,6 @@ declare i32 @pthread_mutex_trylock(ptr)
 declare i32 @pthread_mutex_unlock(ptr)
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 
-define internal ptr @word(ptr %context, i64 %number) alwaysinline {
-  %place = getelementptr i64, ptr %context, i64 %number
-  %word = load ptr, ptr %place
-  ret ptr %word
-}
 define internal i32 @kernel(ptr %context, ptr %arguments, ptr %results) {
   %argument_bytes = load i64, ptr %context
   %behind = getelementptr i64, ptr %context, i64 1
@@ -115,7 +111,7 @@ def _function() -> _Function:
     with _lock:
         if not _unused:
             each = [_OF_ONE_ENTRY.replace("NUMBER", str(number)) for number in range(_TOGETHER)]
-            text = "".join([_ASSEMBLY, *each])
+            text = "".join([READERS, _ASSEMBLY, *each])
             for name, value in _NUMBERS.items():
                 text = text.replace(name, str(value))
             code = LoadedCode([kept_object_code(text, host_target())], host_target(), {})

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-_FUNCTION = re.compile(r"^define\b[^{]*\{\n(?P<label>\S+:[^\n]*\n)(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL)
+from .function_bodies import with_bodies
+
 _NAME = r'%(?:"[^"]*"|[\w.$-]+)'
 # Of two numbers that are no constants: what loops carry, in registers or in memory that becomes such.
 _EXTREMUM = re.compile(
@@ -22,6 +23,8 @@ _COMPLEMENT = re.compile(
     rf"(?P<constant>-1|1)(?P<behind>, {_NAME})?$",
     re.MULTILINE,
 )
+_DIFFERENCE_OR_PRODUCT = re.compile(rf"^ *({_NAME}) = (?:sub|mul) ", re.MULTILINE)
+_SUBTRAHEND = re.compile(rf"= sub i\d+ [^\n,]+, ({_NAME})$", re.MULTILINE)
 
 
 def without_complements_beside_extrema(llvm_ir: str) -> str:
@@ -47,17 +50,17 @@ def without_complements_beside_extrema(llvm_ir: str) -> str:
       ret void
     }
     """
-    return _FUNCTION.sub(_changed, llvm_ir) if _EXTREMUM.search(llvm_ir) and _COMPLEMENT.search(llvm_ir) else llvm_ir
+    return with_bodies(llvm_ir, _changed) if _EXTREMUM.search(llvm_ir) and _COMPLEMENT.search(llvm_ir) else llvm_ir
 
 
-def _changed(function: re.Match) -> str:
-    body = function["body"]
+def _changed(body: str) -> tuple[str, str]:
     if not _EXTREMUM.search(body):
-        return function[0]
+        return "", body
+    decreased, subtracted = set(_DIFFERENCE_OR_PRODUCT.findall(body)), set(_SUBTRAHEND.findall(body))
     read: dict[str, str] = {}  # names and values of numbers, by their bits
 
     def hidden(part: re.Match) -> str:
-        if not _is_complement(part, body):
+        if not _is_complement(part, decreased, subtracted):
             return part[0]
         name = "ones" if part["constant"] == "-1" else "one"
         read[f"{name}.{part['bits']}"] = part["constant"]
@@ -70,15 +73,17 @@ def _changed(function: re.Match) -> str:
         f"  %{name}.{bits} = load volatile i{bits}, ptr %{name}.place.{bits}\n"
         for (name, _, bits), constant in [(key.partition("."), value) for key, value in read.items()]
     )
-    start = function.start("body") - function.start()
-    return function[0][:start] + entry + body + "}"
+    return entry, body
 
 
-def _is_complement(part: re.Match, body: str) -> bool:
-    """Whether it is one, or becomes one: ``x ^ -1``, ``-1 - x``, ``y - x - 1``, ``-x - 1``, ``y - (x + 1)``."""
+def _is_complement(part: re.Match, decreased: set[str], subtracted: set[str]) -> bool:
+    """Whether it is one, or becomes one: ``x ^ -1``, ``-1 - x``, ``y - x - 1``, ``-x - 1``, ``y - (x + 1)``.
+
+    decreased: the names of differences and products; subtracted: what is taken from something.
+    """
     opcode, constant, operand = part["opcode"], part["constant"], part["operand"]
     if opcode == "xor" or operand is None:
         return constant == "-1" and opcode != "add"
     if (opcode, constant) in (("add", "-1"), ("sub", "1")):
-        return re.search(rf"^ *{re.escape(operand)} = (?:sub|mul) ", body, re.MULTILINE) is not None
-    return re.search(rf"= sub i\d+ [^\n,]+, {re.escape(part['result'])}$", body, re.MULTILINE) is not None
+        return operand in decreased
+    return part["result"] in subtracted

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 
-_FUNCTION = re.compile(r"^define\b[^{]*\{\n(?P<label>\S+:[^\n]*\n)(?P<body>.*?)^\}", re.MULTILINE | re.DOTALL)
+from .function_bodies import with_bodies
+
 _NEGATION = re.compile(
     r"^ *(?P<result>%\S+) = fneg (?P<type>(?:<(?P<lanes>\d+) x )?(?P<scalar>half|float|double)>?) (?P<value>[^\n]+)$",
     re.MULTILINE,
@@ -42,16 +43,15 @@ def without_negations(llvm_ir: str) -> str:
     """
     if "fneg" not in llvm_ir or _BARRIER not in llvm_ir:
         return llvm_ir
-    changed = _FUNCTION.sub(_changed, llvm_ir)
+    changed = with_bodies(llvm_ir, _changed)
     if changed != llvm_ir and not re.search(rf'^declare\b[^\n]*@"?{_THREAD}"?\(', changed, re.MULTILINE):
         changed += f"\ndeclare i64 @{_THREAD}(i32)\n"
     return changed
 
 
-def _changed(function: re.Match) -> str:
-    body = function["body"]
+def _changed(body: str) -> tuple[str, str]:
     if _BARRIER not in body or "fneg" not in body:
-        return function[0]
+        return "", body
     count = 0
 
     def flipped(negation: re.Match) -> str:
@@ -71,5 +71,4 @@ def _changed(function: re.Match) -> str:
         count += 1
         return "\n".join(lines)
 
-    start = function.start("body") - function.start()
-    return function[0][:start] + _ENTRY + _NEGATION.sub(flipped, body) + "}"
+    return _ENTRY, _NEGATION.sub(flipped, body)
