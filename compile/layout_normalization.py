@@ -22,6 +22,7 @@ from ..hlo.ops.custom_call import stated_operand_shapes
 from ..hlo.ops.known_calls import IDENTITY_TARGETS
 from ..hlo.shape import AnyShape
 from .pass_manager import NORMALIZE_LAYOUTS, module_pass
+from .traversal import tuple_elements
 
 # These may have operands and results that state a layout.
 _NAMES_OF_MEMORY = frozenset({"bitcast", "custom-call", "get-tuple-element", "tuple"})
@@ -165,11 +166,7 @@ def _in_memory(value: Instruction, wanted: AnyShape) -> Instruction:
     if not _states_layout(wanted):
         return value
     if wanted.is_tuple:
-        parts = (
-            make_instruction("get-tuple-element", (value,), {"index": index}, source=value.source)
-            for index in range(len(wanted.elements))
-        )
-        elements = value.operands if value.opcode == "tuple" else parts
+        elements = tuple_elements(value, value.source)
         return make_instruction("tuple", map(_in_memory, elements, wanted.elements), source=value.source)
     in_memory = _transposed(value, wanted.minor_to_major[::-1], value)
     return make_instruction("bitcast", (in_memory,), None, wanted, source=value.source)

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ..hlo import Computation, Instruction, Module, rebuild
+from ..hlo import Computation, Instruction, Module, make_instruction, rebuild
 from ..hlo.instruction import callees_first
 from ..hlo.operation import CALLS, CONTROL_FLOW, EFFECTFUL
 from ..hlo.shape import has_dynamic_dimensions
@@ -113,6 +113,16 @@ def on_operands(
     if attributes:
         return instruction.with_operands(operands, **attributes)
     return instruction if operands == instruction.operands else instruction.with_operands(operands)
+
+
+def tuple_elements(value: Instruction, source: Any) -> list[Instruction]:
+    """The elements of a tuple: those of which it is made, or what is taken from it, for this place of the user's."""
+    if value.opcode == "tuple":
+        return list(value.operands)
+    return [
+        make_instruction("get-tuple-element", (value,), {"index": index}, source=source)
+        for index in range(len(value.shape.elements))
+    ]
 
 
 def with_entry(module: Module, entry: Computation) -> Module:

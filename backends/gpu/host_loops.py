@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from ...compile.aliasing import invariant_leaves
 from ...compile.pass_manager import Pass
-from ...compile.traversal import on_operands, transformed_callees, with_entry
+from ...compile.traversal import on_operands, transformed_callees, tuple_elements, with_entry
 from ...hlo import TOKEN, Computation, Instruction, Module, make_instruction, rebuild
 from ...hlo.instruction import callees_first, post_order
 from ...hlo.operation import HOST_CALL
@@ -62,7 +62,7 @@ def _as_call(loop: Instruction, state: Instruction) -> Instruction:
 
     What the loop begins with that is known stands in the function, so that its rounds can be counted there.
     """
-    given = [_element(state, leaf, loop) for leaf in range(len(loop.shape.elements))]
+    given = tuple_elements(state, loop.source)
     kept, parameters, known = invariant_leaves(loop), {}, {}
     for one in given:
         if _is_known(one):
@@ -72,10 +72,12 @@ def _as_call(loop: Instruction, state: Instruction) -> Instruction:
     begin = make_instruction("tuple", [(known | parameters)[one] for one in given], source=loop.source)
     inside = loop.with_operands([begin])
     changed = {leaf: number for number, leaf in enumerate(leaf for leaf in range(len(given)) if leaf not in kept)}
-    root = make_instruction("tuple", [_element(inside, leaf, loop) for leaf in changed], source=loop.source)
+    found = tuple_elements(inside, loop.source)
+    root = make_instruction("tuple", [found[leaf] for leaf in changed], source=loop.source)
     function = Computation(f"{loop.name}_on_host", tuple(dict.fromkeys([*parameters.values(), *post_order(root)])), root)
     call = make_instruction("call", parameters, {"to_apply": function}, source=loop.source)
-    each = [one if leaf in kept else _element(call, changed[leaf], loop) for leaf, one in enumerate(given)]
+    results = tuple_elements(call, loop.source)
+    each = [one if leaf in kept else results[changed[leaf]] for leaf, one in enumerate(given)]
     return make_instruction("tuple", each, source=loop.source)
 
 
@@ -85,9 +87,3 @@ def _is_known(value: Instruction) -> bool:
 
 def _copied(value: Instruction) -> Instruction:
     return value.with_operands(map(_copied, value.operands))
-
-
-def _element(state: Instruction, leaf: int, loop: Instruction) -> Instruction:
-    if state.opcode == "tuple":
-        return state.operands[leaf]
-    return make_instruction("get-tuple-element", [state], {"index": leaf}, source=loop.source)
