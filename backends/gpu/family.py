@@ -21,6 +21,7 @@ class Family:
 
     ``compile(llvm_ir, target, is_trusted)`` makes of kernels in LLVM assembly what drivers take, in a process of its own where
     they are not trusted; ``assembly(llvm_ir, target)`` makes text. Both raise NotImplementedError where LLVM has no code.
+    LLVM assembly behind LLVM's passes is given to ``rewrite``, where the target would make wrong code of something.
     Users give the code of a kernel in one of the ``forms``, besides LLVM assembly. Products are computed on ``matrix_units``
     where there are some.
 
@@ -36,6 +37,7 @@ class Family:
     assembly: Callable[[str, Target], str]
     forms: tuple[Form, ...]
     matrix_units: MatrixUnits | None = None
+    rewrite: Callable[[str], str] | None = None
     is_text: bool = False
     takes_numbers: bool = True
     takes_generic_pointers: bool = True

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from llvmlite import binding
 
@@ -31,7 +31,7 @@ def parsed(llvm_ir: str) -> Iterator[binding.ModuleRef]:
 def optimized(
     llvm_ir: str, target: Target, level: int = _SPEED_LEVEL, code_level: int = _CODE_LEVEL, passes: Sequence[str] = ()
 ) -> Iterator[tuple[binding.TargetMachine, binding.ModuleRef]]:
-    """The target machine, and the module after the passes of a level, or after those that are named."""
+    """The target machine, and the module after the passes of a level, or those that are named, and the family's rewrite."""
     machine = target.machine(code_level)
     with parsed(_with_flags(with_address_spaces(llvm_ir, target.spaces), target)) as module:
         module.data_layout = str(machine.target_data)
@@ -40,7 +40,15 @@ def optimized(
         options.loop_vectorization = options.slp_vectorization = False
         builder = binding.create_pass_builder(machine, options)
         run_passes(_these(passes) if passes else builder.getModulePassManager(), module, builder)
-        yield machine, module
+        with _rewritten(module, target) as rewritten:
+            yield machine, rewritten
+
+
+def _rewritten(module: binding.ModuleRef, target: Target) -> AbstractContextManager[binding.ModuleRef]:
+    if (rewrite := target.family.rewrite) is None:
+        return nullcontext(module)
+    text = str(module)
+    return nullcontext(module) if (changed := rewrite(text)) == text else parsed(changed)
 
 
 def object_code(llvm_ir: str, target: Target, is_trusted: bool) -> bytes:

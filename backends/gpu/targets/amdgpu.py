@@ -13,6 +13,7 @@ from ....hlo import BF16, ElementType
 from ...llvm.module import declaration
 from ...llvm.types import I1, I32, vector_of_values
 from ..code_generation.code_object import link_code_object
+from ..code_generation.lane_negations import with_lane_negations
 from ..code_generation.optimized_modules import assembly_text, object_code
 from ..drivers.driver import DeviceProperties
 from ..family import Family
@@ -27,6 +28,7 @@ AMDGPU = Family(
     assembly=assembly_text,
     forms=(CODE_OBJECT,),
     matrix_units=WAVE_UNITS,
+    rewrite=with_lane_negations,
 )
 
 _AXES = "xyz"
