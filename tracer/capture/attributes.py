@@ -37,7 +37,6 @@ from .outside.attribute_dicts import OutsideAttribute, require_surely_set
 from .outside.containers import OutsideDict, OutsideList
 from .outside.kinds import OUTSIDE_CONTAINERS, OutsideDeque
 from .outside.libraries import attribute_of_library, is_looked_at, note_class
-from .outside.namespaces import Namespace
 from .outside.sets import OutsideSet
 from .outside.surroundings import Surroundings, current_surroundings
 from .texts.deferred import Deferred, DeferredObject, DeferredParts, WrittenText
@@ -486,40 +485,3 @@ def _dict_of(holder: Any) -> dict:
     found = holder.__dict__
     require_trace().program.attribute_dicts[id(found)] = found, holder
     return found
-
-
-class _GlobalName(places.Place):
-    """A global name that a traced function sets."""
-
-    def __init__(self, name: str, namespace: Namespace) -> None:
-        self.name, self.namespace = name, namespace
-
-    @property
-    def key(self) -> Any:
-        return id(self.namespace), self.name
-
-    def get(self) -> Any:
-        return self.namespace.held(self.name)
-
-    def set(self, value: Any) -> None:
-        self.namespace.hold(self.name, value)
-
-
-def delete_global(name: str, here: types.FunctionType) -> None:
-    """``del name`` of a global name; ``here`` is a function with the same globals."""
-    namespace = here.__globals__
-    try:
-        namespace[name]  # of what may be nothing the program finds the error
-    except KeyError:
-        raise NameError(f"name '{name}' is not defined") from None
-    if isinstance(namespace, Namespace):
-        note_global(name, here)
-        namespace.hold(name, places.UNBOUND)
-    else:
-        del namespace[name]
-
-
-def note_global(name: str, here: types.FunctionType) -> None:
-    """A global name is about to be set; ``here`` is a function with the same globals."""
-    if journals.is_journaling():
-        journals.note(_GlobalName(name, here.__globals__))

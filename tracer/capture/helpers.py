@@ -10,7 +10,7 @@ from typing import Any
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from . import journals, places
-from .attributes import delattr_, delete_global, getattr_, imported, note_global, setattr_
+from .attributes import delattr_, getattr_, imported, setattr_
 from .branches import choose as choose_traced
 from .branches import decide, truth
 from .calls.dispatch import call
@@ -20,6 +20,7 @@ from .choices import Choice, Maybe
 from .copies import note_copies
 from .distribution import condition
 from .equality import choose, contains, differ, equal, is_, is_none, ordered
+from .global_names import delete_global, note_global
 from .items import changed, delitem, getitem, item_to_change, note_contents, setitem
 from .journals import note_nonlocal
 from .keys.dicts import dict_of
