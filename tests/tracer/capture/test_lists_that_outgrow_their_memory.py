@@ -5,6 +5,7 @@ import bisect
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import left_to_ci
 
 PROGRAMS = []
 
@@ -113,3 +114,24 @@ def test_lists_that_loops_within_loops_make_are_recorded_once():
     assert expected[0] > 64
     assert decorated(x) == expected
     assert decorated.cache_info().misses == 1
+
+
+@left_to_ci
+def test_what_a_dropped_loop_has_found_does_not_end_the_call():
+    """The loop is tried with room for the list of the first call, and unrolled behind that, as arrays become longer in it."""
+    table = np.random.default_rng(3).normal(size=(11, 8))
+
+    def following(tokens, steps):
+        weights = np.random.default_rng(3).normal(0, 0.2, (8, 24))
+        tokens = list(tokens)
+        for _ in range(steps):
+            x = table[tokens]
+            q, k, _ = np.split(x @ weights, 3, axis=-1)
+            x = x + (q @ k.T + np.tri(x.shape[0])) @ x
+            tokens.append(int(np.argmax(x[-1]) % 11))
+        return tokens
+
+    jitted = jit(following)
+    for count in (6, 12):
+        tokens = np.random.default_rng(7).integers(0, 11, count).tolist()
+        assert jitted(tokens, 4) == following(tokens, 4)

@@ -31,10 +31,12 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
     """Run this; where it raises, all places hold what they held before."""
     places = local_names(functions, (*names[0], *names[1]))
     before = [(place, place.get()) for place in places]
-    program = current_trace().program
+    trace = current_trace()
+    program = trace.program
     messages, flag, copies = len(program.error_messages), program.error_flag, dict(program.copies)
     origins = len(program.noted_origins)
-    with journal() as entries:
+    written: dict[Storage, hlo.Instruction] = {}
+    with trace.logging_writes(written), journal() as entries:
         entries.is_round = is_estimate
         try:
             return run()
@@ -45,6 +47,8 @@ def attempt(run: Callable[[], Any], functions: Sequence[Block | None], names: Na
                 region.forget(messages)
             program.error_flag, program.copies = flag, copies
             forget_origins(origins)
+            for storage, held in written.items():  # the flag of errors, too: one that is dropped has no number
+                trace.hand_on(storage, held)
             put_back(entries)
             entries.clear()
             for place, value in before:
