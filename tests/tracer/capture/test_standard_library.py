@@ -5,7 +5,7 @@ import functools
 import heapq
 import itertools
 import operator
-from collections import deque
+from collections import Counter, deque
 
 import numpy as np
 import pytest
@@ -86,6 +86,24 @@ def smallest_and_largest(x):
         heapq.nsmallest(2, some, key=lambda value: -value),
         heapq.nlargest(20, some),
         heapq.nsmallest(0, x),
+    )
+
+
+@program
+def texts_by_their_numbers(x):
+    """Zips and views of dicts are gone over, and methods of dicts are keys."""
+    totals = dict(zip("abcd", x))
+    counted = Counter(totals)
+    return (
+        heapq.nlargest(2, totals, key=totals.get),
+        heapq.nsmallest(2, totals.items(), key=operator.itemgetter(1)),
+        heapq.nlargest(2, zip(x, "abcd")),
+        counted.most_common(2),
+        counted.most_common(),
+        counted.most_common(-1),
+        functools.reduce(max, totals.values()),
+        [(key, len(list(group))) for key, group in itertools.groupby(zip(x > 1, x > 2))],
+        [(key, list(group)) for key, group in itertools.groupby("abab", key=totals.get)],
     )
 
 

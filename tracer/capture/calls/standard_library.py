@@ -13,7 +13,7 @@ import math
 import operator
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, MappingView
 from typing import Any, NoReturn
 
 import numpy as np
@@ -22,7 +22,7 @@ from ...calls.outside_state import look
 from ...outside.ownership import is_of_the_user
 from ...outside.values import decimal_context
 from ...recording.array import TracedArray
-from ...recording.operands import has_traced, known_number
+from ...recording.operands import first_traced, has_traced, known_number
 from .. import journals, made_iterators, places
 from ..choices import Choice
 from ..copies import require_own
@@ -45,12 +45,16 @@ _FEW = 32
 
 def _is_traced(value: Any) -> bool:
     """Whether the program computes something of what is gone over, or how much it is."""
+    if isinstance(value, MappingView) and not isinstance(value, DictView):
+        value = list(value)
     return isinstance(value, (TracedArray, TracedGenerator)) or is_captured(value) or has_traced(value)
 
 
 def _is_followed(value: Any) -> bool:
     """Whether a function may look at what the program computes."""
     function = value.func if isinstance(value, functools.partial) else value
+    if isinstance(function, (types.BuiltinMethodType, types.MethodWrapperType)):  # `counts.get`
+        return isinstance(function.__self__, (dict, list)) and first_traced(function.__self__) is not None
     return isinstance(function, (types.FunctionType, types.MethodType)) and is_of_the_user(function.__code__.co_filename)
 
 
@@ -105,16 +109,8 @@ _among_few(bisect.bisect_left, lambda values, x: np.sum(values < x))
 _among_few(bisect.bisect_right, lambda values, x: len(values) - np.sum(x < values))
 
 
-def _of_elements(original: Callable, followed: Callable) -> None:
-    def implementation(n: int, iterable: Any, key: Callable | None = None) -> list[Any]:
-        concerns_traced = _is_traced(iterable) or _is_followed(key) or isinstance(n, TracedArray)
-        return (functools.partial(call, followed) if concerns_traced else original)(n, iterable, key)
-
-    implements(original)(implementation)
-
-
-_of_elements(heapq.nsmallest, heaps.nsmallest)
-_of_elements(heapq.nlargest, heaps.nlargest)
+for _name in ("nsmallest", "nlargest"):
+    implements(getattr(heapq, _name))(functools.partial(call, getattr(heaps, _name)))
 
 
 @implements(heapq.merge)
@@ -279,7 +275,7 @@ for _name in ("takewhile", "dropwhile", "filterfalse", "starmap", "compress"):
 
 @implements(itertools.groupby)
 def groupby(iterable: Any, key: Callable | None = None) -> Any:
-    if _is_followed(key) or _is_traced(iterable):
+    if _is_followed(key) or _is_traced(iterable) or isinstance(iterable, (zip, enumerate)):
         return call(iterators.groupby, _sequence(iterable), key)
     return itertools.groupby(iterable, key)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import heapq
 import operator
 from collections import Counter, OrderedDict, defaultdict
 from typing import Any
@@ -10,8 +11,6 @@ from .. import journals
 from ..calls.dispatch import call
 from ..calls.meanings import implements
 from ..calls.methods_of_containers import listed_iterator, may_give_keys
-from ..entries import has_open_keys
-from ..items import getitem
 from ..loops.iteration import unlisted
 from ..loops.unrolling import for_
 from ..places import NO_NAMES
@@ -94,11 +93,10 @@ def _add(holder: Counter, iterable: Any, sign: int) -> None:
 
 @implements(Counter.most_common)
 def _most_common(holder: Counter, n: Any = None) -> list[tuple]:
-    if not has_open_keys(holder):
-        return Counter.most_common(holder, n)
-    entries = call(list, call(holder.items))
-    found = call(sorted, entries, key=operator.itemgetter(1), reverse=True)
-    return found if n is None else getitem(found, slice(n))
+    by_count = operator.itemgetter(1)
+    if n is None:
+        return call(sorted, call(holder.items), key=by_count, reverse=True)
+    return call(heapq.nlargest, n, call(holder.items), key=by_count)
 
 
 @implements(Counter.total)
