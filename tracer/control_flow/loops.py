@@ -200,7 +200,8 @@ class Loop:
         operand = outer_operand(self.outer, init, inputs)
         loop = hlo.while_(operand, condition=condition.build(test), body=body.build(root))
         for storage in body.written:
-            self.outer.write(storage, hlo.get_tuple_element(loop, inputs.storages[storage]))
+            write = self.outer.hand_on if storage in body.filled else self.outer.write
+            write(storage, hlo.get_tuple_element(loop, inputs.storages[storage]))
         self.outer.outdated |= body.outdated | condition.outdated
         last = results_of(self.outer, loop, len(self.types))
         handles = [

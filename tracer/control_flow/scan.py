@@ -141,4 +141,5 @@ def store_row(outer: Trace, trace: Trace, array: Any, position: hlo.Instruction,
     row = hlo.reshape(value, (1, *array.shape))
     starts = [position, *[hlo.constant(np.int64(0))] * len(array.shape)]
     trace.write(buffer, hlo.dynamic_update_slice(trace.read(buffer), row, *starts))
+    trace.filled.add(buffer)
     return buffer

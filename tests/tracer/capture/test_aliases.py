@@ -5,7 +5,7 @@ import importlib.util
 import numpy as np
 import pytest
 from phlox import TracerError, jit
-from thinning import one_in_all
+from thinning import left_to_ci, one_in_all
 
 from ...support.undecorated import check
 
@@ -534,3 +534,32 @@ def test_a_name_may_hold_another_array_behind_a_change(function):
 def test_a_change_in_the_first_round_alone_that_another_name_would_show_is_an_error():
     with pytest.raises(NotImplementedError, match="may be another one"):
         jit(seen_under_two_names)(np.arange(3.0), 12)
+
+
+@left_to_ci
+def test_rows_of_a_list_are_stored_without_changing_what_they_are_copies_of():
+    """The state of one round is an element twice, as what it becomes and as what it was."""
+
+    def cells(xs, weights):
+        h, c, cache = np.zeros(4), np.zeros(4), []
+        for x in xs:
+            z = np.concatenate([h, x])
+            f, i, o = (1 / (1 + np.exp(-(weights[gate] @ z + weights[f"b{gate}"]))) for gate in "fio")
+            g = np.tanh(weights["c"] @ z + weights["bc"])
+            before = c
+            c = f * c + i * g
+            cache.append((z, f, i, o, g, c, before, h))
+        return c, cache
+
+    def cells_of_epochs(xs):
+        rng = np.random.default_rng(0)
+        weights = {gate: rng.normal(size=(4, 5)) for gate in "fioc"}
+        weights.update({f"b{gate}": np.zeros(4) for gate in "fioc"})
+        for epoch in range(15):
+            c, cache = cells(xs, weights)
+            for _ in weights:
+                print(f"epoch {epoch}")
+        return c
+
+    xs = np.sin(np.arange(8) * 0.5)[:, None]
+    np.testing.assert_allclose(jit(cells_of_epochs)(xs), cells_of_epochs(xs))
