@@ -98,3 +98,42 @@ def test_trees_are_as_undecorated(program):
 @pytest.mark.parametrize("values", [X, X[::-1].copy()], ids=str)
 def test_a_tree_is_returned(values):
     assert described(jit(tree)(values)) == described(tree(values))
+
+
+class Leaf:
+    def __init__(self, value, left=None, right=None):
+        self.value, self.left, self.right = value, left, right
+
+
+def grown(x, depth):
+    middle = x.mean()
+    if depth == 0 or len(x) < 2:
+        return Leaf(middle)
+    return Leaf(None, grown(x[x <= middle], depth - 1), grown(x[x > middle], depth - 1))
+
+
+class Regression:
+    def __init__(self, x):
+        self.root = grown(x, 2)
+
+    def at(self, value):
+        node = self.root
+        while node.value is None:
+            node = node.left if value < 1 else node.right
+        return node.value
+
+
+@left_to_ci
+def test_rounds_that_put_trees_into_a_list_are_soon_unrolled():
+    """Each recording of a round makes other nodes, which no list of the program holds."""
+
+    def boosted(x, rounds):
+        trees = []
+        for _ in range(rounds):
+            tree = Regression(x)
+            x = x + np.array([tree.at(value) for value in x])
+            trees.append(tree)
+        return x
+
+    x = np.random.default_rng(0).random(9)
+    np.testing.assert_allclose(jit(boosted)(x, 2), boosted(x, 2))

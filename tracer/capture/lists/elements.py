@@ -110,7 +110,12 @@ class ElementType:
     @property
     def is_of_fixed_constants(self) -> bool:
         """Whether each recording of the function finds the same constants."""
-        return all(isinstance(one, _FIXED) for leaf in self.leaves for one in leaf.constants)
+        return not self.objects
+
+    @property
+    def objects(self) -> list[Any]:
+        """The constants that are none in another recording of the function."""
+        return [one for leaf in self.leaves for one in leaf.constants if not isinstance(one, _FIXED)]
 
     def __str__(self) -> str:
         parts = [

@@ -248,6 +248,13 @@ class ContainerState:
     mark: Any = None
 
 
+def objects_of(state: ListState | ContainerState | None) -> int:
+    """Among how many objects of no fixed structure the elements of such lists are."""
+    if isinstance(state, ContainerState):
+        return sum(map(objects_of, state.children))
+    return 0 if state is None else len(state.kind.objects)
+
+
 def state_of(
     before: Any, end: Any, place: str, rounds: int | None, lasting: Callable[[ElementType], ElementType]
 ) -> ListState | ContainerState | None:

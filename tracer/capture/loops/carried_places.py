@@ -64,6 +64,7 @@ class Slot:
         self.form: Form | None = None
         self.state: Any = None
         self.ends_bound = False
+        self.other_objects = 0  # how many recordings have left other objects in its lists
 
 
 def require_own_sizes(trace: Trace, rows: Rows | None, position: TracedArray | None) -> None:

@@ -13,7 +13,7 @@ from ..choices import Maybe
 from ..copies import note_copies
 from ..forms import NOWHERE, Form, View, form_of, is_like, is_number, is_unchanged, kinds, labels
 from ..journals import note
-from ..lists.merging import LEAST_CAPACITY, carried_as, state_of
+from ..lists.merging import LEAST_CAPACITY, carried_as, objects_of, state_of
 from ..lists.references import note_same_makers
 from ..lists.runs import place_of
 from ..lists.tables import is_made_before, meeting, put_together
@@ -31,6 +31,8 @@ RETURNED = Place()
 RETURNED.name = RETURNED.key = "the returned value"
 # State that grows by more containers than this, one with each recording, does not come to an end; and each takes longer.
 _MOST_NESTED = 16
+# As often one more recording of a round has left other objects in a list: each one makes others then.
+_MOST_OF_OTHER_OBJECTS = 3
 
 
 class Again(BaseException):
@@ -295,7 +297,11 @@ class LoopState:
     def _state_differs(self, slot: Slot, before: Any, end: Any) -> bool:
         """Whether lists in it have turned out to be carried in another way."""
         state = state_of(before, end, place_of(), self.most_rounds, self.aliases.lasting)
-        differs, slot.state = state != slot.state, state
+        differs = state != slot.state
+        slot.other_objects += objects_of(state) > objects_of(slot.state)
+        if slot.other_objects > _MOST_OF_OTHER_OBJECTS:
+            raise self.never_ends()
+        slot.state = state
         return differs
 
     # --- lists that grow, and other names of what is carried ---
