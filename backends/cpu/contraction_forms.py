@@ -1,7 +1,8 @@
-"""What the code of a register block depends on: blocks of one form are a function that all contractions of a module call."""
+"""What the code of a register block depends on: blocks of one form are a function, most of them one that all programs call."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -63,6 +64,23 @@ class BlockForm:
     @property
     def has_any_terms(self) -> bool:
         return len(self.sizes) == 1 and self.sizes[0] > RUN
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether the block is one of those, few in all, that programs have in common."""
+        return self.has_any_terms and self.lane_step == self.result_step == 1
+
+    @property
+    def name(self) -> str:
+        """A function's name, another one for each form."""
+        kind = hashlib.sha256(repr(self).encode()).hexdigest()[:16]
+        return f"phlox.block.{'x'.join(map(str, self.shape))}.{kind}"
+
+    @property
+    def instructions_of_term(self) -> int:
+        """About how many instructions add one term to all sums, where they are loaded and broadcast, too."""
+        height, width, _ = self.shape
+        return (2 * height * width + 4 * height + 2 * width) * (4 if self.types[-1].is_complex else 1)
 
 
 def levels_of_sums(runs: int) -> int:

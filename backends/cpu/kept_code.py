@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import astuple, replace
 
 from ...hlo import Module
@@ -9,22 +10,29 @@ from ...runtime.compile_budget import CompileBudget
 from ...runtime.disk_cache import disk_cache
 from ..kept_programs import digest, line_of_number, llvm_version, number_of_line
 from ..program_bytes import packed, unpacked
-from .machine_code import compile_object
+from .machine_code import compile_objects
 from .native_program import NativeProgram, ProgramError
 from .target import Target
 
 
 def kept_object_code(llvm_ir: str, target: Target) -> bytes:
-    """As `compile_object`: what an earlier process has made of the same, or made here, and kept."""
+    """The object code of what is one module, as `kept_object_codes`."""
+    (object_code,) = kept_object_codes([llvm_ir], target)
+    return object_code
+
+
+def kept_object_codes(parts: Sequence[str], target: Target) -> tuple[bytes, ...]:
+    """As `compile_objects`: what an earlier process has made of the same, or made here, and kept."""
     kept = disk_cache()
     if kept is None:
-        return compile_object(llvm_ir, target)
-    key = digest(llvm_version(), *map(str, astuple(target)), llvm_ir)
-    found = kept.get(key)
-    if found is None:
-        found = compile_object(llvm_ir, target)
-        kept.put(key, found, "functions that programs share")
-    return found
+        return compile_objects(parts, target)
+    keys = {part: digest(llvm_version(), *map(str, astuple(target)), part) for part in parts}
+    found = {part: kept.get(key) for part, key in keys.items()}
+    missing = [part for part in parts if found[part] is None]
+    for part, made in zip(missing, compile_objects(missing, target) if missing else ()):
+        found[part] = made
+        kept.put(keys[part], made, "functions that programs share")
+    return tuple([found[part] for part in parts])
 
 
 def hasty_key(key: str | None, budget: CompileBudget | None) -> str | None:

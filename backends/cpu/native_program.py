@@ -13,7 +13,7 @@ from .target import FULL, Target
 
 # What saved programs and the code that loads them have agreed upon: how a kernel is called, what it calls, and the form of the
 # bytes. A change of any of these makes it another number.
-VERSION = 6
+VERSION = 7
 
 _MAGIC = b"phlox native program\n"
 
@@ -27,7 +27,7 @@ class SharedCode:
     """Functions that many programs call; they may call those of others."""
 
     names: tuple[str, ...]
-    object_code: bytes
+    object_codes: tuple[bytes, ...]
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class NativeProgram:
         blobs = [
             *self.object_codes,
             *[data for _, data in self.constants],
-            *[functions.object_code for functions in self.shared],
+            *[code for functions in self.shared for code in functions.object_codes],
         ]
         header = {
             "name": self.name,
@@ -94,7 +94,7 @@ class NativeProgram:
             "host_instructions": self.host_instructions,
             "host_lines": [(line.file, line.line, line.function) if line else None for line in self.host_lines],
             "native_calls": self.native_calls,
-            "shared": [functions.names for functions in self.shared],
+            "shared": [(functions.names, len(functions.object_codes)) for functions in self.shared],
             "padding": padding_data(self.padding),
             "level": self.level,
             "given_up": self.given_up,
@@ -126,7 +126,9 @@ class NativeProgram:
             host_instructions=header["host_instructions"],
             host_lines=tuple([line and SourceLocation(*line) for line in header["host_lines"]]),
             native_calls=pairs(header["native_calls"]),
-            shared=tuple(SharedCode(tuple(names), bytes(next(blobs))) for names in header["shared"]),
+            shared=tuple(
+                SharedCode(tuple(names), tuple([bytes(next(blobs)) for _ in range(count)])) for names, count in header["shared"]
+            ),
             padding=parsed_padding(header["padding"]),
             level=header["level"],
             given_up=tuple(header["given_up"]),

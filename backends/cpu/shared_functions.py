@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from ..llvm.module import Module, SharedFunctions
 from .call.native_functions import python_call_addresses
-from .kept_code import kept_object_code
+from .kept_code import kept_object_codes
 from .machine_code import LoadedCode
+from .module_parts import module_parts
 from .native_program import SharedCode
 from .target import Target
 
@@ -39,7 +40,7 @@ def _compile(functions: SharedFunctions, target: Target) -> None:
         for name in waiting:
             requested[name].emit(module.globals.get(name) or requested[name].declare(module))
             missing.append(name)
-    code = SharedCode(tuple(missing), kept_object_code(str(module), target))
+    code = SharedCode(tuple(missing), kept_object_codes(module_parts(str(module)), target))
     called = _defining((name for name in requested if name not in missing), target)
     for name in missing:
         _compiled[target, name] = *called, code
@@ -50,7 +51,7 @@ def load_shared(shared: Iterable[SharedCode], target: Target) -> dict[str, int]:
     addresses: dict[str, int] = {}
     for code in shared:
         if any((target, name) not in _loaded for name in code.names):
-            loaded = LoadedCode([code.object_code], target, {**python_call_addresses(), **addresses})
+            loaded = LoadedCode(code.object_codes, target, {**python_call_addresses(), **addresses})
             for name in code.names:
                 _loaded.setdefault((target, name), (loaded, loaded.address(name)))
         addresses |= {name: _loaded[target, name][1] for name in code.names}

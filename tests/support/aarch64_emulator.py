@@ -379,7 +379,7 @@ class EmulatedExecutable:
         symbols |= {symbol: emulator.copy_in(data) for symbol, data in program.constants}
         symbols |= {symbol: function.address for symbol, function in {**evaluations, **natives}.items()}
         for shared in program.shared:
-            symbols |= emulator.load([shared.object_code], symbols)
+            symbols |= emulator.load(shared.object_codes, symbols)
         kernel = emulator.load(program.object_codes, symbols)[program.entry]
         given = [np.require(argument, requirements="A") for argument in arguments]
         inputs = [emulator.copy_in(ctypes.string_at(one.ctypes.data, one.nbytes)) for one in given]  # in their layouts

@@ -25,14 +25,13 @@ from ...llvm.builder import Builder
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index, least
-from ...llvm.interruption import InterruptibleFunction, interruption_of
+from ...llvm.interruption import interruption_of
 from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
 from ...llvm.memory import stack_memory
-from ...llvm.module import Module, align_stack, may_contract
+from ...llvm.module import Module, SharedFunction, align_stack, contracting, declared, may_contract
 from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
 from ...llvm.types import (
     I1,
-    I32,
     I64,
     POINTER,
     RegisterValue,
@@ -343,11 +342,11 @@ class Blocks:
         return left, tuple([distance(columns.arrays[0], columns.index(unit)) for unit in units])
 
     def _call_block(self, form: BlockForm, batch: Index, row: Index, columns: Columns) -> None:
-        """Let a function compute the block, which all contractions of the module with such blocks call."""
+        """Let a function compute the block, which all contractions with such blocks call."""
         b, c, module, flat = self.builder, self.contraction, self.builder.module, self._flat_output()
         function = module.inner_loops.get(form)
         if function is None:
-            function = module.inner_loops[form] = self._define_block(form, columns)
+            function = module.inner_loops[form] = self._declare_block(form, columns)
         terms = self.stop_of_terms(0)
         rows = (self.lhs.strides[c.rows[-1]], flat.strides[len(c.batch) + len(c.rows) - 1])
         column = Affine(columns.positions[0].base)
@@ -362,14 +361,24 @@ class Blocks:
         b.call(function, [*given, *([] if self._is_first is None else [self._is_first])])
         caller = interruption_of(b)
         if caller is not None:
-            caller.add(function.interruption.cost * prod(self.term_sizes) // prod(form.sizes))
+            caller.add(form.instructions_of_term * prod(self.term_sizes))
 
-    def _define_block(self, form: BlockForm, columns: Columns) -> InterruptibleFunction:
-        module, (height, width, lanes) = self.builder.module, form.shape
-        name = module.get_unique_name(f"block.{height}x{width}.{len(module.inner_loops)}")
+    def _declare_block(self, form: BlockForm, columns: Columns) -> ir.Function:
+        """The function of a block: what all programs may have in common is compiled once a process."""
+        module = self.builder.module
         types = [POINTER] * 3 + [I64] * (3 + sum(form.has_any_steps)) + [I1] * form.is_added
-        function = InterruptibleFunction(module, name, types, lambda builder: builder.ret(I32(0)))
+        kind = ir.FunctionType(ir.VoidType(), types)
+        if form.is_shared:
+            return declared(
+                module, SharedFunction(form.name, kind, lambda function: self._define_block(function, form, columns))
+            )
+        function = ir.Function(module, kind, module.get_unique_name(form.name))
         function.linkage = "internal"
+        self._define_block(function, form, columns)
+        return function
+
+    def _define_block(self, function: ir.Function, form: BlockForm, columns: Columns) -> None:
+        height, width, lanes = form.shape
         align_stack(function, WIDEST_VECTOR_BYTES)
         left, right, output, left_step, output_step, terms, *others = function.args
         inside = copy(self)
@@ -392,12 +401,12 @@ class Blocks:
         left_rows = [at(left, "left", indices.multiply_base(b, left_step, k), form.left_steps) for k in range(height)]
         arrays = [at(right, "right", k * form.column_step, (*form.right_steps, form.lane_step)) for k in range(width)]
         within = replace(columns, arrays=arrays, index=lambda terms: (*placed(terms, right_term_step), lane_steps))
-        sums = inside._sums_of(left_rows, lambda terms: placed(terms, left_term_step), within)
+        with contracting(function.module, form.contracts):
+            sums = inside._sums_of(left_rows, lambda terms: placed(terms, left_term_step), within)
         results = [at(output, "result", indices.multiply_base(b, output_step, k), (form.result_step,)) for k in range(height)]
         places = [Affine(k * lanes, int(lanes > 1)) for k in range(width)]
         inside._store([(row, (place,)) for row in results for place in places], sums, columns.mask)
-        b.ret(I32(0))
-        return function
+        b.ret_void()
 
     def _added(self, before: RegisterValue, value: RegisterValue) -> RegisterValue:
         """The sum of a chunk and what the chunks before it gave, if it is not the first one."""

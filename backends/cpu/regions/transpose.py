@@ -18,9 +18,9 @@ from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base
 from ...llvm.interruption import interruption_of
 from ...llvm.loops import carried_loop
-from ...llvm.module import Module, align_stack
+from ...llvm.module import Module, SharedFunction, align_stack, declared
 from ...llvm.pieces import independent_loop, independent_loops
-from ...llvm.types import I1, I8, I64, POINTER, ComplexValue, RegisterValue, memory_type, part_size
+from ...llvm.types import I1, I8, I64, POINTER, ComplexValue, RegisterValue, memory_type, part_size, type_suffix
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 
@@ -28,6 +28,8 @@ LARGEST_TILE = 16
 # Smaller tiles are short code, which is faster for known sizes, and stay where they are; so do lines of more tiles, which may
 # have to be interrupted.
 _LEAST_CALLED_TILE, _MOST_CALLED_TILES = 8, 1 << 12
+# That read and write a line of a tile, addresses included.
+_MEMORY_INSTRUCTIONS = 4
 
 
 def transposed_source(computation: Computation, arguments: list[Binding]) -> tuple[Array, tuple[int, ...]] | None:
@@ -104,7 +106,7 @@ class _Tiles:
         return row if size % self.tile == 0 else indices.clamp_base(self.builder, row, 0, size - self.tile)
 
     def _turn_line(self, fixed: dict[int, Affine], row: Base) -> None:
-        """All tiles that start in a row of the output, by a function that the transpositions of the module call."""
+        """All tiles that start in a row of the output, by a function that transpositions have in common."""
         b, size, module = self.builder, self.output.shape.dimensions[self.last], self.builder.module
         every = {**fixed, self.across: Affine(row), self.last: indices.ZERO}
         index = tuple([every[d] for d in range(self.last + 1)])
@@ -120,24 +122,18 @@ class _Tiles:
         if not isinstance(module, Module) or self.tile < _LEAST_CALLED_TILE or tiles > _MOST_CALLED_TILES:
             self._turn(b, *given, tiles)
             return
-        form = "transpose", self.tile, str(self.vector)
-        function = module.inner_loops.get(form)
-        if function is None:
-            function = module.inner_loops[form] = self._define_line(module)
-        b.call(function, [*given, I64(tiles)])
+        kind = ir.FunctionType(ir.VoidType(), [POINTER] * 2 + [I64] * 4)
+        name = f"phlox.transpose.{self.tile}.{type_suffix(self.vector)}"
+        b.call(declared(module, SharedFunction(name, kind, self._define_line)), [*given, I64(tiles)])
         caller = interruption_of(b)
         if caller is not None:
-            caller.add(tiles * sum(len(block.instructions) for block in function.blocks))
+            caller.add(tiles * self.tile * (_MEMORY_INSTRUCTIONS + self.tile.bit_length()))
 
-    def _define_line(self, module: Module) -> ir.Function:
-        kind = ir.FunctionType(ir.VoidType(), [POINTER] * 2 + [I64] * 4)
-        function = ir.Function(module, kind, module.get_unique_name(f"transpose.{self.tile}"))
-        function.linkage = "internal"
+    def _define_line(self, function: ir.Function) -> None:
         align_stack(function, WIDEST_VECTOR_BYTES)
         b = Builder(function.append_basic_block("entry"))
         self._turn(b, *function.args)
         b.ret_void()
-        return function
 
     def _turn(
         self,

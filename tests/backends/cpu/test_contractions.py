@@ -72,10 +72,8 @@ def test_products_of_different_sizes_have_their_blocks_in_common():
     compiled = jit(products_of_different_sizes).compile(x, y, z)
     for found, expected in zip(compiled(x, y, z), products_of_different_sizes(x, y, z)):
         assert np.array_equal(found, expected)
-    lines = compiled.executable.llvm_ir().splitlines()
-    blocks = [line for line in lines if line.startswith("define ") and '@"block.' in line]
-    calls = [line for line in lines if "call i32 @" in line and '@"block.' in line]
-    assert 0 < len(blocks) < len(calls)
+    calls = [line for line in compiled.executable.llvm_ir().splitlines() if 'call void @"phlox.block.' in line]
+    assert 0 < len(blocks_of(compiled)) < len(calls)
 
 
 def test_products_with_columns_that_lie_apart_have_their_blocks_in_common():
@@ -84,5 +82,20 @@ def test_products_with_columns_that_lie_apart_have_their_blocks_in_common():
     compiled = jit(lambda x, y, z: (x.T @ z, y.T @ z)).compile(x, y, z)
     for found, expected in zip(compiled(x, y, z), (x.T @ z, y.T @ z)):
         assert np.array_equal(found, expected)
+    assert len(blocks_of(compiled)) == 1
+
+
+def test_programs_have_their_blocks_in_common():
+    x = np.arange(130 * 140, dtype=np.float64).reshape(130, 140) % 7
+    one, other = (jit(lambda x, y: x @ y).compile(x, y) for y in (x.T.copy(), np.hstack([x.T, x.T])))
+    assert np.array_equal(one(x, x.T.copy()), x @ x.T)
+    common = blocks_of(one) & blocks_of(other)
+    assert common
+    codes = [{code for code in one.executable.program.shared if common & set(code.names)} for one in (one, other)]
+    assert codes[0] == codes[1]
+
+
+def blocks_of(compiled):
+    """The names of the blocks that a program calls, which are compiled once a process."""
     lines = compiled.executable.llvm_ir().splitlines()
-    assert len([line for line in lines if line.startswith("define ") and '@"block.' in line]) == 1
+    return {line.split('"')[1] for line in lines if line.startswith("declare ") and '@"phlox.block.' in line}
