@@ -16,6 +16,8 @@ from ..llvm.index import Affine, Component, Index
 # error is that of summation by pairs, and does not grow with the number of terms.
 RUN = 64
 FAN_IN = 8
+# Blocks of fewer terms are made for their number.
+LEAST_ANY_TERMS = 16
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class BlockForm:
 
     @property
     def has_any_terms(self) -> bool:
-        return len(self.sizes) == 1 and self.sizes[0] > RUN
+        return len(self.sizes) == 1 and self.sizes[0] >= RUN
 
     @property
     def is_shared(self) -> bool:
@@ -92,8 +94,8 @@ def levels_of_sums(runs: int) -> int:
 
 
 def longest(size: int) -> int:
-    """The most terms that are added up as so many are, which are more than a run: by as many levels of sums."""
-    return RUN * FAN_IN ** levels_of_sums(-(-size // RUN))
+    """The most terms that are added up as so many are: by as many levels of sums."""
+    return RUN if size <= RUN else RUN * FAN_IN ** levels_of_sums(-(-size // RUN))
 
 
 def distance(array: Array, index: Index) -> int:

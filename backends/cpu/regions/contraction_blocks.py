@@ -41,7 +41,7 @@ from ...llvm.types import (
     round_to_type,
 )
 from ..contraction_arithmetic import multiplied_and_added, zero
-from ..contraction_forms import FAN_IN, RUN, BlockForm, Columns, distance, levels_of_sums, longest
+from ..contraction_forms import FAN_IN, LEAST_ANY_TERMS, RUN, BlockForm, Columns, distance, levels_of_sums, longest
 from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
@@ -60,6 +60,7 @@ _LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS, _MANY_GROUPS = 2 << 20, 256 << 10, 
 # A block of fewer multiply-adds stays where it is, so that a call costs nothing beside it; so does one of more terms, whose
 # loops may have to be interrupted.
 _LEAST_CALLED, _MOST_CALLED = 512, 1 << 15
+_INSTRUCTIONS_OF_COPY = 6
 
 Terms = dict[int, Component]
 IndexOfTerms = Callable[[Terms], Index]
@@ -254,15 +255,46 @@ class Blocks:
         direct = self.direct(batch, positions)
         sizes = self.term_sizes
         panel = Array(self.panel, self.rhs.shape.with_dimensions((*sizes, len(positions) * lanes)))
-        with loop_nest(b, sizes, self.stops_of_chunk) as index:
-            source = direct.index(dict(enumerate(index)))
-            for number, array in enumerate(direct.arrays):
-                place = (*index, Affine(number * lanes, int(lanes > 1)))
-                panel.store(b, place, array.load(b, source, lanes), lanes)
+        if isinstance(b.module, Module) and len(sizes) == 1 and direct.step == 1:
+            self._call_packing(direct)
+        else:
+            with loop_nest(b, sizes, self.stops_of_chunk) as index:
+                source = direct.index(dict(enumerate(index)))
+                for number, array in enumerate(direct.arrays):
+                    place = (*index, Affine(number * lanes, int(lanes > 1)))
+                    panel.store(b, place, array.load(b, source, lanes), lanes)
         zeros = (indices.ZERO,) * len(sizes)
         arrays = [panel.seen_from(b, (*zeros, Affine(number * lanes))) for number in range(len(positions))]
         lane_steps = Affine(0, int(lanes > 1))
         return Columns(positions, arrays, lambda terms: (*(terms[depth] for depth in range(len(sizes))), lane_steps))
+
+    def _call_packing(self, columns: Columns) -> None:
+        """Let a function copy columns that lie side by side into the panel, which all programs have in common."""
+        b, lanes, count, kind = self.builder, self.lanes, len(columns.arrays), self.rhs.shape.element_type
+        types = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64])
+
+        def define(function: ir.Function) -> None:
+            align_stack(function, WIDEST_VECTOR_BYTES)
+            inside = Builder(function.append_basic_block("entry"))
+            source, panel, terms, step = function.args
+            read, written = (View(pointer, Shape(kind, (1,)), (1,)) for pointer in (source, panel))
+
+            def copy_term(term: ir.Value, _: list[RegisterValue]) -> list[RegisterValue]:
+                first, place = inside.mul(term, step), indices.multiply_base(inside, term, count * lanes)
+                for offset in range(0, count * lanes, lanes):
+                    at, to = ((Affine(indices.add_base(inside, base, offset), int(lanes > 1)),) for base in (first, place))
+                    written.store(inside, to, read.load(inside, at, lanes), lanes)
+                return []
+
+            carried_loop(inside, 0, terms, 1, [], copy_term, "terms", runs=True)
+            inside.ret_void()
+
+        ((_, (step, *_)), terms) = self._steps_of_terms(columns), self.stop_of_terms(0)
+        function = declared(b.module, SharedFunction(f"phlox.pack.{count}x{lanes}.{kind}", types, define))
+        b.call(function, [columns.arrays[0].pointer, self.panel, indices.i64(terms), I64(step)])
+        caller = interruption_of(b)
+        if caller is not None:
+            caller.add(_INSTRUCTIONS_OF_COPY * count * self.term_sizes[0])
 
     def _block(self, batch: Index, rows: list[Index], columns: Columns) -> None:
         """One block of the result: a register for each row and vector of columns, summed over all terms."""
@@ -311,7 +343,7 @@ class Blocks:
             return None
         if prod(sizes) * len(rows) * width < _LEAST_CALLED:
             return None
-        if len(sizes) == 1 and sizes[0] > RUN:
+        if len(sizes) == 1 and sizes[0] >= LEAST_ANY_TERMS:
             sizes = (longest(sizes[0]),)
         elif not all(isinstance(self.stop_of_terms(depth), int) for depth in range(len(sizes))):
             return None
