@@ -21,6 +21,7 @@ from ...compile.scalars_first import scalars_first
 from ...compile.traversal import transform_computations
 from ...hlo import Module, array_leaves
 from ...hlo.address_space import check_address_space
+from ...hlo.fast_math import has_fast_math
 from ...hlo.operation import HOST_CALL
 from ...runtime.compile_budget import current_budget
 from ...runtime.garbage import rare_collections
@@ -44,12 +45,13 @@ from .kept_code import hasty_key, keep_program, kept_program
 from .line_clock import KeyOf, LineClock, Moments, kernel_of, lines_of
 from .machine_code import compile_objects
 from .module_emitter import KERNEL_NAME, emit_module
-from .module_parts import module_parts
+from .module_parts import parts_by_level
 from .native_program import NativeProgram
 from .pipeline import PIPELINE
+from .rare_code import rare_functions
 from .shared_functions import shared_code
 from .support import support
-from .target import Target, host_target
+from .target import QUICK, Target, host_target
 from .thread_pool import RUN_PIECES
 
 
@@ -63,6 +65,7 @@ class _Written(NamedTuple):
     interruption: Interruption
     clock: LineClock | None
     llvm_ir: str
+    rare: frozenset[str]
 
     def texts(self) -> Texts:
         return Texts(self.optimized, zlib.compress(self.llvm_ir.encode(), 1))
@@ -140,9 +143,10 @@ class CpuBackend:
         if assignment.over_arguments and interruption.can_leave:  # arguments must not be left half changed
             assignment = assign_buffers(prepared, scratch_bytes, ALIGNMENT)
             emitted, interruption = emit_module(prepared, assignment, self.target, clock, results)
+        rare = rare_functions(interruption)
         llvm_ir = written_out(emitted.llvm)
         WRITING.measured(prepared.instruction_count(), started)
-        return _Written(native, after["fuse-updates"], assignment, emitted, interruption, clock, llvm_ir)
+        return _Written(native, after["fuse-updates"], assignment, emitted, interruption, clock, llvm_ir, rare)
 
     def _program(self, module: Module, written: _Written) -> NativeProgram:
         """What was written, as native code."""
@@ -152,7 +156,10 @@ class CpuBackend:
         runs = None if interruption.can_leave else interruption.cost
         level, given_up = code_generation(written.llvm_ir, module, runs)
         started = perf_counter()
-        object_codes = compile_objects(module_parts(written.llvm_ir), self.target, level)
+        parts, rare = parts_by_level(
+            written.llvm_ir, written.rare if level != QUICK and not has_fast_math(module) else frozenset()
+        )
+        object_codes = compile_objects({**dict.fromkeys(parts, level), **dict.fromkeys(rare, QUICK)}, self.target)
         CODE_GENERATION[level].measured(written.llvm_ir.count("\n"), started)
         padding = padding_of(module, native) if isinstance(native, PaddedModule) else None
         return NativeProgram(

@@ -12,7 +12,7 @@ from ..kept_programs import digest, line_of_number, llvm_version, number_of_line
 from ..program_bytes import packed, unpacked
 from .machine_code import compile_objects
 from .native_program import NativeProgram, ProgramError
-from .target import Target
+from .target import FULL, Target
 
 
 def kept_object_code(llvm_ir: str, target: Target) -> bytes:
@@ -25,11 +25,11 @@ def kept_object_codes(parts: Sequence[str], target: Target) -> tuple[bytes, ...]
     """As `compile_objects`: what an earlier process has made of the same, or made here, and kept."""
     kept = disk_cache()
     if kept is None:
-        return compile_objects(parts, target)
+        return compile_objects(dict.fromkeys(parts, FULL), target)
     keys = {part: digest(llvm_version(), *map(str, astuple(target)), part) for part in parts}
     found = {part: kept.get(key) for part, key in keys.items()}
     missing = [part for part in parts if found[part] is None]
-    for part, made in zip(missing, compile_objects(missing, target) if missing else ()):
+    for part, made in zip(missing, compile_objects(dict.fromkeys(missing, FULL), target) if missing else ()):
         found[part] = made
         kept.put(keys[part], made, "functions that programs share")
     return tuple([found[part] for part in parts])

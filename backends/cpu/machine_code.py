@@ -14,16 +14,16 @@ from .target import FULL, Target, compiling_machine, initialize, target_machine
 
 def compile_object(llvm_ir: str, target: Target, level: int = FULL) -> bytes:
     """Object code of LLVM assembly, by this level of LLVM's. Raises MemoryError where LLVM might not find enough."""
-    (object_code,) = compile_objects([llvm_ir], target, level)
+    (object_code,) = compile_objects({llvm_ir: level}, target)
     return object_code
 
 
-def compile_objects(parts: Sequence[str], target: Target, level: int = FULL) -> tuple[bytes, ...]:
-    """Object code of each part of a module (`module_parts`), by several threads."""
+def compile_objects(parts: Mapping[str, int], target: Target) -> tuple[bytes, ...]:
+    """Object code of each part of a module (`module_parts`) by its level of LLVM's, by several threads."""
     initialize()
     whole = "".join(parts)
     require_memory(whole)
-    return run_interruptibly(whole, lambda: tuple(in_threads(lambda part: _compiled(part, target, level), parts)))
+    return run_interruptibly(whole, lambda: tuple(in_threads(lambda part: _compiled(part, target, parts[part]), parts)))
 
 
 def assembly(llvm_ir: str, target: Target, level: int = FULL) -> str:

@@ -31,6 +31,8 @@ import re
 
 from ...runtime.thread_count import thread_limit
 
+_Function = tuple[str, str, str]
+
 # As llvmlite prints it.
 _DEFINITION = re.compile(r'^define (?:internal )?(?P<head>[^@\n]*@"(?P<name>[^"]+)"\(.*?\))', re.MULTILINE)
 _END = "\n}\n"
@@ -40,32 +42,62 @@ _REFERENCE = re.compile(r'@"([^"]+)"')
 _LEAST_LINES = 500
 
 
+# Those of functions that rarely run, which are so many that a module of their own saves more than it costs.
+_LEAST_RARE_LINES = 100
+
+
 def module_parts(llvm_ir: str) -> list[str]:
     """The module as no more modules than compiled code uses threads, none of them short."""
-    count = min(thread_limit().value, llvm_ir.count("\n") // _LEAST_LINES)
-    return [llvm_ir] if count < 2 else divided(llvm_ir, count)
+    return parts_by_level(llvm_ir, frozenset())[0]
+
+
+def parts_by_level(llvm_ir: str, rare: frozenset[str]) -> tuple[list[str], list[str]]:
+    """As module_parts, and a module of functions that rarely run, where there are enough of those."""
+    head, functions = _parsed(llvm_ir)
+    rare_lines = sum([text.count("\n") for name, _, text in functions if name in rare])
+    if rare_lines < _LEAST_RARE_LINES:
+        rare, rare_lines = frozenset(), 0
+    count = min(thread_limit().value, (llvm_ir.count("\n") - rare_lines) // _LEAST_LINES)
+    if count < 2 and not rare:
+        return [llvm_ir], []
+    apart = [number for number, (name, _, _) in enumerate(functions) if name in rare]
+    parts = _modules(head, functions, [*_balanced(functions, max(1, count), frozenset(apart)), apart])
+    return (parts[:-1], parts[-1:]) if apart else (parts, [])
 
 
 def divided(llvm_ir: str, count: int) -> list[str]:
     """As many modules, of about one length. Each has all constants; the first one has the variables."""
+    head, functions = _parsed(llvm_ir)
+    return _modules(head, functions, _balanced(functions, count, frozenset()))
+
+
+def _parsed(llvm_ir: str) -> tuple[str, list[_Function]]:
+    """What is not in functions, and these: a name, a declaration, a definition."""
     functions, others, behind = [], [], 0
     for found in _DEFINITION.finditer(llvm_ir):
         end = llvm_ir.index(_END, found.end()) + len(_END)
         others.append(llvm_ir[behind : found.start()])
         functions.append((found["name"], f"declare {found['head']}\n", f"define {found['head']}{llvm_ir[found.end() : end]}"))
         behind = end
-    head = "".join([*others, llvm_ir[behind:]])
+    return "".join([*others, llvm_ir[behind:]]), functions
+
+
+def _balanced(functions: list[_Function], count: int, without: frozenset[int]) -> list[list[int]]:
     parts: list[list[int]] = [[] for _ in range(count)]
     lengths = [0] * count
-    for number in sorted(range(len(functions)), key=lambda number: -len(functions[number][2])):
+    for number in sorted(set(range(len(functions))) - without, key=lambda number: -len(functions[number][2])):
         part = lengths.index(min(lengths))
         parts[part].append(number)
         lengths[part] += len(functions[number][2])
+    return parts
+
+
+def _modules(head: str, functions: list[_Function], parts: list[list[int]]) -> list[str]:
     head_of_others = _VARIABLE.sub(r"\1 = external global ptr", head)
     return [_module(head_of_others if number else head, functions, set(part)) for number, part in enumerate(parts) if part]
 
 
-def _module(head: str, functions: list[tuple[str, str, str]], defined: set[int]) -> str:
+def _module(head: str, functions: list[_Function], defined: set[int]) -> str:
     definitions = [functions[number][2] for number in sorted(defined)]
     used = set(_REFERENCE.findall("".join(definitions)))
     declarations = [

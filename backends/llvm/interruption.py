@@ -28,19 +28,27 @@ USUAL_TRIPS = 1 << 8
 class Interruption:
     """How one function is left early, and what it is known to cost.
 
-    ``leave(builder)`` emits the return. ``can_leave`` says whether any code does so.
+    ``leave(builder)`` emits the return. ``can_leave`` says whether any code does so; ``calls`` whom the code calls, and of each
+    whether in a loop.
     """
 
     def __init__(self, function: ir.Function, leave: Callable[[ir.IRBuilder], None]) -> None:
         self.function, self._leave = function, leave
-        self.can_leave = False
+        self.can_leave = self.has_loops = False
+        self.calls: list[tuple[Interruption, bool]] = []
+        self.open_loops = 0
         self._repeated = 0  # instructions in the open loop beyond those that stand in it
         self._slot: ir.Value | None = None
 
     @property
     def cost(self) -> int:
         """The instructions that a call runs, without what loops of unknown length repeat."""
-        return sum(len(block.instructions) for block in self.function.blocks) + self._repeated
+        return self.standing + self._repeated
+
+    @property
+    def standing(self) -> int:
+        """The instructions that stand in the function."""
+        return sum(len(block.instructions) for block in self.function.blocks)
 
     def add(self, instructions: int) -> None:
         """Count code that is not in the function, or is repeated by other means."""
@@ -49,6 +57,7 @@ class Interruption:
     def called(self, builder: ir.IRBuilder, function: InterruptibleFunction) -> None:
         """Count a call of a function that can be interrupted, too; the caller has left where it was."""
         other = function.interruption
+        self.calls.append((other, self.open_loops > 0))
         self.add(other.cost)
         self.can_leave |= other.can_leave
         if other.cost > _UNINTERRUPTED:
@@ -116,6 +125,7 @@ def call_repeatedly(
     if caller is not None:
         if checks or function.interruption.can_leave:
             caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
+        caller.calls.append((function.interruption, True))
         caller.add(cost)
 
 
@@ -134,6 +144,8 @@ class OpenLoop:
         self._interruption = interruption_of(builder)
         if self._interruption is None:
             return
+        self._interruption.has_loops = True
+        self._interruption.open_loops += 1
         self._head, self._before = builder.block, before
         self._outside, self._interruption._repeated = self._interruption._repeated, 0
         self._could_leave, self._interruption.can_leave = self._interruption.can_leave, False
@@ -148,6 +160,7 @@ class OpenLoop:
         interruption = self._interruption
         if interruption is None:
             return
+        interruption.open_loops -= 1
         blocks = builder.function.blocks
         inside = blocks[len(blocks) - 1 - blocks[::-1].index(self._head) :]
         standing = sum(len(block.instructions) for block in inside)
