@@ -30,8 +30,8 @@ from ...llvm.types import I8, I64, register_type
 from ..arena import ALIGNMENT
 from ..nest_samples import samples
 from ..nests import EmitNest, Nest, emits_nest
-from .contraction_blocks import panel_bytes
 from .contraction_bytes import emit_blocks
+from .contraction_panels import panel_bytes
 from .contraction_terms import emit_parts, parts_bytes
 from .parts import emit_in_parts, has_few_results
 from .reduction import emit_reduction

@@ -18,7 +18,7 @@ from types import MappingProxyType
 from llvmlite import ir
 
 from ....compile.contraction import Contraction
-from ....hlo import S8, U8, Shape
+from ....hlo import Shape
 from ...llvm import index as indices
 from ...llvm.arrays import Array, View
 from ...llvm.builder import Builder
@@ -46,12 +46,9 @@ from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import blocks_up_to, tail_mask
+from .contraction_panels import copy_columns
 from .contraction_terms import in_one_chunk, term_chunks
 
-# A right operand larger than this does not stay in the first-level cache; packing it pays if so many rows use it.
-_PACKED_BYTES = 24 << 10
-_PACKED_ROWS = 16
-_WIDEST_BLOCK = 4  # vectors
 # So many strips are divided among threads, and as many blocks of rows make a piece.
 _DIVIDED_STRIPS, _LEAST_BLOCKS = 2, 16
 # A left operand that is larger than this is read again from memory for each strip, unless all strips are done for some rows
@@ -60,26 +57,11 @@ _LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS, _MANY_GROUPS = 2 << 20, 256 << 10, 
 # A block of fewer multiply-adds stays where it is, so that a call costs nothing beside it; so does one of more terms, whose
 # loops may have to be interrupted.
 _LEAST_CALLED, _MOST_CALLED = 512, 1 << 15
-_INSTRUCTIONS_OF_COPY = 6
 
 Terms = dict[int, Component]
 IndexOfTerms = Callable[[Terms], Index]
+Row = Callable[[int], Index]
 Step = Callable[[Terms, list[RegisterValue]], list[RegisterValue]]
-
-
-def panel_bytes(contraction: Contraction) -> int:
-    """Memory for the panel of packed columns; 0 where packing does not pay."""
-    c = contraction
-    operand_bytes = c.term_count * c.column_count * c.rhs.element_type.byte_size
-    is_small = operand_bytes <= _PACKED_BYTES and not _are_bytes(c)
-    if c.row_count < _PACKED_ROWS or is_small or c.column_count < WIDEST_VECTOR_BYTES:
-        return 0
-    return prod(term_chunks(c).sizes) * _WIDEST_BLOCK * WIDEST_VECTOR_BYTES
-
-
-def _are_bytes(contraction: Contraction) -> bool:
-    """Whether instructions may take several terms at once, which have to lie side by side (contraction_bytes.py)."""
-    return all(shape.element_type in (S8, U8) for shape in (contraction.lhs, contraction.rhs))
 
 
 class Blocks:
@@ -186,8 +168,8 @@ class Blocks:
         groups = -(-blocks // length)
         with independent_loops(b, [c.lhs.dimensions[d] for d in outer_rows]) as outer:
 
-            def rows(first: Base, count: int) -> list[Index]:
-                return [(*outer, Affine(indices.add_base(b, first, k))) for k in range(count)]
+            def row(first: Base) -> Row:
+                return lambda k: (*outer, Affine(indices.add_base(b, first, k)))
 
             with independent_loop(b, groups, divides_inner=groups < _MANY_GROUPS) as number:
                 begin = indices.multiply_base(b, number, length)
@@ -196,13 +178,13 @@ class Blocks:
                 def whole_blocks(batch: Index, columns: Columns) -> None:
                     with counted_loop(b, length, "blocks", count) as block_number:
                         first = indices.multiply_base(b, indices.add_base(b, begin, block_number), block)
-                        self._block(batch, rows(first, block), columns)
+                        self._block(batch, row(first), block, columns)
 
                 all_columns(batch, whole_blocks)
             if rest:
                 with in_one_piece(b):
-                    last_rows = rows(blocks * block, rest)
-                    all_columns(batch, lambda batch, columns: self._block(batch, last_rows, columns))
+                    last_rows = row(blocks * block)
+                    all_columns(batch, lambda batch, columns: self._block(batch, last_rows, rest, columns))
 
     @contextmanager
     def _each_chunk(self) -> Iterator[None]:
@@ -217,14 +199,14 @@ class Blocks:
     def _rows(self, batch: Index, columns: Columns) -> None:
         b, c = self.builder, self.contraction
         if not c.rows:
-            self._block(batch, [()], columns)
+            self._block(batch, lambda _: (), 1, columns)
             return
         *outer_rows, last = c.rows
         stops = {d - len(c.batch): stop for d, stop in self.stops.items()}
         with independent_loops(b, [c.lhs.dimensions[d] for d in outer_rows], stops) as outer:
             for loop, count in strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows)), _LEAST_BLOCKS):
                 with loop as first:
-                    self._block(batch, [(*outer, Affine(indices.add_base(b, first, k))) for k in range(count)], columns)
+                    self._block(batch, lambda k: (*outer, Affine(indices.add_base(b, first, k))), count, columns)
 
     def _stop_of_columns(self) -> ir.Value | None:
         c = self.contraction
@@ -256,7 +238,9 @@ class Blocks:
         sizes = self.term_sizes
         panel = Array(self.panel, self.rhs.shape.with_dimensions((*sizes, len(positions) * lanes)))
         if isinstance(b.module, Module) and len(sizes) == 1 and direct.step == 1:
-            self._call_packing(direct)
+            (_, (step,)), terms = self._steps_of_terms(direct), self.stop_of_terms(0)
+            shape = len(positions), lanes, self.rhs.shape.element_type
+            copy_columns(b, direct.arrays[0].pointer, self.panel, shape, terms, step, sizes[0])
         else:
             with loop_nest(b, sizes, self.stops_of_chunk) as index:
                 source = direct.index(dict(enumerate(index)))
@@ -268,40 +252,13 @@ class Blocks:
         lane_steps = Affine(0, int(lanes > 1))
         return Columns(positions, arrays, lambda terms: (*(terms[depth] for depth in range(len(sizes))), lane_steps))
 
-    def _call_packing(self, columns: Columns) -> None:
-        """Let a function copy columns that lie side by side into the panel, which all programs have in common."""
-        b, lanes, count, kind = self.builder, self.lanes, len(columns.arrays), self.rhs.shape.element_type
-        types = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64])
-
-        def define(function: ir.Function) -> None:
-            align_stack(function, WIDEST_VECTOR_BYTES)
-            inside = Builder(function.append_basic_block("entry"))
-            source, panel, terms, step = function.args
-            read, written = (View(pointer, Shape(kind, (1,)), (1,)) for pointer in (source, panel))
-
-            def copy_term(term: ir.Value, _: list[RegisterValue]) -> list[RegisterValue]:
-                first, place = inside.mul(term, step), indices.multiply_base(inside, term, count * lanes)
-                for offset in range(0, count * lanes, lanes):
-                    at, to = ((Affine(indices.add_base(inside, base, offset), int(lanes > 1)),) for base in (first, place))
-                    written.store(inside, to, read.load(inside, at, lanes), lanes)
-                return []
-
-            carried_loop(inside, 0, terms, 1, [], copy_term, "terms", runs=True)
-            inside.ret_void()
-
-        ((_, (step, *_)), terms) = self._steps_of_terms(columns), self.stop_of_terms(0)
-        function = declared(b.module, SharedFunction(f"phlox.pack.{count}x{lanes}.{kind}", types, define))
-        b.call(function, [columns.arrays[0].pointer, self.panel, indices.i64(terms), I64(step)])
-        caller = interruption_of(b)
-        if caller is not None:
-            caller.add(_INSTRUCTIONS_OF_COPY * count * self.term_sizes[0])
-
-    def _block(self, batch: Index, rows: list[Index], columns: Columns) -> None:
+    def _block(self, batch: Index, row: Row, height: int, columns: Columns) -> None:
         """One block of the result: a register for each row and vector of columns, summed over all terms."""
-        form = self._form_of(rows, columns)
+        form = self._form_of(height, columns)
         if form is not None:
-            self._call_block(form, batch, rows[0], columns)
+            self._call_block(form, batch, row(0), columns)
             return
+        rows = [row(k) for k in range(height)]
         sums, flat = self.sums(batch, rows, columns), self._flat_output()
         self._store([(flat, (*batch, *row, column)) for row in rows for column in columns.positions], sums, columns.mask)
 
@@ -335,13 +292,13 @@ class Blocks:
 
         return self._sum(0, {}, [zero(self.result_type, lanes)] * (len(left_rows) * width), step)
 
-    def _form_of(self, rows: list[Index], columns: Columns) -> BlockForm | None:
+    def _form_of(self, height: int, columns: Columns) -> BlockForm | None:
         """What the code of a block depends on; None where it stays where it is."""
         c, sizes, width = self.contraction, self.term_sizes, len(columns.arrays)
         module = self.builder.module
         if not isinstance(module, Module) or not (c.rows and c.columns):
             return None
-        if prod(sizes) * len(rows) * width < _LEAST_CALLED:
+        if prod(sizes) * height * width < _LEAST_CALLED:
             return None
         if len(sizes) == 1 and sizes[0] >= LEAST_ANY_TERMS:
             sizes = (longest(sizes[0]),)
@@ -355,7 +312,7 @@ class Blocks:
             right_steps = (right_steps[0] if right_steps[0] == width * self.lanes else None,)
         return BlockForm(
             (self.lhs.shape.element_type, self.rhs.shape.element_type, self.result_type),
-            (len(rows), width, self.lanes),
+            (height, width, self.lanes),
             sizes,
             left_steps,
             right_steps,

@@ -18,8 +18,8 @@ from ...llvm.index import Base
 from ..arena import ALIGNMENT
 from ..nest_samples import samples
 from ..nests import Nest, emits_nest
-from .contraction_blocks import panel_bytes
 from .contraction_bytes import emit_blocks
+from .contraction_panels import panel_bytes
 from .contraction_terms import emit_parts, parts_bytes
 
 # A depthwise convolution by a kernel of so many positions at most is better an expression with that many terms.
