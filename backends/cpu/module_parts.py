@@ -53,6 +53,8 @@ def module_parts(llvm_ir: str) -> list[str]:
 
 def parts_by_level(llvm_ir: str, rare: frozenset[str]) -> tuple[list[str], list[str]]:
     """As module_parts, and a module of functions that rarely run, where there are enough of those."""
+    if llvm_ir.count("\n") < _LEAST_RARE_LINES:
+        return [llvm_ir], []
     head, functions = _parsed(llvm_ir)
     rare_lines = sum([text.count("\n") for name, _, text in functions if name in rare])
     if rare_lines < _LEAST_RARE_LINES:
@@ -85,7 +87,8 @@ def _parsed(llvm_ir: str) -> tuple[str, list[_Function]]:
 def _balanced(functions: list[_Function], count: int, without: frozenset[int]) -> list[list[int]]:
     parts: list[list[int]] = [[] for _ in range(count)]
     lengths = [0] * count
-    for number in sorted(set(range(len(functions))) - without, key=lambda number: -len(functions[number][2])):
+    within = [number for number in range(len(functions)) if number not in without]
+    for number in sorted(within, key=lambda number: -len(functions[number][2])):
         part = lengths.index(min(lengths))
         parts[part].append(number)
         lengths[part] += len(functions[number][2])
