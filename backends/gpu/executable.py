@@ -34,7 +34,8 @@ class GpuExecutable:
     def __init__(self, module: Module, program: GpuProgram, device: Device, memory: GpuMemory) -> None:
         self.module, self.program, self.device, self.memory = module, program, device, memory
         self._code = load_code(device, program.code) if program.code else None
-        self._kernels = {name: self._code.kernel(name) for name in program.kernels} if self._code else {}
+        together = program.target.arguments_together
+        self._kernels = {name: self._code.kernel(name, together) for name in program.kernels} if self._code else {}
         self._kernels |= {one.name: load_kernel(device, one) for one in program.custom_kernels}
         constants = np.frombuffer(program.plan.constants, np.uint8)
         self._constants = memory.allocate_bytes(constants.size)

@@ -84,9 +84,14 @@ class Kernel:
         self.is_plain = False  # the code is nearly as it is to be: LLVM is to run few passes
         self._own_block: Sequence[ir.Value] | None = None
         self.count: ir.Value | None = None  # of vectors, i64, where the code is that of loops of several sizes
-        device = ir.PointerType(addrspace=target.spaces.device)
+        self._device_pointer = ir.PointerType(addrspace=target.spaces.device)
+        self._together = target.arguments_together
+        assert self._together == 1 or not numbers
+        own = [self._device_pointer] * arguments
+        if self._together > 1:
+            own = [ir.VectorType(I64, self._together)] * -(-arguments // self._together)
         kind = PieceKernelFunction if pieces else KernelFunction
-        function = kind(module, ir.FunctionType(ir.VoidType(), [device] * arguments + [I64] * numbers), name)
+        function = kind(module, ir.FunctionType(ir.VoidType(), own + [I64] * numbers), name)
         function.calling_convention = target.calling_convention
         target.finish(function, grid.threads)
         self.function = function
@@ -101,8 +106,9 @@ class Kernel:
         inside = function if self.phase is None else self.phase
         self.builder = Builder(inside.append_basic_block("entry"))
         assert not (phase and numbers)
-        self.numbers = function.args[arguments:]
-        for argument in (*function.args[:arguments], *(inside.args[:arguments] if phase else ())):
+        self.numbers = function.args[len(own) :]
+        pointers = function.args[: len(own)] if self._together == 1 else ()
+        for argument in (*pointers, *(inside.args[:arguments] if phase else ())):
             if not overlap:
                 argument.add_attribute("noalias")
             argument.attributes.align = 16
@@ -125,7 +131,13 @@ class Kernel:
             b.ret_void()
 
     def _generic(self, b: ir.IRBuilder) -> list[ir.Value]:
-        return [b.addrspacecast(argument, POINTER) for argument in self.function.args[: self._arguments]]
+        return [b.addrspacecast(self._argument(b, number), POINTER) for number in range(self._arguments)]
+
+    def _argument(self, b: ir.IRBuilder, number: int) -> ir.Value:
+        if self._together == 1:
+            return self.function.args[number]
+        vector, lane = divmod(number, self._together)
+        return b.inttoptr(b.extract_element(self.function.args[vector], I32(lane)), self._device_pointer)
 
     def indices(self, b: ir.IRBuilder) -> list[ir.Value]:
         """Which thread, and which block, the thread is that runs this code: what a phase is told."""

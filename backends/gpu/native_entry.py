@@ -139,7 +139,7 @@ class NativeEntry:
     ) -> None:
         arguments, results = len(program.parameters), len(program.results)
         # A kernel's arguments belong to it, and calls by way of Python set them, too.
-        kernels = {name: code.kernel_apart(name) for name in program.kernels}
+        kernels = {name: code.kernel_apart(name, program.target.arguments_together) for name in program.kernels}
         self._run = NativeRun(device, program.plan, kernels, arguments, results, of_entry=True)
         # As in the CPU backend's entries, no other thread runs while random numbers are drawn.
         draws = any(function.draws for function in self._run.functions.values())

@@ -115,13 +115,15 @@ launch:
   %kernel_word = call i64 @element(ptr %operands, i64 0)
   %kernel = inttoptr i64 %kernel_word to ptr
   %shared = call i64 @element(ptr %operands, i64 1)
-  %sizes = getelementptr i64, ptr %operands, i64 2
-  %arguments = call i64 @element(ptr %operands, i64 8)
-  %argument_places = getelementptr i64, ptr %operands, i64 9
+  %together = call i64 @element(ptr %operands, i64 2)
+  %sizes = getelementptr i64, ptr %operands, i64 3
+  %arguments = call i64 @element(ptr %operands, i64 9)
+  %argument_places = getelementptr i64, ptr %operands, i64 10
   call void @addresses(ptr %slots, ptr %argument_places, i64 %arguments, ptr %values)
-  %launched = call i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %arguments, ptr %values, ptr %pointers)
+  %launched = call i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %together, i64 %arguments, ptr %values,
+                               ptr %pointers)
   %launch_words = shl i64 %arguments, 1
-  %launch_length = add i64 %launch_words, 11
+  %launch_length = add i64 %launch_words, 12
   br label %advance
 
 copy:
@@ -346,7 +348,7 @@ class Words:
     def __init__(self, device: Device, code: PlanCode) -> None:
         self.slots = (c_int64 * code.slots)()
         self.register = device.host_block(8)
-        self.words = (c_int64 * (_ADDRESSES + code.most_places))()
+        self.words = (c_int64 * (_ADDRESSES + code.most_places + code.most_together))()
         addresses = [code.numbers.ctypes.data, ctypes.addressof(self.slots), 0, self.register.address]
         self.words[: len(addresses)] = addresses
         self.words[_MOST] = code.most_places
@@ -373,7 +375,7 @@ class NativeRun:
             plan,
             arguments,
             results,
-            lambda launch: kernels[launch.kernel].handle,
+            lambda launch: (kernels[launch.kernel].handle, kernels[launch.kernel].together),
             packed,
             lambda call: functions[call.instruction].address if call.instruction in functions else 0,
         )

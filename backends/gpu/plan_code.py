@@ -15,7 +15,7 @@ from .plan import Advance, Conditional, Copy, Fill, HostCall, Launch, Place, Pla
 
 # The operations, with what follows each: "place" are a slot and an offset; a target is the index of another operation.
 END = 0
-LAUNCH = 1  # kernel, shared bytes, sizes of the grid and of a block, count, places
+LAUNCH = 1  # kernel, shared bytes, how many arguments are a parameter, sizes of the grid and of a block, count, places
 COPY = 2  # target place, source place, size
 FILL = 3  # place, byte, size
 POINT = 4  # count, slots, places
@@ -47,6 +47,7 @@ class PlanCode:
     host_calls: tuple[HostCall, ...]
     slots: int
     most_places: int
+    most_together: int  # arguments that are read at once, behind the last one, too
 
     @property
     def reads(self) -> bool:
@@ -69,12 +70,15 @@ def encode(
     plan: Plan,
     arguments: int,
     results: int,
-    kernel_handle: Callable[[Launch], int],
+    kernel_words: Callable[[Launch], tuple[int, int]],
     packed: Packed | None = None,
     host_function: Callable[[HostCall], int] = lambda call: 0,
 ) -> PlanCode:
-    """The code of a plan with so many arguments and results."""
-    writer = _Writer(plan, arguments, results, kernel_handle, host_function)
+    """The code of a plan with so many arguments and results.
+
+    kernel_words: the handle of a launch's kernel, and how many arguments are a parameter of it.
+    """
+    writer = _Writer(plan, arguments, results, kernel_words, host_function)
     if packed is not None and packed.argument_bytes:
         writer.emit(-1, WRITE, writer.first["argument"], 0, writer.first["host"], 0, packed.argument_bytes)
     writer.write(plan.steps)
@@ -83,7 +87,8 @@ def encode(
         writer.most_places = max(writer.most_places, 2)
     writer.emit(-1, END)
     numbers = np.array(writer.numbers, np.int64)
-    return PlanCode(numbers, tuple(writer.steps), tuple(writer.host_calls), writer.slots, writer.most_places)
+    host_calls, places = tuple(writer.host_calls), writer.most_places
+    return PlanCode(numbers, tuple(writer.steps), host_calls, writer.slots, places, writer.most_together)
 
 
 class _Writer:
@@ -92,13 +97,14 @@ class _Writer:
         plan: Plan,
         arguments: int,
         results: int,
-        kernel_handle: Callable[[Launch], int],
+        kernel_words: Callable[[Launch], tuple[int, int]],
         host_function: Callable[[HostCall], int],
     ) -> None:
         self.numbers: list[int] = []
         self.steps: list[Step] = []
         self.host_calls: list[HostCall] = []
         self.most_places = 2  # of a copy
+        self.most_together = 1
         constant = arguments + results
         self.first = {
             "argument": 0,
@@ -110,7 +116,7 @@ class _Writer:
             "moving": constant + 4,
         }
         self.slots = constant + 4 + plan.moving
-        self.kernel_handle, self.host_function = kernel_handle, host_function
+        self.kernel_words, self.host_function = kernel_words, host_function
 
     def emit(self, step: int, operation: int, *numbers: int) -> int:
         """The index of the last number."""
@@ -132,8 +138,9 @@ class _Writer:
             match step:
                 case Launch():
                     sizes = (*step.grid, *step.block)
-                    handle = self.kernel_handle(step)
-                    self.emit(number, LAUNCH, handle, step.shared_bytes, *sizes, *self.places(step.arguments))
+                    handle, together = self.kernel_words(step)
+                    self.most_together = max(self.most_together, together)
+                    self.emit(number, LAUNCH, handle, step.shared_bytes, together, *sizes, *self.places(step.arguments))
                 case Copy():
                     self.emit(number, COPY, *self.place(step.target), *self.place(step.source), step.size)
                 case Fill():

@@ -68,7 +68,8 @@ class Target:
     ``phases`` of a loop in one kernel are run through before the host is asked, which can be interrupted (`persistent`).
     ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
     ``module_flags`` are flags of LLVM modules, by name. ``approximations`` and ``has_float_extrema`` are those of
-    `DeviceFeatures`.
+    `DeviceFeatures`. ``arguments_together`` addresses are one parameter of a kernel: a vector of integers, where that is more
+    than one.
     """
 
     family: Family
@@ -103,6 +104,7 @@ class Target:
     module_flags: tuple[tuple[str, int], ...] = ()
     approximations: Mapping[str, str] = field(default_factory=dict)
     has_float_extrema: bool = False
+    arguments_together: int = 1
 
     @property
     def lanes(self) -> int:

@@ -55,10 +55,14 @@ def launch_error(
 
 
 class Kernel(Protocol):
-    """A kernel that has been loaded. It is valid as long as the code that it came from is referred to."""
+    """A kernel that has been loaded. It is valid as long as the code that it came from is referred to.
+
+    So many arguments ``together`` are a parameter of it (see `target.Target`).
+    """
 
     name: str
     handle: int
+    together: int
 
 
 class HostBlock(Protocol):
@@ -70,7 +74,7 @@ class HostBlock(Protocol):
 class Code(Protocol):
     """Code that has been loaded on a device."""
 
-    def kernel(self, name: str) -> Kernel: ...
+    def kernel(self, name: str, together: int = 1) -> Kernel: ...
 
 
 class Device(Protocol):

@@ -1,12 +1,13 @@
 """How native code asks a driver: LLVM functions over a table of words, for the two interfaces that there are.
 
-``@launch(device, kernel, sizes, shared, count, values, pointers)`` runs a kernel whose ``count`` arguments are ``values``, and
-``pointers`` to them; ``sizes`` are those of the grid and of a block. ``@copy(device, target, source, size)``,
-``@fill(device, address, byte, size)``, ``@write(device, address, host address, size)``, which does not wait for the copy,
-``@read(device, host address, address, size)``, which does, and ``@flush(device)``. ``@enter(device, before)`` makes the device
-that of the thread, and stores what was so ``before``, which ``@leave(device, before)`` makes so again. Each returns the status
-of the driver, 0 where all went well. ``device`` is the table: handles, and addresses of the driver's functions. `READERS`
-stand before them: ``@word(table, number)`` reads a pointer, ``@element(array, number)`` an i64, ``@size`` as an i32.
+``@launch(device, kernel, sizes, shared, together, count, values, pointers)`` runs a kernel whose ``count`` arguments are
+``values``, and ``pointers`` to them, so many ``together`` for each parameter; ``sizes`` are those of the grid and of a block.
+``@copy(device, target, source, size)``, ``@fill(device, address, byte, size)``, ``@write(device, address, host address,
+size)``, which does not wait for the copy, ``@read(device, host address, address, size)``, which does, and ``@flush(device)``.
+``@enter(device, before)`` makes the device that of the thread, and stores what was so ``before``, which ``@leave(device,
+before)`` makes so again. Each returns the status of the driver, 0 where all went well. ``device`` is the table: handles, and
+addresses of the driver's functions. `READERS` stand before them: ``@word(table, number)`` reads a pointer, ``@element(array,
+number)`` an i64, ``@size`` as an i32.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ define internal i32 @size(ptr %sizes, i64 %number) alwaysinline {
 # The table: the stream; cuLaunchKernel, cuMemcpyDtoDAsync, cuMemsetD8Async, cuMemcpyDtoHAsync, cuStreamSynchronize,
 # cuMemcpyHtoDAsync, cuCtxGetCurrent, cuCtxSetCurrent, or HIP's; the context, or the device's number.
 STREAM_FUNCTIONS = """
-define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %count, ptr %values, ptr %pointers) {
+define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %together, i64 %count, ptr %values,
+                            ptr %pointers) {
   %stream = call ptr @word(ptr %device, i64 0)
   %function = call ptr @word(ptr %device, i64 1)
   %gx = call i32 @size(ptr %sizes, i64 0)
@@ -149,7 +151,8 @@ _NANOSECONDS_OF_BLOCK = 8_000
 # and fill memory with addresses, clFlush; 0 for the last three where the thread itself copies and fills. Then, where threads of
 # this process run blocks of one thread together: `thread_pool.RUN_PIECES`, the place of the number of threads, and the queues.
 _OPENCL_FUNCTIONS = """
-define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %count, ptr %values, ptr %pointers) {
+define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %together, i64 %count, ptr %values,
+                            ptr %pointers) {
 entry:
   %global = alloca [3 x i64]
   %queue = call ptr @word(ptr %device, i64 0)
@@ -157,13 +160,26 @@ entry:
   br label %next
 next:
   %number = phi i64 [ 0, %entry ], [ %following, %set ]
+  %parameter = phi i32 [ 0, %entry ], [ %following_parameter, %set ]
   %more = icmp ult i64 %number, %count
   br i1 %more, label %argument, label %local
 argument:
+  %following = add i64 %number, %together
+  %following_parameter = add i32 %parameter, 1
+  %is_vector = icmp ugt i64 %together, 1
+  br i1 %is_vector, label %vector, label %pointer
+vector:
+  %vector_at = getelementptr i64, ptr %values, i64 %number
+  %vector_bytes = shl i64 %together, 3
+  %set_vector = call ptr @word(ptr %device, i64 2)
+  %vector_was_set = call i32 %set_vector(ptr %kernel, i32 %parameter, i64 %vector_bytes, ptr %vector_at)
+  br label %given
+pointer:
   %value = call i64 @element(ptr %values, i64 %number)
-  %narrow = trunc i64 %number to i32
-  %was_set = call i32 %set_pointer(ptr %kernel, i32 %narrow, i64 %value)
-  %following = add i64 %number, 1
+  %pointer_was_set = call i32 %set_pointer(ptr %kernel, i32 %parameter, i64 %value)
+  br label %given
+given:
+  %was_set = phi i32 [ %vector_was_set, %vector ], [ %pointer_was_set, %pointer ]
   %not_set = icmp ne i32 %was_set, 0
   br i1 %not_set, label %failed, label %set
 set:
@@ -175,8 +191,7 @@ local:
   br i1 %has_shared, label %set_local, label %run
 set_local:
   %set_argument = call ptr @word(ptr %device, i64 2)
-  %last = trunc i64 %count to i32
-  %local_set = call i32 %set_argument(ptr %kernel, i32 %last, i64 %shared, ptr null)
+  %local_set = call i32 %set_argument(ptr %kernel, i32 %parameter, i64 %shared, ptr null)
   %local_failed = icmp ne i32 %local_set, 0
   br i1 %local_failed, label %refused, label %run
 refused:
@@ -206,8 +221,8 @@ count_threads:
   %limit_at = call ptr @word(ptr %device, i64 8)
   %limit = load atomic i64, ptr %limit_at monotonic, align 8
   %are_several = icmp sgt i64 %limit, 1
-  br i1 %are_several, label %together, label %alone
-together:
+  br i1 %are_several, label %by_several, label %alone
+by_several:
   %status_together = call i32 @launch_together(ptr %device, ptr %kernel, i64 %blocks_at_all, i64 %limit, ptr %run_pieces)
   ret i32 %status_together
 alone:

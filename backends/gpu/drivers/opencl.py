@@ -67,8 +67,8 @@ class HostBytes:
 class OpenCLKernel:
     """A kernel. Its arguments are set and used under the lock of its device."""
 
-    def __init__(self, name: str, handle: int, parameters: int, code: OpenCLCode) -> None:
-        self.name, self.handle, self.parameters, self.code = name, handle, parameters, code
+    def __init__(self, name: str, handle: int, parameters: int, code: OpenCLCode, together: int) -> None:
+        self.name, self.handle, self.parameters, self.code, self.together = name, handle, parameters, code, together
 
 
 class OpenCLCode:
@@ -80,21 +80,23 @@ class OpenCLCode:
         self._lock = new_lock()
         weakref.finalize(self, _release, device.functions, program, self._kernels, device.forks).atexit = False
 
-    def kernel(self, name: str) -> OpenCLKernel:
-        """The kernel with this name. Raises DeviceCodeError where the code has none."""
+    def kernel(self, name: str, together: int = 1) -> OpenCLKernel:
+        """The kernel with this name, which has a parameter for so many arguments together. Raises DeviceCodeError where the
+        code has none.
+        """
         self.device.require_usable()
         with self._lock:
             if name not in self._kernels:
                 self._kernels[name] = self._create(name)
-            return self._kernel(name, self._kernels[name])
+            return self._kernel(name, self._kernels[name], together)
 
-    def kernel_apart(self, name: str) -> OpenCLKernel:
+    def kernel_apart(self, name: str, together: int = 1) -> OpenCLKernel:
         """The same, with arguments of its own. Raises as ``kernel``."""
         self.device.require_usable()
         with self._lock:
             handle = self._create(name)
             self._kernels[f"{name}, {len(self._kernels)}"] = handle
-            return self._kernel(name, handle)
+            return self._kernel(name, handle, together)
 
     def _create(self, name: str) -> int:
         device, status = self.device, c_int32()
@@ -107,9 +109,9 @@ class OpenCLCode:
             )
         return handle
 
-    def _kernel(self, name: str, handle: int) -> OpenCLKernel:
+    def _kernel(self, name: str, handle: int, together: int) -> OpenCLKernel:
         count = info_number(self.device.functions.clGetKernelInfo, handle, cl.CL_KERNEL_NUM_ARGS, c_uint32)
-        return OpenCLKernel(name, handle, count, self)
+        return OpenCLKernel(name, handle, count, self, together)
 
 
 def _release(api: SimpleNamespace, program: int, kernels: dict[str, int], forks: int) -> None:
@@ -259,7 +261,7 @@ class OpenCLDevice:
         raise DeviceCodeError(f"{message}\n{log}".rstrip())
 
     def prepare(self, kernel: Any, arguments: int, shared_bytes: int) -> None:
-        required = arguments + (shared_bytes > 0)
+        required = -(-arguments // kernel.together) + (shared_bytes > 0)
         if kernel.parameters != required:
             raise DeviceCodeError(f"the kernel {kernel.name} takes {kernel.parameters} arguments, {required} were given")
 
@@ -281,12 +283,12 @@ class OpenCLDevice:
         self.prepare(kernel, len(arguments), shared_bytes)
         sizes = (c_size_t * 3)(*[blocks * threads for blocks, threads in zip(grid, block)])
         with self._lock:
-            for number, argument in enumerate(arguments):
-                status = self.pointers.set_argument(kernel.handle, number, argument)
+            for number, begin in enumerate(range(0, len(arguments), kernel.together)):
+                status = self._set_parameter(kernel, number, arguments[begin : begin + kernel.together])
                 if status:
                     self.check(status, f"argument {number} of the kernel {kernel.name}")
             if shared_bytes:
-                status = self.functions.clSetKernelArg(kernel.handle, len(arguments), shared_bytes, None)
+                status = self.functions.clSetKernelArg(kernel.handle, kernel.parameters - 1, shared_bytes, None)
                 self.check_launch(status, kernel, grid, block, shared_bytes)
             status = self.functions.clEnqueueNDRangeKernel(
                 self.queue, kernel.handle, 3, None, sizes, (c_size_t * 3)(*block), 0, None, None
@@ -294,6 +296,12 @@ class OpenCLDevice:
             self.asked.more()
         self.check_launch(status, kernel, grid, block, shared_bytes)
         self.functions.clFlush(self.queue)
+
+    def _set_parameter(self, kernel: Any, number: int, arguments: Sequence[int]) -> int:
+        if kernel.together == 1:
+            return self.pointers.set_argument(kernel.handle, number, arguments[0])
+        vector = (ctypes.c_int64 * kernel.together)(*arguments)
+        return self.functions.clSetKernelArg(kernel.handle, number, ctypes.sizeof(vector), vector)
 
     def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
         if status in cl.TOO_MUCH:

@@ -190,6 +190,8 @@ class StreamDriver:
 class StreamKernel:
     """A kernel. ``dynamic_bytes`` of shared memory are what it has been allowed so far."""
 
+    together = 1
+
     def __init__(self, name: str, handle: int, code: StreamCode) -> None:
         self.name, self.handle, self.code, self.dynamic_bytes = name, handle, code, 0
 
@@ -201,8 +203,9 @@ class StreamCode:
         self.device, self._module = device, module
         weakref.finalize(self, device.unload, module).atexit = False
 
-    def kernel(self, name: str) -> StreamKernel:
+    def kernel(self, name: str, together: int = 1) -> StreamKernel:
         """The kernel with this name. Raises DeviceCodeError where the code has none."""
+        assert together == 1
         function, device = c_void_p(), self.device
         with device.entered() as api:
             status = api.ModuleGetFunction(byref(function), self._module, name.encode())

@@ -34,6 +34,8 @@ SPIRV = Family(
 
 _VARIABLE = "PHLOX_OPENCL_KERNELS"
 _LOCAL_AND_GLOBAL_FENCE = 3
+# The driver takes a microsecond for each pointer, to set it and to keep track of what it points to, and for a vector no longer.
+_ARGUMENTS_TOGETHER = 16
 
 
 def _reader(name: str):
@@ -90,6 +92,7 @@ def spirv_target(
         # A device may be a processor that runs the kernels of GPUs, and takes ten times as long for a barrier.
         phases=1 << 20 if processor is not None else 1 << 11,
         processor=None if processor is None else portable(processor, takes_intrinsics),
+        arguments_together=1 if processor is None else _ARGUMENTS_TOGETHER,
     )
 
 

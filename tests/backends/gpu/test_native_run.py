@@ -127,7 +127,7 @@ def test_as_step_by_step(steps, limited):
 def test_there_is_room_for_the_places_of_a_step():
     """Of a copy, too, where the plan has nothing else."""
     steps = [Copy(Place("result", 0), Place("argument", 0), 4)]
-    assert encode(Plan(steps, 0, b"", 0), 1, 1, lambda launch: 0).most_places == 2
+    assert encode(Plan(steps, 0, b"", 0), 1, 1, lambda launch: (0, 1)).most_places == 2
 
 
 def test_errors_are_those_of_the_driver():

@@ -209,7 +209,9 @@ def test_what_a_driver_refuses_of_a_launch(backend, monkeypatch, threads):
         monkeypatch.setattr(backend.device, "native_calls", lambda calls=calls: calls)
         monkeypatch.setattr(backend.device, "prepare", lambda *_: None)
         launch = Launch("add", (40, 1, 1), (1, 1, 1), (Place("argument", 0),))
-        run = NativeRun(backend.device, Plan([launch], 0, b"", 0), {"add": SimpleNamespace(name="add", handle=1)}, 1, 0)
+        run = NativeRun(
+            backend.device, Plan([launch], 0, b"", 0), {"add": SimpleNamespace(name="add", handle=1, together=1)}, 1, 0
+        )
         with config(num_threads=threads):
             if refused >= 40:
                 run.at([0, 0, 0, 0], waits=True)

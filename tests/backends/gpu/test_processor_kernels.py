@@ -50,6 +50,20 @@ def test_nest(backend, sample):
     assert_as_the_reference(backend, sample)
 
 
+def test_many_arguments_are_few_parameters(backend):
+    """Sixteen addresses are one, be they set by the thread that runs the kernel or for the queue."""
+    arguments = list(np.arange(20 * 3.0).reshape(20, 3))
+    module = parse_module(jit(lambda *given: [each + given[-1] for each in given]).lower(*arguments).as_text())
+    executable = backend.compile(module)
+    assert [(len(step.arguments), step.grid) for step in executable.program.plan.steps] == [(40, (1, 1, 1))]
+    assert [kernel.parameters for kernel in executable._kernels.values()] == [3]
+    expected = [each + arguments[-1] for each in arguments]
+    np.testing.assert_array_equal(executable(*arguments), expected)
+    buffers = [backend.memory.share(each) for each in arguments]
+    backend.device.asked.more()
+    np.testing.assert_array_equal([backend.memory.read(one) for one in executable.execute(buffers)], expected)
+
+
 @pytest.mark.parametrize("sample", one_in(8, NESTS[::-1], ci_step=3), ids=lambda sample: sample.nest.__qualname__)
 def test_nest_in_pieces(backend, sample, monkeypatch):
     """However little it does."""
