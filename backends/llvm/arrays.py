@@ -108,10 +108,11 @@ class Array:
             value = builder.load(self._address(builder, Affine(offset.base), scale, part), typ=scalar, align=align)
             return broadcast_lanes(builder, from_memory(builder, element_type, value), lanes)
         if isinstance(offset, Affine) and offset.stride * scale == 1:
-            address = self._address(builder, Affine(offset.base), scale, part)
             if mask is None:
+                address = self._address(builder, Affine(offset.base), scale, part)
                 value = builder.load(address, typ=vector, align=max(align, self.vector_alignment))
             else:
+                address = self._address(builder, Affine(self._nearby(builder, offset.base, lanes)), scale, part)
                 value = masked_load(builder, address, vector, mask, align)
             return from_memory(builder, element_type, value)
         if isinstance(offset, Affine) and offset.stride * scale == -1 and mask is None:
@@ -146,6 +147,16 @@ class Array:
         else:
             value = masked_gather(builder, self._address(builder, numbers, scale, part), vector, mask, align)
         return from_memory(builder, element_type, value)
+
+    def _nearby(self, builder: ir.IRBuilder, first: Base, lanes: int) -> Base:
+        """Where lanes begin, or, where all of them are outside of the array, a place beside it.
+
+        Processors take a hundred times as long to read no lane of a page that is not there, and in a device's memory nothing may
+        follow an array.
+        """
+        if not lacks(builder.module, "lane masks") or self.strides != element_strides(self.shape):
+            return first
+        return indices.clamp_base(builder, first, -lanes, self.shape.size)
 
     def _fits_registers(self, builder: ir.IRBuilder, vector: ir.VectorType) -> bool:
         """Whether the array's elements lie side by side and fill two vectors at most, among which one instruction chooses."""

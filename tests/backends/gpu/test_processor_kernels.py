@@ -64,6 +64,14 @@ def test_many_arguments_are_few_parameters(backend):
     np.testing.assert_array_equal([backend.memory.read(one) for one in executable.execute(buffers)], expected)
 
 
+@pytest.mark.parametrize("before, size, behind", [(0, 2, 40), (3, 9, 30), (21, 1, 0), (17, 20, 18)])
+def test_vectors_that_are_partly_outside_of_a_padded_array(backend, before, size, behind):
+    """Where they begin is moved beside the array, and no lane of it with them."""
+    x = np.arange(1.0, size + 1)
+    padded = parse_module(jit(lambda x: np.pad(x, (before, behind)) * 2).lower(x).as_text())
+    np.testing.assert_array_equal(backend.compile(padded)(x)[0], np.pad(x, (before, behind)) * 2)
+
+
 @pytest.mark.parametrize("sample", one_in(8, NESTS[::-1], ci_step=3), ids=lambda sample: sample.nest.__qualname__)
 def test_nest_in_pieces(backend, sample, monkeypatch):
     """However little it does."""
