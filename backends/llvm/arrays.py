@@ -151,8 +151,8 @@ class Array:
     def _nearby(self, builder: ir.IRBuilder, first: Base, lanes: int) -> Base:
         """Where lanes begin, or, where all of them are outside of the array, a place beside it.
 
-        Processors take a hundred times as long to read no lane of a page that is not there, and in a device's memory nothing may
-        follow an array.
+        Processors take a hundred times as long to read no lane of a page that is not there, and in a device's memory nothing
+        may follow an array.
         """
         if not lacks(builder.module, "lane masks") or self.strides != element_strides(self.shape):
             return first
