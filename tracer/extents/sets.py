@@ -239,15 +239,16 @@ if hasattr(np, "in1d"):
 
 def _trimmed(array: TracedArray, trim: str, axes: tuple[int, ...]) -> TracedArray:
     """A part between the first and the last element along these axes; of an array of zeros one without elements."""
-    if 0 in array.shape:
-        return array[tuple(slice(0, 0) if axis in axes else slice(None) for axis in range(array.ndim))]
     found = array != 0
+    if isinstance(found, DynamicArray):
+        found = found.filled(require_trace(found), False)
+    if 0 in found.shape:
+        return array[tuple(slice(0, 0) if axis in axes else slice(None) for axis in range(array.ndim))]
     is_there = np.any(found)
     for axis in axes:
         line = np.any(found, axis=tuple(d for d in range(array.ndim) if d != axis))
-        size = array.shape[axis]
         first = np.argmax(line) if "f" in trim else 0
-        last = size - np.argmax(line[::-1]) if "b" in trim else size
+        last = line.shape[0] - np.argmax(line[::-1]) if "b" in trim else array.shape[axis]
         lead = (slice(None),) * axis
         array = array[(*lead, slice(np.where(is_there, first, 0)[()], np.where(is_there, last, 0)[()]))]
     return array

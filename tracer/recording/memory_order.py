@@ -45,6 +45,8 @@ def laid_out(result: TracedArray, operands: Iterable[Any], order: str = "K", as_
         [type(one) is TracedArray and one.unusual_strides is None and one.shape in usual for one in operands]
     ):
         return result
+    if result.is_dynamic or any(isinstance(one, TracedArray) and one.is_dynamic for one in operands):
+        return result
     layouts = [_layout(operand) for operand in operands if np.ndim(operand)]
     if order == "F" or order == "A" and layouts and all(_is_column_major(*layout) for layout in layouts):
         axes: Sequence[int] = range(result.ndim)
