@@ -260,10 +260,10 @@ def trim_zeros(filt, trim="fb", axis=None):
     """What lies between the first and the last element that is not zero, along each of the axes."""
     array = as_array(filt)
     trim = trim.lower()
-    if array.ndim != 1 or axis is not None:
-        return _trimmed(array, trim, normalize_axes(axis, array.ndim))
     if trim not in ("fb", "bf", "f", "b"):
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
+    if array.ndim != 1 or axis is not None:
+        return _trimmed(array, trim, normalize_axes(axis, array.ndim))
     trace = require_trace(array)
     count = array.shape[0] if isinstance(array, DynamicArray) else array.size
     nonzero = (array != 0).filled(trace, False) if isinstance(array, DynamicArray) else array != 0

@@ -166,18 +166,19 @@ def _turned(pieces):
 def _view_of_another_width(array, source, target):
     """By way of unsigned integers of the smaller width; complex numbers are two floats."""
     sizes, least = array.shape, min(part.byte_size for part in (source, target))
+    is_as_wide = source.byte_size == target.byte_size
     if hlo.PRED in (source, target):
         raise NotImplementedError(f"a view of {array.dtype} as {target.dtype} is not implemented for traced arrays")
-    if not sizes:
+    if not sizes and not is_as_wide:
         raise ValueError("Changing the dtype of a 0d array is only supported if the itemsize is unchanged")
-    if sizes[-1] != 1 and array.element_strides[-1] != 1:
+    if not is_as_wide and sizes[-1] != 1 and array.element_strides[-1] != 1:
         raise ValueError("To change to a dtype of a different size, the last axis must be contiguous")
-    if sizes[-1] * source.byte_size % target.byte_size:
+    if not is_as_wide and sizes[-1] * source.byte_size % target.byte_size:
         raise ValueError(
             "When changing to a larger dtype, its size must be a divisor of the total size in bytes of the last axis of the "
             "array."
         )
-    shape = (*sizes[:-1], sizes[-1] * source.byte_size // target.byte_size)
+    shape = sizes if is_as_wide else (*sizes[:-1], sizes[-1] * source.byte_size // target.byte_size)
 
     def read(trace, base):
         return _joined(_divided(base, min(least, 8)), target, shape)
@@ -185,6 +186,8 @@ def _view_of_another_width(array, source, target):
     def write(trace, base, value):
         return _joined(_divided(value, min(least, 8)), source, sizes)
 
+    if is_as_wide:
+        return TracedArray.view_of(array, shape, read, write, array.unusual_strides, target)
     steps = [_whole(Fraction(step * source.byte_size, target.byte_size)) for step in array.element_strides[:-1]]
     return TracedArray.view_of(array, shape, read, write, (*steps, 1), target)
 

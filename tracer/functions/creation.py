@@ -18,6 +18,7 @@ from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import fresh, is_contiguous, laid_out, order_named
 from ..recording.operands import (
+    as_safe_elements,
     as_size,
     as_traced,
     broadcast,
@@ -26,6 +27,7 @@ from ..recording.operands import (
     has_traced,
     instruction_of,
     prepare,
+    require_element,
     require_out,
     result,
     sequence,
@@ -97,12 +99,13 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None, like=None):
 
 
 def _filling(value: Any) -> Any:
-    """What an array is filled with: a Python float is float64, which becomes an integer without a word."""
+    """What an array is filled with: a Python float is float64, complex is complex128; both become integers without a word."""
     value = prepare(value)
-    if class_of(value) is not float:
+    kind = class_of(value)
+    if kind not in (float, complex):
         return value
     trace = require_trace()
-    return TracedArray.from_instruction(trace, instruction_of(trace, value, hlo.F64), is_scalar=False)
+    return TracedArray.from_instruction(trace, instruction_of(trace, value, hlo.element_type_of(kind)), is_scalar=False)
 
 
 @implements(np.full_like)
@@ -196,6 +199,8 @@ _COPIES = {_CopyMode.ALWAYS: True, _CopyMode.NEVER: False, _CopyMode.IF_NEEDED: 
 def _converted(value: Any, dtype: Any) -> TracedArray:
     if isinstance(value, (list, tuple)):
         value = sequence(value, dtype)
+    elif dtype is not None and type(value) in (complex, TracedArray):
+        require_element(hlo.element_type_of(promotion.native(dtype)), value)
     kind = np.dtype(class_of(value)) if dtype is None else promotion.native(dtype)
     return as_traced(value, kind)
 
@@ -209,7 +214,7 @@ def astype(x, dtype, /, *, copy=True, device=None):
 @implements(np.copyto)
 def copyto(dst, src, casting="same_kind", where=True):
     dst, src = require_out(dst), prepare(src)
-    promotion.require_cast(class_of(src), dst.dtype, casting)
+    promotion.require_cast(class_of(src), dst.dtype, casting, "array data" if np.ndim(src) else "scalar")
     trace = require_trace(dst)
     value = assigned_value(trace, src, dst.shape, dst.element_type)
     if where is not True:
@@ -223,7 +228,7 @@ def putmask(a, /, mask, values):
     """Values that are not as many as the elements are repeated."""
     if not isinstance(a, TracedArray):
         raise TypeError("putmask: first argument must be an array")
-    values = prepare(values)
+    values = as_safe_elements(a.element_type, values)
     if np.size(mask) != a.size:
         raise ValueError("putmask: mask and data must be the same size")
     shape = values.shape if isinstance(values, TracedArray) else np.shape(values)

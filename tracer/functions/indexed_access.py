@@ -29,6 +29,8 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import DYNAMIC, FUNCTIONS, implements
 from ..recording.memory_order import in_order_of, laid_out
 from ..recording.operands import (
+    as_elements,
+    as_safe_elements,
     as_strong,
     as_traced,
     broadcast,
@@ -37,7 +39,6 @@ from ..recording.operands import (
     instruction_of,
     normalize_axis,
     one_or_several,
-    prepare,
     require,
     require_no_bool,
     require_out,
@@ -106,7 +107,7 @@ def put(a, ind, v, mode="raise"):
     flat = TracedArray.from_instruction(trace, hlo.reshape(a.instruction(trace), (a.size,)), is_scalar=False)
     index = _indices(trace, ind, a.size, 0, mode)
     index = hlo.reshape(index, (index.shape.size,))
-    v = prepare(v)
+    v = as_elements(a.element_type, v)
     values = instruction_of(trace, v if class_of(v) is int else as_strong(v), a.element_type)
     values = hlo.reshape(values, (values.shape.size,))
     count, given = index.shape.size, values.shape.size
@@ -185,7 +186,7 @@ def put_along_axis(arr, indices, values, axis):
         put(arr, indices, broadcast_values(values, indices.shape))
         return
     _require_same_rank(arr, indices)
-    trace = require_trace(arr)
+    trace, values = require_trace(arr), as_elements(arr.element_type, values)
     stretched = _stretched(trace, arr, indices, axis_number)
     if stretched is None:
         write_arrays(arr, _full_index(arr, indices, axis_number), values)
@@ -276,7 +277,8 @@ def place(arr, mask, vals):
     """The mask may be traced."""
     if not isinstance(arr, TracedArray):
         raise TypeError(f"argument 1 must be numpy.ndarray, not {type(arr).__name__}")
-    mask, vals = as_traced(mask, np.dtype(bool)), as_strong(vals).reshape(-1)
+    mask = as_traced(mask, np.dtype(bool))
+    vals = as_strong(as_safe_elements(arr.element_type, vals)).reshape(-1)
     if mask.size != arr.size:
         raise ValueError("place: mask and data must be the same size")
     if not arr.size:
@@ -381,7 +383,8 @@ def _inserted_at_few(arr: TracedArray, obj: TracedArray, values: TracedArray, ax
 @implements(np.insert)
 def insert(arr, obj, values, axis=None):
     """The number of places must be known while tracing."""
-    arr, values = as_strong(arr), as_strong(values)
+    arr = as_strong(arr)
+    values = as_strong(as_elements(arr.element_type, values))
     if axis is None:
         arr, axis = arr.reshape(-1), 0
     axis = normalize_axis(axis, arr.ndim)

@@ -43,10 +43,8 @@ def _arrays(arrays: Any) -> list:
 
 def _common(classes: list, dtype: Any, casting: str) -> hlo.ElementType:
     promotion.require_casting(casting)
-    if dtype is None:
-        return hlo.element_type_of(promotion.result_dtype(classes))
-    target = promotion.native(dtype)
-    for kind in map(np.dtype, classes):
+    target = promotion.result_dtype(classes) if dtype is None else promotion.native(dtype)
+    for kind in map(np.dtype, [one for one in classes if dtype is not None or not isinstance(one, type)]):
         promotion.require_cast(kind, target, casting)
     return hlo.element_type_of(target)
 

@@ -26,7 +26,7 @@ _FEW = 8
 
 @implements_method(np.ufunc.reduceat)
 def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> TracedArray:
-    array, indices = as_strong(array), as_strong(indices)
+    array, indices = as_strong(array), _places(indices)
     if not array.ndim:
         raise TypeError("cannot reduceat on a scalar")
     axis = normalize_axis(single_axis("reduceat", axis, array.ndim), array.ndim)
@@ -45,6 +45,17 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
     return store(out, in_axes_order(found, innermost_first([told], array.ndim)))
 
 
+def _places(indices: Any) -> TracedArray:
+    """The indices as integers: an array of others is not cast, the numbers of a list are."""
+    given = isinstance(indices, (TracedArray, np.ndarray))
+    indices = as_strong(indices)
+    if indices.ndim != 1:
+        raise ValueError(f"object {'too deep' if indices.ndim else 'of too small depth'} for desired array")
+    if given:
+        promotion.require_cast(indices.dtype, np.dtype(np.int64), "safe")
+    return indices.astype(np.int64)
+
+
 def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size: Any, dtype: Any) -> TracedArray:
     """What ``ufunc.reduceat`` gives of the slices of the first dimension, of which so many count.
 
@@ -52,8 +63,6 @@ def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size:
     """
     if ufunc.nin != 2:
         raise ValueError("reduceat only supported for binary functions")
-    if indices.ndim != 1:
-        raise ValueError("object of too small depth for desired array")
     element_type = hlo.element_type_of(promotion.resolve_reduction(ufunc, slices.dtype, dtype))
     trace = require_trace(slices, indices)
     rest = slices.shape[1:]

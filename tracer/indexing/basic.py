@@ -266,7 +266,7 @@ def assigned_value(trace: Trace, value: Any, shape: tuple[int, ...], element_typ
     Raises ValueError where it cannot be broadcast, TypeError for complex numbers of Python's stored as real ones.
     """
     value = prepare(value)
-    if promotion.scalar_class(value) is complex and not element_type.is_complex:
+    if promotion.scalar_class(value) is complex and not element_type.is_complex and element_type is not hlo.PRED:
         raise TypeError("float() argument must be a string or a real number, not 'complex'")
     if type(value) is float and element_type.kind in ("signed", "unsigned"):
         value = int(value)

@@ -185,7 +185,8 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
         instruction = value.instruction(trace)
         if value.element_type is element_type:
             return instruction
-        if value.weak_type and value.element_type is not hlo.PRED and element_type.is_integer and element_type is not hlo.PRED:
+        is_number = value.weak_type and value.element_type is not hlo.PRED and not value.element_type.is_complex
+        if is_number and element_type.is_integer and element_type is not hlo.PRED:
             (require_fits if value.element_type.is_integer else require_integer)(trace, value, element_type)
         return flag_errors_of_cast(trace, instruction, convert(instruction, element_type))
     if isinstance(value, np.ndarray):
@@ -206,17 +207,36 @@ def require_element(kind: hlo.ElementType, value: Any) -> None:
         is_scalar = isinstance(value, (complex, float, np.generic))
         is_complex, is_float = isinstance(value, (complex, np.complexfloating)), isinstance(value, (float, np.floating))
         is_of_python = type(value) is complex
-    if not is_scalar or kind is hlo.PRED:
+    if kind is hlo.PRED:
         return
     if is_complex and is_of_python and not kind.is_complex:
         what = ("int", "a string, a bytes-like object") if kind.is_integer else ("float", "a string")
         raise TypeError(f"{what[0]}() argument must be {what[1]} or a real number, not 'complex'")
-    if is_of_python or kind.kind != "signed":  # unsigned ones NumPy converts without a word
+    if not is_scalar or is_of_python or kind.kind != "signed":  # unsigned ones NumPy converts without a word
         return
     if is_float:
         require_integer(require_trace(), as_traced(value), kind)
     elif not is_complex:
         _require_element_fits(require_trace(), value, kind)
+
+
+def as_elements(kind: hlo.ElementType, values: Any) -> Any:
+    """Values that become elements of this type one by one, where they are numbers or sequences of these.
+
+    Raises TypeError where Python does not make such an element of a number.
+    """
+    if isinstance(values, (list, tuple)):
+        return sequence(values, kind.dtype)
+    values = prepare(values)
+    require_element(kind, values)
+    return values
+
+
+def as_safe_elements(kind: hlo.ElementType, values: Any) -> Any:
+    """As `as_elements`; raises TypeError for arrays that the rule "safe" does not cast, too."""
+    if isinstance(values, np.ndarray) or isinstance(values, TracedArray) and not (values.is_scalar or values.weak_type):
+        promotion.require_cast(values.dtype, kind.dtype, "safe", "array data" if values.ndim else "scalar")
+    return as_elements(kind, values)
 
 
 def _require_element_fits(trace: Trace, value: Any, kind: hlo.ElementType) -> None:
