@@ -160,6 +160,17 @@ CASES = [
     (lambda a, b: np.concatenate((a, 1), axis=None, casting="no"), (X, U8)),
     (lambda a: a.T.view(np.float64), (np.array([[1 + 2j, 3], [4, 5j]], np.complex64),)),
     (lambda a: np.trim_zeros(a, "x"), (PAIR,)),
+    (lambda a: np.power.accumulate(a), (np.array([2, -1]),)),
+    (lambda a: [np.power.accumulate(a), np.power.reduce(a)], (np.array([-2, 1]),)),
+    (lambda a: np.power.reduce(a, initial=2), (np.array([-2, 1]),)),
+    (lambda a: np.power(a, a, where=a > 0, out=a * 0), (np.array([2, -1]),)),
+    (lambda a, out: np.isnat(a, out=out > 1), (np.array([1, 2, 4], "m8[s]"), ROW)),
+    (lambda a, out: np.negative(a, out=out), (np.array([1, 2, 4], "m8[s]"), ROW)),
+    (lambda a, n: np.less.outer(a, n), (np.array([1, 2, 4], "m8[s]"), ROW)),
+    (lambda s: [np.transpose(s), np.squeeze(s), np.squeeze(s, 0), np.moveaxis(s, (), ())], (1.5,)),
+    (lambda a: [np.tril(a, 1.0), np.triu(a, -1.0), np.tri(2, k=1.0)], (PAIR,)),
+    (lambda a: np.histogram2d(a, a), (PAIR,)),
+    (lambda a: np.histogramdd(a)[0], ((1, 2, 3),)),
 ]
 
 

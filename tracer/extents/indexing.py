@@ -13,7 +13,8 @@ import numpy as np
 
 from ... import hlo
 from ...hlo.shape import row_major_strides
-from ..functions.ufunc_calls import require_nonnegative_exponent, update_of
+from ..functions.powers import require_nonnegative_exponent
+from ..functions.ufunc_calls import update_of
 from ..indexing.basic import assigned_value, is_basic_entry, is_mask_entry, no_index, selects_all
 from ..indexing.index_arrays import ArraySelection, any_of, second, select_arrays, taken, update_selected
 from ..indexing.masked_selection import MaskedSelection

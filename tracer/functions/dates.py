@@ -34,3 +34,24 @@ def known_as_dates(value: Any) -> Any:
         raise ConcretizationError(value, "where dates and times are made of numbers", _HINT)
     known = np.array(known)
     return (known.item() if value.weak_type else known[()]) if value.is_scalar else known
+
+
+def written_by(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any], out: Any) -> Any:
+    """What NumPy's ufunc gives of known inputs, traced arrays among those that it writes to."""
+    outputs = out if isinstance(out, tuple) else (out,) * (out is not None)
+    if not any([isinstance(one, TracedArray) for one in outputs]):
+        return ufunc(*inputs, out=out, **options)
+    is_whole = options["where"] is True
+    arrays = [
+        one if not isinstance(one, TracedArray) or one.is_scalar  # which NumPy refuses
+        else np.empty(one.shape, one.dtype) if is_whole
+        else np.array(known_as_dates(one))
+        for one in outputs
+    ]  # fmt: skip
+    made = ufunc(*inputs, out=tuple(arrays), **options)
+    found = list(made) if ufunc.nout > 1 else [made]
+    for number, one in enumerate(outputs):
+        if isinstance(one, TracedArray):
+            one[...] = found[number]
+            found[number] = one
+    return tuple(found) if ufunc.nout > 1 else found[0]

@@ -55,12 +55,17 @@ def tri(N, M=None, k=0, dtype=float, *, like=None):
     columns = rows if M is None else max(as_index(M, "as a size of a shape"), 0)
     require_addresses((rows, columns), np.dtype(bool))
     trace = require_trace()
-    return result(trace, convert(_band(rows, columns, as_index(k, "as a diagonal"), "LE"), hlo.element_type_of(dtype)))
+    return result(trace, convert(_band(rows, columns, _diagonal(k), "LE"), hlo.element_type_of(dtype)))
+
+
+def _diagonal(k: Any) -> int:
+    """The number of a diagonal, which may be a float for triangles."""
+    return int(k) if isinstance(k, float) and k.is_integer() else as_index(k, "as a diagonal")
 
 
 def _triangle(m: Any, k: Any, direction: str) -> TracedArray:
     m = as_traced(m)
-    k = as_index(k, "as a diagonal")
+    k = _diagonal(k)
     if m.ndim < 1:
         raise ValueError("Input array must be at least 1-d")
     rows, columns = (m.shape[-1], m.shape[-1]) if m.ndim == 1 else m.shape[-2:]

@@ -46,6 +46,8 @@ def histogram(a, bins=10, range=None, density=None, weights=None):
 @implements_dynamic(np.histogramdd)
 def histogramdd(sample, bins=10, range=None, density=None, weights=None):
     lines = _columns(sample)
+    if any(line.ndim != 1 for line in lines):
+        raise ValueError("too many values to unpack (expected 2)")
     rank = len(lines)
     weights = None if weights is None else as_array(weights)
     if weights is not None:
@@ -115,6 +117,8 @@ def _columns(sample: Any) -> list[TracedArray]:
     if isinstance(sample, (list, tuple)):
         lines = [as_array(one) for one in sample]
         dtype = np.result_type(*[line.dtype for line in lines]) if lines else None
+        if lines and all(not line.ndim for line in lines):
+            return [np.stack(lines)]
         return [line if line.dtype == dtype else line.astype(dtype) for line in lines]
     sample = as_array(sample)
     return [sample] if sample.ndim == 1 else [sample[:, number] for number in _range(sample.shape[1])]

@@ -36,6 +36,7 @@ from ..recording.trace import Trace
 from . import arithmetic
 from .floating_point_errors import flag_errors_of_reduction
 from .folds import reduced_in_order
+from .powers import require_nonnegative_behind_first
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
@@ -84,6 +85,8 @@ def reduce_ufunc(
             )
         initial = ufunc.identity if initial is _NO_VALUE else initial
         start = None if initial is None else instruction_of(trace, initial, wide)
+        if ufunc is np.power and len(axes) == 1:
+            require_nonnegative_behind_first(trace, operand, *axes, int(start is None))
         return finish(trace, reduced_in_order(ufunc, operand, axes, start), sizes, axes, keepdims, out, array)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)

@@ -16,6 +16,7 @@ from ..recording.memory_order import laid_out
 from ..recording.operands import as_traced, convert, normalize_axis, require_no_bool, result, store, value
 from ..recording.trace import Trace
 from .folds import accumulated
+from .powers import require_nonnegative_behind_first
 from .reductions import accumulation_type, combiner, exact_identity
 
 Instruction = hlo.Instruction
@@ -35,6 +36,8 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     kind = promotion.resolve_reduction(ufunc, operand.shape.dtype, dtype)
     element_type = hlo.element_type_of(kind)
     operand = convert(convert(operand, element_type), accumulation_type(ufunc, element_type))
+    if ufunc is np.power:
+        require_nonnegative_behind_first(trace, operand, axis, 1)
     if kernel.identity is None:
         scanned = accumulated(ufunc, operand, axis)
     else:

@@ -158,9 +158,15 @@ def permuted(a: TracedArray, order: Any) -> TracedArray:
     return TracedArray.view_of(a, tuple(a.shape[axis] for axis in order), read, write, strides)
 
 
+def _as_array(a: Any) -> TracedArray:
+    """The value; an array of a number of Python's."""
+    a = as_traced(a)
+    return zero_dimensional(a) if a.weak_type else a
+
+
 @implements(np.transpose, np.permute_dims)
 def transpose(a, axes=None):
-    a = as_traced(a)
+    a = _as_array(a)
     if axes is None:
         return permuted(a, range(a.ndim)[::-1])
     axes = _listed(axes)
@@ -193,7 +199,7 @@ def swapaxes(a, axis1, axis2):
 
 @implements(np.moveaxis)
 def moveaxis(a, source, destination):
-    a = as_traced(a)
+    a = _as_array(a)
     sources = _axis_list(source, a.ndim, "source")
     destinations = _axis_list(destination, a.ndim, "destination")
     if len(sources) != len(destinations):
@@ -238,8 +244,10 @@ def expand_dims(a, axis):
 
 @implements(np.squeeze)
 def squeeze(a, axis=None):
-    a = as_traced(a)
+    a = _as_array(a)
     require_no_bool(axis)
+    if not a.ndim and axis in (0, -1):  # which NumPy takes for an axis of a number
+        return a
     if axis is None:
         dropped = [dimension for dimension, size in enumerate(a.shape) if size == 1]
     else:

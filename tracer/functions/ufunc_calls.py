@@ -40,12 +40,12 @@ from ..recording.operands import (
     prepare,
     require_out,
     result,
-    scalar_constant,
     sequence,
 )
 from ..recording.trace import Trace
-from .dates import has_dates, known_as_dates
+from .dates import has_dates, known_as_dates, written_by
 from .floating_point_errors import OVERFLOWS, flag_errors, flag_overflow_of_scalars
+from .powers import require_nonnegative_exponent
 from .recorded_calls import record_again
 
 Instruction = hlo.Instruction
@@ -73,8 +73,8 @@ def call_ufunc(
     plain = where is True and casting == "same_kind" and dtype is signature is sig is axes is axis is None and not keepdims
     inputs = tuple([value if type(value) is TracedArray else prepare(value) for value in inputs])
     if has_dates(inputs):
-        options = {"out": out, "where": where, "casting": casting, "dtype": dtype}
-        return ufunc(*map(known_as_dates, inputs), **{name: known_as_dates(one) for name, one in options.items()})
+        options = {"where": known_as_dates(where), "casting": casting, "dtype": dtype}
+        return written_by(ufunc, [known_as_dates(one) for one in inputs], options, out)
     if DynamicArray in map(type, inputs):  # made of a list
         if not plain:
             raise NotImplementedError(f"np.{ufunc.__name__} of a list whose length the program decides, with further arguments")
@@ -130,7 +130,7 @@ def _record(
     if outputs or where is not True:
         shape = _shape_with_outputs(shape, outputs, where)
     if ufunc is np.power:
-        require_nonnegative_exponent(trace, inputs[1], operands[1])
+        require_nonnegative_exponent(trace, inputs[1], operands[1], where)
     operands = [broadcast(operand, shape) for operand in operands]
     emitted = _as_tuple(kernel.emit(*operands))
     if handling(trace) and not kernel.clears_flags:
@@ -265,24 +265,6 @@ def _filled(value: bool, shape: tuple[int, ...]) -> TracedArray:
     return result(trace, broadcast(hlo.constant(value, hlo.PRED), shape))
 
 
-def require_nonnegative_exponent(trace: Any, exponent: Any, operand: Instruction) -> None:
-    """Integers to negative integer powers raise ValueError: at once where the exponent is known, else when the program runs."""
-    if operand.shape.element_type.kind != "signed":
-        return
-    known = scalar_constant(exponent)
-    if known is not None:
-        if known < 0:
-            raise ValueError("Integers to negative integer powers are not allowed.")
-        return
-    negative = hlo.lt(operand, broadcast(hlo.constant(0, operand.shape.element_type), operand.shape.dimensions))
-    if negative.shape.rank:
-        negative = hlo.reduce(
-            negative, hlo.constant(False, hlo.PRED), dimensions=tuple(range(negative.shape.rank)),
-            to_apply=hlo.scalar_computation("or", hlo.PRED),
-        )  # fmt: skip
-    trace.add_error_flag(negative, ValueError, "Integers to negative integer powers are not allowed.")
-
-
 # --- methods ---
 
 
@@ -291,6 +273,8 @@ def outer(ufunc: np.ufunc, first: Any, second: Any, **arguments: Any) -> Any:
     """The ufunc of all pairs of an element of first and one of second."""
     if ufunc.nin != 2:
         raise ValueError("outer product only supported for binary functions")
+    if has_dates((first, second)):
+        return ufunc.outer(known_as_dates(first), known_as_dates(second), **arguments)
     first, second = as_strong(first), as_strong(second)
     column = first[(...,) + (None,) * second.ndim] if first.ndim else first
     return call_ufunc(ufunc, (column, second), **arguments)
