@@ -163,6 +163,8 @@ CASES = [
     (lambda a: np.power.accumulate(a), (np.array([2, -1]),)),
     (lambda a: [np.power.accumulate(a), np.power.reduce(a)], (np.array([-2, 1]),)),
     (lambda a: np.power.reduce(a, initial=2), (np.array([-2, 1]),)),
+    (lambda a, n: [np.subtract.reduce(n, initial=3), np.divide.reduce(a, axis=(), initial=3)], (ROW, 5.0)),
+    (lambda n: np.power.reduce(n, initial=3), (-5,)),
     (lambda a: np.power(a, a, where=a > 0, out=a * 0), (np.array([2, -1]),)),
     (lambda a, out: np.isnat(a, out=out > 1), (np.array([1, 2, 4], "m8[s]"), ROW)),
     (lambda a, out: np.negative(a, out=out), (np.array([1, 2, 4], "m8[s]"), ROW)),

@@ -8,7 +8,7 @@ import numpy as np
 
 from ... import hlo
 from ..recording.function_tables import ufunc_kernel
-from ..recording.operands import convert
+from ..recording.operands import broadcast, convert
 
 Instruction = hlo.Instruction
 
@@ -57,6 +57,10 @@ def reduced_in_order(ufunc: np.ufunc, operand: Instruction, axes: tuple[int, ...
     """All slices of a dimension combined in order, behind the initial one if there is any."""
     if len(axes) > 1:
         raise ValueError(f"reduction operation '{ufunc.__name__}' is not reorderable, so at most one axis may be specified")
+    if not axes and initial is not None:
+        return convert(
+            ufunc_kernel(ufunc).emit(broadcast(initial, operand.shape.dimensions), operand), operand.shape.element_type
+        )
     if not axes:
         return operand
     (axis,) = axes

@@ -28,11 +28,11 @@ def require_nonnegative_exponent(trace: Trace, exponent: Any, operand: hlo.Instr
     trace.add_error_flag(_any(negative), ValueError, _MESSAGE)
 
 
-def require_nonnegative_behind_first(trace: Trace, operand: hlo.Instruction, axis: int, first: int) -> None:
-    """Of the elements from ``first`` on along the axis, which are the exponents where all are combined in order."""
+def require_nonnegative_behind_first(trace: Trace, operand: hlo.Instruction, axes: tuple[int, ...], first: int) -> None:
+    """Of the elements from ``first`` on along the axes, which are the exponents where all are combined in order."""
     sizes = operand.shape.dimensions
-    if operand.shape.element_type.kind == "signed" and sizes[axis] > first:
-        exponents = hlo.slice(operand, [first if d == axis else 0 for d in range(len(sizes))], sizes)
+    if operand.shape.element_type.kind == "signed" and (axes or not first) and all(sizes[axis] >= first for axis in axes):
+        exponents = hlo.slice(operand, [first if d in axes else 0 for d in range(len(sizes))], sizes)
         trace.add_error_flag(_any(hlo.lt(exponents, 0)), ValueError, _MESSAGE)
 
 

@@ -85,8 +85,8 @@ def reduce_ufunc(
             )
         initial = ufunc.identity if initial is _NO_VALUE else initial
         start = None if initial is None else instruction_of(trace, initial, wide)
-        if ufunc is np.power and len(axes) == 1:
-            require_nonnegative_behind_first(trace, operand, *axes, int(start is None))
+        if ufunc is np.power:
+            require_nonnegative_behind_first(trace, operand, axes, int(start is None))
         return finish(trace, reduced_in_order(ufunc, operand, axes, start), sizes, axes, keepdims, out, array)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)

@@ -37,7 +37,7 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     element_type = hlo.element_type_of(kind)
     operand = convert(convert(operand, element_type), accumulation_type(ufunc, element_type))
     if ufunc is np.power:
-        require_nonnegative_behind_first(trace, operand, axis, 1)
+        require_nonnegative_behind_first(trace, operand, (axis,), 1)
     if kernel.identity is None:
         scanned = accumulated(ufunc, operand, axis)
     else:
