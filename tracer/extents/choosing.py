@@ -10,7 +10,7 @@ from ..functions.selection import python_bool
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axis, prepare, require
+from ..recording.operands import as_elements, as_safe_elements, normalize_axis, prepare, require, require_same_shape
 from .broadcasting import as_array
 from .creation import arange
 
@@ -158,7 +158,10 @@ def copyto(dst, src, casting="same_kind", where=True):
 @implements_dynamic(np.putmask)
 def putmask(a, mask, values):
     """Values that are fewer are repeated; of an array of one dimension."""
-    values = as_array(prepare(values))
+    if not isinstance(a, TracedArray):
+        raise TypeError("putmask: first argument must be an array")
+    values, mask = as_array(as_safe_elements(a.element_type, values)), as_array(prepare(mask))
+    require_same_shape(a, mask, ValueError, "putmask: mask and data must be the same size")
     if values.ndim and not (values.ndim == a.ndim and isinstance(values, DynamicArray)):
         values = _repeated(values, arange(a.shape[0]) if a.ndim == 1 else None)
     a[...] = np.where(mask, values.astype(a.dtype), a)
@@ -169,7 +172,8 @@ def place(arr, mask, vals):
     """The values may be of any number; an array of several dimensions has a known size."""
     if isinstance(arr, DynamicArray) and arr.ndim != 1:
         raise NotImplementedError("np.place in an array of several dimensions whose sizes are known at run time only")
-    mask, values = as_array(mask) != 0, np.ravel(as_array(prepare(vals)))
+    mask, values = as_array(prepare(mask)) != 0, np.ravel(as_array(as_safe_elements(arr.element_type, vals)))
+    require_same_shape(arr, mask, ValueError, "place: mask and data must be the same size")
     count = values.shape[0]
     require((count > 0) | ~np.any(mask), ValueError, "Cannot insert from an empty array!")
     numbers = np.cumsum(mask) - 1
@@ -190,7 +194,7 @@ def put(a, ind, v, mode="raise"):
     """In an array of one dimension."""
     if a.ndim != 1:
         raise NotImplementedError("np.put in an array of several dimensions whose sizes are known at run time only")
-    indices, values = as_array(prepare(ind)), as_array(prepare(v))
+    indices, values = as_array(prepare(ind)), as_array(as_elements(a.element_type, v))
     if mode != "raise":
         indices = _in_range(indices, a.shape[0], mode, "")
     count = indices.shape[0] if indices.ndim else 1

@@ -15,7 +15,7 @@ from ..functions import decompositions
 from ..recording.array import TracedArray, as_index, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import known_number, normalize_axes, require
+from ..recording.operands import known_number, normalize_axes, normalize_axis, require
 from ..recording.trace import Trace
 from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import arange
@@ -224,7 +224,10 @@ def diagonal(a, offset=0, axis1=0, axis2=1):
     """A copy, which cannot be written to."""
     if a.ndim < 2:
         raise ValueError("diag requires an array of at least two dimensions")
-    if (axis1 % a.ndim, axis2 % a.ndim) != (0, 1):
+    axis1, axis2 = normalize_axis(axis1, a.ndim, "axis1"), normalize_axis(axis2, a.ndim, "axis2")
+    if axis1 == axis2:
+        raise ValueError("axis1 and axis2 cannot be the same")
+    if (axis1, axis2) != (0, 1):
         a = np.moveaxis(a, (axis1, axis2), (0, 1))
     first, second = max(0, -offset), max(0, offset)
     count = np.minimum(a.shape[0] - first, a.shape[1] - second)
@@ -242,15 +245,22 @@ def _places(rows: Any, columns: Any) -> tuple[Any, Any]:
     return arange(rows)[:, None], arange(columns)[None, :]
 
 
+def _with_places(m: Any) -> tuple[Any, Any, Any]:
+    """A stack of matrices, and where their elements are: a vector stands in each row of a square one."""
+    m = as_array(m)
+    rows, columns = _places(m.shape[0 if m.ndim == 1 else -2], m.shape[-1])
+    return m, rows, columns
+
+
 @implements_dynamic(np.tril)
 def tril(m, k=0):
-    rows, columns = _places(m.shape[-2], m.shape[-1])
+    m, rows, columns = _with_places(m)
     return np.where(columns <= rows + k, m, np.zeros((), m.dtype)[()])
 
 
 @implements_dynamic(np.triu)
 def triu(m, k=0):
-    rows, columns = _places(m.shape[-2], m.shape[-1])
+    m, rows, columns = _with_places(m)
     return np.where(columns >= rows + k, m, np.zeros((), m.dtype)[()])
 
 

@@ -136,8 +136,8 @@ def _without_nan(function: Callable) -> Callable:
             axis = positional.pop(0)
         keeps = {} if keepdims is np._NoValue else {"keepdims": keepdims}
         a = as_array(a)
-        if function in _EXTREMA and a.dtype.kind in "iub":
-            return _EXTREMA[function](a, *rest, **({} if axis is None else {"axis": axis}), **keeps, **arguments)
+        if function in _OF_INTEGERS and a.dtype.kind in "iub":
+            return _OF_INTEGERS[function](a, *rest, **({} if axis is None else {"axis": axis}), **keeps, **arguments)
         filled = (a if a.dtype.kind in "fcV" else a.astype(np.float64)).filled(trace, np.nan)
         axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(normalize_axis(one, a.ndim) for one in axes)
@@ -166,7 +166,7 @@ def _require_a_weight_for_each(a: TracedArray, weights: TracedArray, axis: Any) 
 
 
 _INCONSISTENT = "Shape of weights must be consistent with shape of a along specified axis."
-_EXTREMA = {np.nanmax: np.max, np.nanmin: np.min}
+_OF_INTEGERS = {np.nanmax: np.max, np.nanmin: np.min, np.nansum: np.sum, np.nanprod: np.prod}
 _OF_QUANTILES = (np.nanquantile, np.nanpercentile)
 for _function in (np.nansum, np.nanprod, np.nanmean, np.nanstd, np.nanvar, np.nanmax, np.nanmin, np.nanmedian, *_OF_QUANTILES):
     implements_dynamic(_function)(_without_nan(_function))

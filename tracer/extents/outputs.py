@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ..recording.array import TracedArray, require_trace
-from ..recording.dynamic_array import DynamicArray
-from ..recording.function_tables import DYNAMIC
+from ..recording.dynamic_array import DynamicArray, dynamic_arrays
+from ..recording.function_tables import DYNAMIC, FUNCTIONS, METHODS
 from .elementwise import stored
 
 _METHODS = (np.ufunc, type(np.ufunc.reduce), type(np.ndarray.sum), type(np.add.reduce))
@@ -28,6 +28,7 @@ def _writing(function: Callable, implementation: Callable) -> Callable:
     parameters = _parameters(function, implementation)
     names = list(parameters)
     place = names.index("out") if parameters["out"].kind is inspect.Parameter.POSITIONAL_OR_KEYWORD else len(names) + 1
+    ordinary = FUNCTIONS.get(function) or METHODS.get(function, implementation)
     has_dtype = "dtype" in names and function not in _COMPUTES_IN_ITS_OWN_TYPE
 
     def write(*args: Any, **kwargs: Any) -> Any:
@@ -42,7 +43,8 @@ def _writing(function: Callable, implementation: Callable) -> Callable:
         kwargs.pop("out", None)
         if has_dtype and kwargs.get("dtype") is None and len(args) <= names.index("dtype"):
             kwargs["dtype"] = out.dtype
-        found = implementation(*args, **kwargs)
+        is_dynamic = dynamic_arrays((*args, *kwargs.values()))
+        found = (implementation if is_dynamic else ordinary)(*args, **kwargs)
         trace = require_trace(found, out)
         padded, sizes = (found.padded(trace), found.sizes(trace)) if isinstance(found, DynamicArray) else (found, {})
         casting = kwargs.get("casting", "same_kind")

@@ -82,14 +82,19 @@ def inner(a, b, /):
 @implements_dynamic(np.vdot)
 def vdot(a, b, /):
     a, b = (np.ravel(as_array(prepare(one))) for one in (a, b))
-    return matmul(np.conj(a), b)
+    return matmul(_conjugated(a), b)
+
+
+def _conjugated(a: TracedArray) -> TracedArray:
+    """Bools stay bools, of which NumPy makes integers where it conjugates them."""
+    return np.conj(a) if a.element_type.is_complex else a
 
 
 @implements_dynamic(np.vecdot)
 def vecdot(a, b, out=None, axis=-1, keepdims=False, dtype=None, **arguments):
     if arguments.keys() - {"casting", "order", "subok"}:
         raise NotImplementedError("np.vecdot with axes= where sizes are known at run time only")
-    product = np.multiply(np.conj(as_array(prepare(a))), as_array(prepare(b)), dtype=dtype, **arguments)
+    product = np.multiply(_conjugated(as_array(prepare(a))), as_array(prepare(b)), dtype=dtype, **arguments)
     return np.sum(product, axis=axis, dtype=product.dtype, keepdims=keepdims)
 
 

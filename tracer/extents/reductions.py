@@ -13,7 +13,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, same_value, valid
 from ..recording.function_tables import FUNCTIONS, METHODS, implements_dynamic, ufunc_kernel
 from ..recording.operands import normalize_axes, prepare, require, require_same_shape
-from .broadcasting import as_array, broadcast_together, fail_if
+from .broadcasting import as_array, broadcast_together, fail_if, with_bound
 
 Instruction = hlo.Instruction
 _NO_VALUE = np._NoValue
@@ -56,6 +56,8 @@ def reduced(
         for d, size in agreed.items():
             if d not in sizes or not same_value(size, sizes[d]):
                 fail_if(trace, hlo.ne(size, sizes[d]), "non-broadcastable operand: where= has another size than the array")
+    elif isinstance(where, (TracedArray, np.ndarray, list, tuple)):
+        where = _of_bounds(array, as_array(prepare(where)))
     if along:
         inside = valid(trace, array.bounds.dimensions, along)
         where = inside if where is True or where is _NO_VALUE else inside & where
@@ -75,6 +77,17 @@ def reduced(
         given["keepdims"] = keepdims
     padded = array.padded(trace)
     return dynamic(trace, function(padded, axis=axes, **given), kept_sizes(sizes, axes, keepdims))
+
+
+def _of_bounds(array: DynamicArray, where: TracedArray) -> TracedArray:
+    """A mask of known sizes, which must be those of the array or 1, beside the array of the bounds."""
+    lead = array.ndim - where.ndim
+    for d, size in enumerate(where.shape):
+        if lead + d >= 0 and size != 1 and array.bounds.is_dynamic(lead + d):
+            message = "non-broadcastable operand: where= has another size than the array"
+            require(array.shape[lead + d] == size, ValueError, message)
+            where = with_bound(where, d, size, array.bounds.dimensions[lead + d])
+    return where
 
 
 @implements_dynamic(np.ufunc.reduce)

@@ -12,6 +12,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, Sizes, dynamic, integer, same_value, sizes_of
 from ..recording.function_tables import implements_dynamic
+from ..recording.memory_order import order_named
 from ..recording.operands import normalize_axis, require
 from ..recording.trace import Trace
 from .bounds import size_of_shape
@@ -23,6 +24,7 @@ from .joining import broadcast_arrays
 
 @implements_dynamic(np.ravel, np.ndarray.ravel)
 def ravel(a, order="C"):
+    order = order_named(order, "C")
     if order == "K" and isinstance(a, DynamicArray):
         if a.base is not None:
             raise NotImplementedError("np.ravel in the order of a view's memory where sizes are known at run time only")
@@ -44,10 +46,11 @@ def reshape(a, *sizes, shape=None, order="C", copy=None):
     wanted = list(given) if isinstance(given, (tuple, list)) else [given]
     wanted = [size if getattr(size, "known_value", None) is None else int(size) for size in wanted]
     a = as_array(a)
+    order = order_named(order, "C")
+    if order == "K":
+        raise ValueError("order 'K' is not permitted for reshaping")
     if order == "F":
         return reshape(a.T, wanted[::-1]).T.copy()
-    if order not in ("C", "A"):
-        raise ValueError("order must be one of 'C', 'F', 'A', or 'K'")
     trace = require_trace(a)
     places = [place for place, size in enumerate(wanted) if isinstance(size, TracedArray) or size != 1]
     if a.ndim == 1 and len(places) == 1 and not copy:
@@ -183,6 +186,14 @@ def _line_of(trace: Trace, bounds: tuple[int, ...], sizes: Sizes, positions: Tra
 def broadcast_to(array, shape, subok=False):
     """A copy."""
     array = as_array(array)
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if array.ndim and not sizes:
+        raise ValueError("cannot broadcast a non-scalar to a scalar array")
+    if array.ndim > len(sizes):
+        raise ValueError("input operand has more dimensions than allowed by the axis remapping")
+    for size, wanted in zip(reversed(array.shape), reversed(sizes)):
+        message = "operands could not be broadcast together: sizes that are known at run time differ"
+        require((size == 1) | (size == wanted), ValueError, message)
     return broadcast_arrays(array, zeros(shape, bool))[0]
 
 

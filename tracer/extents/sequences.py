@@ -124,7 +124,7 @@ def convolve(a, v, mode="full"):
 @implements_dynamic(np.correlate)
 def correlate(a, v, mode="valid"):
     a, v = (np.atleast_1d(as_array(prepare(one))) for one in (a, v))
-    return _slide(a, np.conj(v)[::-1], mode)
+    return _slide(a, (np.conj(v) if v.element_type.is_complex else v)[::-1], mode)
 
 
 def _slide(a: TracedArray, v: TracedArray, mode: str) -> TracedArray:

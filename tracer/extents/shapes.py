@@ -10,7 +10,7 @@ from ... import hlo
 from ..recording.array import require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axes, normalize_axis
+from ..recording.operands import normalize_axes, normalize_axis, one_or_several
 from .reshaping import ravel
 
 
@@ -56,9 +56,12 @@ def expand_dims(a, axis):
 @implements_dynamic(np.transpose, np.ndarray.transpose, np.permute_dims)
 def transpose(a, *order, axes=None):
     given = order[0] if len(order) == 1 else order or axes
-    order = tuple(reversed(range(a.ndim))) if given is None else tuple(normalize_axis(one, a.ndim) for one in given)
-    if len(order) != a.ndim or len(set(order)) != a.ndim:
+    given = tuple(reversed(range(a.ndim))) if given is None else one_or_several(given)
+    order = tuple(normalize_axis(one, a.ndim) for one in given)
+    if len(order) != a.ndim:
         raise ValueError("axes don't match array")
+    if len(set(order)) != a.ndim:
+        raise ValueError("repeated axis in transpose")
 
     def read(trace, base):
         return hlo.transpose(base, order)

@@ -12,7 +12,7 @@ from ..functions.joining import depth_of_blocks
 from ..recording.array import TracedArray, as_index
 from ..recording.dynamic_array import DynamicArray
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
-from ..recording.operands import normalize_axis, prepare, require
+from ..recording.operands import as_elements, normalize_axis, prepare, require
 from .broadcasting import as_array
 from .creation import arange
 
@@ -91,7 +91,7 @@ def insert(arr, obj, values, axis=None):
     require(inside, IndexError, f"an index is out of bounds for axis {axis}")
     places = np.ravel(np.where(obj < 0, obj + size, obj))
     count = places.shape[0]
-    values = as_array(prepare(values)).astype(arr.dtype)
+    values = as_array(as_elements(arr.element_type, values)).astype(arr.dtype)
     values = values[(None,) * max(arr.ndim - values.ndim, 0)]
     is_one = not isinstance(obj, DynamicArray) and obj.size == 1
     if is_one:  # all values stand at the position

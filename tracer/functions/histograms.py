@@ -87,8 +87,8 @@ _range = range  # which functions have an argument of the name of
 @implements_dynamic(np.histogram2d)
 def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
     x, y = as_array(x), as_array(y)
-    if _bounds(x)[:1] != _bounds(y)[:1]:
-        raise ValueError("x and y must have the same length.")
+    if x.ndim and y.ndim:
+        require(x.shape[0] == y.shape[0], ValueError, "x and y must have the same length.")
     if _is_sequence(bins) and len(bins) not in (1, 2):
         bins = [bins, bins]
     found, (of_x, of_y) = histogramdd([x, y], bins, range, density, weights)
@@ -221,6 +221,11 @@ def _extreme(kind: np.dtype, sign: int) -> Any:
 # --- counting ---
 
 
+def _of_length(line: TracedArray, length: int) -> TracedArray:
+    """The line, of which as many elements count as of one that has this bound."""
+    return line[:length] if len(line) >= length else np.pad(line, (0, length - len(line)))
+
+
 def _counted(
     lines: Sequence[TracedArray], edges: Sequence[TracedArray], weights: TracedArray | None, places: Sequence[Any]
 ) -> TracedArray:
@@ -229,13 +234,14 @@ def _counted(
     counts = [max(_bounds(one)[0] - 1, 0) for one in edges]
     inside = _inside(lines[0])
     index: Any = 0
+    (length,) = _bounds(lines[0])
     for line, own, count, place in zip(lines, edges, counts, places):
-        found, is_there = place(_padded(line), own)
+        found, is_there = place(_of_length(_padded(line), length), own)
         inside = is_there if inside is None else inside & is_there
         index = index * count + found
     total = math.prod(counts)
     wide = np.dtype(np.int64) if weights is None else np.result_type(weights.dtype, np.float64)
-    numbers = np.ones_like(index, wide) if weights is None else _padded(weights).astype(wide)
+    numbers = np.ones_like(index, wide) if weights is None else _of_length(_padded(weights), length).astype(wide)
     sums = hlo.scatter(
         hlo.full(hlo.Shape(hlo.element_type_of(wide), (total,)), 0), np.where(inside, index, total).instruction(trace),
         numbers.instruction(trace), update_window_dims=(), inserted_window_dims=(0,), scatter_dims_to_operand_dims=(0,),

@@ -254,10 +254,10 @@ def _weighted(rows: TracedArray, weights: TracedArray, fractions: list, leaves_n
 def dtype_of_quantiles(a: np.dtype, q: Any, method: str, is_percentile: bool) -> np.dtype:
     """That of NumPy's result, which depends on its version where q is no Python number. Percentages are never integers."""
     if isinstance(q, TracedArray):
-        sample = 0.0 if q.weak_type else np.zeros(1 if q.ndim else (), q.dtype)
+        sample = q.dtype.type(0).item() if q.weak_type else np.zeros(1 if q.ndim else (), q.dtype)
     else:
         sample = q if type(q) in (int, float) else np.zeros(1 if np.ndim(q) else (), np.asarray(q).dtype)
-    if type(sample) in (int, float):
+    if type(sample) is float:
         sample = 0.0
     elif is_percentile:
         sample = np.true_divide(sample, 100)
