@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from phlox import jit
 from thinning import one_in
 
 from ..support.extents import check
@@ -19,7 +20,7 @@ CASES = {
     "bools": lambda x, y: [np.vecdot(x > 1, x > 1), np.vdot(y > 1, y > 1), np.correlate(y > 1, y > 1)],
     "masks of reductions": lambda x, y: [
         np.sum(x, where=MASK), np.max(x, axis=1, where=MASK[0], initial=0), np.any(x, axis=0, where=MASK),
-        np.mean(x, where=MASK),
+        np.mean(x, where=MASK), np.nansum(x * 0.5, axis=1, where=MASK), np.nanmean(y * 0.5, where=MASK[0]),
     ],
     "a mask of another size": lambda x, y: np.sum(x, where=EVEN),
     "orders": lambda x, y: [x.ravel("c"), x.flatten(None), x.reshape(-1, order="f"), np.ravel(x, "f")],
@@ -57,3 +58,8 @@ def test_as_undecorated(name):
         return CASES[name](x[rows], line[columns])
 
     check(function, TABLE, TABLE[0], KEPT, np.ones(3, bool), backends=("reference",))
+
+
+def test_quantiles_in_a_number_known_at_run_time_are_refused():
+    with pytest.raises(NotImplementedError, match=r"np\.nanquantile with a further argument"):
+        jit(lambda x, q: np.quantile(x, q[q < 1]))(WEIGHTS, WEIGHTS)

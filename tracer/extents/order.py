@@ -18,7 +18,7 @@ from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
 from ..recording.operands import normalize_axes, normalize_axis, prepare, require, require_same_shape, zero_dimensional
 from .broadcasting import as_array, broadcast_together
-from .reductions import kept_sizes
+from .reductions import kept_sizes, of_bounds
 from .reshaping import ravel
 
 
@@ -136,6 +136,8 @@ def _without_nan(function: Callable) -> Callable:
             axis = positional.pop(0)
         keeps = {} if keepdims is np._NoValue else {"keepdims": keepdims}
         a = as_array(a)
+        if not isinstance(a, DynamicArray) or any(isinstance(one, DynamicArray) for one in rest):
+            raise NotImplementedError(f"np.{function.__name__} with a further argument whose size is known at run time only")
         if function in _OF_INTEGERS and a.dtype.kind in "iub":
             return _OF_INTEGERS[function](a, *rest, **({} if axis is None else {"axis": axis}), **keeps, **arguments)
         filled = (a if a.dtype.kind in "fcV" else a.astype(np.float64)).filled(trace, np.nan)
@@ -143,6 +145,9 @@ def _without_nan(function: Callable) -> Callable:
         axes = tuple(normalize_axis(one, a.ndim) for one in axes)
         if (weights := arguments.get("weights")) is not None:
             _require_a_weight_for_each(a, as_array(weights), axis)
+        if isinstance(arguments.get("where"), (TracedArray, np.ndarray, list)):
+            where = as_array(prepare(arguments["where"]))
+            arguments["where"] = where if isinstance(where, DynamicArray) else of_bounds(a, where)
         for name in ("where", "weights"):
             if isinstance(arguments.get(name), DynamicArray):
                 arguments[name] = arguments[name].filled(trace, 0)

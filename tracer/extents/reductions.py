@@ -57,7 +57,7 @@ def reduced(
             if d not in sizes or not same_value(size, sizes[d]):
                 fail_if(trace, hlo.ne(size, sizes[d]), "non-broadcastable operand: where= has another size than the array")
     elif isinstance(where, (TracedArray, np.ndarray, list, tuple)):
-        where = _of_bounds(array, as_array(prepare(where)))
+        where = of_bounds(array, as_array(prepare(where)))
     if along:
         inside = valid(trace, array.bounds.dimensions, along)
         where = inside if where is True or where is _NO_VALUE else inside & where
@@ -79,7 +79,7 @@ def reduced(
     return dynamic(trace, function(padded, axis=axes, **given), kept_sizes(sizes, axes, keepdims))
 
 
-def _of_bounds(array: DynamicArray, where: TracedArray) -> TracedArray:
+def of_bounds(array: DynamicArray, where: TracedArray) -> TracedArray:
     """A mask of known sizes, which must be those of the array or 1, beside the array of the bounds."""
     lead = array.ndim - where.ndim
     for d, size in enumerate(where.shape):

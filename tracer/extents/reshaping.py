@@ -16,7 +16,7 @@ from ..recording.memory_order import order_named
 from ..recording.operands import normalize_axis, require
 from ..recording.trace import Trace
 from .bounds import size_of_shape
-from .broadcasting import as_array, dimensions_of, fail_if
+from .broadcasting import as_array, dimensions_of, fail_if, with_bound
 from .creation import zeros
 from .indexing import is_in_order
 from .joining import broadcast_arrays
@@ -104,6 +104,8 @@ def _reshaped(trace: Trace, a: TracedArray, bounds: tuple[int, ...], sizes: Size
     own = a.sizes(trace) if isinstance(a, DynamicArray) else {}
     padded = a.padded(trace) if isinstance(a, DynamicArray) else a
     if not (own.keys() | sizes.keys()) - {0} and prod(padded.shape[1:]) == prod(bounds[1:]):
+        if padded.ndim and bounds:  # more may be known of the size that is asked for than of the array's
+            padded = with_bound(padded, 0, padded.shape[0], bounds[0])
         return dynamic(trace, padded.reshape(bounds), sizes)
     if 0 in padded.shape or 0 in bounds:
         return dynamic(trace, zeros(bounds, a.dtype), sizes)
