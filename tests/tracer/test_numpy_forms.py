@@ -160,6 +160,7 @@ CASES = [
     (lambda a, b: np.concatenate((a, 1), axis=None, casting="no"), (X, U8)),
     (lambda a: a.T.view(np.float64), (np.array([[1 + 2j, 3], [4, 5j]], np.complex64),)),
     (lambda a: np.trim_zeros(a, "x"), (PAIR,)),
+    (lambda a, n: [np.quantile(a, 1), np.nanquantile(a, n), np.quantile(a, 1.0), np.quantile(a * 0.5, 1)], (U8, 0)),
     (lambda mask, a: np.ix_(mask, a), ([True, False], ROW[:2])),
     (lambda a: np.power.accumulate(a), (np.array([2, -1]),)),
     (lambda a: [np.power.accumulate(a), np.power.reduce(a)], (np.array([-2, 1]),)),

@@ -257,7 +257,7 @@ def dtype_of_quantiles(a: np.dtype, q: Any, method: str, is_percentile: bool) ->
         sample = q.dtype.type(0).item() if q.weak_type else np.zeros(1 if q.ndim else (), q.dtype)
     else:
         sample = q if type(q) in (int, float) else np.zeros(1 if np.ndim(q) else (), np.asarray(q).dtype)
-    if type(sample) is float:
+    if type(sample) is float or type(sample) is int and is_percentile:
         sample = 0.0
     elif is_percentile:
         sample = np.true_divide(sample, 100)

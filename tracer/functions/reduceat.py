@@ -46,14 +46,14 @@ def reduceat(ufunc: np.ufunc, array: Any, indices: Any, axis: Any = 0, dtype: An
 
 
 def _places(indices: Any) -> TracedArray:
-    """The indices as integers: an array of others is not cast, the numbers of a list are."""
+    """The indices: an array of floats is none, the numbers of a list become integers."""
     given = isinstance(indices, (TracedArray, np.ndarray))
     indices = as_strong(indices)
     if indices.ndim != 1:
         raise ValueError(f"object {'too deep' if indices.ndim else 'of too small depth'} for desired array")
     if given:
         promotion.require_cast(indices.dtype, np.dtype(np.int64), "safe")
-    return indices.astype(np.int64)
+    return indices.astype(np.int64) if indices.element_type.is_float else indices
 
 
 def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size: Any, dtype: Any) -> TracedArray:
