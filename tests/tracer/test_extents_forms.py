@@ -15,7 +15,9 @@ MASK, WEIGHTS, EVEN = np.array([[True, False, True], [False, True, True]]), np.a
 
 # Of a table of integers, of which the program leaves out a row, and a line of it.
 CASES = {
-    "integers without NaN": lambda x, y: [np.nansum(x), np.nanprod(x, axis=0), np.nansum(y, initial=2), np.nanprod(x > 1)],
+    "integers without NaN": lambda x, y: [
+        np.nansum(x), np.nanprod(x, axis=0), np.nansum(y, initial=2), np.nanprod(x > 1), np.nanmax(x, 0), np.nansum(x, 1, float)
+    ],
     "whole quantiles": lambda x, y: [np.quantile(x, 1), np.nanquantile(y, 0), np.percentile(x, 100), np.quantile(x, 1.0)],
     "bools": lambda x, y: [np.vecdot(x > 1, x > 1), np.vdot(y > 1, y > 1), np.correlate(y > 1, y > 1)],
     "masks of reductions": lambda x, y: [

@@ -139,7 +139,7 @@ def _without_nan(function: Callable) -> Callable:
         if not isinstance(a, DynamicArray) or any(isinstance(one, DynamicArray) for one in rest):
             raise NotImplementedError(f"np.{function.__name__} with a further argument whose size is known at run time only")
         if function in _OF_INTEGERS and a.dtype.kind in "iub":
-            return _OF_INTEGERS[function](a, *rest, **({} if axis is None else {"axis": axis}), **keeps, **arguments)
+            return _OF_INTEGERS[function](a, axis, *positional, **keeps, **arguments)
         filled = (a if a.dtype.kind in "fcV" else a.astype(np.float64)).filled(trace, np.nan)
         axes = tuple(range(a.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
         axes = tuple(normalize_axis(one, a.ndim) for one in axes)
