@@ -62,6 +62,11 @@ def test_as_undecorated(name):
     check(function, TABLE, TABLE[0], KEPT, np.ones(3, bool), backends=("reference",))
 
 
+def test_masks_of_unknown_sizes_beside_known_ones_are_refused():
+    with pytest.raises(NotImplementedError, match="where= whose size is known at run time only"):
+        jit(lambda x, y: np.sum(x, where=y[y < 2] < 1))(WEIGHTS[:2], WEIGHTS)
+
+
 def test_quantiles_in_a_number_known_at_run_time_are_refused():
     with pytest.raises(NotImplementedError, match=r"np\.nanquantile with a further argument"):
         jit(lambda x, q: np.quantile(x, q[q < 1]))(WEIGHTS, WEIGHTS)

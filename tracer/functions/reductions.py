@@ -111,6 +111,8 @@ def masked(trace: Trace, operand: Instruction, where: Any, identity: Any) -> Ins
     """The operand with the identity where the mask does not hold."""
     if where is True or where is _NO_VALUE:
         return operand
+    if isinstance(where, TracedArray) and where.is_dynamic:
+        raise NotImplementedError("where= whose size is known at run time only, of an array of known sizes")
     shape = operand.shape.dimensions
     mask = instruction_of(trace, where if isinstance(where, TracedArray) else np.asarray(where, bool), hlo.PRED)
     if broadcast_shapes(shape, mask.shape.dimensions) != shape:
