@@ -13,6 +13,7 @@ from typing import Any
 
 from ... import hlo
 from ..recording import pytree
+from ..recording.aliases import require_current_in_rounds
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
 from ..recording.dynamic_array import cut
@@ -193,6 +194,7 @@ class Loop:
             if not condition.written:
                 break
             condition_in_body = True
+        require_current_in_rounds(body, inputs.storages.keys() | body.shared_read | condition.shared_read)
         init = [convert(self.outer, value, wanted) for value, wanted in zip(self.init, self.types)]
         if condition_in_body:
             init.append(self._trace_condition(self.outer, self._handles_of(self.outer, init)))

@@ -7,7 +7,7 @@ not what they would be in Python, and reading them is an error; so is a change t
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from .errors import ConcretizationError
 
@@ -76,9 +76,21 @@ def require_current(trace: Trace | None, storage: Storage) -> None:
     """To be called when a storage is read that has bases or copies. Raises NotImplementedError where it should have changed."""
     while trace is not None:
         if storage in trace.outdated:
-            raise NotImplementedError(
-                "an array is read that may be another one, as the program decides (which array a name has, or how many a list "
-                "holds), and one of them has been changed in place since. Fix: make it a copy (x = x.copy()) where it is "
-                "chosen or put into the list, or change it under the condition"
-            )
+            _refuse_outdated()
+        if trace is not storage.trace:
+            trace.shared_read.add(storage)
         trace = trace.parent
+
+
+def require_current_in_rounds(body: Trace, used: Iterable[Storage]) -> None:
+    """To be called behind the body of a loop with what it uses from before the loop: a round reads what it changes later."""
+    if body.outdated and not body.outdated.isdisjoint(used):
+        _refuse_outdated()
+
+
+def _refuse_outdated() -> NoReturn:
+    raise NotImplementedError(
+        "an array is read that may be another one, as the program decides (which array a name has, or how many a list "
+        "holds), and one of them has been changed in place since. Fix: make it a copy (x = x.copy()) where it is "
+        "chosen or put into the list, or change it under the condition"
+    )

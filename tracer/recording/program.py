@@ -99,6 +99,7 @@ class Program:
         self.rows_made_of: set[Any] = set()  # the storages of arrays that have become elements of open lists
         self.moves_rows = False  # whether elements only move to other rows
         self.in_several_rows: set[Any] = set()  # those of these that may be in several rows
+        self.tables_of_arrays: set[Any] = set()  # what stands for all arrays that are elements of a table
         self.arrays_put: dict[int, int] = {}  # by id, how many arrays the function has put into these
         self.copies: dict[int, Any] = {}  # containers that stand for others, by id (capture/lists/runs.py)
         self.returned: list[Any] = []  # those of which a function that has not ended will return copies

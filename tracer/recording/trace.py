@@ -177,6 +177,7 @@ class Trace:
         self.written: dict[Storage, hlo.Instruction] = {}  # outside storage that was written, as it is now
         self.outdated: set[Storage] = set()  # those that may be others, which have been changed
         self.filled: set[Storage] = set()  # those that get a row in each round: no change of what the rows may be
+        self.shared_read: set[Storage] = set()  # those that may be others, of traces around, which have been read
         self.entries: dict[hlo.Instruction, Storage] = {}  # the values of ``outside``, the other way round
         # Of a loop's body or condition: outside storage whose first value was taken for all, and that which the loop changes.
         self.repeats = False

@@ -255,27 +255,6 @@ def test_a_copy_is_not_read_behind_a_change():
         jit(read_again)(X)
 
 
-def test_arrays_in_one_of_several_lists_are_refused_by_name():
-    """Each recording knows the arrays of its own: what one finds out of them is of no use to the next."""
-
-    def arrays(x, k):
-        groups = [[] for _ in range(k)]
-        for row in x:
-            groups[int(row[0])].append(row)
-        return [len(one) for one in groups]
-
-    def lists(x, k):
-        groups = [[] for _ in range(k)]
-        for row in x:
-            groups[int(row[0])].append(row.tolist())
-        return [len(one) for one in groups]
-
-    x = np.floor(np.random.default_rng(0).uniform(0, 3, (40, 2)))
-    with pytest.raises(NotImplementedError, match="put into one of several lists"):
-        jit(arrays)(x, 3)
-    check(lists, x, 3)
-
-
 def test_compiling_takes_as_long_for_any_number_of_rows():
     def table(x, count):
         rows = [[0] * 8 for _ in range(count)]

@@ -72,7 +72,7 @@ def note_list(value: list, maker: Any = None) -> None:
     if needs is None or needs.is_refused:
         return
     renew(needs)
-    kind = tables.kind_of([value], needs)
+    kind = tables.kind_of([value], needs, holds_arrays=True)
     if kind is False:
         needs.is_refused = True
         raise RecordedAgain
@@ -146,11 +146,11 @@ def _table_for(holder: Any, held: Iterable[Any], value: Any) -> Table | None:
             return None
     elif (table := program.growing_tables.get(id(holder))) is None or not is_around(table.trace, trace):
         needs = program.guessed_bounds.setdefault(f"the lists put at {user_location()}", Needs())
-        kind = False if needs.is_refused else tables.kind_of([value], needs)
+        kind = False if needs.is_refused else tables.kind_of([value], needs, holds_arrays=True)
         if kind is False:
             return None
         table = program.growing_tables[id(holder)] = _made(outer, kind, needs, f"lists at {user_location()}")
-    if tables.kind_of([value], table.needs) is False:
+    if tables.kind_of([value], table.needs, holds_arrays=True) is False:
         return None
     return table
 

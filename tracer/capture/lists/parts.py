@@ -20,6 +20,7 @@ from ..outside.containers import OutsideDict
 from ..parts import Parts
 from ..texts.characters import memory
 from . import number_types
+from .array_rows import require_arrays_current
 from .columns import rows_between
 from .deques import TracedDeque
 from .element_rows import returned_constant
@@ -167,6 +168,7 @@ def _keys_of(table: Table) -> tuple[str, ...]:
 
 def _arrays_of(table: Table) -> Sequence[TracedArray]:
     """The columns of a table, and the lengths where they differ, or there are no columns: all lists are empty then."""
+    require_arrays_current(table)
     if table.arrays:
         return table.arrays
     trace, zeros = require_trace(), hlo.constant(np.zeros(len(table.before), np.int64))

@@ -17,6 +17,7 @@ from ..places import where_made
 
 if TYPE_CHECKING:
     from ...recording.program import Program
+    from ...recording.trace import Storage
     from .elements import ElementType
 
 
@@ -31,7 +32,8 @@ class Table:
 
     def __init__(self, kind: ElementType | None, capacity: int, length: int | None, place: str | None, needs: Needs) -> None:
         self.kind, self.capacity, self.length, self.place, self.needs = kind, capacity, length, place, needs
-        self.program = current_trace().program  # of the recording in which it has been made
+        self.trace = current_trace()  # in which it has been made
+        self.program = self.trace.program
         self.columns: tuple[TracedArray, ...] = ()
         self.lengths: TracedArray | None = None
         self.count: TracedArray | None = None
@@ -40,6 +42,7 @@ class Table:
         self.lists: Any = None  # what becomes of them when the program has run (`parts.Lists`)
         self.records: Any = None  # of which the one element of each list is what it holds: the class, or the keys of dicts
         self.first_values: tuple[Any, ...] = ()  # the instructions that the columns and the lengths were at first
+        self.arrays_put: Storage | None = None  # stands for the arrays that are elements (`array_rows.py`)
 
     @property
     def arrays(self) -> tuple[TracedArray, ...]:

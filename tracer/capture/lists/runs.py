@@ -25,7 +25,7 @@ from ...recording.trace import Trace
 from .. import journals
 from ..copies import note_copies
 from ..forms import STAND_FOR_ELEMENTS
-from .array_rows import note_arrays
+from .array_rows import note_arrays, type_when_read
 from .columns import longer, rows_between, with_block, with_rest
 from .element_rows import constant_columns, element_of, link_columns, packed_columns, recoded, row_of, type_with
 from .elements import ElementType, LeafForm, joined_type, joined_types, not_one_type
@@ -139,7 +139,7 @@ def _elements_of(row: Row) -> list[Any]:
         sizes = column.shape.dimensions[1:]
         columns.append(hlo.reshape(hlo.dynamic_slice(column, *with_rest(column, position), sizes=(1, *sizes)), sizes))
     place = None if table.lengths is None else table.place  # lists of one length have no capacity that was guessed
-    return [made(table.kind, columns, length_of([row]), place)]
+    return [made(type_when_read(table), columns, length_of([row]), place)]
 
 
 # --- numbers ---

@@ -25,6 +25,7 @@ from ..copies import note_copies
 from ..forms import is_around
 from ..loops.stacked_rows import is_of_python, whole_lists
 from ..texts.leaves import try_text_leaves
+from .array_rows import note_arrays_put, type_when_read, without_arrays
 from .element_rows import element_of
 from .element_rows import row_of as row_of_columns
 from .elements import ElementType, element_type, joined_type, joined_types, parts_of
@@ -242,7 +243,7 @@ def _stacked(rows: Sequence[Instruction]) -> Instruction:
     return hlo.concatenate(*[hlo.reshape(row, (1, *row.shape.dimensions)) for row in rows], dimensions=(0,))
 
 
-def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
+def kind_of(lists: list[list], needs: Needs, holds_arrays: bool = False) -> ElementType | bool | None:
     """The type of the elements of all lists, None where there are none; False where they have none that is a table's."""
     found = needs.kind
     seen = set()
@@ -254,15 +255,19 @@ def kind_of(lists: list[list], needs: Needs) -> ElementType | bool | None:
                 seen.add(plain)
                 kind = item.type if type(item) is Run else element_type(item)
                 found = _renewed(found, kind)
-                if any(number is not None and number.shape.rank for number in kind.numbers) or not kind.is_of_fixed_constants:
+                if not kind.is_of_fixed_constants or not holds_arrays and _has_arrays(kind) or kind.holds_sized_arrays:
                     return False
-                both = joined_type(found, kind)
+                both = joined_type(found, without_arrays(kind))
                 if both is None:
                     return False
                 found = both
     except CarryTypeError:
         return False
     return found
+
+
+def _has_arrays(kind: ElementType) -> bool:
+    return any(number is not None and number.shape.rank for number in kind.numbers)
 
 
 def _plain_type(item: Any) -> Any:
@@ -279,12 +284,12 @@ def element_at(row: Row, position: Any) -> Any:
     """The element at a position that is in range; where nothing has been put into the table's lists, none is."""
     if row.table.kind is None:
         raise IndexError("list index out of range")
-    return _read(row, position, row.table.kind, 0)
+    return _read(row, position, type_when_read(row.table), 0)
 
 
 def part_at(row: Row, number: int) -> Any:
     """This part of the only element, which is a tuple."""
-    kinds = parts_of(row.table.kind)
+    kinds = parts_of(type_when_read(row.table))
     return _read(row, 0, kinds[number], _first_column(kinds, number))
 
 
@@ -323,7 +328,7 @@ def set_element(row: Row, position: Any, value: Any) -> None:
 def set_part(row: Row, number: int, value: Any) -> bool:
     """Put another part into the only element, which is a tuple; whether the table can hold it as it is."""
     kinds = parts_of(row.table.kind)
-    if joined_type(kinds[number], element_type(value)) != kinds[number]:
+    if joined_type(kinds[number], note_arrays_put(row.table, element_type(value))) != kinds[number]:
         return False
     starts, first = [instruction_of(row.position), instruction_of(0)], _first_column(kinds, number)
     for column, part in zip(row.table.columns[first:], row_of_columns(value, kinds[number])):
@@ -409,6 +414,7 @@ def _are_alike(one: Any, other: Any) -> bool:
 
 def require_type(table: Table, kind: ElementType, values: Iterable[Any]) -> None:
     """Raises RecordedAgain where a table cannot hold these values, which are of such a type, as it is."""
+    kind = note_arrays_put(table, kind)
     table.kind = _renewed(table.kind, kind)
     both = joined_type(table.kind, kind)
     if both == table.kind:
@@ -422,24 +428,7 @@ def require_type(table: Table, kind: ElementType, values: Iterable[Any]) -> None
         refuse(table)
     table.needs.kind = both
     if not _is_made_anew(table, both, table.length):
-        if _differ_in_copied_alone(table.kind, both):
-            raise NotImplementedError(
-                "arrays that are elements of others, or copies, put into one of several lists where the program decides which "
-                "one (groups[k].append(row)). Fix: put lists of numbers there (row.tolist())"
-            )
         raise RecordedAgain
-
-
-def _differ_in_copied_alone(known: ElementType | None, both: ElementType) -> bool:
-    """Whether a type that an earlier recording has found out lacks nothing but this one's arrays, as the next one's will lack
-    those of that."""
-    program, leaves = require_trace().program, () if known is None else known.leaves
-    copied = [storage for leaf in leaves for storage in leaf.copied]
-    if all(storage.trace.program is program for storage in copied):
-        return False
-    return (
-        replace(both, leaves=tuple([replace(leaf, copied=one.copied) for leaf, one in zip(both.leaves, known.leaves)])) == known
-    )
 
 
 def _require_growing(table: Table) -> None:

@@ -34,6 +34,7 @@ class LoopAliases:
         self.bases: dict[ArrayPlace, set[Storage]] = {}
         self.end_bases: dict[ArrayPlace, set[Storage]] = {}  # the same behind a round
         self._tokens: dict[frozenset[ArrayPlace], Storage] = {}
+        self._tables: set[Storage] = set()  # the tokens of arrays that lie in a table, and another place, too
         self._in_list = Storage(outer, None)  # the token of arrays that a list holds, and another place, too
         self._together: set[frozenset[ArrayPlace]] = set()  # pairs that may hold one array when a round begins
         self._entered: dict[ArrayPlace, Storage] = {}
@@ -134,9 +135,13 @@ class LoopAliases:
         for base, places in holders.items():
             if base in self._put_into_lists:
                 missing |= self._note_shared(self._in_list, places)
+            for table in (base.copies or frozenset()) & self.outer.program.tables_of_arrays:
+                if is_around(table.trace, self.outer):
+                    self._tables.add(table)
+                    missing |= self._note_shared(table, places)
             for pair in itertools.combinations(places, 2):
                 missing |= self._note_shared(self._tokens.setdefault(frozenset(pair), Storage(self.outer, None)), pair)
-        tokens = {self._in_list, *self._tokens.values()}
+        tokens = {self._in_list, *self._tables, *self._tokens.values()}
         self.end_bases = {
             place: outer | self.bases[place] & tokens
             for key, row in rows.items()
