@@ -55,9 +55,31 @@ def in_one_of_several_lists(x, y):
     return [len(rows) for rows in groups], np.vstack(groups[1])
 
 
-@pytest.mark.parametrize(
-    "program", one_in(2, [by_setdefault, in_tuples, begun_with_one, of_several_sizes, in_one_of_several_lists])
-)
+class Ball:
+    def __init__(self, place, speed):
+        self.place, self.speed, self.turns = place, speed, 0
+
+    def move(self, step):
+        self.place = self.place + self.speed * step
+        if self.place[0] < 0:
+            self.turns, self.speed = self.turns + 1, -self.speed
+
+
+def as_attributes(x, y):
+    balls = []
+    for row, k in zip(x, y):
+        if k > 0:
+            balls.append(Ball(row.copy(), row * 2))
+    for _ in range(5):
+        for ball in balls:
+            ball.move(0.1)
+    return [ball.turns for ball in balls], [ball.place for ball in balls]
+
+
+_PROGRAMS = [by_setdefault, in_tuples, begun_with_one, of_several_sizes, in_one_of_several_lists, as_attributes]
+
+
+@pytest.mark.parametrize("program", one_in(6, _PROGRAMS))
 def test_groups(program):
     check(program, X, Y)
 
@@ -90,6 +112,18 @@ def changed_in_the_next_round(x, y):
     return total
 
 
+def attribute_changed_elsewhere(x, y):
+    balls = []
+    for row, k in zip(x, y):
+        place = row.copy()
+        if k > 0:
+            balls.append(Ball(place, row * 2))
+        place[0] = 1.0
+    for ball in balls:
+        ball.turns += 1
+    return [ball.place for ball in balls]
+
+
 def read_before_it_is_changed(x, y):
     x, groups, total = x.copy(), {}, 0.0
     for i in range(len(x)):
@@ -115,7 +149,7 @@ def read_before_it_is_changed_in_a_list(x, y):
 @pytest.mark.parametrize(
     "program",
     [
-        changed_behind, element_changed, changed_in_the_next_round, read_before_it_is_changed,
+        changed_behind, element_changed, changed_in_the_next_round, attribute_changed_elsewhere, read_before_it_is_changed,
         read_before_it_is_changed_in_a_list,
     ],
 )  # fmt: skip

@@ -72,7 +72,7 @@ def record_row(parts: Iterable[Any], needs: Needs, place: str, records: Any) -> 
     """A new row that holds these parts, of the table with these needs, in which all are such ``records``."""
     element = (0, *parts)  # a number, so that there is a column
     renew(needs)
-    found = tables.kind_of([[element]], needs)
+    found = tables.kind_of([[element]], needs, holds_arrays=True)
     _note_parts(element)
     if found is False:
         if any(type(part) is list and row_behind(part) is None for part in element):
@@ -225,6 +225,6 @@ def _require_kind(table: Table, element: tuple) -> None:
         kind = joined_types([element])
     except CarryTypeError:
         refuse(table)
-    if any(number is not None and number.shape.rank for number in kind.numbers):
+    if kind.holds_sized_arrays:
         refuse(table)
     tables.require_type(table, kind, (element,))
