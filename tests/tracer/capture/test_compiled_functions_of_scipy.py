@@ -252,7 +252,7 @@ def test_what_is_not_finite_is_an_error():
 @pytest.mark.parametrize(
     "program",
     [
-        lambda x: optimize.fsolve(lambda v: v**2 - x, x),
+        lambda x: optimize.fsolve(lambda v: v**2 - x, x, full_output=True)[0],
         lambda x: optimize.leastsq(lambda v: v**2 - x, np.ones(2))[0],
         lambda x: integrate.solve_ivp(lambda t, y: -y, (0, 1), x, method="LSODA").y,
     ],

@@ -13,6 +13,7 @@ import numpy as np
 from ...recording.operands import as_traced, first_traced
 from ..library import distances, matrices, neighbourhoods, peaks, roots, signal_filters, splines
 from .scipy_by_host import BY_HOST, by_host
+from .scipy_with_functions import with_functions
 from .users_functions import captured
 
 _Meaning = Callable[..., Any]
@@ -27,6 +28,8 @@ def meaning_of_scipy(function: Any, args: tuple, kwargs: dict[str, Any]) -> _Mea
     found = _MEANINGS.get((module, name))
     if found is None and name in BY_HOST.get(module, ()):
         found = by_host(function)
+    if found is None and (meaning := with_functions(function, args, kwargs)) is not None:
+        return meaning
     if found is None or module not in _CALL_FUNCTIONS and first_traced((args, kwargs)) is None:
         return None
     return found
