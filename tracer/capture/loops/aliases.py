@@ -34,6 +34,7 @@ class LoopAliases:
         self.bases: dict[ArrayPlace, set[Storage]] = {}
         self.end_bases: dict[ArrayPlace, set[Storage]] = {}  # the same behind a round
         self._tokens: dict[frozenset[ArrayPlace], Storage] = {}
+        self._columns: dict[ArrayPlace, Storage] = {}  # the tokens of columns that are made before the loop
         self._tables: set[Storage] = set()  # the tokens of arrays that lie in a table, and another place, too
         self._in_list = Storage(outer, None)  # the token of arrays that a list holds, and another place, too
         self._together: set[frozenset[ArrayPlace]] = set()  # pairs that may hold one array when a round begins
@@ -106,10 +107,25 @@ class LoopAliases:
         """To be called where a slot's numbers have become others."""
         self.bases = {place: bases for place, bases in self.bases.items() if place[0] != key}
 
+    def note_columns(self, key: Any, row: Sequence[Any], initial: Any) -> None:
+        """The same as `note`, before the loop, of lists whose columns each recording makes anew of what a place holds: a token
+        stands for each, as elements that are moved within a list, or to another one, are copies of a row."""
+        there = {leaf.root_storage for leaf in pytree.flatten(initial)[0] if may_be_shared(leaf)}
+        made = {
+            array.root_storage: self._columns.setdefault((key, number), Storage(self.outer, None))
+            for number, array in enumerate(row)
+            if may_be_shared(array) and array.root_storage not in there
+        }
+        found = self._outer_bases(key, row)
+        self._note({place: {made.get(base, base) for base in bases} for place, bases in found.items()})
+
     def note(self, key: Any, row: Sequence[Any]) -> bool:
         """Take down which arrays from before the loop are among a slot's numbers; whether that is new."""
+        return self._note(self._outer_bases(key, row))
+
+    def _note(self, found: dict[ArrayPlace, set[Storage]]) -> bool:
         missing = False
-        for place, outer in self._outer_bases(key, row).items():
+        for place, outer in found.items():
             known = self.bases.setdefault(place, set())
             missing |= not outer <= known
             known |= outer

@@ -137,7 +137,10 @@ class LoopState:
             initial = carried_as(slot.initial, slot.state)
             slot.form = slot.form or varying(initial)
             row = rows[slot.place.key] = numbers(slot.form, initial)
-            self.aliases.note(slot.place.key, row)
+            if slot.state is None:
+                self.aliases.note(slot.place.key, row)
+            else:
+                self.aliases.note_columns(slot.place.key, row, slot.initial)
             self.aliases.names.note_initial(slot.place, slot.initial)
             state += carried_row(slot.form, row)
             types += kinds(slot.form)
