@@ -157,3 +157,8 @@ def test_changed_ones_are_not_read(program):
     """A round reads what it changes later, too: the next one would read what was there before."""
     with pytest.raises(NotImplementedError, match="one of them has been changed in place since"):
         jit(program)(X, Y)
+
+
+def test_too_large_ones_are_refused():
+    with pytest.raises(NotImplementedError, match="lists of up to 32 elements of 1000000 numbers"):
+        jit(begun_with_one)(np.zeros((3, 1_000_000)), Y[:3])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 from .... import hlo
@@ -170,10 +171,13 @@ def _made(outer: Trace, kind: ElementType | None, needs: Needs, place: str, leng
     """A table without lists, in this trace; ``length`` is that of all of them, where they keep it."""
     capacity = guessed(place, _LEAST_CAPACITY) if length is None else length
     rows = guessed(f"the number of {place}", _first_rows(outer, capacity))
-    if capacity * rows > _MOST_ELEMENTS:
+    size = max([1, *[prod(column.shape.dimensions) for column in (() if kind is None else kind.columns)]])
+    if capacity * rows * size > _MOST_ELEMENTS:
+        of_size = f" of {size} numbers" if size > 1 else ""
         raise NotImplementedError(
-            f"{rows} lists of up to {capacity} elements, which the program puts into a list or a dict: they lie in a table "
-            "with as much room for each of them as the longest one needs"
+            f"{rows} lists of up to {capacity} elements{of_size}, which the program puts into a list or a "
+            "dict: they lie in a table with as much room for each of them as the longest one needs. Fix: keep the positions of "
+            "large arrays (i instead of x[i])"
         )
     table = Table(kind, capacity, length, place, needs)
     table.rows = rows
