@@ -18,6 +18,7 @@ from ...recording.array import TracedArray
 from ...recording.callables import callable_name
 from ..outside.namespaces import Namespace
 from ..outside.surroundings import current_surroundings
+from ..places import where_made
 
 # What makes a value of those that the program has computed.
 _Maker = Callable[[Sequence[Any]], Any]
@@ -34,6 +35,13 @@ def with_functions(function: Callable[..., Any], args: tuple, kwargs: dict[str, 
     except TypeError:
         return None
     bound.apply_defaults()
+    further = bound.arguments.get("args", ())
+    for one in further if type(further) is tuple else (further,):
+        if not isinstance(one, _SEEN):
+            raise NotImplementedError(
+                f"{callable_name(function)} with a {type(one).__name__} in args=, which the function may change: the program "
+                "calls it where it runs. Fix: hand over numbers and arrays"
+            )
     names = described(bound.arguments)
     return None if names is None else lambda *_, **__: _called(function, args, kwargs, names)
 
@@ -123,9 +131,10 @@ def _made_of(value: Any, found: list[TracedArray], name: str) -> _Maker:
         return lambda values: {key: part(values) for key, part in items.items()}
     if type(value) is types.FunctionType:
         return _function_made_of(value, found, name)
-    if _sees_traced([value]):
+    holder = getattr(value, "__self__", value)
+    if _sees_traced([value]) or where_made(holder) is not None:
         what = callable_name(value) if callable(value) else f"a {type(value).__name__}"
-        raise NotImplementedError(f"{name} of {what}, which sees what the program computes. Fix: give it a function")
+        raise NotImplementedError(f"{name} of {what}, which may see what the program computes, or change it. Fix: a function")
     return lambda values: value
 
 
