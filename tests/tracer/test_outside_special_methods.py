@@ -302,6 +302,12 @@ def counted(outside, x):
     return x * outside.counts["a"] + outside.counts["absent"], outside.counts.most_common(1)[0][1]
 
 
+def counted_by_update(outside, x):
+    outside.counts.update(["b", "b"])
+    outside.counts.subtract(c=2)
+    return x * outside.counts["b"], list(outside.counts.values())
+
+
 def table(outside, x):
     outside.table["a"] = outside.table["a"] + 1
     outside.table["n"] = outside.table.pop("n")
@@ -329,7 +335,19 @@ def of_functions(outside, x):
 
 @pytest.mark.parametrize(
     "function",
-    [queue_of_last, queue_read, queue_emptied, queue_in_a_loop, counted, table, row, options, raw, of_functions],
+    [
+        queue_of_last,
+        queue_read,
+        queue_emptied,
+        queue_in_a_loop,
+        counted,
+        counted_by_update,
+        table,
+        row,
+        options,
+        raw,
+        of_functions,
+    ],
     ids=lambda function: function.__name__,
 )
 def test_containers(function):

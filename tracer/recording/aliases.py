@@ -6,7 +6,7 @@ not what they would be in Python, and reading them is an error; so is a change t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from .errors import ConcretizationError
@@ -74,11 +74,18 @@ def note_change(trace: Trace, storage: Storage) -> None:
 
 def require_current(trace: Trace | None, storage: Storage) -> None:
     """To be called when a storage is read that has bases or copies. Raises NotImplementedError where it should have changed."""
-    while trace is not None:
-        if storage in trace.outdated:
+    made_in = [*_up(storage.trace)]
+    for one in _up(trace):
+        if storage in one.outdated:
             _refuse_outdated()
-        if trace is not storage.trace:
-            trace.shared_read.add(storage)
+        if one not in made_in:
+            one.shared_read.add(storage)
+
+
+def _up(trace: Trace | None) -> Iterator[Trace]:
+    """A trace, and those around it."""
+    while trace is not None:
+        yield trace
         trace = trace.parent
 
 

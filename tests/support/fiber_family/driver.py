@@ -66,9 +66,10 @@ class FiberDevice:
         functions = ("fiber_thread", "fiber_block", "fiber_barrier")
         loaded = LoadedCode([code], host_target(), {name: self._machine.address(name) for name in functions})
 
-        def kernel(name):
+        def kernel(name, together=1):
+            assert together == 1
             try:
-                return SimpleNamespace(name=name, handle=loaded.address(name), code=loaded)
+                return SimpleNamespace(name=name, handle=loaded.address(name), code=loaded, together=1)
             except KeyError:
                 raise DeviceCodeError(f"the code has no kernel {name}") from None
 

@@ -27,7 +27,7 @@ _F64 = np.dtype(np.float64)
 
 def with_functions(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
     """What to call in the place of such a function that is given traced values, or functions that see some; None for others."""
-    described = _RESULTS.get((function.__module__, function.__name__))
+    described = _RESULTS.get((getattr(function, "__module__", None), getattr(function, "__name__", None)))
     if described is None or not _sees_traced([*args, *kwargs.values()]):
         return None
     try:

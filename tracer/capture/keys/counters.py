@@ -67,7 +67,7 @@ def _copy(holder: Counter) -> Counter:
 
 
 def _count(holder: Counter, key: Any, number: Any) -> None:
-    before = get(holder, key, 0) if is_concerned(holder, key) else dict.get(holder, key, 0)
+    before = get(holder, key, 0) if is_concerned(holder, key) else holder.get(key, 0)  # of one from outside it is noted
     put(holder, key, before + number)
 
 
