@@ -179,7 +179,8 @@ declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
 """
 
 NATIVE_CALLS = """
-define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %count, ptr %values, ptr %pointers) {
+define internal i32 @launch(ptr %device, ptr %kernel, ptr %sizes, i64 %shared, i64 %together, i64 %count, ptr %values,
+                            ptr %pointers) {
   %run = load ptr, ptr %device
   %status = call i32 %run(ptr %kernel, ptr %sizes, i64 %count, ptr %values)
   ret i32 %status
