@@ -1,4 +1,6 @@
-"""Unsigned integers that are narrowed and widened again, as masked ones: LLVM's SPIR-V target makes wrong code of others."""
+"""Unsigned integers that were narrowed, or widened with their sign, and are widened, as masked ones: LLVM's SPIR-V target
+makes wrong code of others, or none.
+"""
 
 from __future__ import annotations
 
@@ -7,13 +9,14 @@ import re
 _FUNCTION = re.compile(r"^define\b[^{]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _VECTOR = r"(?:<\d+ x )?i\d+>?"
 _TRUNC = re.compile(rf"^ *(%\S+) = trunc (?:nuw |nsw )*({_VECTOR}) (\S+) to {_VECTOR}$", re.MULTILINE)
+_SEXT = re.compile(rf"^ *(%\S+) = sext ({_VECTOR}) (\S+) to {_VECTOR}$", re.MULTILINE)
 _ZEXT = re.compile(
     rf"^ *(?P<result>%\S+) = zext (?:nneg )?(?P<type>{_VECTOR}) (?P<value>\S+) to (?P<wide>{_VECTOR})$", re.MULTILINE
 )
 
 
 def with_masks(llvm_ir: str) -> str:
-    """The LLVM assembly, in which nothing is extended that was truncated, but for truth values.
+    """The LLVM assembly, in which no zeros are put before what was truncated or sign-extended, but for truth values.
 
     >>> print(with_masks("define i16 @f(i32 %x) {\\n  %y = trunc i32 %x to i8\\n  %z = zext i8 %y to i16\\n  ret i16 %z\\n}"))
     define i16 @f(i32 %x) {
@@ -23,24 +26,30 @@ def with_masks(llvm_ir: str) -> str:
       ret i16 %z
     }
     """
-    return _FUNCTION.sub(_masked, llvm_ir) if " trunc " in llvm_ir and " zext " in llvm_ir else llvm_ir
+    is_concerned = " zext " in llvm_ir and (" trunc " in llvm_ir or " sext " in llvm_ir)
+    return _FUNCTION.sub(_masked, llvm_ir) if is_concerned else llvm_ir
 
 
 def _masked(function: re.Match) -> str:
     truncated = {result: (kind, value) for result, kind, value in _TRUNC.findall(function[0])}
+    extended = {result: (kind, value) for result, kind, value in _SEXT.findall(function[0])}
     count = 0
 
     def masked(extension: re.Match) -> str:
         nonlocal count
         result, kind, value, wide = (extension[name] for name in ("result", "type", "value", "wide"))
-        if value not in truncated or _bits(kind) == 1:
+        if value not in truncated and value not in extended or _bits(kind) == 1:
             return extension[0]
-        source = kind
-        while value in truncated:
-            source, value = truncated[value]
+        source, cast = kind, "zext"
+        if value in extended:
+            source, value = extended[value]
+            cast = "sext"
+        else:
+            while value in truncated:
+                source, value = truncated[value]
         lines = []
         if _bits(source) != _bits(wide):
-            cast = "trunc" if _bits(source) > _bits(wide) else "zext"
+            cast = "trunc" if _bits(source) > _bits(wide) else cast
             lines.append(f"  %masked.{count} = {cast} {source} {value} to {wide}")
             value = f"%masked.{count}"
             count += 1
