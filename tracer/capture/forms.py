@@ -21,7 +21,7 @@ from ..indexing.locations import Location, location
 from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.attributes import attributes_of, class_of, has_attributes_alone
-from ..recording.current_trace import current_trace
+from ..recording.current_trace import current_trace, is_around
 from ..recording.intervals import INT64, within
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
@@ -249,13 +249,6 @@ def fixed_in(form: Form | None) -> Iterator[Any]:
     elif isinstance(form, Container | OneOf):
         for part in form.parts if isinstance(form, Container) else form.forms:
             yield from fixed_in(part)
-
-
-def is_around(trace: Trace, inner: Trace) -> bool:
-    """Whether a trace is another one, or is around that."""
-    while inner is not None and inner is not trace:
-        inner = inner.parent
-    return inner is trace
 
 
 def joined(first: Form, second: Form, in_loop: bool = False) -> Form:

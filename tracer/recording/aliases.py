@@ -6,9 +6,10 @@ not what they would be in Python, and reading them is an error; so is a change t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
+from .current_trace import is_around
 from .errors import ConcretizationError
 
 if TYPE_CHECKING:
@@ -74,18 +75,11 @@ def note_change(trace: Trace, storage: Storage) -> None:
 
 def require_current(trace: Trace | None, storage: Storage) -> None:
     """To be called when a storage is read that has bases or copies. Raises NotImplementedError where it should have changed."""
-    made_in = [*_up(storage.trace)]
-    for one in _up(trace):
-        if storage in one.outdated:
-            _refuse_outdated()
-        if one not in made_in:
-            one.shared_read.add(storage)
-
-
-def _up(trace: Trace | None) -> Iterator[Trace]:
-    """A trace, and those around it."""
     while trace is not None:
-        yield trace
+        if storage in trace.outdated:
+            _refuse_outdated()
+        if not is_around(trace, storage.trace):
+            trace.shared_read.add(storage)
         trace = trace.parent
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 from ... import hlo
@@ -25,6 +27,16 @@ def named(function: Callable[..., Any]) -> Any:
 
 def callable_name(function: Callable[..., Any]) -> str:
     return named(function).__name__
+
+
+def bound_cells(function: types.FunctionType) -> dict[str, types.CellType]:
+    """The cells of a function's variables that are those of functions around it, by their names, where they are bound."""
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+        with suppress(ValueError):
+            cell.cell_contents  # noqa: B018
+            found[name] = cell
+    return found
 
 
 def describe_as(wrapper: Any, function: Callable[..., Any]) -> None:

@@ -1,4 +1,4 @@
-"""The trace that a thread is recording."""
+"""The trace that a thread is recording, and which traces are around it."""
 
 from __future__ import annotations
 
@@ -31,3 +31,10 @@ def set_current_trace(trace: Trace | None) -> None:
     """For `Trace`, as it is entered and left: the functions of `phlox.hlo` write into this trace's computation."""
     _active.trace = trace
     set_current_builder(None if trace is None else trace.builder)
+
+
+def is_around(trace: Trace, inner: Trace) -> bool:
+    """Whether a trace is another one, or is around that."""
+    while inner is not None and inner is not trace:
+        inner = inner.parent
+    return inner is trace

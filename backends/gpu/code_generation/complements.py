@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .function_bodies import with_bodies
+from .function_bodies import from_memory, with_bodies
 
 _NAME = r'%(?:"[^"]*"|[\w.$-]+)'
 # Of two numbers that are no constants: what loops carry, in registers or in memory that becomes such.
@@ -68,9 +68,7 @@ def _changed(body: str) -> tuple[str, str]:
 
     body = _COMPLEMENT.sub(hidden, body)
     entry = "".join(
-        f"  %{name}.place.{bits} = alloca i{bits}\n"
-        f"  store volatile i{bits} {constant}, ptr %{name}.place.{bits}\n"
-        f"  %{name}.{bits} = load volatile i{bits}, ptr %{name}.place.{bits}\n"
+        from_memory(f"%{name}.{bits}", f"%{name}.place.{bits}", bits, constant)
         for (name, _, bits), constant in [(key.partition("."), value) for key, value in read.items()]
     )
     return entry, body

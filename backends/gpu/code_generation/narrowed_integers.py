@@ -8,8 +8,7 @@ import re
 
 _FUNCTION = re.compile(r"^define\b[^{]*\{\n.*?^\}", re.MULTILINE | re.DOTALL)
 _VECTOR = r"(?:<\d+ x )?i\d+>?"
-_TRUNC = re.compile(rf"^ *(%\S+) = trunc (?:nuw |nsw )*({_VECTOR}) (\S+) to {_VECTOR}$", re.MULTILINE)
-_SEXT = re.compile(rf"^ *(%\S+) = sext ({_VECTOR}) (\S+) to {_VECTOR}$", re.MULTILINE)
+_CAST = re.compile(rf"^ *(%\S+) = (trunc|sext) (?:nuw |nsw )*({_VECTOR}) (\S+) to {_VECTOR}$", re.MULTILINE)
 _ZEXT = re.compile(
     rf"^ *(?P<result>%\S+) = zext (?:nneg )?(?P<type>{_VECTOR}) (?P<value>\S+) to (?P<wide>{_VECTOR})$", re.MULTILINE
 )
@@ -31,22 +30,18 @@ def with_masks(llvm_ir: str) -> str:
 
 
 def _masked(function: re.Match) -> str:
-    truncated = {result: (kind, value) for result, kind, value in _TRUNC.findall(function[0])}
-    extended = {result: (kind, value) for result, kind, value in _SEXT.findall(function[0])}
+    casts = {result: cast for result, *cast in _CAST.findall(function[0])}
     count = 0
 
     def masked(extension: re.Match) -> str:
         nonlocal count
         result, kind, value, wide = (extension[name] for name in ("result", "type", "value", "wide"))
-        if value not in truncated and value not in extended or _bits(kind) == 1:
+        if value not in casts or _bits(kind) == 1:
             return extension[0]
         source, cast = kind, "zext"
-        if value in extended:
-            source, value = extended[value]
-            cast = "sext"
-        else:
-            while value in truncated:
-                source, value = truncated[value]
+        while value in casts and cast == "zext":  # what is in front of the lower bits does not matter
+            opcode, source, value = casts[value]
+            cast = "sext" if opcode == "sext" else "zext"
         lines = []
         if _bits(source) != _bits(wide):
             cast = "trunc" if _bits(source) > _bits(wide) else cast

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from .function_bodies import with_bodies
+from .function_bodies import from_memory, with_bodies
 
 _TYPE = r"(?:<(?P<lanes>\d+) x )?i(?P<bits>\d+)>?"
 _NEGATION = re.compile(
@@ -17,7 +17,7 @@ _NEGATION = re.compile(
 _PRODUCT = re.compile(
     rf"^(?P<result> *%\S+) = mul (?P<type>{_TYPE})(?P<value> [^,\n]+), (?:-1|splat \(i\d+ -1\))$", re.MULTILINE
 )
-_SHIFT = re.compile(rf"= ashr (?:exact )?({_TYPE.replace('?P<lanes>', '?:').replace('?P<bits>', '?:')}) ")
+_SHIFT = re.compile(r"= ashr (?:exact )?((?:<\d+ x )?i\d+>?) ")
 
 
 def without_shifted_negations(llvm_ir: str) -> str:
@@ -49,11 +49,7 @@ def _changed(body: str) -> tuple[str, str]:
     def zero(part: re.Match) -> str:
         bits, lanes = part["bits"], part["lanes"]
         name = f"%shifted.zero.{bits}"
-        zeros[name] = (
-            f"  %shifted.place.{bits} = alloca i{bits}\n"
-            f"  store volatile i{bits} 0, ptr %shifted.place.{bits}\n"
-            f"  {name} = load volatile i{bits}, ptr %shifted.place.{bits}\n"
-        )
+        zeros[name] = from_memory(name, f"%shifted.place.{bits}", bits, 0)
         if not lanes:
             return name
         one, vector = f"%shifted.one.{lanes}x{bits}", f"%shifted.zero.{lanes}x{bits}"

@@ -28,7 +28,7 @@ def meaning_of_scipy(function: Any, args: tuple, kwargs: dict[str, Any]) -> _Mea
     found = _MEANINGS.get((module, name))
     if found is None and name in BY_HOST.get(module, ()):
         found = by_host(function)
-    if found is None and (meaning := with_functions(function, args, kwargs)) is not None:
+    if found is None and (meaning := with_functions(function, (module, name), args, kwargs)) is not None:
         return meaning
     if found is None or module not in _CALL_FUNCTIONS and first_traced((args, kwargs)) is None:
         return None

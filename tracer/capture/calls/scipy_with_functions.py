@@ -15,7 +15,7 @@ import numpy as np
 
 from ...calls.host_call import call_when_run
 from ...recording.array import TracedArray
-from ...recording.callables import callable_name
+from ...recording.callables import bound_cells, callable_name
 from ..outside.namespaces import Namespace
 from ..outside.surroundings import current_surroundings
 from ..places import where_made
@@ -25,9 +25,14 @@ _Maker = Callable[[Sequence[Any]], Any]
 _F64 = np.dtype(np.float64)
 
 
-def with_functions(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any]) -> Callable[..., Any] | None:
-    """What to call in the place of such a function that is given traced values, or functions that see some; None for others."""
-    described = _RESULTS.get((getattr(function, "__module__", None), getattr(function, "__name__", None)))
+def with_functions(
+    function: Callable[..., Any], key: tuple[str, str], args: tuple, kwargs: dict[str, Any]
+) -> Callable[..., Any] | None:
+    """What to call in the place of such a function that is given traced values, or functions that see some; None for others.
+
+    key: the names of its module, and of it.
+    """
+    described = _RESULTS.get(key)
     if described is None or not _sees_traced([*args, *kwargs.values()]):
         return None
     try:
@@ -42,8 +47,8 @@ def with_functions(function: Callable[..., Any], args: tuple, kwargs: dict[str, 
                 f"{callable_name(function)} with a {type(one).__name__} in args=, which the function may change: the program "
                 "calls it where it runs. Fix: hand over numbers and arrays"
             )
-    names = described(bound.arguments)
-    return None if names is None else lambda *_, **__: _called(function, args, kwargs, names)
+    results = described(bound.arguments)
+    return None if results is None else lambda *args, **kwargs: _called(function, args, kwargs, results)
 
 
 def _called(function: Callable[..., Any], args: tuple, kwargs: dict[str, Any], described: Any) -> Any:
@@ -75,20 +80,8 @@ def _as_described(value: Any, like: Any) -> Any:
 # --- functions and what they see ---
 
 
-def _cells_of(function: types.FunctionType) -> list[tuple[str, types.CellType]]:
-    return [
-        (name, cell)
-        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ())
-        if name != "_phlox" and _has_contents(cell)
-    ]
-
-
-def _has_contents(cell: types.CellType) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018
-    except ValueError:
-        return False
-    return True
+def _cells_of(function: types.FunctionType) -> dict[str, types.CellType]:
+    return {name: cell for name, cell in bound_cells(function).items() if name != "_phlox"}
 
 
 def _sees_traced(values: Iterable[Any], seen: frozenset[int] = frozenset()) -> bool:
@@ -100,7 +93,7 @@ def _sees_traced(values: Iterable[Any], seen: frozenset[int] = frozenset()) -> b
             continue
         parts: Iterable[Any] = ()
         if type(value) is types.FunctionType:
-            parts = [*[cell.cell_contents for _, cell in _cells_of(value)], *(value.__defaults__ or ())]
+            parts = [*[cell.cell_contents for cell in _cells_of(value).values()], *(value.__defaults__ or ())]
             parts += (value.__kwdefaults__ or {}).values()
         elif type(value) in (list, tuple):
             parts = list(value)
@@ -145,7 +138,7 @@ def _function_made_of(function: types.FunctionType, found: list[TracedArray], na
         return lambda values: released
     cells: dict[str, _Maker] = {}
     outside = {id(cell) for cell in released.__closure__ or ()} - {id(cell) for cell in function.__closure__ or ()}
-    for variable, cell in _cells_of(released):
+    for variable, cell in _cells_of(released).items():
         if id(cell) in outside:
             continue
         held = cell.cell_contents

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from functools import partial
 from types import FunctionType
 from typing import Any
@@ -14,6 +13,7 @@ from .... import hlo
 from ...control_flow.bodies import are_other_arrays
 from ...recording import pytree
 from ...recording.array import TracedArray
+from ...recording.callables import bound_cells
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, TracerError
 from ...recording.trace import Trace
@@ -187,9 +187,8 @@ def _is_made_of(function: Any, outer: Trace) -> bool:
 def _held_by(function: Any) -> Iterator[Any]:
     if isinstance(function, partial):
         yield from (function.func, *function.args, *function.keywords.values())
-    for cell in (function.__closure__ or ()) if isinstance(function, FunctionType) else ():
-        with suppress(ValueError):  # it is not bound
-            yield cell.cell_contents
+    if isinstance(function, FunctionType):
+        yield from [cell.cell_contents for cell in bound_cells(function).values()]
 
 
 def _of_any_size_where_wider(form: Form, both: Form) -> Form:

@@ -16,6 +16,7 @@ from typing import Any
 
 from ....hlo.tracebacks import frames_of_users
 from ...recording.attributes import attributes_of
+from ...recording.callables import bound_cells
 from ...recording.errors import TracerError
 from ...recording.trace import Storage, Trace
 from ..forms import Container, Fixed, Form, Number, Optional, Several, is_like, joined
@@ -189,12 +190,8 @@ def _functions(function: Callable, is_looked_into: Callable[[Callable], bool]) -
                 found.append(((*names, name), value))
 
 
-def _own_variables(function: Callable) -> dict[str, Any]:
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
-        with suppress(ValueError):  # it is not bound
-            found[name] = cell.cell_contents
-    return found
+def _own_variables(function: FunctionType) -> dict[str, Any]:
+    return {name: cell.cell_contents for name, cell in bound_cells(function).items()}
 
 
 def _holds_no_arrays(state: ListState | ContainerState | None) -> bool:
