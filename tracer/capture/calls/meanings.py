@@ -8,6 +8,9 @@ from typing import Any
 from ...calls.outside_state import RETURN_NOTHING
 from ...recording.function_tables import filling
 
+Call = Callable[..., Any]  # `dispatch.call`, which those who answer a call make others by
+UNANSWERED = object()  # by one of them: those behind it are asked
+
 # Functions that mean something else where traced values are about. `builtin_functions` and `creation` fill it.
 MEANINGS: dict[Any, Callable] = {}
 # Those that say something outside, which is not said again where Python makes a call again. `printing` adds to it.
@@ -30,3 +33,11 @@ SPECIAL_METHODS: dict[str, Callable] = {}
 
 # Decorator: what a call of these functions means while a function is traced.
 implements = filling(MEANINGS)
+
+
+def meaning_of(function: Any) -> Callable | None:
+    """What a call of a function means, None where nobody says so."""
+    try:
+        return MEANINGS.get(function)
+    except TypeError:  # not hashable
+        return None
