@@ -159,52 +159,7 @@ def _record(
 ) -> Recording:
     surroundings = trace.program.surroundings
     with trace, trace.running:
-        values: list[Any] = [None] * len(form.leaves)
-        leaves: list[TracedLeaf] = []
-        handles: list[TracedArray] = []
-        memories: dict[int, TracedArray] = {}
-        for leaf, index in form.numbered_parameters():
-            number = len(handles)
-            place = number if same_as is None else same_as[number]
-            if isinstance(place, Place):
-                if place.memory not in memories:
-                    memories[place.memory] = _memory(trace, place, f"the memory of {leaf.path}", leaves)
-                handles.append(_placed(memories, place, number))
-            elif place != number:
-                handles.append(handles[place])
-            else:
-                parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
-                trace.program.argument_names[parameter] = leaf.path
-                if leaf.is_python_number:
-                    trace.program.python_numbers.add(parameter)
-                if leaf.interval is not None:
-                    trace.program.python_integers.add(parameter)
-                    trace.program.intervals[parameter] = leaf.interval
-                if isinstance(leaf, PackedLeaf):
-                    trace.program.python_numbers.add(parameter)
-                is_scalar = leaf.kind not in ("array", "packed")
-                handles.append(
-                    TracedArray.from_instruction(trace, parameter, leaf.weak_type, is_scalar, origin=f"argument {leaf.path}")
-                )
-                handles[-1].unusual_strides = leaf.strides or handles[-1].unusual_strides
-                handles[-1].storage.has_other_order = leaf.has_other_order
-                leaves.append(leaf)
-            values[index] = handles[-1]
-            if isinstance(leaf, PackedLeaf):
-                for position, (member, _) in enumerate(leaf.members):
-                    values[member] = number_of_pack(handles[-1], position, leaf.interval)
-        for place, *_ in aliases.values():
-            if isinstance(place, Place) and place.memory not in memories:  # arrays from outside alone
-                memories[place.memory] = _memory(trace, place, "the memory of arrays from outside", leaves)
-                handles.append(memories[place.memory])
-        surroundings.aliases = {
-            array: (_placed(memories, place, number) if isinstance(place, Place) else handles[place], key)
-            for array, (place, key, number) in aliases.items()
-        }
-        for index, leaf in enumerate(form.leaves):  # behind the arguments that are parameters: these come first
-            if not isinstance(leaf, TracedLeaf):
-                static = leaf.value if isinstance(leaf, StaticLeaf) else None
-                values[index] = surroundings.argument(leaf.path, static)
+        values, handles, leaves = _traced_arguments(trace, form, same_as, aliases)
         unique = list(dict.fromkeys(handle.root_storage for handle in handles))
         parameters = [storage.instruction for storage in unique]
         for storage in unique:
@@ -237,6 +192,62 @@ def _record(
         if trace.program.unproven is not None:  # the function has kept it from passing
             raise trace.program.unproven
         return _finish(trace, result, function, leaves, unique, parameters)
+
+
+def _traced_arguments(
+    trace: Trace, form: CallForm, same_as: Sequence[int | Place] | None, aliases: Aliases
+) -> tuple[list[Any], list[TracedArray], list[TracedLeaf]]:
+    """What stands for each leaf of the arguments; the arrays among these; and the leaves that are parameters of the program."""
+    surroundings = trace.program.surroundings
+    values: list[Any] = [None] * len(form.leaves)
+    leaves: list[TracedLeaf] = []
+    handles: list[TracedArray] = []
+    memories: dict[int, TracedArray] = {}
+    for leaf, index in form.numbered_parameters():
+        number = len(handles)
+        place = number if same_as is None else same_as[number]
+        if isinstance(place, Place):
+            if place.memory not in memories:
+                memories[place.memory] = _memory(trace, place, f"the memory of {leaf.path}", leaves)
+            handles.append(_placed(memories, place, number))
+        elif place != number:
+            handles.append(handles[place])
+        else:
+            handles.append(_parameter(trace, leaf))
+            leaves.append(leaf)
+        values[index] = handles[-1]
+        if isinstance(leaf, PackedLeaf):
+            for position, (member, _) in enumerate(leaf.members):
+                values[member] = number_of_pack(handles[-1], position, leaf.interval)
+    for place, *_ in aliases.values():
+        if isinstance(place, Place) and place.memory not in memories:  # arrays from outside alone
+            memories[place.memory] = _memory(trace, place, "the memory of arrays from outside", leaves)
+            handles.append(memories[place.memory])
+    surroundings.aliases = {
+        array: (_placed(memories, place, number) if isinstance(place, Place) else handles[place], key)
+        for array, (place, key, number) in aliases.items()
+    }
+    for index, leaf in enumerate(form.leaves):  # behind the arguments that are parameters: these come first
+        if not isinstance(leaf, TracedLeaf):
+            static = leaf.value if isinstance(leaf, StaticLeaf) else None
+            values[index] = surroundings.argument(leaf.path, static)
+    return values, handles, leaves
+
+
+def _parameter(trace: Trace, leaf: TracedLeaf) -> TracedArray:
+    program = trace.program
+    parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
+    program.argument_names[parameter] = leaf.path
+    if leaf.is_python_number or isinstance(leaf, PackedLeaf):
+        program.python_numbers.add(parameter)
+    if leaf.interval is not None:
+        program.python_integers.add(parameter)
+        program.intervals[parameter] = leaf.interval
+    is_scalar = leaf.kind not in ("array", "packed")
+    made = TracedArray.from_instruction(trace, parameter, leaf.weak_type, is_scalar, origin=f"argument {leaf.path}")
+    made.unusual_strides = leaf.strides or made.unusual_strides
+    made.storage.has_other_order = leaf.has_other_order
+    return made
 
 
 def _memory(trace: Trace, place: Place, name: str, leaves: list[TracedLeaf]) -> TracedArray:
