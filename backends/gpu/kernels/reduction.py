@@ -32,11 +32,12 @@ from ..epilogue_form import epilogue_form
 from ..frame import ALIGNMENT, Frame
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
 from ..values import Leaf, Stored, Values
-from .epilogue import epilogue_results
+from .epilogue import Results, epilogue_results
 from .vectors import aligned, lanes_for
 
 THREADS = 256
 VECTOR_BYTES = 16
+Finish = Callable[[ir.Value, ir.Value, list[RegisterValue]], None]  # of a result, a part, and its totals
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,7 @@ def reduce_in_teams(
     shapes: Sequence[Shape],
     element: Callable[[ir.Value, ir.Value], list[RegisterValue]],
     combine: Callable[[list[RegisterValue], list[RegisterValue], int], list[RegisterValue]],
-    finish: Callable[[ir.Value, ir.Value, list[RegisterValue]], None],
+    finish: Finish,
 ) -> None:
     """Reduce ``element(result, number)``, each i64, for all numbers below ``teams.elements``, of which there is one at least.
 
@@ -232,107 +233,147 @@ def _part_bytes(shape: Shape, teams: Teams) -> int:
 
 def emit_reduction(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> list[Leaf]:
     """A computation with a reduce, which is its root or has an epilogue."""
+    outputs = [output for output in frame.outputs(instruction) if output is not None]
+    reduction = _reduction(frame, instruction, computation, values)
+    teams, all_inputs = reduction.teams, reduction.all_inputs
+    if not teams.results:
+        return list(outputs)
+    flat = [Stored(output.place, output.shape.with_dimensions((teams.all_results,))) for output in outputs]
+    key = (frame.kernels.number(computation), "reduce")
+    name = "reduce_columns" if teams.across else "reduce_rows"
+    if not teams.elements:
+        grid = Grid.of(teams.all_results, THREADS)
+        frame.launch("reduce_nothing", key, all_inputs, flat, grid, reduction.write_initial, instruction.source)
+    elif teams.parts == 1:
+        frame.launch(name, key, all_inputs, flat, teams.grid, reduction.write_results, instruction.source)
+    else:
+        parts, offset = [], 0
+        for shape in reduction.scalars:
+            parts.append(frame.scratch(instruction, shape.with_dimensions((teams.parts * teams.all_results,)), offset))
+            offset += _part_bytes(shape, teams)
+        frame.launch(name, key, reduction.inputs, parts, teams.grid, reduction.write_parts, instruction.source)
+        last = replace(teams_for(teams.all_results, teams.parts, teams.across), parts=1)
+        write, given = partial(reduction.write_combined, last), [*parts, *all_inputs]
+        frame.launch("reduce_parts", (*key, teams.parts), given, flat, last.grid, write, instruction.source)
+    return list(outputs)
+
+
+def _reduction(frame: Frame, instruction: Instruction, computation: Computation, values: Values) -> _TeamReduction:
     reduce = _reduce_in(computation)
     assert reduce is not None
-    count = len(reduce.operands) // 2
-    outputs = [output for output in frame.outputs(instruction) if output is not None]
     inputs = [values[operand][0] for operand in instruction.operands]
-    epilogue, needed = None, 0  # of several totals the one that it is computed of
+    epilogue, needed = None, 0
     if computation.root is not reduce:
         parts_of_epilogue = epilogue_form(computation)
         epilogue = epilogue_results(frame, instruction, parts_of_epilogue, None, values)
         if reduce.shape.is_tuple:
             needed = parts_of_epilogue.seen.attributes["index"]
-    last_inputs = [*inputs, *(epilogue.inputs if epilogue is not None else ())]
     form = _form(computation, reduce)
-    teams = form.teams()
-    if not teams.results:
-        return list(outputs)
-    scalars = [Shape(shape.element_type, ()) for shape in array_leaves(reduce.shape)]
-    flat = [Stored(output.place, output.shape.with_dimensions((teams.all_results,))) for output in outputs]
-    key = (frame.kernels.number(computation), "reduce")
+    return _TeamReduction(computation, reduce, form, form.teams(), inputs, epilogue, needed)
 
-    def store(
-        b: ir.IRBuilder, bindings: list[Binding], arrays: list[Array], result: ir.Value, totals: list[RegisterValue], held: int
-    ) -> None:
-        """The results of this number, of so many each, or what comes of them."""
-        if epilogue is None:
-            for array, value in zip(arrays, totals):
-                aligned(array, array.shape, held).store(b, (_vector(b, result, held),), value, held)
-            return
-        total, first = totals[needed], _vector(b, result, held)
-        if held > 1 and epilogue.lanes % held == 0:
-            epilogue.store(b, bindings[len(inputs) :], arrays, first.base, total, held)
-            return
-        for lane, value in enumerate(lane_values(b, total)):
-            epilogue.store(b, bindings[len(inputs) :], arrays, b.add(first.base, I64(lane)), value)
 
-    def initial(kernel: Kernel, bindings: list[Binding]) -> list[RegisterValue]:
-        emitter = ElementalEmitter(kernel.builder, 1, dict(zip(computation.parameters, bindings)))
-        return [emitter.emit(init, ()) for init in reduce.operands[count:]]
+@dataclass(frozen=True)
+class _TeamReduction:
+    """A reduction by teams, and what its kernels write. The ``epilogue`` is computed of one total, the ``needed`` one."""
 
-    if not teams.elements:
+    computation: Computation
+    reduce: Instruction
+    form: _Form
+    teams: Teams
+    inputs: list[Leaf]
+    epilogue: Results | None
+    needed: int
 
-        def write_initial(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-            b, number = kernel.builder, kernel.number()
-            with b.if_then(b.icmp_unsigned("<", number, number.type(teams.all_results))):
-                store(b, bindings, arrays, wide(b, number), initial(kernel, bindings), 1)
+    @property
+    def all_inputs(self) -> list[Leaf]:
+        return [*self.inputs, *(self.epilogue.inputs if self.epilogue is not None else ())]
 
-        grid = Grid.of(teams.all_results, THREADS)
-        frame.launch("reduce_nothing", key, last_inputs, flat, grid, write_initial, instruction.source)
-        return list(outputs)
+    @property
+    def scalars(self) -> list[Shape]:
+        return [Shape(shape.element_type, ()) for shape in array_leaves(self.reduce.shape)]
 
-    def reduction(bindings: list[Binding]) -> Reduction:
-        given = [
-            _with_vectors(binding, parameter.shape, form, teams) if isinstance(binding, Array) else binding
-            for binding, parameter in zip(bindings, form.computation.parameters)
-        ]
-        return Reduction(form.computation, given, [], form.reduced, reduce.attributes["to_apply"])
+    def write_initial(self, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        """All results, where there are no elements."""
+        b, number = kernel.builder, kernel.number()
+        with b.if_then(b.icmp_unsigned("<", number, number.type(self.teams.all_results))):
+            self._store(b, bindings, arrays, wide(b, number), self._initial(kernel, bindings), 1)
 
-    def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        b, inner = kernel.builder, reduction(bindings)
-
-        def element(result: ir.Value, number: ir.Value) -> list[RegisterValue]:
-            return inner.elements(b, _index(b, form, teams, result, number), teams.lanes)
+    def write_results(self, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        """The results of teams that reduce all elements of theirs."""
+        b, held, inner = kernel.builder, self.teams.held, self._of_elements(bindings)
 
         def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
-            if teams.parts == 1:
-                first = [broadcast_lanes(b, value, teams.held) for value in initial(kernel, bindings)]
-                store(b, bindings, arrays, result, inner.combine(b, first, totals, teams.held), teams.held)
-                return
-            place = _vector(b, b.add(b.mul(part, I64(teams.results)), result), teams.held)
+            first = [broadcast_lanes(b, value, held) for value in self._initial(kernel, bindings)]
+            self._store(b, bindings, arrays, result, inner.combine(b, first, totals, held), held)
+
+        self._reduce(kernel, inner, finish)
+
+    def write_parts(self, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        """The totals of several teams for each result."""
+        b, held = kernel.builder, self.teams.held
+
+        def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
+            place = _vector(b, b.add(b.mul(part, I64(self.teams.results)), result), held)
             for array, value in zip(arrays, totals):
-                aligned(array, array.shape, teams.held).store(b, (place,), value, teams.held)
+                aligned(array, array.shape, held).store(b, (place,), value, held)
+
+        self._reduce(kernel, self._of_elements(bindings), finish)
+
+    def write_combined(self, teams: Teams, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
+        """The results of these parts, which are the first bindings."""
+        b, scalars = kernel.builder, self.scalars
+        parts, own = bindings[: len(scalars)], bindings[len(scalars) :]
+        inner = self._of_elements(own)
+
+        def element(result: ir.Value, number: ir.Value) -> list[RegisterValue]:
+            place = Affine(b.add(b.mul(number, I64(self.teams.all_results)), result))
+            return [array.load(b, (place,), 1) for array in parts]
+
+        def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
+            self._store(b, own, arrays, result, inner.combine(b, self._initial(kernel, own), totals, 1), 1)
 
         reduce_in_teams(kernel, teams, scalars, element, partial(inner.combine, b), finish)
 
-    name = "reduce_columns" if teams.across else "reduce_rows"
-    if teams.parts == 1:
-        frame.launch(name, key, last_inputs, flat, teams.grid, write, instruction.source)
-        return list(outputs)
-    parts, offset = [], 0
-    for shape in scalars:
-        parts.append(frame.scratch(instruction, shape.with_dimensions((teams.parts * teams.all_results,)), offset))
-        offset += _part_bytes(shape, teams)
-    frame.launch(name, key, inputs, parts, teams.grid, write, instruction.source)
-    last = replace(teams_for(teams.all_results, teams.parts, teams.across), parts=1)
+    def _of_elements(self, bindings: list[Binding]) -> Reduction:
+        given = [
+            _with_vectors(binding, parameter.shape, self.form, self.teams) if isinstance(binding, Array) else binding
+            for binding, parameter in zip(bindings, self.form.computation.parameters)
+        ]
+        return Reduction(self.form.computation, given, [], self.form.reduced, self.reduce.attributes["to_apply"])
 
-    def write_last(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
-        b, held = kernel.builder, bindings[: len(parts)]
-        inner = reduction(bindings[len(parts) :])
+    def _reduce(self, kernel: Kernel, inner: Reduction, finish: Finish) -> None:
+        b, teams = kernel.builder, self.teams
 
         def element(result: ir.Value, number: ir.Value) -> list[RegisterValue]:
-            place = Affine(b.add(b.mul(number, I64(teams.all_results)), result))
-            return [array.load(b, (place,), 1) for array in held]
+            return inner.elements(b, _index(b, self.form, teams, result, number), teams.lanes)
 
-        def finish(result: ir.Value, part: ir.Value, totals: list[RegisterValue]) -> None:
-            own = bindings[len(parts) :]
-            store(b, own, arrays, result, inner.combine(b, initial(kernel, own), totals, 1), 1)
+        reduce_in_teams(kernel, teams, self.scalars, element, partial(inner.combine, b), finish)
 
-        reduce_in_teams(kernel, last, scalars, element, partial(inner.combine, b), finish)
+    def _initial(self, kernel: Kernel, bindings: list[Binding]) -> list[RegisterValue]:
+        emitter = ElementalEmitter(kernel.builder, 1, dict(zip(self.computation.parameters, bindings)))
+        return [emitter.emit(init, ()) for init in self.reduce.operands[len(self.reduce.operands) // 2 :]]
 
-    frame.launch("reduce_parts", (*key, teams.parts), [*parts, *last_inputs], flat, last.grid, write_last, instruction.source)
-    return list(outputs)
+    def _store(
+        self,
+        b: ir.IRBuilder,
+        bindings: list[Binding],
+        arrays: list[Array],
+        result: ir.Value,
+        totals: list[RegisterValue],
+        held: int,
+    ) -> None:
+        """The results of this number, of so many each, or what comes of them."""
+        if self.epilogue is None:
+            for array, value in zip(arrays, totals):
+                aligned(array, array.shape, held).store(b, (_vector(b, result, held),), value, held)
+            return
+        of_epilogue = bindings[len(self.inputs) :]
+        total, first = totals[self.needed], _vector(b, result, held)
+        if held > 1 and self.epilogue.lanes % held == 0:
+            self.epilogue.store(b, of_epilogue, arrays, first.base, total, held)
+            return
+        for lane, value in enumerate(lane_values(b, total)):
+            self.epilogue.store(b, of_epilogue, arrays, b.add(first.base, I64(lane)), value)
 
 
 def _index(b: ir.IRBuilder, form: _Form, teams: Teams, result: ir.Value, number: ir.Value) -> Index:
