@@ -26,6 +26,7 @@ def pytest_addoption(parser):
         "--emulated", metavar="ARCHITECTURE", help="that of cuda, or rocm, is an emulated device: sm_80, sm_90, gfx942, ..."
     )
     parser.addoption("--within", type=float, metavar="SECONDS", help="skip the tests that have not begun after so long")
+    parser.addoption("--once", metavar="FILE", help="leave out the tests that have passed in runs with the same file")
     parser.addoption("--update-goldens", action="store_true", help="write the golden files anew; review the difference by eye")
 
 
@@ -39,6 +40,27 @@ class TimeLimit:
     def pytest_runtest_setup(self, item):
         if time.monotonic() > self.until:
             pytest.skip(f"not begun within {self.seconds:g} s")
+
+
+class PassedTests:
+    """Leaves out the tests that a file names; the names of those that pass are added to it when all have run."""
+
+    def __init__(self, path):
+        self.path, self.passed = path, []
+        self.before = set(path.read_text(encoding="utf-8").splitlines()) if path.exists() else set()
+
+    def pytest_collection_modifyitems(self, config, items):
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in self.before])
+        items[:] = [item for item in items if item.nodeid not in self.before]
+
+    def pytest_runtest_logreport(self, report):
+        if report.when == "call" and report.passed:
+            self.passed.append(report.nodeid)
+
+    def pytest_sessionfinish(self, session):
+        if not hasattr(session.config, "workerinput"):  # a process of pytest-xdist: the one that has started it knows of all
+            with self.path.open("a", encoding="utf-8") as file:
+                file.writelines(f"{name}\n" for name in self.passed)
 
 
 class Checkout:
@@ -58,6 +80,8 @@ def pytest_configure(config):
     config.pluginmanager.register(Checkout(), "checkout")
     if config.getoption("--within") is not None:
         config.pluginmanager.register(TimeLimit(config.getoption("--within")), "time-limit")
+    if config.getoption("--once") is not None:
+        config.pluginmanager.register(PassedTests(Path(config.getoption("--once"))), "passed-tests")
 
 
 @pytest.hookimpl(tryfirst=True)
