@@ -299,6 +299,30 @@ def updates_of_branches(conditional: Instruction) -> dict[int, Value]:
     return found
 
 
+def branches_beside_updates(
+    conditional: Instruction, may_be_written: Callable[[Value], bool]
+) -> Iterator[tuple[int, set[int]]]:
+    """Leaves of a conditional's result with the numbers of the branches that keep the others from updating an array in place.
+
+    The others hand the array on, or write a part of it, and would have to copy all of it; these compute another one, which
+    takes as long as a copy.
+    """
+    found = updates_of_branches(conditional)
+    branches = [_Branch(*one) for one in zip(conditional.called_computations, conditional.operands[1:], strict=True)]
+    taken = set(found.values())
+    for leaf, shape in enumerate(leaves(conditional.shape)):
+        if not shape.rank or leaf in found:
+            continue
+        updating = [branch for branch in branches if branch.leaves_most(leaf)]
+        for old in dict.fromkeys(old for branch in updating for old in _origins(branch.values[leaf], branch.operand)):
+            computing = {number for number, branch in enumerate(branches) if not branch.may_replace_given(leaf, old)}
+            is_updated = any(number not in computing for number, branch in enumerate(branches) if branch in updating)
+            if is_updated and old not in taken and may_be_written(old):
+                taken.add(old)
+                yield leaf, computing
+                break
+
+
 class _Branch(_Results):
     """The results of a branch that is given an operand, whose values may have several names there."""
 
@@ -308,6 +332,11 @@ class _Branch(_Results):
         self._given: dict[Value, list[int]] = {}
         for leaf in range(len(leaves(operand.shape))):
             self._given.setdefault(defining_value(Value(operand, leaf)), []).append(leaf)
+
+    def leaves_most(self, leaf: int) -> bool:
+        """Whether the result is an array that is handed on, or of which a part is written."""
+        definer = self.values[leaf].instruction
+        return definer.opcode in ("copy", "while", "conditional") or updated_operand(definer) is not None
 
     def may_replace_given(self, leaf: int, old: Value) -> bool:
         """Whether the result may be written over what is given, where it is given."""

@@ -257,6 +257,26 @@ def test_branches_write_one_result(chosen):
     check_compiled(module, np.float32(1 if chosen else -1), np.arange(1000, dtype=np.float32))
 
 
+@pytest.mark.parametrize("other", [lambda b, x, i: x, lambda b, x, i: updated(b, x, 7, i)])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_branch_that_computes_an_array_beside_one_that_hands_it_on(other, order):
+    """The loop that does so does not copy its array in each round."""
+
+    def body(b, count, x):
+        branches = []
+        for compute in (lambda b, x, i: b.Rev(x, dimensions=(0,)), other)[::order]:
+            inner = XlaBuilder("branch")
+            given = inner.parameter(TupleShape((ARRAY, COUNT)))
+            branches.append(inner.build(compute(inner, inner.GetTupleElement(given, 0), inner.GetTupleElement(given, 1))))
+        given = b.Tuple([x, count])
+        return [b.Conditional(b.Eq(count, b.constant(np.int64(3))), given, branches[0], given, branches[1])]
+
+    module = counting_loop(body)
+    prepared, assignment = assign(module)
+    assert not assignment.loops[the_loop(prepared)].seconds
+    check_compiled(module, np.arange(1000, dtype=np.float32))
+
+
 def test_results_that_are_arguments_constants_or_equal():
     b = XlaBuilder("main")
     x = b.parameter(ARRAY)
