@@ -10,7 +10,7 @@ stays in one place where its body allows; otherwise the body writes a second buf
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from ..hlo import TOKEN, Computation, Instruction, Module, Shape, leaves
@@ -187,8 +187,8 @@ class _ComputationPlan:
                 updates = updates_of_branches(instruction)
                 for value, _ in self._array_leaves(instruction):
                     buffer = self.preferred.get(value)
-                    if buffer is not None and value.leaf in updates:
-                        self._hand_on(updates[value.leaf], buffer, instruction)
+                    if buffer is not None:
+                        any(self._hand_on(old, buffer, instruction) for old in updates.get(value.leaf, ()))
                 continue
             if instruction.shape.is_tuple and instruction.opcode != "while":
                 continue
@@ -275,9 +275,11 @@ class _ComputationPlan:
         instruction = value.instruction
         if instruction.opcode != "conditional":
             return reads_in_place_only(instruction, lambda held: self.buffers.get(held) is buffer, value.leaf)
+        if any(self.buffers.get(other) is buffer for other, _ in self._array_leaves(instruction) if other != value):
+            return False
         given = [defining_value(one) for operand in instruction.operands[1:] for one, _ in self._array_leaves(operand)]
-        updated = updates_of_branches(instruction).get(value.leaf)
-        return all(one == updated for one in given if self.buffers.get(one) is buffer)
+        updates = updates_of_branches(instruction).get(value.leaf, ())
+        return all(one in updates for one in given if self.buffers.get(one) is buffer)
 
     def _is_free(self, buffer: Buffer, value: Value) -> bool:
         """Whether the buffer can be written at this instruction: nothing that it holds is read afterwards."""
@@ -359,12 +361,11 @@ class _ComputationPlan:
         return self.planner.temporary(shape.byte_size)
 
 
-def _updated_values(value: Value) -> list[Value]:
+def _updated_values(value: Value) -> Sequence[Value]:
     """The values whose buffers this one may take over, if nothing needs them afterwards."""
     instruction = value.instruction
     if instruction.opcode == "conditional":
-        updates = updates_of_branches(instruction)
-        return [updates[value.leaf]] if value.leaf in updates else []
+        return updates_of_branches(instruction).get(value.leaf, ())
     if instruction.shape.is_tuple:
         member = member_of_group(instruction, value.leaf)
         if member is None or member[0].shape.is_tuple:

@@ -5,13 +5,14 @@ Before: ``ROOT tuple(x, x, c)`` with x computed and c a constant. After: ``ROOT 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from ..hlo import Computation, Instruction, Module, leaves, make_instruction
 from ..hlo.instruction import rebuild
-from ..hlo.operation import CONTROL_FLOW, GIVEN
+from ..hlo.operation import GIVEN
 from .aliasing import Value, defining_value
-from .in_place import branches_beside_updates, last_reads
+from .in_place import branches_beside_updates, last_reads, updated_from
 from .pass_manager import module_pass
 from .traversal import called_functions, on_operands
 
@@ -42,30 +43,57 @@ class _Prepared:
         """A computation with an own frame: the entry, or what ``call`` calls."""
         done = self._functions.get(computation)
         if done is None:
-            done = self._functions[computation] = self._part(computation, is_function=True)
+            done = self._functions[computation] = self._part(computation, {}, is_function=True)
         return done
 
-    def _part(self, computation: Computation, is_body: bool = False, is_function: bool = False) -> Computation:
+    def _part(self, computation: Computation, wanted: Wanted, is_body: bool = False, is_function: bool = False) -> Computation:
+        """``wanted``: the parameters' arrays that results are to be written over."""
         if computation in self._seen:
             computation = _duplicate(computation)
         self._seen.add(computation)
-        prepared = _with_updates_in_branches(self._with_callees(computation), is_function)
-        return _with_copied_results(prepared, is_body)
+        prepared = self._with_callees(computation, wanted)
+        return _with_copied_results(_with_updates_in_branches(prepared, wanted, is_function), is_body)
 
-    def _with_callees(self, computation: Computation) -> Computation:
+    def _with_callees(self, computation: Computation, wanted: Wanted) -> Computation:
         def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
             changed: dict[str, Any] = {}
             if instruction.opcode == "call":
                 changed["to_apply"] = self.function(instruction.attributes["to_apply"])
-            elif CONTROL_FLOW in instruction.operation.traits:
-                for name, value in instruction.attributes.items():
-                    if isinstance(value, Computation):
-                        changed[name] = self._part(value, is_body=name == "body")
-                    elif isinstance(value, tuple) and value and isinstance(value[0], Computation):
-                        changed[name] = tuple(self._part(branch) for branch in value)
+            elif instruction.opcode == "while":
+                changed["condition"] = self._part(instruction.attributes["condition"], {})
+                body = instruction.attributes["body"]
+                changed["body"] = self._part(body, _same_places(body), is_body=True)
+            elif instruction.opcode == "conditional":
+                of_leaves = _wanted_of(instruction, computation, wanted)
+                pairs = zip(instruction.called_computations, instruction.operands[1:], strict=True)
+                branches = [self._part(branch, _wanted_in_branch(branch, given, of_leaves)) for branch, given in pairs]
+                changed = _as_attributes(instruction, branches)
             return on_operands(instruction, operands, changed)
 
         return rebuild(computation, transform)
+
+
+Wanted = Mapping[int, Value]
+
+
+def _same_places(body: Computation) -> Wanted:
+    """The state of a loop is to stay where it lies."""
+    return {leaf: Value(body.parameters[0], leaf) for leaf in range(len(leaves(body.shape)))}
+
+
+def _wanted_of(instruction: Instruction, computation: Computation, wanted: Wanted) -> Wanted:
+    """What leaves of this instruction's result are to be written over, which are results of the computation."""
+    results = ((defining_value(Value(computation.root, leaf)), old) for leaf, old in wanted.items())
+    return {result.leaf: old for result, old in results if result.instruction is instruction}
+
+
+def _wanted_in_branch(branch: Computation, given: Instruction, wanted: Wanted) -> Wanted:
+    """The same of the results of a branch, which has the operand's arrays as parameters."""
+    places: dict[Value, int] = {}
+    for leaf in range(len(leaves(given.shape))):
+        for value in updated_from(Value(given, leaf)):
+            places.setdefault(value, leaf)
+    return {leaf: Value(branch.parameters[0], places[old]) for leaf, old in wanted.items() if old in places}
 
 
 def _duplicate(computation: Computation) -> Computation:
@@ -76,7 +104,7 @@ def _duplicate(computation: Computation) -> Computation:
     return Computation(computation.name, tuple(copies.values()), copies[computation.root])
 
 
-def _with_updates_in_branches(computation: Computation, is_function: bool) -> Computation:
+def _with_updates_in_branches(computation: Computation, wanted: Wanted, is_function: bool) -> Computation:
     """Branches beside such as update an array of which this computation needs nothing afterwards end with a copy.
 
     Before: ``conditional(p, x, x)`` of ``ROOT x`` and ``ROOT f(x)``, where f reads x while it writes its result, which lies
@@ -96,12 +124,9 @@ def _with_updates_in_branches(computation: Computation, is_function: bool) -> Co
             is_given = is_function and value.instruction.has_trait(GIVEN)
             return not is_given and value not in results and last.get(value, -1) <= position[instruction]
 
-        to_copy: dict[int, set[int]] = {}
-        for leaf, branches in branches_beside_updates(instruction, may_be_written):
-            for number in branches:
-                to_copy.setdefault(number, set()).add(leaf)
+        to_copy = branches_beside_updates(instruction, _wanted_of(instruction, computation, wanted), may_be_written)
         branches = [_with_copies(branch, to_copy.get(number)) for number, branch in enumerate(instruction.called_computations)]
-        return on_operands(instruction, operands, _as_attributes(instruction, branches) if to_copy else {})
+        return on_operands(instruction, operands, _as_attributes(instruction, branches) if to_copy else None)
 
     return rebuild(computation, transform)
 

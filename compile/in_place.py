@@ -6,7 +6,7 @@ A backend updates such arrays where they lie; all others it writes beside, and c
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..hlo import Computation, Instruction, leaves
 from ..hlo.operation import ELEMENTWISE
@@ -251,7 +251,7 @@ class _Results:
             # A loop works in place if it starts from the old value in the same place of its own state.
             return self._names[init][old] == 1 and defining_value(Value(init, new.leaf)) == old
         if definer.opcode == "conditional":
-            return updates_of_branches(definer).get(new.leaf) == old
+            return old in updates_of_branches(definer).get(new.leaf, ())
         return definer.opcode == "copy" or reads_in_place_only(definer, lambda held: held == old, new.leaf)
 
 
@@ -273,54 +273,63 @@ def leaves_updated_in_place(body: Computation) -> set[int]:
     return {leaf for leaf in range(len(results.values)) if results.may_replace(leaf, Value(parameter, leaf))}
 
 
-_updates: Memo[Instruction, dict[int, Value]] = Memo()
+_updates: Memo[Instruction, dict[int, tuple[Value, ...]]] = Memo()
 
 
-def updates_of_branches(conditional: Instruction) -> dict[int, Value]:
-    """For leaves of a conditional's result the array among its operands that all branches may write them over.
+def updates_of_branches(conditional: Instruction) -> dict[int, tuple[Value, ...]]:
+    """For leaves of a conditional's result the arrays among its operands over each of which all branches may write them.
 
-    A branch that hands an array on as it is, or updates it, leaves it where it lies; no two leaves get one array.
+    A branch that hands an array on as it is, or updates it, leaves it where it lies. No two leaves may be written over one.
     """
     known = _updates.get(conditional)
     if known is not None:
         return known
-    branches = [_Branch(*one) for one in zip(conditional.called_computations, conditional.operands[1:], strict=True)]
-    found: dict[int, Value] = {}
-    taken: set[Value] = set()
+    branches = _branches_of(conditional)
+    found: dict[int, tuple[Value, ...]] = {}
     for leaf, shape in enumerate(leaves(conditional.shape)):
-        if not shape.rank:
-            continue
-        for old in dict.fromkeys(old for branch in branches for old in _origins(branch.values[leaf], branch.operand)):
-            if old not in taken and all(branch.may_replace_given(leaf, old) for branch in branches):
-                found[leaf] = old
-                taken.add(old)
-                break
+        origins = _origins_of_leaf(branches, leaf) if shape.rank else ()
+        updates = tuple(old for old in origins if all(branch.may_replace_given(leaf, old) for branch in branches))
+        if updates:
+            found[leaf] = updates
     _updates[conditional] = found
     return found
 
 
 def branches_beside_updates(
-    conditional: Instruction, may_be_written: Callable[[Value], bool]
-) -> Iterator[tuple[int, set[int]]]:
-    """Leaves of a conditional's result with the numbers of the branches that keep the others from updating an array in place.
+    conditional: Instruction, wanted: Mapping[int, Value], may_be_written: Callable[[Value], bool]
+) -> dict[int, set[int]]:
+    """The numbers of branches, with the leaves of their results that keep other branches from updating an array in place.
 
-    The others hand the array on, or write a part of it, and would have to copy all of it; these compute another one, which
-    takes as long as a copy.
+    Those hand the array on, or write a part of it, and would have to copy all of it; these compute another one, or hand on
+    another one, which takes as long as a copy. ``wanted`` has leaves with the arrays that they are to be written over.
     """
-    found = updates_of_branches(conditional)
-    branches = [_Branch(*one) for one in zip(conditional.called_computations, conditional.operands[1:], strict=True)]
-    taken = set(found.values())
+    branches = _branches_of(conditional)
+    found: dict[int, set[int]] = {}
+    taken = set(wanted.values())
     for leaf, shape in enumerate(leaves(conditional.shape)):
-        if not shape.rank or leaf in found:
+        if not shape.rank:
             continue
         updating = [branch for branch in branches if branch.leaves_most(leaf)]
-        for old in dict.fromkeys(old for branch in updating for old in _origins(branch.values[leaf], branch.operand)):
+        for old in _origins_of_leaf(updating, leaf):
+            before = updated_from(old)
+            if wanted[leaf] not in before if leaf in wanted else not taken.isdisjoint(before):
+                continue
             computing = {number for number, branch in enumerate(branches) if not branch.may_replace_given(leaf, old)}
-            is_updated = any(number not in computing for number, branch in enumerate(branches) if branch in updating)
-            if is_updated and old not in taken and may_be_written(old):
+            is_updated = any(branch in updating for number, branch in enumerate(branches) if number not in computing)
+            if is_updated and may_be_written(old):
                 taken.add(old)
-                yield leaf, computing
+                for number in computing:
+                    found.setdefault(number, set()).add(leaf)
                 break
+    return found
+
+
+def _branches_of(conditional: Instruction) -> list[_Branch]:
+    return [_Branch(*one) for one in zip(conditional.called_computations, conditional.operands[1:], strict=True)]
+
+
+def _origins_of_leaf(branches: Iterable[_Branch], leaf: int) -> Iterable[Value]:
+    return dict.fromkeys(old for branch in branches for old in _origins(branch.values[leaf], branch.operand))
 
 
 class _Branch(_Results):
@@ -345,16 +354,22 @@ class _Branch(_Results):
 
 def _origins(value: Value, operand: Instruction) -> Iterator[Value]:
     """The arrays outside of a branch that a value of it is an update of; operand: what the branch is given."""
+    for one in updated_from(value):
+        if one.instruction.opcode == "parameter":
+            yield defining_value(Value(operand, one.leaf))
+
+
+def updated_from(value: Value) -> Iterator[Value]:
+    """The value, and those before it that it may be an update of in place."""
     pending, steps = [value], 0
     while pending and steps < _MOST_STEPS:
         instruction, leaf = value = defining_value(pending.pop())
         steps += 1
-        if instruction.opcode == "parameter":
-            yield defining_value(Value(operand, leaf))
-        elif instruction.opcode == "while":
+        yield value
+        if instruction.opcode == "while":
             pending.append(Value(instruction.operands[0], leaf))
         elif instruction.opcode == "conditional":
-            pending += [old for new, old in updates_of_branches(instruction).items() if new == leaf]
+            pending += updates_of_branches(instruction).get(leaf, ())
         elif instruction.opcode == "copy":
             pending.append(Value(instruction.operands[0]))
         else:

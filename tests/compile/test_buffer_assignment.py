@@ -277,6 +277,35 @@ def test_a_branch_that_computes_an_array_beside_one_that_hands_it_on(other, orde
     check_compiled(module, np.arange(1000, dtype=np.float32))
 
 
+def exchanged(b, x, y):
+    return [y, x]
+
+
+def kept(b, x, y):
+    return [x, x]
+
+
+@pytest.mark.parametrize("change", [exchanged, kept])
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_branch_that_hands_on_other_arrays(change, order):
+    """The loop copies them where it runs this branch, and otherwise updates them in place."""
+
+    def body(b, count, *arrays):
+        given = b.Tuple([updated(b, arrays[0], 7, count), arrays[1]])
+        branches = []
+        for hand_on in (change, lambda b, x, y: [x, y])[::order]:
+            inner = XlaBuilder("branch")
+            held = inner.parameter(given.shape)
+            branches.append(inner.build(inner.Tuple(hand_on(inner, *[inner.GetTupleElement(held, k) for k in range(2)]))))
+        chosen = b.Conditional(b.Eq(count, b.constant(np.int64(3))), given, branches[0], given, branches[1])
+        return [b.GetTupleElement(chosen, k) for k in range(2)]
+
+    module = counting_loop(body, None, None)
+    prepared, assignment = assign(module)
+    assert not assignment.loops[the_loop(prepared)].seconds
+    check_compiled(module, np.arange(1000, dtype=np.float32), np.ones(1000, np.float32))
+
+
 def test_results_that_are_arguments_constants_or_equal():
     b = XlaBuilder("main")
     x = b.parameter(ARRAY)
