@@ -1,4 +1,4 @@
-"""Keys that are known, put into dicts and sets under conditions, round after round: each of them is there once."""
+"""Keys put into dicts and sets under conditions, round after round: each is there once, and found under others."""
 
 import itertools
 from collections import Counter, defaultdict
@@ -70,3 +70,33 @@ def test_each_key_is_there_once(function, names):
     for signs in itertools.product([1.0, -1.0], repeat=len(names)):
         x = np.arange(1.0, 7.0) * signs
         assert jitted(tuple(names), x) == function(tuple(names), x)
+
+
+def found_again(x):
+    last, seen, total = {0: 0}, set(), 0
+    for value in x:
+        if value % 7 != 3:
+            last[value % 5] = value
+            last[value % 3] = total
+            seen.add(value)
+            if value % 2 and value % 5 in last:
+                total += last[value % 5]
+            if value + 1 not in seen and value > 4:
+                total += last.get(value % 4, -1)
+    return total, last, sorted(seen)
+
+
+def of_another_type(x):
+    last, total = {0: 0.5}, 0
+    for value in x:
+        if value % 7 != 3:
+            last[value % 5] = value
+            if value > 4:
+                total += last[value % 3 * 0]
+    return total, last
+
+
+@pytest.mark.parametrize("function", [found_again, of_another_type])
+def test_what_a_branch_puts_there_is_found_in_those_within(function):
+    x = np.random.default_rng(0).integers(0, 12, 40)
+    assert jit(function)(x) == function(x)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import threading
 import types
 from collections import Counter, OrderedDict
@@ -29,6 +30,7 @@ from ..lists.elements import joined_types
 from ..lists.mapping import mapped
 from ..lists.references import keys_in, records_made
 from ..lists.runs import (
+    Run,
     element,
     instruction_of,
     instructions,
@@ -53,11 +55,13 @@ from . import known_keys
 from .listed_dicts import made_by_factory, made_dict
 from .lookup import (
     found,
+    found_as_they_are,
     holds_unknown,
     put_behind,
     require_hashable,
     stored,
     value_at,
+    values_of_key,
     without_row,
 )
 from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries_of
@@ -162,8 +166,11 @@ def _looked_up(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
         return _looked_up_in_known(known_keys.items_of(holder), key)
     if not is_open_dict(holder):
         return _looked_up_in_known(holder, key)
-    at = found(entries_of(holder), key)
-    return (None, None) if at is None else (value_at(*at[:2]), at[2])
+    values = values_of_key(as_they_are(holder), key)
+    if len(values) < 2:
+        return values[0] if values else (None, None)
+    (waiting, waits), (other, is_there) = values
+    return choose(_truth(waits), lambda: waiting, lambda: other), hlo.or_(waits, is_there)
 
 
 def _looked_up_in_known(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
@@ -263,9 +270,10 @@ def contains_key(holder: Any, key: Any) -> Any:
     if not has_open_keys(holder) and is_text(key) and holds_text(key):
         place = _position_in_known(holder, key)
         return _truth(hlo.lt(place, hlo.constant(np.int64(len(holder)))))
-    entries = entries_of(holder) if has_open_keys(holder) else [(one, None) for one in holder]
-    at = found(entries, key)
-    return False if at is None else _truth(at[2])
+    entries = as_they_are(holder) if has_open_keys(holder) else [(one, None) for one in holder]
+    keys = [item if type(item) is Run else (item[0], None) for item in entries]
+    places = found_as_they_are(keys, key)
+    return _truth(functools.reduce(hlo.or_, [is_there for *_, is_there in places])) if places else False
 
 
 def set_default(holder: dict, key: Any, default: Any) -> Any:

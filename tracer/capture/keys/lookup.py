@@ -111,8 +111,36 @@ def found(entries: Sequence[Any], key: Any) -> tuple[Run, Instruction, Instructi
     return None if place is None else (run, place, is_entry(run, place))
 
 
+def found_as_they_are(entries: Sequence[Any], key: Any) -> list[tuple[Run, Instruction, Instruction]]:
+    """As `found`, among those that wait, of which the last one counts, and then among those behind which they wait.
+
+    What is looked up in one of the branches within need not be put together there, and again in each of them.
+    """
+    if len(entries) > 1 and type(entries[0]) is Run and not any(type(item) is Run for item in entries[1:]):
+        places = [found(entries[:0:-1], key), found(entries[:1], key)]
+    else:
+        places = [found(in_one(entries), key)]
+    return [place for place in places if place is not None]
+
+
 def value_at(run: Run, place: Instruction) -> Any:
     return element(run, number_of(place))[1]
+
+
+def values_of_key(entries: Sequence[Any], key: Any) -> list[tuple[Any, Instruction]]:
+    """The values under a key, each with whether it is there: of two, of one type, the first one counts if it is there."""
+    if all(type(item) is Run or isinstance(item[1], TracedArray) and item[1].is_scalar for item in entries):
+        values = [(value_at(run, place), is_there) for run, place, is_there in found_as_they_are(entries, key)]
+        if len(values) == 1 or len(values) == 2 and _are_alike(values[0][0], values[1][0]):
+            return values
+    at = found(in_one(entries), key)
+    return [] if at is None else [(value_at(*at[:2]), at[2])]
+
+
+def _are_alike(one: Any, other: Any) -> bool:
+    """Whether these are numbers of one type."""
+    types = [(value.element_type, value.weak_type) for value in (one, other) if isinstance(value, TracedArray)]
+    return len(types) == 2 and types[0] == types[1]
 
 
 def stored(
