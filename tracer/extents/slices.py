@@ -112,9 +112,11 @@ def _slice(trace: Trace, entry: slice, bound: int, size: Instruction | None) -> 
     extent = None
     if isinstance(start, TracedArray) and isinstance(stop, TracedArray) and step > 0:
         extent = constant_difference(_number(trace, stop), _number(trace, start))
+    reach = interval_of(trace, _number(trace, start)) if extent is not None else None
+    if extent is not None and extent < 0 and (reach is None or reach[0] + extent < 0):
+        extent = None  # x[i + 1 : i] is x[0:-1] for an i of -1
     if extent is not None:
         most = min(most, -(-max(extent, 0) // step))
-        reach = interval_of(trace, _number(trace, start))
         if size is None and reach is not None and reach[0] >= 0 and reach[1] + extent <= bound:
             return Steps(low, step, most, None)
     return Steps(low, step, most, _size(trace, number, most), expected=extent is not None)
@@ -258,7 +260,7 @@ def write_steps(trace: Trace, base: Instruction, steps: list[Steps], kept: list[
     elif len(partial) == 1 and not is_run(steps[partial[0]]) and steps[partial[0]].bound > _PART:
         updated = _written_in_parts(trace, old, placed, partial[0], steps[partial[0]])
     else:
-        updated = _selected(trace, old, placed, steps)
+        updated = _written_in_window(trace, old, placed, steps)
     for d in range(base.shape.rank):
         if base.shape.is_dynamic(d):
             updated = hlo.set_dimension_size(updated, size_of(base, d), dimensions=(d,))
@@ -294,6 +296,23 @@ def _written_in_parts(trace: Trace, old: Instruction, placed: Instruction, dimen
     parts = (size + (_PART - 1)) // _PART
     array = TracedArray.from_instruction(trace, old, is_scalar=False)
     return counted_loop(trace, "a slice", 0, parts, write_part, array, "a slice").instruction(trace)
+
+
+def _written_in_window(trace: Trace, old: Instruction, placed: Instruction, steps: list[Steps]) -> Instruction:
+    """The array with the value where the steps lead, in time that grows with the bounds of those that take neighbours."""
+    sizes = [one.bound if is_run(one) else size for one, size in zip(steps, old.shape.dimensions)]
+    if sizes == list(old.shape.dimensions):
+        return _selected(trace, old, placed, steps)
+    first, within = hlo.constant(np.int64(0)), []
+    starts = [first] * len(steps)
+    for d, (one, size) in enumerate(zip(steps, old.shape.dimensions)):
+        if sizes[d] < size:
+            start = one.start_in(trace)
+            starts[d] = hlo.clamp(first, start, hlo.constant(np.int64(size - sizes[d])))
+            one = one._replace(start=TracedArray.from_instruction(trace, hlo.subtract(start, starts[d])))
+        within.append(one)
+    window = hlo.dynamic_slice(old, *starts, sizes=sizes)
+    return hlo.dynamic_update_slice(old, _selected(trace, window, placed, within), *starts)
 
 
 def _has_size_of(trace: Trace, base: Instruction, dimension: int, steps: Steps) -> bool:
