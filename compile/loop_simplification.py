@@ -33,8 +33,8 @@ def _without_invariant_results(computation: Computation) -> Computation:
     def transform(instruction: Instruction, operands: tuple[Instruction, ...]) -> Instruction:
         opcode = instruction.opcode
         if opcode == "while" and operands[0].opcode == "tuple":
-            elements = loop_invariant_elements(instruction)
-            result = on_operands(instruction, operands)
+            result = _with_constants_handed_on(on_operands(instruction, operands))
+            elements = loop_invariant_elements(result)
             if elements:
                 result = _with_constants_inside(result, elements)
                 invariant[result] = elements
@@ -44,6 +44,24 @@ def _without_invariant_results(computation: Computation) -> Computation:
         return on_operands(instruction, operands)
 
     return rebuild(computation, transform)
+
+
+def _with_constants_handed_on(loop: Instruction) -> Instruction:
+    """What begins as the constant that each round gives it is handed on by each round."""
+    init, body = loop.operands[0], loop.attributes["body"]
+    if body.root.opcode != "tuple":
+        return loop
+    elements, added = list(body.root.operands), []
+    for index, (first, element) in enumerate(zip(init.operands, elements)):
+        if _is_scalar_constant(first) and _is_scalar_constant(element):
+            if first.attributes["literal"].tobytes() == element.attributes["literal"].tobytes():
+                elements[index] = make_instruction("get-tuple-element", (body.parameters[0],), {"index": index})
+                added.append(elements[index])
+    if not added:
+        return loop
+    root = body.root.with_operands(elements)
+    others = [instruction for instruction in body.instructions if instruction is not body.root]
+    return loop.with_operands(loop.operands, body=Computation(body.name, (*others, *added, root), root))
 
 
 def _with_constants_inside(loop: Instruction, invariant: set[int]) -> Instruction:
@@ -105,8 +123,10 @@ def _reads(computation: Computation, indices: dict[int, Instruction]) -> bool:
 
 def is_cheap_constant(instruction: Instruction) -> bool:
     """A scalar constant, or a broadcast of one."""
-    if instruction.opcode == "broadcast":
-        instruction = instruction.operands[0]
+    return _is_scalar_constant(instruction.operands[0] if instruction.opcode == "broadcast" else instruction)
+
+
+def _is_scalar_constant(instruction: Instruction) -> bool:
     return instruction.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
 
 

@@ -37,7 +37,8 @@ def is_open_call(method: Any, holder: list, args: tuple, kwargs: Mapping[str, An
         return any(is_open_list(one) or is_of_open_length(one) for one in args)
     if method.__name__ == "append":
         return False
-    return any(isinstance(value, TracedArray) and value.known_value is None for value in args)
+    places = args[:1] if method.__name__ == "insert" else args
+    return any(isinstance(value, TracedArray) and value.known_value is None for value in places)
 
 
 _OF_ONE_KEY = {"get", "setdefault", "pop", "add", "discard", "remove"}

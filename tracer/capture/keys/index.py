@@ -60,8 +60,12 @@ def _traced(instruction: Instruction) -> TracedArray:
 
 def slot_of(run: Run, parts: Sequence[Instruction]) -> tuple[Instruction, Instruction]:
     """The slot of a key, whose parts are of the columns' types, and what it holds: 0 where the key has no entry."""
-    index, places = run.index, compared_keys(run.type)
-    keys, parts = [run.columns[place] for place in places], [_number_of(parts[place]) for place in places]
+    return _slot_of(run, [_number_of(parts[place]) for place in compared_keys(run.type)])
+
+
+def _slot_of(run: Run, parts: Sequence[Instruction]) -> tuple[Instruction, Instruction]:
+    """The same of the numbers that tell keys apart."""
+    index, keys = run.index, [run.columns[place] for place in compared_keys(run.type)]
     (size,) = index.shape
     wanted = [_traced(part) for part in parts]
 
@@ -86,6 +90,37 @@ def with_entry(index: TracedArray, slot: Instruction, row: Instruction) -> Trace
     return TracedArray.from_instruction(
         require_trace(), hlo.dynamic_update_slice(base, hlo.reshape(number, (1,)), slot), is_scalar=False
     )
+
+
+def without_entry(run: Run, row: Instruction, is_there: Instruction) -> TracedArray:
+    """The table without a row, if that is there; the rows behind it are one further in front.
+
+    What lies behind its slot because that was taken moves there: Algorithm R of Knuth, The Art of Computer Programming, 6.4.
+    """
+    keys = [run.columns[place] for place in compared_keys(run.type)]
+    (size,) = run.index.shape
+    slot, held = _slot_of(run, [_at(column, row) for column in keys])
+    is_removed = _traced(is_there)
+
+    def is_taken(state: tuple[TracedArray, ...]) -> TracedArray:
+        _, place, index = state
+        is_taken = _traced(hlo.ne(_at(index, place.instruction(require_trace())), 0))
+        return np.logical_and(is_removed, is_taken)
+
+    def move(state: tuple[TracedArray, ...]) -> tuple[TracedArray, ...]:
+        free, place, index = state
+        other = hlo.subtract(hlo.convert(_at(index, place.instruction(require_trace())), hlo.S64), 1)
+        first = _traced(_first_slot([_at(column, other) for column in keys], size))
+        moves = ((place - first) & (size - 1)) >= ((place - free) & (size - 1))
+        target, free = np.where(moves, free, place), np.where(moves, place, free)
+        return free, (place + 1) & (size - 1), with_entry(index, target.instruction(require_trace()), other)
+
+    free, _, index = while_loop(is_taken, move, (_traced(slot), (_traced(slot) + 1) & (size - 1), run.index))
+    freed = free.instruction(require_trace())
+    nothing = hlo.select(is_there, hlo.constant(np.int64(-1)), hlo.subtract(hlo.convert(_at(index, freed), hlo.S64), 1))
+    index = with_entry(index, freed, nothing)
+    behind = np.logical_and(index > number_of(held), is_removed)
+    return np.where(behind, index - 1, index).astype(np.int32)
 
 
 def index_of(run: Run) -> TracedArray:

@@ -36,7 +36,7 @@ from ..lists.runs import (
 )
 from ..texts.deferred import is_text
 from ..texts.interned import are_written, as_key, holds_text, holds_texts_of_any_kind, require_written
-from .index import slot_of, with_entry
+from .index import slot_of, with_entry, without_entry
 
 Instruction = hlo.Instruction
 
@@ -279,4 +279,9 @@ def without_row(run: Run, place: Instruction, is_there: Instruction | None = Non
     """The entries but for the one in a row, if it is there."""
     less = hlo.constant(np.int64(1)) if is_there is None else hlo.convert(is_there, hlo.S64)
     length = number_of(hlo.subtract(instruction_of(run.length), less))
-    return [pulled_forward(run, place, length)]
+    if run.index is None:
+        return [pulled_forward(run, place, length)]
+    run = ordered(run)
+    index = without_entry(run, place, hlo.constant(np.bool_(True)) if is_there is None else is_there)
+    fewer = pulled_forward(run, place, length)
+    return [Run(replace(fewer.form, key_columns=run.form.key_columns), fewer.columns, length, 0, index)]

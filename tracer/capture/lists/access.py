@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -354,34 +354,42 @@ def repeated(holder: Sequence[Any], count: TracedArray) -> list[Any]:
 
 def pushed_back(run: Run, place: Instruction, length: Any) -> Run:
     """The run with the elements from a position on one place further back."""
-    run, first = ordered(run), number_of(place)
-    return _moved_by_one(run, number_of(instruction_of(run.length)), lambda row: row > first, -1, length)
+    run = ordered(run)
+    return _moved_by_one(run, number_of(instruction_of(run.length)), number_of(place), -1, length)
 
 
 def pulled_forward(run: Run, place: Instruction, length: Any) -> Run:
     """The run with the elements behind a position one place further in front."""
-    run, last = ordered(run), plus(run.length, -1)
-    return _moved_by_one(run, number_of(place), lambda row: row < last, 1, length)
+    run = ordered(run)
+    return _moved_by_one(run, number_of(place), plus(run.length, -1), 1, length)
 
 
-def _moved_by_one(run: Run, first: TracedArray, goes_on: Callable[[TracedArray], Any], step: int, length: Any) -> Run:
-    """From a row on, for as long as it goes on, each holds what the next one held."""
+_ROWS_AT_ONCE = 64
+
+
+def _moved_by_one(run: Run, first: TracedArray, end: Any, step: int, length: Any) -> Run:
+    """From a row on, before the end, each holds what the next one held: many at once, as long as there are so many."""
     trace = require_trace()
-
-    def move(state: tuple[TracedArray, list[TracedArray]]) -> tuple[TracedArray, list[TracedArray]]:
-        row, columns = state
-        trace = require_trace()
-        place, after = row.instruction(trace), []
-        for column in columns:
-            base = column.instruction(trace)
-            rest = [hlo.constant(np.int64(0))] * (base.shape.rank - 1)
-            taken = hlo.dynamic_slice(base, hlo.add(place, step), *rest, sizes=(1, *base.shape.dimensions[1:]))
-            moved = hlo.dynamic_update_slice(base, taken, place, *rest)
-            after.append(TracedArray.from_instruction(trace, moved, is_scalar=False))
-        return row + step, after
-
     columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
-    _, columns = while_loop(lambda state: goes_on(state[0]), move, (first, columns))
+    for count in (_ROWS_AT_ONCE, 1) if run.form.capacity >= _ROWS_AT_ONCE else (1,):
+
+        def goes_on(state: tuple[TracedArray, list[TracedArray]], count: int = count) -> TracedArray:
+            return state[0] + count <= end if step > 0 else state[0] - count >= end
+
+        def move(state: tuple[TracedArray, list[TracedArray]], count: int = count) -> tuple[TracedArray, list[TracedArray]]:
+            row, columns = state
+            trace = require_trace()
+            place, after = row.instruction(trace), []
+            place = place if step > 0 else hlo.subtract(place, count - 1)
+            for column in columns:
+                base = column.instruction(trace)
+                rest = [hlo.constant(np.int64(0))] * (base.shape.rank - 1)
+                taken = hlo.dynamic_slice(base, hlo.add(place, step), *rest, sizes=(count, *base.shape.dimensions[1:]))
+                moved = hlo.dynamic_update_slice(base, taken, place, *rest)
+                after.append(TracedArray.from_instruction(trace, moved, is_scalar=False))
+            return row + step * count, after
+
+        first, columns = while_loop(goes_on, move, (first, columns))
     return made(run.type, [column.instruction(trace) for column in columns], length, run.form.place)
 
 
