@@ -68,6 +68,7 @@ def _():
     yield Sample([Shape(F32, (3, 4, 2, 5)), Shape(F32, (5, 2, 4, 17))], two)
     yield Sample([Shape(S8, (3, 4)), Shape(S8, (4, 20))], contract, Shape(S32, (3, 20)))
     yield Sample([Shape(BF16, (3, 4)), Shape(BF16, (4, 20))], contract, Shape(F32, (3, 20)))
+    yield Sample([Shape(S8, (20,)), np.int8(-100)], {}, Shape(S32, (20,)))
     for narrow, wide in ((C64, C128), (C128, C64), (F64, F32), (S32, S8), (U8, S32)):
         yield Sample([Shape(narrow, (3, 4)), Shape(narrow, (4, 20))], contract, Shape(wide, (3, 20)))
     yield InvalidSample([Shape(F32, (3, 4)), Shape(F32, (5, 6))], contract, "must have the same size")

@@ -14,7 +14,7 @@ from ..emitter_table import emits
 from ..epilogue_form import EpilogueForm, epilogue_form
 from ..frame import Frame
 from ..target import Target
-from ..values import Leaf, Values
+from ..values import Leaf, Stored, Values
 from .epilogue import Results, epilogue_results
 from .matrix_product import allows_less_precision, launch_matrix_product, matrix_form
 from .product import Product, dense_output, exchanged, has_its_rows_side_by_side, laid_out, product_of
@@ -69,7 +69,7 @@ def contracted(instruction: Instruction, form: EpilogueForm | None = None) -> Co
 def launch_product(frame: Frame, owner: Instruction, contraction: Contracted, operands: list[Leaf], results: Results) -> None:
     """Compute a product, and what is computed of its elements. The memory that it needs meanwhile is the owner's."""
     instruction, product, shapes = contraction.instruction, contraction.product, contraction.shapes
-    pair = frame.stored(operands[contraction.left]), frame.stored(operands[1 - contraction.left])
+    pair = _factor(frame, operands[contraction.left]), _factor(frame, operands[1 - contraction.left])
     count = contraction.parts
     fast_math = allows_less_precision(frame)
     form = None
@@ -91,6 +91,12 @@ def launch_product(frame: Frame, owner: Instruction, contraction: Contracted, op
         launch_tiled_product(frame, instruction, written, pair, target, count)
     if parts is not None:
         launch_sum_of_parts(frame, instruction, product, count, parts, results)
+
+
+def _factor(frame: Frame, leaf: Leaf) -> Stored:
+    """An operand in memory, a scalar as an array of one element: kernels are given that of scalars."""
+    stored = frame.stored(leaf)
+    return stored if stored.shape.rank else Stored(stored.place, stored.shape.with_dimensions((1,)))
 
 
 def _is_phase(frame: Frame, instruction: Instruction, product: Product) -> bool:
