@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -240,7 +240,8 @@ def _caller(call: KernelCall, arguments: int, target: Target, called: set[str]) 
     """LLVM assembly of a kernel that calls the function, and of those that it calls."""
     module = DeviceModule(_ENTRY, DeviceFeatures(target.spaces.device, target.lacks))
     module.triple = target.triple
-    kernel = kernels.Kernel(module, target, _ENTRY, arguments, kernels.Grid(call.grid, call.block), overlap=True)
+    apart = replace(target, arguments_together=1)  # as the user's own kernels are launched
+    kernel = kernels.Kernel(module, apart, _ENTRY, arguments, kernels.Grid(call.grid, call.block), overlap=True)
     function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER] * arguments), call.entry)
     kernel.builder.call(function, kernel.pointers)
     kernel.end()

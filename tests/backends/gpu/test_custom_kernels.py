@@ -6,7 +6,7 @@ import traceback
 import numpy as np
 import phlox
 import pytest
-from gpu_backends import AMD_ARCHITECTURES, DEVICES, PTX_ARCHITECTURES, backend_or_skip, target
+from gpu_backends import AMD_ARCHITECTURES, DEVICES, PTX_ARCHITECTURES, backend_or_skip, processor_backend, target
 from kernel_of_five import BODY_IN_PTX, FIVE
 from opencl_device import REVERSE, REVERSE_DYNAMIC, opencl_driver, spirv
 from phlox.backends.gpu.backend import program_of
@@ -96,6 +96,12 @@ def test_outside_of_jitted_functions(name):
         found = reverse(X)
     assert type(found) is np.ndarray
     np.testing.assert_array_equal(found, X[:, ::-1])
+
+
+def test_on_a_processor():
+    """Each array is a parameter there, too, where the compiler's kernels have vectors of addresses."""
+    executable = processor_backend().compile(parse_module(phlox.jit(lambda x: reverse(x + 1)).lower(X).as_text()))
+    np.testing.assert_array_equal(executable(X)[0], X[:, ::-1] + 1)
 
 
 @pytest.mark.parametrize("name", DEVICES)
