@@ -21,6 +21,7 @@ from ..llvm.builder import Builder
 from ..llvm.module import DeviceFeatures, DeviceModule
 from ..llvm.types import I8, I32, POINTER
 from . import kernel as kernels
+from .code_generation.address_spaces import with_variables_in
 from .code_generation.compiling import compile_kernels
 from .driver_code import load_code
 from .drivers.driver import Device, Kernel
@@ -190,7 +191,7 @@ def _linked(text: str, call: KernelCall, arguments: int, target: Target) -> tupl
                 with binding.parse_assembly(_caller(call, arguments, target, called), context) as caller:
                     caller.link_in(given)
                     _make_internal(caller)
-                    return False, called, str(caller)
+                    return False, called, with_variables_in(str(caller), target.spaces.device)
         except RuntimeError as error:
             if isinstance(error, DeviceCodeError):
                 raise
@@ -228,7 +229,10 @@ def _check_functions(entry: str, called: set[str]) -> None:
 
 
 def _make_internal(module: binding.ModuleRef) -> None:
-    """Let all functions but the kernel be parts of it."""
+    """Let all functions but the kernel, and all variables, be parts of it."""
+    for variable in module.global_variables:
+        if not variable.is_declaration and not variable.name.startswith("llvm."):
+            variable.linkage = "internal"
     for function in module.functions:
         if not function.is_declaration and function.name != _ENTRY:
             function.linkage = "internal"

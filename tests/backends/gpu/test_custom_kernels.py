@@ -98,6 +98,25 @@ def test_outside_of_jitted_functions(name):
     np.testing.assert_array_equal(found, X[:, ::-1])
 
 
+OF_A_TABLE = """
+@table = private unnamed_addr constant [2 x i32] [i32 3, i32 4]
+@counts = global i32 5
+define void @of_a_table(ptr %x, ptr %y) {
+  %four = load i32, ptr getelementptr (i32, ptr @table, i64 1)
+  %five = load i32, ptr @counts
+  %sum = add i32 %four, %five
+  store i32 %sum, ptr %y
+  ret void
+}"""
+
+
+@pytest.mark.parametrize("name", ["opencl", "fibers", "gfx90a", "sm_80"])
+def test_variables_of_a_module(name, emulated):
+    backend = backend_or_skip(name) if name in DEVICES else emulated(name)
+    of_a_table = kernel("of_a_table", result=lambda x: x, grid=1, block=1, llvm=OF_A_TABLE)
+    assert backend.compile(parse_module(phlox.jit(lambda x: of_a_table(x)).lower(ONE).as_text()))(ONE)[0] == 9
+
+
 def test_on_a_processor():
     """Each array is a parameter there, too, where the compiler's kernels have vectors of addresses."""
     executable = processor_backend().compile(parse_module(phlox.jit(lambda x: reverse(x + 1)).lower(X).as_text()))
