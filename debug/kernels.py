@@ -138,7 +138,7 @@ def kernels() -> Iterator[KernelProfile]:
     timing = get_backend("cpu").timing_kernels(_ROOM)  # type: ignore[attr-defined]
 
     def timed_call(function: JittedFunctionBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        backend = get_backend(function.backend)
+        backend = function.backend_of_call(args, kwargs)
         if backend.name != "cpu":
             raise NotImplementedError(f"kernels: the backend {backend.name!r} does not time kernels; 'cpu' does")
         return function.compiled_by(timing).run_compiled(args, kwargs)

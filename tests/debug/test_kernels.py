@@ -7,7 +7,7 @@ import sys
 
 import numpy as np
 import pytest
-from phlox import debug, jit, load_hlo
+from phlox import debug, device_put, jit, load_hlo
 from phlox.debug.machine_limits import MachineLimits
 
 
@@ -97,5 +97,7 @@ def test_a_process_that_is_asked_to(tmp_path):
 
 
 def test_a_backend_without_clocks_is_named():
-    with debug.kernels(), pytest.raises(NotImplementedError, match="backend 'reference' does not time kernels"):
-        jit(lambda x: x + 1, backend="reference")(np.ones(3))
+    on_reference = device_put(np.ones(3), "reference")
+    for add, x in ((jit(lambda x: x + 1, backend="reference"), np.ones(3)), (jit(lambda x: x + 1), on_reference)):
+        with debug.kernels(), pytest.raises(NotImplementedError, match="backend 'reference' does not time kernels"):
+            add(x)

@@ -5,7 +5,7 @@ import time
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import device_put, jit
 from phlox.backends.registry import get_backend
 
 
@@ -147,3 +147,5 @@ def test_code_that_is_not_profiled_reads_no_clock():
 def test_a_backend_that_does_not_time_lines_says_so():
     with pytest.raises(NotImplementedError, match="'reference' does not time lines"):
         jit(lambda x: x + 1, backend="reference").profile(1.0)
+    with pytest.raises(NotImplementedError, match="'reference' does not time lines"):
+        jit(lambda x: x + 1).profile(device_put(np.ones(3), "reference"))

@@ -184,8 +184,16 @@ class JittedFunctionBase(HasCode):
                 return self._on_device(get_backend())
         if not self._follows_determinism:
             return self
-        backend = self._forms.backend or get_backend(self.backend)
+        backend = self._own_backend
         return self._on_device(backend) if _may_differ(backend) else self
+
+    @property
+    def _own_backend(self) -> Backend:
+        return self._forms.backend or get_backend(self.backend)
+
+    def backend_of_call(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Backend:
+        """The backend whose code makes this call: that of the function, or of the device of its arguments."""
+        return self._of_device(args, kwargs)._own_backend
 
     def _leaf_names(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
         """Those of the leaves that may lie on a device."""

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...backends.registry import get_backend
 from ...runtime.locks import new_lock
 from ...runtime.source_lines import shown_line
 
@@ -78,7 +77,7 @@ class Profile:
 
 def profile(function: JittedFunctionBase, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Profile:
     """A call of the function, compiled by a backend whose programs take down their time in its ``clocks``."""
-    backend = get_backend(function.backend)
+    backend = function.backend_of_call(args, kwargs)
     timing = getattr(backend, "timing_lines", None)
     if timing is None:
         raise NotImplementedError(f"profile: the backend {backend.name!r} does not time lines; 'cpu' does")
