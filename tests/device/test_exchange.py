@@ -179,6 +179,28 @@ def test_the_cuda_array_interface(mapped):
     assert address == 0xABC0 and borrowed.owner is foreign
 
 
+def test_what_others_may_only_read_is_copied(mapped):
+    class Foreign:
+        __cuda_array_interface__ = {"shape": (2,), "typestr": "<i8", "data": (0xABC0, True), "version": 3}
+
+    x = phlox.device_put(Foreign(), NAME)
+    assert mapped.adopted[0] == 0xABC0
+    mapped.adopted = None
+    gc.collect()
+    assert mapped.ordered == ["synchronize"]  # the owner has the memory again
+    x += 1
+
+
+def test_what_lies_nowhere(mapped):
+    class Foreign:
+        __cuda_array_interface__ = {"shape": (2,), "typestr": "<i8", "data": (0, False), "version": 3}
+
+    with pytest.raises(BufferError, match="address is 0"):
+        phlox.device_put(Foreign(), NAME)
+    Foreign.__cuda_array_interface__["shape"] = (0, 3)
+    assert phlox.device_put(Foreign(), NAME).shape == (0, 3)
+
+
 @pytest.mark.parametrize("said, waited_for", [
     ({"version": 3, "stream": 0x77}, 0x77), ({"version": 3, "stream": None}, None), ({"version": 3}, None), ({"version": 2}, 1),
 ])  # fmt: skip

@@ -223,7 +223,7 @@ def cuda_interface_of(array: ArrayOnDevice) -> dict[str, Any]:
 
 
 def from_cuda_interface(x: Any) -> ArrayOnDevice:
-    """An array of another library on a CUDA device, without a copy."""
+    """An array of another library on a CUDA device, without a copy but of what may only be read."""
     interface = x.__cuda_array_interface__
     dtype, dimensions = np.dtype(interface["typestr"]), tuple(interface["shape"])
     if interface.get("strides") is not None:
@@ -233,9 +233,13 @@ def from_cuda_interface(x: Any) -> ArrayOnDevice:
     device = next((one for one in devices() if getattr(one.memory, "dlpack_device", (None,))[0] == CUDA), None)
     if device is None:
         raise BufferError("the array is on a CUDA device, and there is no backend 'cuda' here")
+    address, is_read_only = interface["data"]
+    if not address and 0 not in dimensions:
+        raise BufferError(f"an array of the shape {dimensions} lies somewhere; its address is 0")
     # Those of earlier versions say nothing of it: what is not told otherwise works in the default one.
     stream = interface.get("stream") if interface.get("version", 0) >= 3 else _DEFAULT_STREAM
     wait_for = getattr(device.memory, "wait_for", None)
     if stream is not None and wait_for is not None:
         wait_for(stream)
-    return _from_memory(device, dimensions, dtype, interface["data"][0], _Borrowed(device, x))
+    array = _from_memory(device, dimensions, dtype, address, _Borrowed(device, x))
+    return array.copy() if is_read_only else array
