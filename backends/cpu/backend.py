@@ -36,6 +36,7 @@ from ..llvm.module import written_out
 from ..padding import padding_of
 from ..requirements import require_runnable
 from .arena import ALIGNMENT, SPARE_BLOCK_NAME
+from .call.capsule_end import capsule_end
 from .compile_effort import CODE_GENERATION, WRITING, code_generation, leaves_out
 from .dynamic_shapes import PaddedExecutable
 from .emitter_table import scratch_bytes
@@ -95,6 +96,11 @@ class CpuBackend:
     def timing_kernels(self, room: int) -> TimingCpuBackend:
         """A backend whose programs time what they compute in one go; its ``moments`` has room for so many beginnings."""
         return TimingCpuBackend(self.target, kernel_of, Moments(room))
+
+    @staticmethod
+    def capsule_end(deleter: int) -> int:
+        """The address of the destructor of DLPack's capsules (`call/capsule_end.py`)."""
+        return capsule_end(deleter)
 
     def compile(self, module: Module) -> CpuExecutable | PaddedExecutable:
         """The module, optimized and compiled.

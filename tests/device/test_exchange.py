@@ -179,6 +179,15 @@ def test_the_cuda_array_interface(mapped):
     assert address == 0xABC0 and borrowed.owner is foreign
 
 
+def test_who_refuses_a_capsule_says_why(mapped):
+    x = phlox.device_put(np.ones(3), NAME)
+    with pytest.raises(RuntimeError, match="Unsupported device"):
+        np.from_dlpack(x)
+    del x
+    gc.collect()
+    assert not mapped._contents
+
+
 def test_what_others_may_only_read_is_copied(mapped):
     class Foreign:
         __cuda_array_interface__ = {"shape": (2,), "typestr": "<i8", "data": (0xABC0, True), "version": 3}

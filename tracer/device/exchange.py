@@ -19,6 +19,7 @@ import ml_dtypes
 import numpy as np
 
 from ... import hlo
+from ...backends.registry import get_backend
 from ..calls.array_memory import put_on_device
 from ..calls.devices import devices, find_device
 from ..recording.device_arrays import ArrayOnDevice, Device
@@ -68,13 +69,6 @@ def _delete(tensor: Any) -> None:
     _shared.pop(ctypes.addressof(tensor.contents), None)
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_void_p)
-def _drop(capsule: int) -> None:
-    """A capsule ends, which is no object any more: that nobody has taken, if it has its first name."""
-    if _is_valid(capsule, b"dltensor"):
-        _shared.pop(_pointer(capsule, b"dltensor"), None)
-
-
 def dlpack_device_of(device: Device) -> tuple[int, int]:
     """Type and number of a device as DLPack has them. Raises BufferError where it has none."""
     found = getattr(device.memory, "dlpack_device", None)
@@ -119,7 +113,8 @@ def capsule_of(
         _delete,
     )
     _shared[ctypes.addressof(tensor)] = tensor, shape, buffer
-    return _new(ctypes.addressof(tensor), b"dltensor", ctypes.cast(_drop, ctypes.c_void_p))
+    end = get_backend("cpu").capsule_end(_DLManagedTensor.deleter.offset)  # type: ignore[attr-defined]
+    return _new(ctypes.addressof(tensor), b"dltensor", end)
 
 
 def from_dlpack(x: Any, /, *, device: str | Device | None = None) -> ArrayOnDevice:
