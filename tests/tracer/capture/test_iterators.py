@@ -259,3 +259,27 @@ def test_iterators_that_captured_loops_ask(function):
         np.array([1, 2, 0]),
     ):
         assert repr(jitted(x)) == repr(function(x))
+
+
+class Positive:
+    def __init__(self, values):
+        self.values = values
+
+    def __iter__(self):
+        return (v for v in self.values if v > 0)
+
+
+class PositiveOfList(Positive):
+    def __iter__(self):
+        return iter([v for v in self.values if v > 0])
+
+
+@pytest.mark.parametrize("made", [Positive, PositiveOfList])
+def test_generator_expressions_go_over_objects_of_which_the_program_decides_what_they_give(made):
+    def gone_over(x):
+        values = made(x)
+        return sum(v * 2 for v in values), sum(1 for _ in values), [v + 1 for v in values], max(map(abs, values))
+
+    jitted = phlox.jit(gone_over)
+    for x in (np.array([1.0, -2.0, 3.0]), np.array([-1.0, 2.0, -5.0])):
+        assert repr(jitted(x)) == repr(gone_over(x))

@@ -273,7 +273,10 @@ def generated(iterable: Any, whole: Callable[[Any], Iterator[Any]], *parts: Any)
     if current_trace() is None:
         return whole(iterable)
     made_iterators.require_made_here(iterable)
-    iterable = iterable.left() if isinstance(iterable, TracedGenerator) else made_iterators.asked_by_generator(iterable)
+    if isinstance(iterable, TracedGenerator):
+        iterable = iterable.left()
+    else:
+        iterable = begun(made_iterators.asked_by_generator(iterable))
     return Generated(whole, Loop(iterable, *parts))
 
 

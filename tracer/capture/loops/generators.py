@@ -120,8 +120,12 @@ def begun(iterable: Any) -> Any:
     if type(method) is not types.FunctionType or isinstance(iterable, Lazy):
         return iterable
     if is_of_the_user(method.__code__.co_filename):
-        return call(method, iterable)
-    return iter(iterable) if "followed_class" in vars(type(iterable)) else iterable
+        iterator = call(method, iterable)
+    elif "followed_class" in vars(type(iterable)):
+        iterator = iter(iterable)
+    else:
+        return iterable
+    return begun(iterator) if isinstance(iterator, made_iterators.ITERATORS) else iterator
 
 
 def numbered(generator: TracedGenerator, start: Any) -> TracedGenerator:
