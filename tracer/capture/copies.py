@@ -10,6 +10,7 @@ from ..recording import pytree
 from ..recording.attributes import attributes_of, is_record
 from ..recording.current_trace import current_trace
 from ..recording.errors import ChangedCopyError, RecordedAgain, TracerError
+from ..recording.program import Program
 from ..recording.trace import Trace
 from . import journals, places
 from .choices import Choice, Maybe
@@ -23,15 +24,18 @@ LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a
 TRY_LISTED: list[Callable[[], None]] = []
 
 
-def note_copies(trace: Trace, value: Any, seen: frozenset[int] = frozenset()) -> None:
-    """What is changed in such a value would not be changed in the list, unless its elements lie in a table."""
+def note_copies(trace: Trace, value: Any, seen: frozenset[int] = frozenset(), is_put: bool = False) -> None:
+    """What is changed in such a value would not be changed in the list, unless its elements lie in a table.
+
+    is_put: objects are put into the list, and stay those that they are; otherwise nobody knows which one an object is.
+    """
     if row_behind(value) is not None:
         return
     leaves, structure = pytree.flatten(value, lambda part: part is not value)
     if structure is pytree.LEAF and places.where_made(value) is not None:
-        trace.program.copies[id(value)] = value
+        _note_object(trace.program, value, is_put)
         for part in attributes_of(value).values() if id(value) not in seen else ():  # objects may hold one another
-            note_copies(trace, part, seen | {id(value)})
+            note_copies(trace, part, seen | {id(value)}, is_put)
         return
     if structure is pytree.LEAF and not isinstance(value, set):
         return
@@ -46,7 +50,15 @@ def note_copies(trace: Trace, value: Any, seen: frozenset[int] = frozenset()) ->
         if (line := trace.program.dict_makers.get(id(value))) is not None:
             trace.program.makers_of_copied_dicts.add(line)
     for leaf in leaves if structure is not pytree.LEAF else ():
-        note_copies(trace, leaf, seen)
+        note_copies(trace, leaf, seen, is_put)
+
+
+def _note_object(program: Program, value: Any, is_put: bool) -> None:
+    if is_put and (id(value) not in program.copies or id(value) in program.put_objects):
+        program.put_objects[id(value)] = value
+    else:
+        program.put_objects.pop(id(value), None)
+    program.copies[id(value)] = value
 
 
 def note_same_copies(held: Any, ends: Iterable[Any]) -> None:
@@ -122,7 +134,7 @@ def require_identity(*values: Any) -> None:
             "decides. Fix: compare what tells them apart (x[0] == y[0])"
         )
     for value in values if trace is not None else ():
-        if id(value) in trace.program.copies:
+        if id(value) in trace.program.copies and id(value) not in trace.program.put_objects:
             _require_rows(trace, value)
             raise TracerError(
                 f"it is asked whether a {type(value).__name__} is another one (by `is`) that is one of several, or an element "
@@ -134,6 +146,14 @@ def _owners_of(container: Any) -> list[Any]:
     """The objects and dicts of which this is an attribute or an item, among those that are copies."""
     copies = [one for one in current_trace().program.copies.values() if not isinstance(one, (list, tuple, set))]
     return [one for one in copies if any(part is container for part in _parts_of(one).values())]
+
+
+def want_rows(values: Iterable[Any]) -> None:
+    """To be called with what one place may hold, where it is too much to choose from: objects may be records of one table."""
+    program = current_trace().program
+    for one in values:
+        if places.where_made(one) is not None and not is_record(type(one)):
+            want_records(program, type(one))
 
 
 def require_own(holder: Any, *names: str) -> None:

@@ -21,7 +21,7 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from .choices import Choice, Maybe
 from .contents import with_contents
-from .copies import note_copies
+from .copies import note_copies, want_rows
 from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
 from .lists.tables import meeting, put_together
@@ -142,6 +142,7 @@ class Merger:
             too_many = f"to choose between more than {most} values of {name} that are not of one kind"
             error = ConcretizationError(self.test, too_many)
             error.is_of_rounds = True
+            want_rows([one for end in ends for one in alternatives(end)])
             raise error
         begin = self.count
         self.pairs.append((form, ends))

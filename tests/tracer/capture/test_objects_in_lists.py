@@ -170,6 +170,34 @@ def test_an_element_is_not_changed():
         jit(increased)(np.tile(VALUES[0], 20))
 
 
+def greater_others(x):
+    records, found = [Record(value, None) for value in x], []
+    for one in records:
+        found.append(sum(other.number > one.number for other in [other for other in records if other is not one]))
+        greater = [other for other in records if other is not one and other.number > one.number]
+        by_number = [(other.number, other) for other in records if one is not other and other.number < one.number]
+        found.append((len(greater), [number for number, _ in by_number]))
+    return found
+
+
+def test_objects_are_still_themselves_when_lists_hold_them():
+    decorated = jit(greater_others)
+    for x in (*VALUES, VALUES[0]):
+        assert described(decorated(x)) == described(greater_others(x))
+
+
+def test_which_object_an_element_is_nobody_knows():
+    def is_first(x):
+        records = [Record(value, None) for value in x]
+        greater = [one for one in records if one.number > 1]
+        greater.append(greater[0])
+        return greater[-1] is records[0], records[0] is records[1]
+
+    decorated = jit(is_first)
+    with pytest.raises(TracerError, match="whether a Record is another one"):
+        decorated(VALUES[0])
+
+
 def test_objects_are_kept_outside():
     class Model:
         best = None

@@ -204,3 +204,30 @@ def test_an_array_is_changed_in_place_by_one_of_several_values():
 
     for k in (0, 1):
         undecorated.check(changed, np.arange(3.0), k)
+
+
+class Individual:
+    def __init__(self, fitness):
+        self.fitness = fitness
+
+
+def greatest(x):
+    population = [Individual(fitness) for fitness in x]
+    best = max(population, key=lambda one: one.fitness)
+    best.fitness -= 1
+    return best.fitness, [one is best for one in population], [one.fitness for one in population]
+
+
+def least_by_a_loop(x):
+    population = [Individual(fitness) for fitness in x]
+    best = population[0]
+    for one in population:
+        if one.fitness < best.fitness:
+            best = one
+    return best.fitness
+
+
+@pytest.mark.parametrize("function", [greatest, least_by_a_loop])
+def test_objects_of_which_one_is_chosen_may_be_many(function):
+    jitted = undecorated.check(function, np.sin(np.arange(40.0)))
+    undecorated.check(jitted, np.cos(np.arange(40.0)))

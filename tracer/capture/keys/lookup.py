@@ -154,7 +154,7 @@ def stored(
     run = _with_room(ordered(settled(entries, kind)))
     note_arrays([value], kind)
     row, count, end = row_of((key, value), kind), key_columns(kind), instruction_of(run.length)
-    note_copies(require_trace(), value)
+    note_copies(require_trace(), value, is_put=True)
     index, held = None, None
     if run.index is not None:
         slot, held = slot_of(run, row[:count])

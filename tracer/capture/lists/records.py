@@ -216,7 +216,7 @@ def set_part(row: Row, number: int, value: Any) -> None:
 def _note_parts(parts: tuple) -> None:
     """What becomes part of a record is a copy, unless it lies in a table, too."""
     note_makers([parts])
-    note_copies(current_trace(), parts)
+    note_copies(current_trace(), parts, is_put=True)
 
 
 def _require_kind(table: Table, element: tuple) -> None:

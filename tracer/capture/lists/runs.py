@@ -334,7 +334,7 @@ def set_row(run: Run, position: Instruction, value: Any) -> Run:
     kind = joined_type(run.type, joined_types([value]))
     if kind is None:
         raise not_one_type(run.type, joined_types([value]), [value])
-    note_copies(require_trace(), value)
+    note_copies(require_trace(), value, is_put=True)
     note_arrays([value], kind)
     return _with_row(retyped(run, kind), position, row_of(value, kind))
 
@@ -421,7 +421,7 @@ def note_elements(items: Sequence[Any]) -> None:
     """What is an element of these becomes a copy."""
     for item in items:
         if type(item) is not Run:
-            note_copies(require_trace(), item)
+            note_copies(require_trace(), item, is_put=True)
 
 
 def _pieces(items: Sequence[Any]) -> list[Any]:

@@ -340,7 +340,7 @@ def _note_put(value: Any) -> None:
     """What is put into a list that lies in a table is a copy there, unless it lies in a table, too."""
     if not isinstance(value, (TracedArray, int, float)):
         note_makers([value])
-        note_copies(require_trace(), value)
+        note_copies(require_trace(), value, is_put=True)
 
 
 def _write(array: TracedArray, part: Instruction, starts: Sequence[Instruction]) -> None:
