@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
@@ -28,6 +29,7 @@ from .distribution import each, each_within, holds_choice
 from .element_arrays import copy_to_change, note_copy, note_element, note_put, noted, put_element
 from .entries import is_open_dict
 from .keys import dicts
+from .keys.listed_dicts import made_by_factory
 from .lists import access as list_access
 from .lists import tables
 from .lists.as_arrays import array_of_list
@@ -131,6 +133,9 @@ implements(operator.getitem)(getitem)
 def _item_of_dict(holder: dict, key: Any) -> Any:
     if hasattr(type(holder), "__missing__") and key not in holder:
         note_contents(holder)  # a value is put there
+        factory = getattr(holder, "default_factory", None)
+        if type(holder) is defaultdict and factory is not None and current_trace() is not None:
+            holder[key] = made_by_factory(factory)
     return holder[key]
 
 

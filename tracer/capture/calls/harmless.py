@@ -58,7 +58,12 @@ _INITIALIZE_DICTS = (dict.__init__, collections.OrderedDict.__init__)
 
 
 def only_keeps(function: Any, args: tuple) -> bool:
-    """Whether a class leaves what it is given as it is: that of a named tuple, and those that keep what has a name."""
+    """Whether a class leaves what it is given as it is: that of a named tuple, and those that keep what has a name.
+
+    So does the method of a dict that gives back another value than one of its own.
+    """
+    if isinstance(function, types.BuiltinFunctionType) and isinstance(function.__self__, dict):
+        return function.__name__ == "get"
     if isinstance(function, type) and issubclass(function, tuple):
         return hasattr(function, "_fields")
     is_of_dicts = isinstance(function, type) and issubclass(function, dict) and function.__init__ in _INITIALIZE_DICTS

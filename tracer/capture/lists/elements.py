@@ -25,6 +25,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
+from ..copies import TRY_LISTED
 from ..forms import is_number, is_plain_text, kind_of, may_be_shared, same
 from ..parts import Parts
 from ..parts import parts_of as parts_of_object
@@ -32,7 +33,15 @@ from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_te
 from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
-from .references import Unread, put_into_one_table, refuse, tables_in, try_rows, want_records
+from .references import (
+    Unread,
+    put_into_one_table,
+    refuse,
+    tables_in,
+    try_rows,
+    want_listed,
+    want_records,
+)
 from .sized_arrays import column_types, common, dynamic_dimensions, with_bounds
 
 
@@ -361,6 +370,16 @@ def are_alike(values: Sequence[Any]) -> bool:
 _PYTHON_NUMBERS = frozenset({float, int, bool, complex})
 
 
+def _containers_in(structure: Any) -> set[type]:
+    """The types of the sets, dicts and deques in values of this structure."""
+    if structure is pytree.LEAF:
+        return set()
+    kind, auxiliary, children = structure
+    kind = auxiliary[0] if kind is Parts else kind
+    is_one = issubclass(kind, (set, dict)) or issubclass(kind, list) and kind is not list
+    return set().union([kind] if is_one else [], *map(_containers_in, children))
+
+
 def not_one_type(first: ElementType | None, second: ElementType | None, values: Iterable[Any] = ()) -> CarryTypeError:
     """The error for elements of both types in one list, these values among them.
 
@@ -373,6 +392,10 @@ def not_one_type(first: ElementType | None, second: ElementType | None, values: 
     try_rows(structures)
     for table in tables:
         refuse(table)
+    for kind in set().union(*map(_containers_in, structures)):
+        if kind is set:
+            TRY_LISTED[0]()
+        want_listed(current_trace().program, kind)
     return CarryTypeError(
         f"a list whose length the program decides has elements of one kind, and this one has {first} and {second}. Fix: give "
         "all elements one structure, one shape, and dtypes that go together"
