@@ -267,3 +267,18 @@ def test_numbers_of_a_table_of_constants_are_python_integers_of_any_size():
     compiled = jit(scaled)
     for k, n in ((0, 3), (1, 2), (1, 200), (2, 5), (2, 10**6)):
         assert compiled(k, n) == scaled(k, n)
+
+
+@pytest.mark.parametrize("size", [2, 40])
+def test_what_loops_and_lists_give_does_not_make_arguments_static(size):
+    def mean(n):
+        total, found = 0, [n]
+        for k in range(n):
+            total += k
+            if k % 2:
+                found.append(k)
+        return total / n, found[0] * found[0] * found[-1] * found[-1] / 3
+
+    jitted = jit(mean)
+    assert [jitted(n) for n in range(size, size + 5)] == [mean(n) for n in range(size, size + 5)]
+    assert jitted.cache_info().misses == 1

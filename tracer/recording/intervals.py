@@ -164,7 +164,7 @@ def require(
     instructions = [number.instruction(trace) for number in traced]
     sources = [trace.sources(instruction) for instruction in instructions]
     known = frozenset().union(*sources) if None not in sources else frozenset()
-    if not known or not known <= trace.program.python_integers or any(map(_is_looked_up, instructions)):
+    if not known or not known <= trace.program.python_integers or any(_is_opaque(trace, one) for one in instructions):
         trace.add_raise(violated(), error)
         return
     itself = len(traced) == 1 and _is_source(trace, instructions[0])
@@ -172,17 +172,22 @@ def require(
     raise trace.program.unproven
 
 
-def _is_looked_up(instruction: hlo.Instruction) -> bool:
-    """Whether it comes out of a table that the program writes: arguments decide about the place there alone."""
-    for _ in range(8):
-        if instruction.opcode == "dynamic-slice":
-            return instruction.operands[0].opcode != "constant"
-        if instruction.opcode == "select":
-            return any(map(_is_looked_up, instruction.operands[1:]))
-        if instruction.opcode not in ("reshape", "convert"):
-            return False
-        instruction = instruction.operands[0]
-    return False
+_COMPUTES = {"abs", "add", "convert", "maximum", "minimum", "multiply", "negate", "reshape", "select", "subtract"}
+
+
+def _is_opaque(trace: Trace, instruction: hlo.Instruction, depth: int = _DEEPEST) -> bool:
+    """Whether fewer values of arguments would show nothing of it: it comes out of a loop, or a table that is written."""
+    storage = trace.entries.get(instruction) if trace.parent is not None else None
+    if storage is not None:
+        return _is_opaque(trace.parent, trace.parent.read(storage), depth)
+    opcode, operands = instruction.opcode, instruction.operands
+    if opcode == "dynamic-slice":
+        return operands[1].opcode != "constant" or _known_interval(trace, operands[0], _DEEPEST) is None
+    if opcode == "get-tuple-element":
+        return operands[0].opcode == "while" or not within(interval_of_instruction(trace, instruction), CARRIED)
+    if opcode not in _COMPUTES or not depth:
+        return False
+    return any(_is_opaque(trace, one, depth - 1) for one in operands[opcode == "select" :])
 
 
 def _is_source(trace: Trace, instruction: hlo.Instruction) -> bool:
