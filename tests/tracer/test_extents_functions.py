@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -363,3 +365,45 @@ def means_by_name(x):
 
 def test_counts_of_known_numbers_have_a_known_size():
     assert jit(means_by_name)(np.array([1.0, 2, 4])) == [("a", 2.0), ("b", 5.0)]
+
+
+def outcome_of(function):
+    try:
+        return function(np.arange(4.0)).tolist()
+    except IndexError:  # of arrays of such sizes without the index
+        return IndexError
+
+
+@pytest.mark.parametrize("mode", [0, 1, 2, None, np.int64(1)])
+@pytest.mark.parametrize("indices", [[1, 9], [-1, 2]])
+def test_modes_of_indices_may_be_numbers(mode, indices):
+    for function in (lambda x: np.take(x, indices, mode=mode), lambda x: np.take(x[x > 0], indices, mode=mode)):
+        assert outcome_of(jit(function)) == outcome_of(function)
+
+
+@pytest.mark.parametrize("exponents", [[2, -1, 3, 2], [-2, 3, 3, -2], [2, 3, -3, 2], [-2, 3, -3, 2]])
+def test_segments_of_powers_refuse_negative_exponents(exponents):
+    def segments(x, places):
+        return np.power.reduceat(x, places)
+
+    x = np.array(exponents)
+    for places in ([0, 2], [1, 3, 2]):
+        of_known_places = jit(functools.partial(segments, places=places))
+        for function, given in ((of_known_places, (x,)), (jit(segments), (x, np.array(places)))):
+            try:
+                expected = segments(x, places)
+            except ValueError as error:
+                with pytest.raises(ValueError, match=str(error)):
+                    function(*given)
+            else:
+                np.testing.assert_array_equal(function(*given), expected, strict=True)
+
+
+def test_functions_of_places_take_shapes_that_the_program_decides():
+    def made(x):
+        count = (x > 0).sum()
+        return np.fromfunction(lambda i: i * 2, (count,)), np.fromfunction(lambda i, j: i - j, (count, 2), dtype=int)
+
+    for x in (np.arange(4.0), np.zeros(2)):
+        for one, other in zip(jit(made)(x), made(x)):
+            np.testing.assert_array_equal(one, other, strict=True)

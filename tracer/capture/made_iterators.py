@@ -48,6 +48,12 @@ def require_made_here(*given: Any) -> None:
             _require_made_here(iterable)
 
 
+def asked(iterable: Any) -> Any:
+    """What a generator asks itself for one element after the other."""
+    require_made_here(iterable)
+    return iterable
+
+
 def _require_made_here(iterable: Any) -> None:
     program = current_trace().program
     found = program.made_objects.get(id(iterable))
@@ -65,12 +71,22 @@ def _require_made_here(iterable: Any) -> None:
 def require_end(iterator: Any) -> None:
     """To be called where the program may leave a loop: one without another end gets an iterator that counts positions."""
     guessed = current_trace().program.guessed_bounds
-    if _ITERATORS_ARE_ASKED not in guessed and type(iterator) in _ENDLESS and operator.length_hint(iterator, -1) < 0:
+    if _ITERATORS_ARE_ASKED not in guessed and type(iterator) in _ENDLESS and is_endless(iterator):
         guessed[_ITERATORS_ARE_ASKED] = True
         raise RecordedAgain
 
 
 _ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
+
+
+def is_endless(iterator: Any) -> bool:
+    """Whether this gives elements forever: one of `itertools`, or what ``zip`` and ``enumerate`` make of such."""
+    if isinstance(iterator, (Count, Cycle)) or getattr(iterator, "is_endless", False):
+        return True
+    if type(iterator) in (zip, enumerate):
+        parts = iterator.__reduce__()[1]
+        return bool(parts) and all(map(is_endless, parts if type(iterator) is zip else parts[:1]))
+    return type(iterator) in _ENDLESS and operator.length_hint(iterator, -1) < 0
 
 
 def note_left(iterator: Any) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ..functions.indexed_access import clip_mode
 from ..functions.selection import python_bool
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
@@ -55,12 +56,11 @@ def piecewise(x, condlist, funclist, *args, **kw):
 
 def _in_range(indices: TracedArray, size: Any, mode: str, message: str) -> TracedArray:
     """The positions that indices stand for."""
+    mode = clip_mode(mode)
     if mode == "wrap":
         return indices % size
     if mode == "clip":
         return np.clip(indices, 0, size - 1)
-    if mode != "raise":
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     require(np.all((indices >= 0) & (indices < size)), ValueError, message)
     return indices
 
@@ -90,7 +90,7 @@ def take(a, indices, axis=None, out=None, mode="raise"):
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = normalize_axis(axis, a.ndim)
-    if mode != "raise":
+    if clip_mode(mode) != "raise":
         require(a.shape[axis] > 0, IndexError, "cannot do a non-empty take from an empty axes.")
         indices = _in_range(indices, a.shape[axis], mode, "")
     return a[(slice(None),) * axis + (indices,)]

@@ -52,6 +52,22 @@ from .selection import choose_between
 Instruction = hlo.Instruction
 
 
+_CLIP_MODES = ("clip", "wrap", "raise")
+
+
+def clip_mode(mode: Any) -> str:
+    """What becomes of indices out of range; NumPy takes None and numbers, too."""
+    if isinstance(mode, str) and mode not in _CLIP_MODES:
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    if isinstance(mode, (int, np.integer)) and not isinstance(mode, bool):
+        if not 0 <= mode < len(_CLIP_MODES):
+            raise ValueError("integer clipmode must be RAISE, WRAP, or CLIP from 'numpy._core.multiarray'")
+        return _CLIP_MODES[mode]
+    if mode is not None and not isinstance(mode, str):
+        raise TypeError("clipmode not understood")
+    return mode or "raise"
+
+
 def _indices(trace: Trace, indices: Any, size: int, axis: int, mode: str) -> Instruction:
     """Indices in [0, size). Raises TypeError where they are no integers."""
     known = not has_traced(indices) and not isinstance(indices, np.ndarray)
@@ -65,10 +81,9 @@ def _indices(trace: Trace, indices: Any, size: int, axis: int, mode: str) -> Ins
         indices = indices.astype(np.int64)
     if size == 0 and indices.size:
         raise IndexError("cannot do a non-empty take from an empty axes.")
+    mode = clip_mode(mode)
     if mode == "raise":
         return in_range(trace, indices, size, axis)
-    if mode not in ("wrap", "clip"):
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
     instruction = hlo.constant(indices) if known else indices.instruction(trace)
     return _moved_into_range(trace, instruction, size, mode)
 
@@ -228,15 +243,14 @@ def choose(a, choices, out=None, mode="raise"):
         raise ValueError("Need at least one array to choose from.")
     promotion.require_cast(a.dtype, np.dtype(np.int64), "safe")
     index = a.instruction(trace) if a.dtype != bool else hlo.convert(a.instruction(trace), hlo.S32)
+    mode = clip_mode(mode)
     if mode == "raise":
         index = widened(index, len(choices))
         array = TracedArray.from_instruction(trace, index)
         outside = (array < 0) | (array >= len(choices))
         trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, "invalid entry in choice array")
-    elif mode in ("wrap", "clip"):
-        index = _moved_into_range(trace, index, len(choices), mode)
     else:
-        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+        index = _moved_into_range(trace, index, len(choices), mode)
     array = TracedArray.from_instruction(trace, index)
     choices = [as_traced(choice) if isinstance(choice, (list, tuple)) else choice for choice in choices]
     element_type = hlo.element_type_of(promotion.result_dtype(map(class_of, choices)))

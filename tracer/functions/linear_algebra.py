@@ -133,6 +133,10 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     if not a.ndim or not b.ndim:
         raise ValueError("At least one array has zero dimension")
     a, b = np.moveaxis(a, axisa, -1), np.moveaxis(b, axisb, -1)
+    if any(isinstance(one.shape[-1], TracedArray) for one in (a, b)):
+        raise NotImplementedError(
+            "np.cross of vectors in a number of dimensions that the program decides is not implemented. Fix: give them three"
+        )
     if a.shape[-1] not in (2, 3) or b.shape[-1] not in (2, 3):
         raise ValueError(
             f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {a.shape[-1]} and {b.shape[-1]} "

@@ -36,10 +36,24 @@ def require_nonnegative_behind_first(trace: Trace, operand: hlo.Instruction, axe
         trace.add_error_flag(_any(hlo.lt(exponents, 0)), ValueError, _MESSAGE)
 
 
-def _any(found: hlo.Instruction) -> hlo.Instruction:
+def require_nonnegative_in_segments(
+    trace: Trace, operand: hlo.Instruction, starts: hlo.Instruction, following: hlo.Instruction
+) -> None:
+    """Of the elements behind the first one of each of these segments of the first dimension."""
+    if operand.shape.element_type.kind != "signed":
+        return
+    sizes = (operand.shape.dimensions[0], starts.shape.dimensions[0])
+    place = hlo.iota(hlo.Shape(hlo.S64, sizes), 0)
+    starts, following = (hlo.broadcast(one, sizes, dimensions=(1,)) for one in (starts, following))
+    is_exponent = _any(hlo.and_(hlo.gt(place, starts), hlo.lt(place, following)), (1,))
+    is_exponent = hlo.broadcast(is_exponent, operand.shape.dimensions, dimensions=(0,))
+    trace.add_error_flag(_any(hlo.and_(is_exponent, hlo.lt(operand, 0))), ValueError, _MESSAGE)
+
+
+def _any(found: hlo.Instruction, dimensions: tuple[int, ...] | None = None) -> hlo.Instruction:
     if not found.shape.rank:
         return found
     return hlo.reduce(
-        found, hlo.constant(False, hlo.PRED), dimensions=tuple(range(found.shape.rank)),
+        found, hlo.constant(False, hlo.PRED), dimensions=tuple(range(found.shape.rank)) if dimensions is None else dimensions,
         to_apply=hlo.scalar_computation("or", hlo.PRED),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from ..recording.function_tables import UFUNCS, implements_method, ufunc_kernel
 from ..recording.memory_order import fresh, in_axes_order, innermost_first, strides_told
 from ..recording.operands import as_strong, as_traced, convert, normalize_axis, result, store
 from .folds import folded, reduced_in_order
+from .powers import require_nonnegative_in_segments
 from .reductions import accumulation_type, combiner, exact_identity
 from .scans import single_axis
 
@@ -68,12 +69,14 @@ def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size:
     rest = slices.shape[1:]
     if not indices.shape[0] or not slices.shape[0]:
         return result(trace, hlo.full(hlo.Shape(element_type, (indices.shape[0], *rest)), 0))
+    if ufunc is np.power:
+        bounds = [one.astype(np.int64).instruction(trace) for one in (indices, _following(indices, size))]
+        require_nonnegative_in_segments(trace, convert(slices.instruction(trace), element_type), *bounds)
     known = indices.known_value
     if known is not None and len(known) <= _FEW and isinstance(size, int) and ((0 <= known) & (known < size)).all():
         return result(trace, _segments(ufunc, convert(slices.instruction(trace), element_type), known.tolist()))
     indices = indices.astype(np.int64)
-    following = np.concatenate([indices[1:], np.reshape(as_traced(size), (1,))])
-    places = [one.instruction(trace) for one in (indices, following)]
+    places = [one.instruction(trace) for one in (indices, _following(indices, size))]
     operand = convert(slices.instruction(trace), element_type)
     if ufunc_kernel(ufunc).identity is not None and slices.shape[0] >= _LONG * indices.shape[0]:
         wide = accumulation_type(ufunc, element_type)
@@ -83,6 +86,11 @@ def reduced_at(ufunc: np.ufunc, slices: TracedArray, indices: TracedArray, size:
     operands = [operand, *places, turns.instruction(trace)]
     found = _pass(ufunc, *operands, hlo.constant(np.int64(0)), None)
     return result(trace, found if last == 0 else _further_passes(ufunc, operands, found))
+
+
+def _following(indices: TracedArray, size: Any) -> TracedArray:
+    """Where the next segment begins."""
+    return np.concatenate([indices[1:], np.reshape(as_traced(size), (1,))])
 
 
 def _segments(ufunc: np.ufunc, operand: Instruction, indices: list[int]) -> Instruction:

@@ -176,6 +176,8 @@ class Statements(Assignments):
         for field in ("test", "iter", "subject"):
             if hasattr(statement, field):
                 setattr(statement, field, self.expressions.visit(getattr(statement, field)))
+        if isinstance(statement, ast.For):
+            statement.iter = helper("asked", statement.iter, statement.iter)
         for item in getattr(statement, "items", ()):
             item.context_expr = self.expressions.visit(item.context_expr)
         for handler in getattr(statement, "handlers", ()):

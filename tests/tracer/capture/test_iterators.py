@@ -283,3 +283,47 @@ def test_generator_expressions_go_over_objects_of_which_the_program_decides_what
     jitted = phlox.jit(gone_over)
     for x in (np.array([1.0, -2.0, 3.0]), np.array([-1.0, 2.0, -5.0])):
         assert repr(jitted(x)) == repr(gone_over(x))
+
+
+def generators_of_an_iterator(x):
+    numbers, letters = itertools.count(), iter("abcdef")
+
+    def doubled():
+        for number in numbers:
+            yield 2 * number
+
+    def repeated(values):
+        for value in values:
+            yield value * 2
+
+    made, texts, few = doubled(), repeated(letters), itertools.takewhile(lambda v: v < 99, numbers)
+    return next(made), next(made), next(numbers), next(texts), next(letters), next(few), next(few), next(numbers), x[0]
+
+
+def generators_of_a_zip(x):
+    pairs = zip([1, 2, 3, 4], "abcd")
+
+    def joined():
+        for number, letter in pairs:
+            yield letter * number
+
+    made = joined()
+    return next(made), next(made), next(pairs), x[0]
+
+
+def endless_groups(x):
+    groups = itertools.groupby(enumerate(itertools.count()), key=lambda pair: pair[0] // 3)
+    lengths = [len(list(next(groups)[1])) for _ in range(3)]
+    for total in itertools.accumulate(itertools.count(1)):
+        if total > x[0] + 9:
+            break
+    for first, second in itertools.pairwise(itertools.count()):
+        if first * second > 50:
+            return lengths, total, first
+
+
+@pytest.mark.parametrize("function", [generators_of_an_iterator, generators_of_a_zip, endless_groups])
+def test_generators_ask_iterators_for_as_many_elements_as_python_does(function):
+    jitted = phlox.jit(function)
+    for x in (np.array([1.0, -2.0]), np.array([20.0, 2.0])):
+        assert repr(jitted(x)) == repr(function(x))

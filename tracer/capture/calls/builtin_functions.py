@@ -150,8 +150,11 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
 
 @implements(enumerate)
 def enumerate_(iterable: Any, start: int = 0) -> Any:
+    is_endless = made_iterators.is_endless(iterable)
     if type(iterable := begun(iterable)) is TracedGenerator:
-        return numbered(iterable, start)
+        made = numbered(iterable, start)
+        made.is_endless = is_endless
+        return made
     rows = rows_of(iterable)
     if rows is None:
         return enumerate(items_for_python(iterable), start)

@@ -116,6 +116,10 @@ def apply_along_axis(func1d: Callable, axis: int, arr: Any, *args: Any, **kwargs
 
 @implements(np.fromfunction)
 def fromfunction(function: Callable, shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any) -> Any:
+    sizes = shape if isinstance(shape, (tuple, list)) else (shape,)
+    if any(isinstance(size, TracedArray) and size.known_value is None for size in sizes):
+        places = [call(np.arange, size, dtype=dtype) for size in sizes]
+        return call(function, *call(np.meshgrid, *places, indexing="ij"), **kwargs)
     return call(function, *call(np.indices, shape, dtype=dtype), **kwargs)
 
 

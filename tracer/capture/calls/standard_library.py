@@ -144,7 +144,7 @@ def accumulate(iterable: Any, func: Callable | None = None, *, initial: Any = No
     func = operator.add if func is None else func
     if initial is not None:
         return call(iterators.accumulate_from, initial, iterable, func)
-    if isinstance(iterable, TracedGenerator):
+    if isinstance(iterable, TracedGenerator) or made_iterators.is_endless(iterable):
         return call(iterators.accumulate_of, iterable, func)
     return call(iterators.accumulate, _sequence(iterable), func)
 
@@ -194,7 +194,7 @@ def count(start: Any = 0, step: Any = 1) -> Any:
 
 @implements(itertools.pairwise)
 def pairwise(iterable: Any, /) -> Any:
-    if isinstance(iterable, TracedGenerator):
+    if isinstance(iterable, TracedGenerator) or made_iterators.is_endless(iterable):
         return call(iterators.pairwise_of, iterable)
     if _is_traced(iterable):
         return call(iterators.pairwise, _sequence(iterable))
@@ -276,6 +276,8 @@ for _name in ("takewhile", "dropwhile", "filterfalse", "starmap", "compress"):
 @implements(itertools.groupby)
 def groupby(iterable: Any, key: Callable | None = None) -> Any:
     if _is_followed(key) or _is_traced(iterable) or isinstance(iterable, (zip, enumerate)):
+        if made_iterators.is_endless(iterable):
+            return call(iterators.groupby_of, iterable, key)
         return call(iterators.groupby, _sequence(iterable), key)
     return itertools.groupby(iterable, key)
 

@@ -166,6 +166,19 @@ def groupby(sequence, key):
         yield value, group
 
 
+def groupby_of(iterable, key):
+    group, before = [], None
+    for item in iterable:
+        value = item if key is None else key(item)
+        if group and value != before:
+            yield before, group
+            group = []
+        before = value
+        group.append(item)
+    if group:
+        yield before, group
+
+
 def holds(item, iterable):
     for value in iterable:
         if value is item or value == item:

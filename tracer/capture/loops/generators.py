@@ -28,6 +28,7 @@ class TracedGenerator(Lazy):
     """
 
     followed_class = types.GeneratorType
+    is_endless = False
 
     def __init__(self, pull: Callable[[], Iterator[Any]], push: Callable[[Take], Any]) -> None:
         self.pulled, self._push = pull, push
