@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of, class_of, container_behind, has_attributes_alone
+from ..recording.attributes import (
+    attributes_of,
+    class_of,
+    container_behind,
+    has_attributes_alone,
+    is_property,
+    set_held,
+)
 from ..recording.current_trace import current_trace
 from ..recording.makers import register_attributes
 from .entries import contents_of, elements_of_set, is_open_set
@@ -103,7 +110,7 @@ def _container_with_attributes(kind: type, besides: Besides, parts: Sequence[Any
 def _set_attributes(made: Any, names: AttributeNames, parts: Sequence[Any]) -> None:
     for name, part in zip(names, parts):
         if part is not UNBOUND:
-            object.__setattr__(made, name, part)
+            set_held(made, name, part)
 
 
 def _new_of(kind: type) -> Callable[[type], Any]:
@@ -137,6 +144,7 @@ def _attributes_of(about: tuple[type, Any]) -> tuple[Any, ...] | None:
     kind, auxiliary = about
     kind = class_of(kind)
     is_plain = isinstance(auxiliary, AttributeNames) and "as_result" not in kind.__dict__
+    is_plain = is_plain and not any(is_property(kind, name) for name in auxiliary)
     return (functools.partial(_new_of(kind), kind), *auxiliary) if is_plain else None
 
 

@@ -11,7 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from ..recording.attributes import UNBOUND, attributes_of, container_behind, has_attributes_alone, slots_of
+from ..recording.attributes import (
+    UNBOUND,
+    attributes_of,
+    container_behind,
+    has_attributes_alone,
+    is_property,
+    set_held,
+    slots_of,
+)
 from ..recording.current_trace import current_trace
 from ..recording.trace import Trace
 from .entries import contents_of, elements_of_set, is_open_dict
@@ -76,11 +84,6 @@ class Attribute(Place):
     def key(self) -> Any:
         return id(self.holder), self.attribute
 
-    @property
-    def _kind(self) -> type:
-        """Whose methods reach the attribute past what the user's class does when one is set, or missing."""
-        return type if isinstance(self.holder, type) else object
-
     def get(self) -> Any:
         if not isinstance(self.holder, type):
             return attributes_of(self.holder).get(self.attribute, UNBOUND)  # and not what its class has, or would compute now
@@ -88,9 +91,15 @@ class Attribute(Place):
 
     def set(self, value: Any) -> None:
         if value is not UNBOUND:
-            self._kind.__setattr__(self.holder, self.attribute, value)
+            if isinstance(self.holder, type):
+                type.__setattr__(self.holder, self.attribute, value)
+            else:
+                set_held(self.holder, self.attribute, value)
         elif self.get() is not UNBOUND:
-            self._kind.__delattr__(self.holder, self.attribute)
+            if is_property(type(self.holder), self.attribute):
+                del self.holder.__dict__[self.attribute]
+            else:
+                (type if isinstance(self.holder, type) else object).__delattr__(self.holder, self.attribute)
 
 
 def dict_type(holder: dict) -> type[dict]:

@@ -42,6 +42,19 @@ def attributes_of(value: Any) -> dict[str, Any]:
     return held
 
 
+def is_property(kind: type, name: str) -> bool:
+    """Whether a class has a property of this name; what its objects hold under it lies in their ``__dict__``."""
+    return isinstance(getattr(kind, name, None), property)
+
+
+def set_held(value: Any, name: str, held: Any) -> None:
+    """Let an attribute hold what it has held, past what its class does when one is set."""
+    if is_property(type(value), name):
+        value.__dict__[name] = held
+    else:
+        object.__setattr__(value, name, held)
+
+
 def has_attributes_alone(kind: type) -> bool:
     """Whether an object of a class is what `object.__new__` makes, and its attributes; the class may have a ``__new__``."""
     if kind.__new__ is object.__new__:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .attributes import UNBOUND, attributes_of
+from .attributes import UNBOUND, attributes_of, set_held
 
 
 class Node(NamedTuple):
@@ -189,7 +189,7 @@ def _dataclass_node(type: type) -> Node:
         value = object.__new__(type)
         for name, part in (*zip(static, auxiliary), *zip((*dynamic, *others_in(auxiliary)), children)):
             if part is not UNBOUND:
-                object.__setattr__(value, name, part)
+                set_held(value, name, part)
         return value
 
     def others_in(auxiliary: tuple) -> tuple[str, ...]:

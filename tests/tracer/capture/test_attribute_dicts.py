@@ -1,7 +1,9 @@
 """``vars(o)`` of objects that the function makes, attributes that their classes have, and what formats ask a dict for."""
 
+import copy
 from collections import defaultdict
 
+import numpy as np
 import pytest
 from phlox import TracerError, jit
 
@@ -156,3 +158,33 @@ def test_formats_put_missing_keys(function):
     traced = jit(function)
     for x in (1.0, -1.0) * 2:
         assert traced(x) == function(x)
+
+
+class Doubled:
+    def __init__(self, size):
+        self.size = size
+
+    @property
+    def size(self):
+        return self.__dict__["size"]
+
+    @size.setter
+    def size(self, size):
+        self.__dict__["size"] = 2 * size
+
+
+def set_under_a_condition(x):
+    made = Doubled(x.sum())
+    if x[0] > 0:
+        made.size = x[1]
+    return made, [Doubled(v) for v in x if v > 1], copy.copy(made), np.poly1d(x) * 2
+
+
+def test_what_lies_under_the_name_of_a_property_is_not_set_once_more():
+    jitted = jit(set_under_a_condition)
+    for x in (np.array([1.0, 2.0, 3.0]), np.array([-1.0, 2.0, 0.5])):
+        (made, several, copied, polynomial), expected = jitted(x), set_under_a_condition(x)
+        assert [vars(one) for one in (made, *several, copied)] == [
+            vars(one) for one in (expected[0], *expected[1], expected[2])
+        ]
+        assert polynomial == expected[3]

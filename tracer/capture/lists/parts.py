@@ -14,6 +14,7 @@ import numpy as np
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.attributes import attributes_of, set_held
 from ...recording.device_arrays import ArrayOnDevice
 from ..entries import contents_of, has_open_keys
 from ..outside.containers import OutsideDict
@@ -304,8 +305,9 @@ def _finished(value: Any, structure: pytree.Structure, arrays: Arrays) -> Any:
             return finished_dict(entries[0].table.keys, _finished(entries, children[0], arrays))
         return maker_of(value)(_finished_items(entries, children[0][2], arrays))
     if kind is Parts:
+        held = attributes_of(value)
         for name, child in zip(auxiliary[1], children):
-            object.__setattr__(value, name, _finished(getattr(value, name), child, arrays))
+            set_held(value, name, _finished(held[name], child, arrays))
         return value
     parts = [_finished(part, child, arrays) for part, child in zip(pytree.taken_apart(value)[1], children)]
     return pytree.put_together(kind, auxiliary, parts)

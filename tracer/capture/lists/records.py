@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ...recording import pytree
-from ...recording.attributes import attributes_of, class_of, is_record, slots_of
+from ...recording.attributes import attributes_of, class_of, is_property, is_record, set_held, slots_of
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .. import places
@@ -95,6 +95,8 @@ def _can_be_kept(made: Any, attributes: dict[str, Any]) -> bool:
         return False
     if slots_of(kind) or kind.__setattr__ is not object.__setattr__ or kind.__getattribute__ is not object.__getattribute__:
         return False
+    if any(is_property(kind, name) for name in attributes):
+        return False
     return bool(attributes) and not any(type(one) is Maybe and one.absent is places.UNBOUND for one in attributes.values())
 
 
@@ -137,7 +139,7 @@ def _finished(record: type, held: list[Any]) -> Any:
             return held[0]
         made = object.__new__(record.followed_class)
         for name, value in zip(record.names_of_record, held[0][1:]):
-            object.__setattr__(made, name, value)
+            set_held(made, name, value)
         held[0] = made
     return held[0]
 

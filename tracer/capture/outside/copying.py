@@ -13,7 +13,7 @@ from typing import Any
 
 from ...outside.ownership import belongs_to_the_user
 from ...recording import pytree
-from ...recording.attributes import attributes_of, class_of, slots_of
+from ...recording.attributes import attributes_of, class_of, set_held, slots_of
 from ...recording.errors import TracerError
 from .. import journals
 from ..attributes import getattr_, hasattr_
@@ -51,7 +51,7 @@ def shallow(value: Any) -> Any:
         return copy.copy(_as_it_is(surroundings, value))
     made = _empty_one(surroundings, value)
     for name, part in _attributes(surroundings, value):
-        object.__setattr__(made, name, part)
+        set_held(made, name, part)
     keep(made)
     return made
 
@@ -84,7 +84,7 @@ def deep(value: Any, memo: dict[int, Any] | None = None) -> Any:
     elif surroundings is not None and _is_copied_by_attributes(kind):
         memo[id(value)] = made = _empty_one(surroundings, value)
         for name, part in _attributes(surroundings, value):
-            object.__setattr__(made, name, deep(part, memo))
+            set_held(made, name, deep(part, memo))
         keep(made)
     else:
         made = copy.deepcopy(_as_it_is(surroundings, value), memo)
