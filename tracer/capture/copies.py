@@ -14,7 +14,8 @@ from ..recording.program import Program
 from ..recording.trace import Trace
 from . import journals, places
 from .choices import Choice, Maybe
-from .lists.references import Unread, make_rows, row_behind, want_listed, want_records
+from .entries import is_open_dict
+from .lists.references import Unread, make_rows, row_behind, want_alike, want_listed, want_records
 from .origins import alternatives, make_unreadable, may_be_one, others_of
 
 LISTS_ARE_CHANGED = "lists that are put into others are changed there"  # what a recording has found out of the program
@@ -175,6 +176,8 @@ def require_own(holder: Any, *names: str) -> None:
         kinds = {kind} if not isinstance(holder, (list, dict, set)) or kind is dict else set(map(type, _owners_of(holder)))
         for one in kinds:
             want_records(program, one)
+        if kind is dict and not is_open_dict(holder):
+            want_alike(program, holder)
         want_listed(program, type(holder))
         instead = "put another one there (x[i] = x[i] + [value]), or copy it first"
         if isinstance(holder, set):

@@ -17,7 +17,7 @@ from . import journals, places
 from .choices import Choice, Maybe
 from .entries import OPEN, contents_of, elements_of_set, has_open_keys, mark_of
 from .forms import is_around
-from .lists.references import Unread, row_behind
+from .lists.references import Unread, row_behind, want_records
 
 # The way from a value to a container in it.
 Path = tuple[Any, ...]
@@ -216,6 +216,7 @@ def make_unreadable(holder: Any, names: Iterable[str] = ()) -> None:
         set.clear(holder)
         set.update(holder, elements_of_set({OPEN: [Unread(refuse_former)]}))
     else:
+        want_records(current_trace().program, type(holder))
         for name in {*attributes_of(holder), *names}:
             object.__setattr__(holder, name, Unread(refuse_former))
 

@@ -88,6 +88,7 @@ class Program:
         self.list_maker: Any = None
         self.dict_makers: dict[int, Any] = {}  # the same of dicts, where these are noted
         self.makers_of_copied_dicts: set[Any] = set()
+        self.makers_of_keys: dict[tuple, set[Any]] = {}  # by the keys of dicts, where these are noted
         self.copied: dict[int, Any] = {}  # containers by id, with lists that are copies of one of several
         self.origins: dict[int, Any] = {}  # by id, containers that stand for one of several, with those (capture/origins.py)
         self.stand_for: dict[int, Any] = {}  # the same the other way round

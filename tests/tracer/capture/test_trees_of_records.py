@@ -1,5 +1,7 @@
 """Objects whose attributes are None or objects of their class: trees and lists that grow as the values decide."""
 
+import heapq
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -82,14 +84,65 @@ def scored(x):
     return [one.visits for one in root.after]
 
 
+def turned_round(x):
+    """A linked list whose members are changed while other names hold them."""
+    head = None
+    for v in x:
+        if v % 3:
+            one = Member(int(v))
+            one.left, head = head, one
+    before, node = None, head
+    while node is not None:
+        node.left, before, node = before, node, node.left
+    found = []
+    while before:
+        found.append(before.key)
+        before = before.left
+    return found
+
+
+def on_a_heap(x):
+    """Nothing is changed of the members, of which the heap decides where each one is."""
+    heap = []
+    for place, v in enumerate(x):
+        heapq.heappush(heap, (int(v), place, Member(int(v) + 1)))
+    found = []
+    while heap:
+        found.append(heapq.heappop(heap)[-1].key)
+    return found
+
+
+def put_into_dicts(node, key):
+    if key < node["key"]:
+        if node["left"] is None:
+            node["left"] = {"key": key, "left": None, "right": None}
+        else:
+            put_into_dicts(node["left"], key)
+    elif node["right"] is None:
+        node["right"] = {"key": key, "left": None, "right": None}
+    else:
+        put_into_dicts(node["right"], key)
+
+
+def of_dicts(x):
+    """Three instructions make dicts with the same keys, which a recursion changes."""
+    root = {"key": int(x[0]), "left": None, "right": None}
+    for v in x[1:]:
+        put_into_dicts(root, int(v))
+    return root["left"]["key"], root["right"]["key"]
+
+
 def described(node):
     return node and (type(node).__name__, node.key, described(node.left), described(node.right))
 
 
-@pytest.mark.parametrize("program", one_in(3, [in_order, height, visited, scored]), ids=lambda program: program.__name__)
+PROGRAMS = [in_order, height, visited, scored, turned_round, on_a_heap, of_dicts]
+
+
+@pytest.mark.parametrize("program", one_in(3, PROGRAMS), ids=lambda program: program.__name__)
 def test_trees_are_as_undecorated(program):
     decorated = jit(program)
-    for values in (X, X[::-1].copy(), X):
+    for values in (X, X[::-1] + 1, X):
         assert decorated(values) == program(values)
     assert decorated.cache_info().misses == 1
 

@@ -20,6 +20,7 @@ def keep(made: Any) -> None:
     if type(made) is not dict or (trace := current_trace()) is None or not notes_dicts(program := trace.program):
         return
     program.dict_makers[id(made)] = maker = user_instruction()
+    program.makers_of_keys.setdefault(tuple(made), set()).add(maker)
     needs = records_made(program).get(maker)
     if needs is None or needs.is_refused:
         return

@@ -29,6 +29,7 @@ from ..copies import TRY_LISTED
 from ..forms import is_number, is_plain_text, kind_of, may_be_shared, same
 from ..parts import Parts
 from ..parts import parts_of as parts_of_object
+from ..places import where_made
 from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_text_leaves
 from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
@@ -392,10 +393,16 @@ def not_one_type(first: ElementType | None, second: ElementType | None, values: 
     try_rows(structures)
     for table in tables:
         refuse(table)
-    for kind in set().union(*map(_containers_in, structures)):
+    contained = list(map(_containers_in, structures))
+    for kind in set().union(*contained):
         if kind is set:
+            if all(set in kinds for kinds in contained):
+                continue  # they differ in how many elements they have room for
             TRY_LISTED[0]()
         want_listed(current_trace().program, kind)
+    for leaf in (leaf for kind in (first, second) if kind is not None for leaf in kind.leaves):
+        for one in filter(where_made, leaf.constants):  # one of several objects, which a record is by its position
+            want_records(current_trace().program, type(one))
     return CarryTypeError(
         f"a list whose length the program decides has elements of one kind, and this one has {first} and {second}. Fix: give "
         "all elements one structure, one shape, and dtypes that go together"

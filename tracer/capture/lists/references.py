@@ -184,8 +184,7 @@ def make_rows(program: Program) -> bool:
     new = program.makers_of_copies - known.keys()
     known.update({maker: Needs() for maker in new})
     if new:  # they may be elements of others
-        for held in (records_made(program), known, program.guessed_bounds):
-            _forget_kinds(held)
+        _forget_all_kinds(program.guessed_bounds)
     return bool(new)
 
 
@@ -261,6 +260,13 @@ def want_records(program: Program, kind: type) -> None:
     wanted.add((kind.__module__, kind.__qualname__))
 
 
+def want_alike(program: Program, changed: dict) -> None:
+    """The same of a dict that branches and loops have put together of others, which had the same keys."""
+    made, wanted = records_made(program), program.guessed_bounds.setdefault(_RECORDS_WANTED, set())
+    if notes_dicts(program) and not program.makers_of_copied_dicts - made.keys():
+        wanted.update(program.makers_of_keys.get(tuple(changed), ()))
+
+
 def want_listed(program: Program, kind: type) -> None:
     """The same of containers of a class, of which some can be objects (`listed.py`); of dicts with keys where these can be no
     records."""
@@ -312,17 +318,16 @@ def try_records(guessed_bounds: dict[str, Any], error: Exception) -> bool:
             made[name].is_refused = True
         tried.clear()
     if found:
-        _forget_kinds(made)
-        _forget_kinds(guessed_bounds.get(_ROWS_MADE, {}))
-        _forget_kinds(guessed_bounds)
+        _forget_all_kinds(guessed_bounds)
     return found
 
 
-def _forget_kinds(held: dict[Any, Any]) -> None:
-    """What elements are like was found out where others were objects or lists that are, or were, no rows."""
-    for needs in held.values():
-        if type(needs) is Needs:
-            needs.kind = None
+def _forget_all_kinds(guessed_bounds: dict[str, Any]) -> None:
+    """What elements are like was found out where others were objects or lists that are, or were, no rows, or other ones."""
+    for held in (guessed_bounds.get(_RECORDS_MADE, {}), guessed_bounds.get(_ROWS_MADE, {}), guessed_bounds):
+        for needs in held.values():
+            if type(needs) is Needs:
+                needs.kind = None
 
 
 def keep_records(guessed_bounds: dict[str, Any]) -> None:
@@ -389,7 +394,7 @@ def _put_dicts_into_one(program: Program, tables: Iterable[Table]) -> None:
     if others and not any(one.needs.is_refused for one in (dicts[0], *others)):
         made, joined = records_made(program), [one.needs for one in others]
         made.update({maker: dicts[0].needs for maker, needs in made.items() if needs in joined})
-        dicts[0].needs.kind = None
+        _forget_all_kinds(program.guessed_bounds)  # those of others may hold dicts of the tables that there are no more
         raise RecordedAgain
 
 
