@@ -260,6 +260,24 @@ def test_what_stands_at_a_place_that_arguments_decide_does_not_make_them_static(
     assert compiled.cache_info().misses == 1
 
 
+def test_what_comes_out_of_loops_is_checked_when_the_program_runs():
+    """Smaller intervals of the arguments would tell no more of it."""
+
+    def powers(n, m):
+        a = b = 1
+        for _ in range(n):
+            a *= 2
+        for _ in range(m):
+            b *= 2
+        return a + b, (a + b) * 3 - 1
+
+    compiled = jit(powers)
+    for n, m in ((3, 4), (7, 5), (9, 1)):
+        assert compiled(n, m) == powers(n, m)
+    assert compiled.cache_info().misses == 1
+    assert compiled(62, 62) == powers(62, 62)
+
+
 def test_numbers_of_a_table_of_constants_are_python_integers_of_any_size():
     def scaled(k, n):
         return [3, 10**18, -(10**18)][k] * n, {1: 10**18, 2: 5}.get(k, 7) * n

@@ -17,6 +17,7 @@ from ..capture.endless import give_up_loops
 from ..capture.lists.references import give_up_rows, keep_records, note_other_way, try_records
 from ..capture.lists.results import with_results, with_written_texts
 from ..capture.lists.tables import put_back_unchanged
+from ..capture.loops.iteration import give_up_short_lists
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
@@ -108,6 +109,8 @@ def record(
         except (ConcretizationError, UnprovenInterval) as error:
             error.outside = trace.program.paths_of(error.sources or ())
             failure = failure or error
+            if give_up_short_lists(guessed_bounds):
+                continue
             if isinstance(error, ConcretizationError) and (give_up_rows(guessed_bounds) or try_records(guessed_bounds, error)):
                 continue
             if give_up_loops(guessed_bounds):
@@ -119,7 +122,7 @@ def record(
         except not_of_a_signal(Exception) as error:
             shown = _shown(trace.program, error)
             failure = failure or shown
-            if give_up_rows(guessed_bounds):
+            if give_up_short_lists(guessed_bounds) or give_up_rows(guessed_bounds):
                 continue
             opened = trace.program.surroundings.opened - policy.known
             if opened and not isinstance(error, RaisedBehindChanges):

@@ -16,7 +16,7 @@ from ... import hlo
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import IntegerOverflow, LeftToPython
 from ..recording.function_tables import METHODS, PYTHON_OPERATORS
-from ..recording.intervals import INT64, Interval, interval_of, require, within
+from ..recording.intervals import INT64, Interval, interval_of, note_checked, require, within
 from ..recording.operands import convert
 from ..recording.trace import Trace
 from .integer_overflow import difference_overflows, is_least, product_overflows, sum_overflows
@@ -94,7 +94,9 @@ def _integer(ufunc: np.ufunc, numbers: tuple, found: Interval, overflows: Callab
         return _as_number(hlo.constant(0, hlo.S64))
     if not within(found, INT64):
         require(trace, numbers, lambda: overflows(*_integers(numbers)), IntegerOverflow(IntegerOverflow.MESSAGE))
-        found = INT64
+        result = _as_number(_by_ufunc(ufunc, *numbers).instruction(trace), INT64)
+        note_checked(trace, result.instruction(trace))
+        return result
     return _as_number(_by_ufunc(ufunc, *numbers).instruction(trace), found)
 
 

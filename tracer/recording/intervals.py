@@ -3,7 +3,8 @@
 A Python integer is traced as an s64, which is what it means only as long as every result of its arithmetic fits. So each
 integer argument is traced for an interval of values, calls with others trace again (`tracer.calls.integers`), and what is
 computed from it has an interval, too. Where no interval shows that a result fits, the argument's is made smaller
-(`UnprovenInterval`), down to its value alone; a number that does not come from arguments is checked when the program runs.
+(`UnprovenInterval`), down to its value alone; a number that does not come from arguments, or comes out of a loop, is checked
+when the program runs.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ... import hlo
+from ...hlo.operation import ELEMENTWISE
 from .current_trace import current_trace
 from .errors import IntegerOverflow
 
@@ -141,6 +143,13 @@ def is_traced_integer(value: Any) -> bool:
 def note_carried(trace: Trace, value: Any) -> None:
     """The value comes out of a loop's state, for which `require_carried` has let pass what it was."""
     note_interval(trace, value, (CARRIED[0] - _STEP, CARRIED[1] + _STEP))
+    if is_traced_integer(value):
+        note_checked(trace, value.instruction(trace))
+
+
+def note_checked(trace: Trace, instruction: hlo.Instruction) -> None:
+    """What this integer is shows when the program runs alone, whatever the intervals of arguments."""
+    trace.program.checked_integers.add(instruction)
 
 
 def note_interval(trace: Trace, value: Any, interval: Interval) -> None:
@@ -164,7 +173,8 @@ def require(
     instructions = [number.instruction(trace) for number in traced]
     sources = [trace.sources(instruction) for instruction in instructions]
     known = frozenset().union(*sources) if None not in sources else frozenset()
-    if not known or not known <= trace.program.python_integers or any(_is_opaque(trace, one) for one in instructions):
+    is_shown = known and known <= trace.program.python_integers
+    if not is_shown or any(_is_opaque(trace, one) for one in instructions):
         trace.add_raise(violated(), error)
         return
     itself = len(traced) == 1 and _is_source(trace, instructions[0])
@@ -172,20 +182,19 @@ def require(
     raise trace.program.unproven
 
 
-_COMPUTES = {"abs", "add", "convert", "maximum", "minimum", "multiply", "negate", "reshape", "select", "subtract"}
-
-
 def _is_opaque(trace: Trace, instruction: hlo.Instruction, depth: int = _DEEPEST) -> bool:
     """Whether fewer values of arguments would show nothing of it: it comes out of a loop, or a table that is written."""
+    if instruction in trace.program.checked_integers:
+        return True
     storage = trace.entries.get(instruction) if trace.parent is not None else None
     if storage is not None:
         return _is_opaque(trace.parent, trace.parent.read(storage), depth)
     opcode, operands = instruction.opcode, instruction.operands
     if opcode == "dynamic-slice":
-        return operands[1].opcode != "constant" or _known_interval(trace, operands[0], _DEEPEST) is None
+        return operands[0].opcode != "constant"
     if opcode == "get-tuple-element":
         return operands[0].opcode == "while" or not within(interval_of_instruction(trace, instruction), CARRIED)
-    if opcode not in _COMPUTES or not depth:
+    if not depth or opcode != "reshape" and not instruction.has_trait(ELEMENTWISE):
         return False
     return any(_is_opaque(trace, one, depth - 1) for one in operands[opcode == "select" :])
 

@@ -2,10 +2,12 @@
 
 import copy
 import math
+from collections import deque
 
 import numpy as np
 import pytest
 from phlox import jit
+from thinning import left_to_ci
 
 COUNT = 40
 FLOATS = [float(i * 7 % 11) + 0.5 for i in range(COUNT)]
@@ -349,3 +351,38 @@ def test_code_for_packed_numbers_is_not_taken_for_others():
             values = [*INTEGERS[:3], fourth, *INTEGERS[4:]]
             expected = np.full(fourth, 2.0) if sized else sum(values) * 2.0
             assert np.array_equal(made(values, 2.0), expected)
+
+
+def served(floors, kinds):
+    queues = [deque() for _ in range(4)]
+    for place, (a, b) in enumerate(zip(floors, kinds)):
+        if a != b:
+            queues[a].append((place, b))
+        if len(queues[b]) > 1:
+            queues[b].popleft()
+    return [list(queue) for queue in queues], place
+
+
+def whole_turn(floors, kinds):
+    """What Python needs to know behind the loop, it knows if its rounds are unrolled."""
+    queues, place = served(floors, kinds)
+    return queues, np.ones((2, 3)).sum(axis=place % 2)
+
+
+def of_short_lists(seed, count=12):
+    return tuple(np.random.default_rng(seed).integers(0, 4, (2, count)).tolist())
+
+
+def test_long_rounds_over_short_lists_are_loops():
+    assert "while" in [one.opcode for one in jit(served).lower(*of_short_lists(0)).module.entry.instructions]
+    compiled = jit(served)
+    for seed in range(3):
+        assert compiled(*of_short_lists(seed)) == served(*of_short_lists(seed))
+    assert compiled.cache_info().misses == 1
+
+
+@left_to_ci
+def test_long_rounds_over_short_lists_are_unrolled_where_they_cannot_be_loops():
+    compiled = jit(whole_turn)
+    for count in (12, 11):
+        assert repr(compiled(*of_short_lists(0, count))) == repr(whole_turn(*of_short_lists(0, count)))

@@ -19,6 +19,7 @@ from ...recording.errors import HINTS, CarryTypeError, ConcretizationError, no_i
 from ...recording.function_tables import DYNAMIC, SEQUENCES
 from ...recording.intervals import interval_of, note_interval
 from ...recording.operands import as_traced, require
+from ...recording.program import Program
 from ...recording.trace import Trace
 from .. import journals, made_iterators
 from ..copies import note_copies
@@ -31,8 +32,8 @@ from ..lists.runs import Run, is_open_list, length_of, plus, require_read
 from ..lists.tables import reference
 from .stacked_rows import Columns, columns_of, is_of_python, lists_of, whole_lists
 
-# Lists with fewer elements are gone over one by one.
-_LONG_LIST = 32
+# Lists with fewer elements are gone over one by one; of numbers that the program computes, fewer than the other number.
+_LONG_LIST, _LONG_LIST_OF_TRACED = 32, 9
 # Of texts among the elements that may be different: what is done with one of them is done with each.
 _MOST_TEXTS = 8
 
@@ -469,9 +470,47 @@ def rows_of(iterable: Any) -> Rows | None:
         return ArrayRows(iterable)
     if type(iterable) is np.ndarray and iterable.ndim and iterable.dtype.kind in "biufc":
         return ArrayRows(iterable)
-    if isinstance(iterable, (list, tuple)) and len(iterable) >= _LONG_LIST and are_alike(list(iterable)):
+    if isinstance(iterable, (list, tuple)) and _is_long(iterable) and are_alike(list(iterable)):
         return KnownElements(iterable)
     return ROWS_OF_KEYS[0](iterable) if has_open_keys(iterable) else None
+
+
+_ONE_BY_ONE = "short lists are gone over one by one"
+
+
+def _is_long(holder: Sequence[Any]) -> bool:
+    """Whether what is alike in a list may be gone over position by position."""
+    if len(holder) >= _LONG_LIST:
+        return True
+    if len(holder) < _LONG_LIST_OF_TRACED or (trace := current_trace()) is None:
+        return False
+    first = holder[0]
+    while type(first) in (list, tuple) and first:
+        first = first[0]
+    return type(first) is TracedArray and _ONE_BY_ONE not in trace.program.guessed_bounds
+
+
+def is_short_list(rows: Rows) -> bool:
+    """Whether these are, with others perhaps, elements of a list that could be gone over one by one."""
+    return rows.of_python is not None and isinstance(rows.length, int) and rows.length < _LONG_LIST
+
+
+def note_captured(program: Program, rows: Rows) -> None:
+    """A loop over this is one of the program."""
+    if is_short_list(rows):
+        program.guessed_bounds[_SHORT] = True
+
+
+_SHORT = "loops over short lists are those of the program"
+
+
+def give_up_short_lists(guessed_bounds: dict[str, Any]) -> bool:
+    """To be called where a function cannot be recorded: let loops over short lists be unrolled. Whether any was not."""
+    found = guessed_bounds.pop(_SHORT, False)
+    if found:  # what else has been found out may hold of these loops alone
+        guessed_bounds.clear()
+        guessed_bounds[_ONE_BY_ONE] = True
+    return found
 
 
 def rows_with_texts(iterable: Any) -> Rows | None:

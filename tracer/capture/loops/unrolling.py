@@ -32,7 +32,7 @@ from ..texts.deferred import is_longer_text
 from .captured_loop import CapturedLoop
 from .carried_places import aliased
 from .generators import TracedGenerator, begun
-from .iteration import ListItems, Pairs, Rows, Tail, rows_of, rows_with_texts
+from .iteration import ListItems, Pairs, Rows, Tail, is_short_list, note_captured, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .pushed_rounds import over_generator
 from .settled import settled_before
@@ -40,6 +40,8 @@ from .trials import Block, attempt, code_of, drop_effects, note_long, size_of_a_
 
 # Rounds are unrolled where they record no more instructions together.
 LARGEST_UNROLLED = 256
+# The same of those over a short list of numbers: what is known of each of them may make its round short.
+_LARGEST_OF_LISTS = 2048
 # The same of rounds in which Python knows a text, which may make them short; and how many of them are looked at.
 _LARGEST_OF_TEXTS, _TRIED_TEXTS = 4096, 8
 # Rounds that may leave the loop have the next one inside of them, up to this number.
@@ -92,7 +94,7 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
 def _short(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     """A loop whose rounds are unrolled. Raises RecordedAgain where each adds to what a name may hold: to capture them."""
     program, place = current_trace().program, _place_of(body)
-    if len(rows) <= _FEW_ALTERNATIVES or place in program.guessed_bounds:
+    if len(rows) <= _FEW_ALTERNATIVES or is_short_list(rows) or place in program.guessed_bounds:
         return _one_by_one(_rounds(rows), body, orelse, names)
     try:
         with at_most(_FEW_ALTERNATIVES):
@@ -209,16 +211,17 @@ def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     if key not in decided and _place_of(body) in trace.program.guessed_bounds:
         decided[key] = 1
     if key not in decided:
-        size = _size_of_one(trace, rows, body, names)
+        largest = _LARGEST_OF_LISTS if is_short_list(rows) else LARGEST_UNROLLED
+        size = _size_of_one(trace, rows, body, names, largest)
         if size == 0:  # of what is known here, which may be traced the next time
             return False
-        decided[key] = 1 if size is None else size if size * count > LARGEST_UNROLLED else 0
+        decided[key] = 1 if size is None else size if size * count > largest else 0
     if decided[key]:
         note_long(trace, decided[key])
     return bool(decided[key])
 
 
-def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | None:
+def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names, largest: int) -> int | None:
     """How many instructions a round records; the first may find the containers empty that those behind it have to look into.
 
     None where it makes a text longer, which takes more from round to round until the text lies among the characters.
@@ -237,7 +240,7 @@ def _size_of_one(trace: Trace, rows: Rows, body: Block, names: Names) -> int | N
         body(rows.element(0))
         body(rows.element(1))
 
-    most = LARGEST_UNROLLED // len(rows)
+    most = largest // len(rows)
     size = size_of_a_round(trace, first, (body,), names, most)
     if grows and len(rows) > _FEW_ROUNDS:
         return None
@@ -294,6 +297,7 @@ def _captured_in_some_way(rows: Rows, body: Block, orelse: Block | None, names: 
         lambda: _captured(rows, None, body, orelse, names),
     ]
     failure: CarryTypeError | ChangedCopyError | None = None
+    note_captured(current_trace().program, rows)
     for way in ways:
         try:
             return attempt(way, (body, orelse), names)
