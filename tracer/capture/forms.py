@@ -251,6 +251,17 @@ def fixed_in(form: Form | None) -> Iterator[Any]:
             yield from fixed_in(part)
 
 
+def choices_within(form: Form) -> tuple[int, int]:
+    """How often a form says that there is one of several values, or none; and how many of these are within one another."""
+    if isinstance(form, Container):
+        parts, own = form.parts, 0
+    else:
+        parts = (form.form,) if isinstance(form, Optional) else form.forms if isinstance(form, OneOf) else ()
+        own = bool(parts)
+    found = [choices_within(part) for part in parts]
+    return own + sum(count for count, _ in found), own + max((depth for _, depth in found), default=0)
+
+
 def joined(first: Form, second: Form, in_loop: bool = False) -> Form:
     """The form in which values of both can be written down.
 

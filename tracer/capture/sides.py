@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -21,8 +22,8 @@ from ..recording.operands import as_traced
 from ..recording.trace import Storage, Trace
 from .choices import Choice, Maybe
 from .contents import with_contents
-from .copies import note_copies, want_rows
-from .forms import NOWHERE, Form, OneOf, carried, form_of, joined, kinds, may_be_shared, unchanged, zero_like
+from .copies import TRY_LISTED, note_copies, want_rows
+from .forms import NOWHERE, Form, OneOf, carried, choices_within, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
 from .lists.tables import meeting, put_together
 from .merging import filled, numbers
@@ -31,6 +32,8 @@ from .places import UNBOUND, LocalName, Place
 
 # Values of different kinds that one name may hold.
 MOST_ALTERNATIVES = 32
+# Of a tree of tuples each branch chooses between trees, whose parts are such, and so on: each takes several times as long.
+_MOST_WITHIN, _DEEP_WITHIN = 256, 4
 
 
 class _State(threading.local):
@@ -139,11 +142,16 @@ class Merger:
         forms = [form_of(one, as_views=True) for one in known]
         form = joined(*forms) if len(forms) == 2 else forms[0]
         if isinstance(form, OneOf) and len(form.forms) > (most := _state.most_alternatives):
+            holders = [getattr(one, "__self__", one) for end in known for one in alternatives(end)]  # of methods, too
+            if any(isinstance(holder, set) for holder in holders):
+                TRY_LISTED[0]()
             too_many = f"to choose between more than {most} values of {name} that are not of one kind"
             error = ConcretizationError(self.test, too_many)
             error.is_of_rounds = True
             want_rows([one for end in ends for one in alternatives(end)])
             raise error
+        if len(kinds(form)) > _MOST_WITHIN and all(map(operator.gt, choices_within(form), (_MOST_WITHIN, _DEEP_WITHIN))):
+            raise ConcretizationError(self.test, f"to choose between values of {name} whose parts are one of several, too")
         begin = self.count
         self.pairs.append((form, ends))
         self.count += len(kinds(form))

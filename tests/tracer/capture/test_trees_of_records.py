@@ -4,7 +4,7 @@ import heapq
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 from thinning import LEFT_TO_CI, left_to_ci, one_in
 
 X = np.array([3, 1, 2, 5, 4, 0, 2])
@@ -130,6 +130,28 @@ def of_dicts(x):
     for v in x[1:]:
         put_into_dicts(root, int(v))
     return root["left"]["key"], root["right"]["key"]
+
+
+def with_another(node, key):
+    if node is None:
+        return None, key, None
+    left, here, right = node
+    return (with_another(left, key), here, right) if key < here else (left, here, with_another(right, key))
+
+
+@left_to_ci
+def test_trees_of_tuples_are_refused_soon():
+    """What stands for each branch is twice as large as what stands for the one before."""
+
+    @jit
+    def tree_of_tuples(x):
+        tree = None
+        for v in x:
+            tree = with_another(tree, v)
+        return tree[1]
+
+    with pytest.raises(TracerError, match="whose parts are one of several, too"):
+        tree_of_tuples([0.5, 0.25, 0.75, 0.125, 1.0, 0.0, 2.0, 1.5])
 
 
 def described(node):
