@@ -222,3 +222,51 @@ def test_lists_of_tuples_with_lists_that_grow():
         return {a: [(key, list(value)) for key, value in one.entries] for a, one in found.items()}
 
     assert jit(some)(X) == some(X)
+
+
+def queues(x):
+    held, total = [deque() for _ in range(40)], 0
+    for k, v in enumerate(x):
+        held[v].append(k)
+        if len(held[v]) > 1:
+            total += held[v].popleft()
+    return held, total
+
+
+def tallies(x):
+    held = [{} for _ in range(40)]
+    for k, v in enumerate(x):
+        held[v][k % 3] = held[v].get(k % 3, 0) + 1
+    return held
+
+
+def members(x):
+    held = [set() for _ in range(40)]
+    for k, v in enumerate(x):
+        held[v].add(k)
+    return held
+
+
+@pytest.mark.parametrize("program", one_in(3, [queues, tallies, members]), ids=lambda program: program.__name__)
+def test_more_containers_than_a_choice_has(program):
+    decorated = jit(program)
+    for x in (X, OTHERS):
+        assert decorated(x) == program(x)
+    assert decorated.cache_info().misses == 1
+
+
+def test_what_is_taken_out_of_a_row_is_read_before_the_row_is_written():
+    def last_ones(x):
+        held, total = {}, 0
+        for k, v in enumerate(x):
+            one = held.setdefault(int(v), [])
+            one.append(k)
+            if len(one) > 1:
+                total += one.pop(0)
+        return total
+
+    decorated = jit(last_ones)
+    assert decorated(X) == last_ones(X)
+    copies = str(decorated.explain()).partition("   copies")[2]
+    assert "before the loop" in copies
+    assert "in each round" not in copies

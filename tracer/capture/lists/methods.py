@@ -72,13 +72,15 @@ def pop(holder: list, index: Any = -1) -> Any:
         tables.drop_last(row)
         return found
     run = settled(items)
-    if last:
-        position = plus(length, -1)
-        change(holder, [Run(run.form, run.columns, position, run.start) if run.form.length is None else _shorter(run)])
-    else:
-        position = row_at([run], index, "pop index out of range")
+    position = plus(length, -1) if last else row_at([run], index, "pop index out of range")
+    found = element(run, position, is_copied=True)  # before the change, which then is made in place
+    if not last:
         change(holder, without([run], position))
-    return element(run, position, is_copied=True)
+    elif run.form.length is None:
+        change(holder, [Run(run.form, run.columns, position, run.start)])
+    else:
+        change(holder, [_shorter(run)])
+    return found
 
 
 def _shorter(run: Run) -> Run:
