@@ -1,7 +1,9 @@
 """When what is outside makes a function be traced again, and what errors and threads leave behind."""
 
+import gc
 import threading
 import types
+import weakref
 from array import array
 
 import numpy as np
@@ -261,3 +263,27 @@ def test_another_thread_changes_an_array_between_the_comparison_and_the_call(mon
     monkeypatch.setattr(Specialization, "fits", fits_and_changes)
     assert f(0.0) == 5 and f(0.0) == 5
     assert f.cache_info().misses == 2
+
+
+class Box:
+    def __init__(self, values):
+        self.values = values
+
+
+def test_what_a_trace_has_seen_goes_with_its_last_reference():
+    def positive(box):
+        found = []
+        for value in box.values:
+            if value > 0:
+                found.append(value)
+        return sum(found), box.values.sum()
+
+    box, f = Box(np.ones(40)), jit(positive)
+    gc.disable()
+    try:
+        f(box)
+        seen = weakref.ref(box), weakref.ref(box.values)
+        del box
+        assert [one() for one in seen] == [None, None]
+    finally:
+        gc.enable()

@@ -35,6 +35,25 @@ def numbers(decorate):
 
 
 @program
+def in_the_body_of_a_class(decorate):
+    globals().update(NUMBER=2)
+
+    @decorate
+    def f(x):
+        own = 3
+
+        class Scale:
+            """Reads names of the function and of the module, and one of its own."""
+
+            factor: types.FunctionType = NUMBER * own
+            twice = 2 * factor
+
+        return x * Scale.twice
+
+    return f, [set_global("NUMBER", value) for value in (3, 4)], lambda: NUMBER
+
+
+@program
 def arrays(decorate):
     globals().update(TABLE=np.array([1.0, 2.0, 3.0]))
 

@@ -18,6 +18,7 @@ from ..capture.lists.references import give_up_rows, keep_records, note_other_wa
 from ..capture.lists.results import with_results, with_written_texts
 from ..capture.lists.tables import put_back_unchanged
 from ..capture.loops.iteration import give_up_short_lists
+from ..capture.loops.settled import forget_loops
 from ..capture.loops.stacked_rows import number_of_pack
 from ..capture.outside.objects import end_following, follow_argument
 from ..capture.outside.surroundings import Surroundings
@@ -91,6 +92,8 @@ def record(
             recording.trace_seconds = time.perf_counter() - started
             keep_records(guessed_bounds)
             failure = None  # which holds this frame
+            trace.program.surroundings.forget()
+            forget_loops(trace)
             return recording
         except HiddenNeeded as needed:
             policy.hidden |= needed.keys

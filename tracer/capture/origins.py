@@ -21,6 +21,8 @@ from .lists.references import Unread, row_behind, want_records
 
 # The way from a value to a container in it.
 Path = tuple[Any, ...]
+# So many ways lead to so many containers, and not more to each of them.
+_MOST_WAYS, _MOST_WAYS_EACH = 1000, 16
 
 
 class Origin:
@@ -48,23 +50,44 @@ def _is_leaf(value: Any) -> bool:
     return isinstance(value, (TracedArray, int, float, str)) or value is None
 
 
-def containers_in(value: Any, path: Path = (), seen: frozenset[int] = frozenset()) -> Iterator[tuple[Path, Any]]:
+def containers_in(value: Any) -> Iterator[tuple[Path, Any]]:
     """The containers and objects in a value, itself among them, with the ways to them."""
+    known: dict[int, Any] = {}
+    for number, (path, one) in enumerate(_containers_in(value, (), frozenset())):
+        known[id(one)] = one
+        if number > _MOST_WAYS and number > _MOST_WAYS_EACH * len(known):
+            _refuse_many_ways(known.values())
+        yield path, one
+
+
+def _containers_in(value: Any, path: Path, seen: frozenset[int]) -> Iterator[tuple[Path, Any]]:
     if _is_leaf(value) or id(value) in seen:
         return
     if type(value) is Maybe:  # what may be None is in the same place where it is not
-        yield from containers_in(value.value, path, seen)
+        yield from _containers_in(value.value, path, seen)
         return
     if type(value) is Choice:
         for number, one in enumerate(value.values):
-            yield from containers_in(one, (*path, (Choice, number)), seen)
+            yield from _containers_in(one, (*path, (Choice, number)), seen)
         return
     if not is_shared_by_names(value):
         return
     yield path, value
     for key, part in _parts_of(value):
         if not _is_leaf(part):
-            yield from containers_in(part, (*path, key), seen | {id(value)})
+            yield from _containers_in(part, (*path, key), seen | {id(value)})
+
+
+def _refuse_many_ways(found: Iterable[Any]) -> NoReturn:
+    """There are twice as many with each object that holds one or the other of those before it; records hold positions."""
+    program = current_trace().program
+    for one in found:
+        if places.where_made(one) is not None:
+            want_records(program, type(one))
+    raise TracerError(
+        "objects hold others in more ways than can be told apart, as the program decides which ones. Fix: keep them in one "
+        "list, and hold their positions in it"
+    )
 
 
 def containers_beside(held: Any, end: Any, others: Iterable[Any] = ()) -> Iterator[tuple[Any, Any]]:

@@ -45,6 +45,7 @@ class Program:
         self.argument_names: dict[hlo.Instruction, str] = {}  # of its parameters
         self.intervals: dict[hlo.Instruction, tuple[int, int]] = {}  # see recording/intervals.py
         self.checked_integers: set[hlo.Instruction] = set()
+        self.record_classes: dict[tuple[str, str], type] = {}  # those of this recording, which may have made them itself
         self.found_sources: dict[hlo.Instruction, frozenset[hlo.Instruction] | None] = {}  # for `sources`
         self.guessed_bounds: dict[str, Any] = {}  # of sizes, by the user's line; see `OtherKind`, too
         self.places_of_sizes: dict[hlo.Instruction, str] = {}  # for which a bound has been guessed, s32[] and s64[]

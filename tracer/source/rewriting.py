@@ -7,7 +7,7 @@ import types
 from typing import Any
 
 from .expressions import HELPERS, located
-from .names import PART, NotCapturable, children, marked_nodes, nodes_of_scope, suspends
+from .names import PART, NotCapturable, bound_names, children, marked_nodes, nodes_of_scope, suspends
 from .plainer import plainer
 from .reading import definition_of
 from .recursion import as_loop
@@ -87,6 +87,7 @@ def _compiled(function: types.FunctionType, own: Own | None = None) -> types.Cod
         node.body = plainer(node.body)
         if own is not None:
             as_loop(node, own)
+        _declare_globals(node, _variables_in(code))
         rewrite(node)
         node.name = _FUNCTION  # not its own, which would hide the global name that a recursion uses
         module = _factory(node, code)
@@ -144,6 +145,25 @@ def _strip(node: ast.FunctionDef) -> None:
     for argument in every:
         if argument is not None:
             argument.annotation = None
+
+
+def _variables_in(code: types.CodeType) -> set[str]:
+    """The names of variables of a function, and of those inside."""
+    names = {*code.co_varnames, *code.co_cellvars, *code.co_freevars}
+    return names.union(*[_variables_in(one) for one in code.co_consts if isinstance(one, types.CodeType)])
+
+
+def _declare_globals(node: ast.FunctionDef, variables: set[str]) -> None:
+    """Let bodies of classes read global names as functions do: Python looks for others past what a dict of globals does."""
+    for inner in ast.walk(node):
+        if not isinstance(inner, ast.ClassDef):
+            continue
+        names = [one for one in nodes_of_scope(inner.body) if isinstance(one, ast.Name)]
+        bound = {one.id for one in names if not isinstance(one.ctx, ast.Load)} | bound_names(inner.body) | variables
+        read = {one.id for one in names if not one.id.startswith("__")} - bound
+        if read:
+            first = isinstance(inner.body[0], ast.Expr) and isinstance(inner.body[0].value, ast.Constant)  # its docstring
+            inner.body.insert(int(first), ast.copy_location(ast.Global(sorted(read)), inner.body[0]))
 
 
 def _factory(node: ast.FunctionDef, code: types.CodeType) -> ast.Module:

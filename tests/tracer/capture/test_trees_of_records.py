@@ -4,7 +4,7 @@ import heapq
 
 import numpy as np
 import pytest
-from phlox import TracerError, jit
+from phlox import jit
 from thinning import LEFT_TO_CI, left_to_ci, one_in
 
 X = np.array([3, 1, 2, 5, 4, 0, 2])
@@ -132,33 +132,30 @@ def of_dicts(x):
     return root["left"]["key"], root["right"]["key"]
 
 
-def with_another(node, key):
-    if node is None:
-        return None, key, None
-    left, here, right = node
-    return (with_another(left, key), here, right) if key < here else (left, here, with_another(right, key))
+def of_a_class_of_its_own(x):
+    """Each recording makes another class."""
 
+    class Link:
+        def __init__(self, key, following):
+            self.key, self.following = key, following
 
-@left_to_ci
-def test_trees_of_tuples_are_refused_soon():
-    """What stands for each branch is twice as large as what stands for the one before."""
-
-    @jit
-    def tree_of_tuples(x):
-        tree = None
-        for v in x:
-            tree = with_another(tree, v)
-        return tree[1]
-
-    with pytest.raises(TracerError, match="whose parts are one of several, too"):
-        tree_of_tuples([0.5, 0.25, 0.75, 0.125, 1.0, 0.0, 2.0, 1.5])
+    head = None
+    for v in x:
+        if v != 1:
+            head = Link(int(v), head)
+    head.following.key = 9
+    found = []
+    while head is not None:
+        found.append(head.key)
+        head = head.following
+    return found
 
 
 def described(node):
     return node and (type(node).__name__, node.key, described(node.left), described(node.right))
 
 
-PROGRAMS = [in_order, height, visited, scored, turned_round, on_a_heap, of_dicts]
+PROGRAMS = [in_order, height, visited, scored, turned_round, on_a_heap, of_dicts, of_a_class_of_its_own]
 
 
 @pytest.mark.parametrize("program", one_in(3, PROGRAMS), ids=lambda program: program.__name__)
@@ -174,6 +171,12 @@ def test_trees_are_as_undecorated(program):
 )
 def test_a_tree_is_returned(values):
     assert described(jit(tree)(values)) == described(tree(values))
+
+
+def test_many_objects_that_hold_one_another_are_records():
+    """There are twice as many ways to them with each."""
+    x = np.arange(14)
+    assert jit(of_a_class_of_its_own)(x) == of_a_class_of_its_own(x)
 
 
 class Leaf:

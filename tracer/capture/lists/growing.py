@@ -15,6 +15,7 @@ from .... import hlo
 from ....hlo.source_lines import user_instruction, user_location
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
+from ...recording.attributes import is_record
 from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ...recording.trace import Trace
@@ -111,11 +112,18 @@ def _of_this_recording(trace: Trace, structure: Any) -> Any:
         if (made := known.get(id(auxiliary.needs))) is None:
             needs = auxiliary.needs
             made = known[id(needs)] = _made(trace.root, needs.kind, needs, auxiliary.place, auxiliary.length)
-            made.records = auxiliary.records
+            made.records = _class_of_this_recording(trace, auxiliary.records)
             renew(needs)
             made.kind = needs.kind
         auxiliary = made
+    kind = _class_of_this_recording(trace, kind)
     return kind, auxiliary, tuple([_of_this_recording(trace, child) for child in children])
+
+
+def _class_of_this_recording(trace: Trace, kind: Any) -> Any:
+    if not isinstance(kind, type) or not is_record(kind):
+        return kind
+    return trace.program.record_classes.get((kind.__module__, kind.__qualname__), kind)
 
 
 def _is_perhaps_there() -> None:

@@ -53,6 +53,7 @@ def keep(made: Any) -> None:
     if not _can_be_kept(made, attributes):
         give_up(needs)
     record = _class_of(kind, tuple(attributes))
+    trace.program.record_classes[record.__module__, record.__qualname__] = record
     row = record_row(attributes.values(), needs, f"objects of the class {followed.__qualname__}", record)
     made.__dict__.clear()
     made.__dict__[ROW] = [row]

@@ -274,11 +274,10 @@ def want_listed(program: Program, kind: type) -> None:
     if kind is dict and notes_dicts(program):
         are_refused = all(maker in made and made[maker].is_refused for maker in program.makers_of_copied_dicts)
     wanted = program.guessed_bounds.setdefault(_RECORDS_WANTED, set())
-    copied, makers = program.makers_of_copied_containers, program.container_makers.values()
+    copied = [one for one in program.makers_of_copied_containers if one[0] is kind]
     # What has been put together of several, as what is read from a list of them, has been made by one of them all.
-    for of, name, is_empty in copied if any(of is kind for of, _, _ in copied) else makers:
-        if of is kind and (is_empty or are_refused):
-            wanted.add(name)
+    makers = copied or [one for one in program.container_makers.values() if one[0] is kind]
+    wanted.update([name for _, name, is_empty in makers if is_empty or copied and are_refused])
 
 
 def try_dicts(values: Iterable[dict]) -> None:

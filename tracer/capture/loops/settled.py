@@ -139,6 +139,16 @@ def begin_loops(trace: Trace, inner: Inner) -> None:
     trace.loops = inner, Counter()
 
 
+def forget_loops(trace: Trace) -> None:
+    """The outermost trace is over: what the bodies of its loops share with functions of the user's is not needed any more."""
+    pending = [] if trace.loops is None else [trace.loops[0]]
+    for inner in pending:
+        for settled in inner.values():
+            settled.body = None
+            pending += [settled.in_round, settled.in_condition]
+    trace.loops = None
+
+
 def _path(place: Place, names: dict[int, Names]) -> Path | None:
     """How a place is found again, where ``names`` are those of the variables that hold these objects."""
     name = names.get(id(place.holder))

@@ -75,11 +75,18 @@ class Surroundings:
     masked: Callable[[Surroundings, np.ma.MaskedArray, Path], Any]
 
     def __init__(self, trace: Trace, policy: Policy, objects: Objects) -> None:
-        self.trace, self.policy, self.objects = trace, policy, objects
+        self.trace, self.policy = trace, policy
         self.guards: dict[Any, Guard] = {}
+        self.is_finished = False
+        self.names_set_of_classes: set[tuple[type, str]] = set()
+        self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
+        self.opened: set[tuple] = set()  # by `entries_key`: containers whose entries are columns
+        self._begin(objects)
+
+    def _begin(self, objects: Objects) -> None:
+        self.objects = objects
         self.functions = FunctionsOutside(self)
         self.containers = ArgumentContainers()
-        self.is_finished = False
         self._holders: dict[int, tuple[Any, Path]] = {}
         self._followed: dict[int, Any] = {}  # by the ids of objects: what stands for those that have special methods
         self._originals: dict[int, Any] = {}  # the other way round
@@ -89,13 +96,14 @@ class Surroundings:
         self._handles: dict[int, TracedArray] = {}
         self.arrays_in_parts: dict[int, tuple[Any, Path]] = {}
         self.captured: dict[int, tuple[types.FunctionType, tuple, types.FunctionType]] = {}  # by id: for `calls.captured`
-        self.names_set_of_classes: set[tuple[type, str]] = set()
-        self.methods: set[tuple[type, str]] = set()  # of classes from outside: those that are read, guarded, and not set
         self._attributes: dict[tuple[int, str], Any] = {}
         self._attributes_read: dict[tuple[int, str], Any] = {}
         self._attributes_set: dict[tuple[int, str], Path] = {}
         self._containers: dict[int, tuple[Any, Any]] = {}
-        self.opened: set[tuple] = set()  # by `entries_key`: containers whose entries are columns
+
+    def forget(self) -> None:
+        """Hold nothing from outside any more, as the trace is over: it refers to itself, and lasts until Python looks for that."""
+        self._begin({})
 
     def argument(self, name: str, value: Any) -> Any:
         """An argument that is not traced: one that is an object is looked into."""
