@@ -15,6 +15,7 @@ from ..llvm.builder import Builder
 from ..llvm.index import Affine, Index, multiply_base
 from ..llvm.pieces import Pieces
 from ..llvm.types import I8, I32, I64, POINTER
+from .kernel_builder import KernelBuilder
 from .target import Dimensions, ReadIndex, Target
 
 # Indices below this are computed with 32 bits: devices divide these several times as fast.
@@ -104,7 +105,8 @@ class Kernel:
             for attribute in ("alwaysinline", "convergent") if target.processor is None or grid != ONE_THREAD else ():
                 self.phase.attributes.add(attribute)
         inside = function if self.phase is None else self.phase
-        self.builder = Builder(inside.append_basic_block("entry"))
+        of_kernel = Builder if pieces else KernelBuilder  # numbers of pieces change until all are known
+        self.builder = of_kernel(inside.append_basic_block("entry"))
         assert not (phase and numbers)
         self.numbers = function.args[len(own) :]
         pointers = function.args[: len(own)] if self._together == 1 else ()
@@ -151,7 +153,7 @@ class Kernel:
 
     @staticmethod
     def _index(b: ir.IRBuilder, read: ReadIndex, sizes: Dimensions, dimension: int) -> ir.Value:
-        return I32(0) if sizes[dimension] == 1 else read(b, dimension)
+        return I32(0) if sizes[dimension] == 1 else _below(b, read(b, dimension), sizes[dimension])
 
     def thread(self, dimension: int = 0) -> ir.Value:
         """The thread's number in its block, i32."""
@@ -167,7 +169,7 @@ class Kernel:
             return self._own_block[dimension]
         if self.phase is None or sizes[dimension] == 1:
             return self._index(self.builder, read, sizes, dimension)
-        return self.phase.args[self._arguments + 3 * which + dimension]
+        return _below(self.builder, self.phase.args[self._arguments + 3 * which + dimension], sizes[dimension])
 
     def number(self, each: int = 1) -> ir.Value:
         """The thread's number among all along the first dimension: i32, or i64 where that may be too narrow.
@@ -251,6 +253,10 @@ class Kernel:
         """
         self.has_barriers = True
         (self.target.shared_barrier or self.target.barrier)(self.builder)
+
+
+def _below(b: ir.IRBuilder, number: ir.Value, bound: int) -> ir.Value:
+    return b.below(number, bound) if isinstance(b, KernelBuilder) else number
 
 
 def wide(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
