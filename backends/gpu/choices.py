@@ -71,6 +71,9 @@ MERGED_RECORDS, MERGED_TILES = 1 << 20, 2
 BUSY_TILES = 256
 LEAST_TERMS_OF_PART = 256
 MOST_BYTES_OF_PARTS = 64 << 20
+# Of tiles by multiply-adds (kernels/tiled_product.py), the code of so many for each thread is written out, in a loop over the
+# terms of a tile: more of it takes as much longer to compile as it is longer. The largest tile's is written out as a whole.
+MULTIPLY_ADDS_OF_ROUND = 256
 # So many blocks keep a device busy: about as many as there are processors of blocks (AMD's data sheets of MI210, MI300X and
 # RX 7900 XTX).
 BUSY_BLOCKS_OF = {"gfx90a": 96, "gfx942": 256, "gfx1100": 96}

@@ -27,6 +27,7 @@ TILES = tuple([
         (32, 32, 16),
     )
 ])  # fmt: skip
+LARGEST_TILE = TILES[0]
 _SMALLEST_TILE = Tile(16, 16, 16)
 _LEAST_TERMS = 8
 _BUSY_BLOCKS = 128

@@ -30,13 +30,14 @@ from ...llvm.types import (
     register_type,
     selected,
 )
+from .. import choices
 from ..frame import Frame
 from ..kernel import Grid, Kernel, wide
 from ..values import Stored
 from .epilogue import Results, StagedTile
 from .product import Axis, Product, as_factor, columns_at_once, multiply_add, offsets_of, sum_type, zero
 from .product_extent import Amount, Extent, as_given, extent_of, in_kernel, is_general, narrow_amount, wide_amount
-from .product_tiles import SIDE, THREADS, Tile, tile_for
+from .product_tiles import LARGEST_TILE, SIDE, THREADS, Tile, tile_for
 
 _RUN = 4  # rows or columns of a thread that are neighbours, at most
 
@@ -342,18 +343,42 @@ class _Tiles:
     def _multiply(
         self, totals: list[RegisterValue], height: int, width: int, own: list[list[ir.Value]], buffer: ir.Value
     ) -> list[RegisterValue]:
-        b, totals = self.builder, list(totals)
+        b, terms = self.builder, self.tile.terms
         here = [[b.gep(place, [wide(b, buffer)], source_etype=I8) for place in places] for places in own]
-        for term in range(self.tile.terms):
-            left, right = (self._line(side, term, here[side], count) for side, count in enumerate((height, width)))
-            rows = [lane for vector in left for lane in lane_values(self.builder, vector)]
-            lanes = self._lanes(width)
-            for i, row in enumerate(rows):
-                factors = {length: broadcast_lanes(b, row, length) for length in dict.fromkeys(lanes)}
-                for j, length in enumerate(lanes):
-                    number = i * len(lanes) + j
-                    totals[number] = multiply_add(b, self.element_type, factors[length], right[j], totals[number])
-        return totals
+        at_once = self._terms_at_once(height * width)
+
+        def multiply(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+            firsts, totals = here, list(carried)
+            if at_once < terms:
+                firsts = [self._moved_by(number, side, places) for side, places in enumerate(here)]
+            for term in range(at_once):
+                left, right = (self._line(side, term, firsts[side], count) for side, count in enumerate((height, width)))
+                rows = [lane for vector in left for lane in lane_values(b, vector)]
+                lanes = self._lanes(width)
+                for i, row in enumerate(rows):
+                    factors = {length: broadcast_lanes(b, row, length) for length in dict.fromkeys(lanes)}
+                    for j, length in enumerate(lanes):
+                        place = i * len(lanes) + j
+                        totals[place] = multiply_add(b, self.element_type, factors[length], right[j], totals[place])
+            return totals
+
+        return carried_loop(b, 0, terms, at_once, totals, multiply, "terms", index_type=I32)
+
+    def _terms_at_once(self, sums: int) -> int:
+        """Of how many terms the code is written out, as a divisor of those of a tile."""
+        terms = self.tile.terms
+        if self.tile == LARGEST_TILE:
+            return terms
+        steps = 4 if self.element_type.is_complex else 1
+        while not terms % 2 and terms * sums * steps > choices.MULTIPLY_ADDS_OF_ROUND:
+            terms //= 2
+        return terms
+
+    def _moved_by(self, term: ir.Value, side: int, places: list[ir.Value]) -> list[ir.Value]:
+        """Places in the block's memory so many terms further."""
+        b = self.builder
+        distance = wide(b, b.mul(term, I32(self.pitches[side] * self.shared_type.byte_size)))
+        return [b.gep(place, [distance], source_etype=I8) for place in places]
 
     def _line(self, side: int, term: int, firsts: list[ir.Value], count: int) -> list[RegisterValue]:
         """The elements of a term that this thread's rows or columns have, in vectors of `_lanes`."""

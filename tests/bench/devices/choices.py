@@ -349,4 +349,5 @@ def all_choices(sizes: Sizes) -> list[Choice]:
         Choice("LEAST_ELEMENTS", (4, 8, 16, 32), reductions),
         Choice("BUSY_TILES", (64, 132, 256, 528), split),
         Choice("LEAST_TERMS_OF_PART", (64, 128, 256, 512), split),
+        Choice("MULTIPLY_ADDS_OF_ROUND", (64, 128, 256, 512), split),
     ]
