@@ -8,7 +8,6 @@ from llvmlite import ir
 
 from ....compile.fused_computations import as_computation, result_roots
 from ....hlo import Computation, ElementType, Instruction
-from ....hlo.operation import ELEMENTWISE, GIVEN, TUPLING
 from ...llvm import start_indices
 from ...llvm.arrays import Array
 from ...llvm.collapse import collapse_dimensions
@@ -23,7 +22,7 @@ from ..operations import scalars
 from ..sizes import of_any_size
 from ..values import Leaf, Stored, Values
 from .transpose import TiledForm, tiled_form, write_tiles
-from .vectors import aligned, lanes_for, vectors_ahead
+from .vectors import aligned, is_elementwise, lanes_for, vectors_ahead
 
 THREADS = 256
 
@@ -71,7 +70,7 @@ def launch_loop(
     grid = Grid.of(-(-count // ahead), THREADS)
 
     # Where there is nothing besides the arithmetic but a thread's place.
-    is_plain = origin is None and ahead == 1 and len(dimensions) == 1 and all(map(_is_elementwise, walked.instructions))
+    is_plain = origin is None and ahead == 1 and len(dimensions) == 1 and all(map(is_elementwise, walked.instructions))
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b, given = kernel.builder, bindings[: len(inputs)]
@@ -142,15 +141,6 @@ def write_element(
 
     key = (frame.kernels.number(computation), origin is not None)
     frame.write_element(key, [*inputs, *(origin or ())], outputs, emit, instruction)
-
-
-def _is_elementwise(instruction: Instruction) -> bool:
-    """Whether an element is computed from the operands' of the same place, without branches that passes simplify."""
-    opcode = instruction.opcode
-    if opcode in ("power", "remainder") or opcode == "divide" and not instruction.shape.element_type.is_float:
-        return False
-    is_one = opcode == "broadcast" and not instruction.operands[0].shape.rank
-    return is_one or not instruction.operation.traits.isdisjoint((ELEMENTWISE, GIVEN, TUPLING))
 
 
 def _launch_tiles(frame: Frame, instruction: Instruction, form: TiledForm, inputs: list[Leaf], outputs: list[Stored]) -> None:

@@ -56,6 +56,7 @@ def launch_sum_of_parts(
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b = kernel.builder
+        kernel.is_plain = True
 
         def element(number: ir.Value, part: ir.Value) -> list[RegisterValue]:
             return [bindings[0].load(b, (Affine(b.add(b.mul(part, I64(count)), number)),), 1)]

@@ -31,12 +31,14 @@ from ..emitter_table import emits
 from ..epilogue_form import epilogue_form
 from ..frame import ALIGNMENT, Frame
 from ..kernel import Grid, Kernel, index_of, of_shape, wide
+from ..teams import totals_of_spread_teams
 from ..values import Leaf, Stored, Values
 from .epilogue import Results, epilogue_results
-from .vectors import aligned, lanes_for
+from .vectors import aligned, is_elementwise, lanes_for
 
 THREADS = 256
 VECTOR_BYTES = 16
+_ROUNDS_WRITTEN_OUT = 4  # of a thread, where all have as many
 Finish = Callable[[ir.Value, ir.Value, list[RegisterValue]], None]  # of a result, a part, and its totals
 
 
@@ -109,53 +111,53 @@ def reduce_in_teams(
         member, team = b.urem(thread, I32(size)), b.udiv(thread, I32(size))
     result = b.add(b.mul(wide(b, kernel.block()), I64(in_block)), wide(b, team))
     part = wide(b, kernel.block(1))
-    is_inside = b.icmp_unsigned("<", result, I64(teams.results))
+    is_finishing = b.icmp_unsigned("==", member, I32(0))
+    if teams.results % in_block:
+        # Teams behind the last result reduce that one, too.
+        is_inside = b.icmp_unsigned("<", result, I64(teams.results))
+        is_finishing = b.and_(is_finishing, is_inside)
+        result = b.select(is_inside, result, I64(teams.results - 1))
+    first = b.add(b.mul(part, I64(size)), wide(b, member))
+    totals = _own_totals(b, teams, first, partial(element, result), combine)
     held = teams.held
-    count = THREADS * held
-    shared = [Array(kernel.shared(count * shape.byte_size), shape.with_dimensions((count,))) for shape in shapes if size > 1]
+    if held != teams.lanes:
+        totals = fold(partial(combine, lanes=1), _in_lanes(b, totals))
+    of_team = totals_of_spread_teams(
+        kernel, size, in_block if teams.across else 1, shapes, totals, held, partial(combine, lanes=held)
+    )
+    with b.if_then(is_finishing):
+        finish(result, part, of_team())
 
-    def own(number: ir.Value) -> Index:
-        return (_vector(b, wide(b, number), held),)
 
-    with b.if_then(is_inside):
-        first = b.add(b.mul(part, I64(size)), wide(b, member))
-        step = teams.parts * size
+def _own_totals(
+    b: ir.IRBuilder,
+    teams: Teams,
+    first: ir.Value,
+    element: Callable[[ir.Value], list[RegisterValue]],
+    combine: Callable[[list[RegisterValue], list[RegisterValue], int], list[RegisterValue]],
+) -> list[RegisterValue]:
+    """What a thread reduces by itself: every so many-th element from the first on."""
+    step = teams.parts * teams.size
+    totals = element(first)
 
-        def following(count: int, number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-            _, *totals = carried
-            found = [element(result, b.add(number, I64(ahead * step))) for ahead in range(count)]
-            for values in found:
-                totals = combine(totals, values, teams.lanes)
-            return [b.add(number, I64(count * step)), *totals]
+    def following(count: int, number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
+        _, *totals = carried
+        found = [element(b.add(number, I64(ahead * step))) for ahead in range(count)]
+        for values in found:
+            totals = combine(totals, values, teams.lanes)
+        return [b.add(number, I64(count * step)), *totals]
 
-        carried = [b.add(first, I64(step)), *element(result, first)]
-        has_many = len(shapes) > 1 and teams.elements >= 2 * choices.VECTORS_OF_REDUCTION * step
-        for count in (choices.VECTORS_OF_REDUCTION, 1) if has_many else (1,):
-            stop, steps = teams.elements - (count - 1) * step, count * step
-            most = -(-stop // steps) if count > 1 or not has_many else choices.VECTORS_OF_REDUCTION
-            carried = carried_loop(b, carried[0], stop, steps, carried, partial(following, count), "reduce", most=most)
-        totals = carried[1:]
-        if held != teams.lanes:
-            totals = fold(partial(combine, lanes=1), _in_lanes(b, totals))
-        if size == 1:
-            finish(result, part, totals)
-        for array, value in zip(shared, totals):
-            array.store(b, own(thread), value, held)
-    if size == 1:
-        return
-    distance = size // 2
-    while distance:
-        kernel.barrier()
-        with b.if_then(b.and_(is_inside, b.icmp_unsigned("<", member, I32(distance)))):
-            other = b.add(thread, I32(distance * (in_block if teams.across else 1)))
-            mine, others = ([array.load(b, own(place), held) for array in shared] for place in (thread, other))
-            totals = combine(mine, others, held)
-            if distance == 1:
-                finish(result, part, totals)
-            else:
-                for array, value in zip(shared, totals):
-                    array.store(b, own(thread), value, held)
-        distance //= 2
+    rounds, others = divmod(teams.elements, step)
+    second = b.add(first, I64(step))
+    if not others and rounds <= _ROUNDS_WRITTEN_OUT:
+        return following(rounds - 1, second, [second, *totals])[1:]
+    carried = [second, *totals]
+    has_many = len(totals) > 1 and teams.elements >= 2 * choices.VECTORS_OF_REDUCTION * step
+    for count in (choices.VECTORS_OF_REDUCTION, 1) if has_many else (1,):
+        stop, steps = teams.elements - (count - 1) * step, count * step
+        most = -(-stop // steps) if count > 1 or not has_many else choices.VECTORS_OF_REDUCTION
+        carried = carried_loop(b, carried[0], stop, steps, carried, partial(following, count), "reduce", most=most)
+    return carried[1:]
 
 
 def _vector(b: ir.IRBuilder, number: ir.Value, lanes: int) -> Affine:
@@ -289,6 +291,11 @@ class _TeamReduction:
         return [*self.inputs, *(self.epilogue.inputs if self.epilogue is not None else ())]
 
     @property
+    def is_plain(self) -> bool:
+        others = [one for one in self.computation.instructions if one is not self.reduce]
+        return self.reduce.attributes["to_apply"].combining_operation is not None and all(map(is_elementwise, others))
+
+    @property
     def scalars(self) -> list[Shape]:
         return [Shape(shape.element_type, ()) for shape in array_leaves(self.reduce.shape)]
 
@@ -322,6 +329,7 @@ class _TeamReduction:
     def write_combined(self, teams: Teams, kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         """The results of these parts, which are the first bindings."""
         b, scalars = kernel.builder, self.scalars
+        kernel.is_plain = self.is_plain
         parts, own = bindings[: len(scalars)], bindings[len(scalars) :]
         inner = self._of_elements(own)
 
@@ -343,6 +351,7 @@ class _TeamReduction:
 
     def _reduce(self, kernel: Kernel, inner: Reduction, finish: Finish) -> None:
         b, teams = kernel.builder, self.teams
+        kernel.is_plain = self.is_plain
 
         def element(result: ir.Value, number: ir.Value) -> list[RegisterValue]:
             return inner.elements(b, _index(b, self.form, teams, result, number), teams.lanes)

@@ -75,6 +75,7 @@ def launch_vector_product(
 
     def write(kernel: Kernel, bindings: list[Binding], arrays: list[Array]) -> None:
         b = kernel.builder
+        kernel.is_plain = True
 
         def element(line: ir.Value, number: ir.Value) -> list[RegisterValue]:
             term = b.mul(number, I64(lanes)) if lanes > 1 else number

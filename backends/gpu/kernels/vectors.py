@@ -5,7 +5,7 @@ from __future__ import annotations
 from ....compile.fused_computations import result_roots
 from ....compile.fusion_policy import is_degenerate_reshape
 from ....hlo import OPERATIONS, Computation, Instruction, Shape
-from ....hlo.operation import ELEMENTWISE
+from ....hlo.operation import ELEMENTWISE, GIVEN, TUPLING
 from ...llvm.arrays import Array
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import memory_type, part_size, register_bytes
@@ -130,3 +130,12 @@ def aligned(array: Array, shape: Shape, lanes: int) -> Array:
     is_vector = lanes > 1 and shape.dimensions and not shape.element_type.is_complex
     alignment = lanes * part_size(memory_type(shape.element_type)) if is_vector else 0
     return Array(array.pointer, shape, vector_alignment=min(alignment, 16))
+
+
+def is_elementwise(instruction: Instruction) -> bool:
+    """Whether an element is computed from the operands' of the same place, without branches that passes simplify."""
+    opcode = instruction.opcode
+    if opcode in ("power", "remainder") or opcode == "divide" and not instruction.shape.element_type.is_float:
+        return False
+    is_one = opcode == "broadcast" and not instruction.operands[0].shape.rank
+    return is_one or not instruction.operation.traits.isdisjoint((ELEMENTWISE, GIVEN, TUPLING))

@@ -6,8 +6,9 @@ import pytest
 from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, WITH_SAMPLES, emulated_backend, native_samples
 from operation_checks import check_samples
 from phlox import jit
+from phlox.backends.gpu import choices
 from phlox.backends.gpu.errors import DeviceLostError
-from thinning import LEFT_TO_CI, left_to_ci, marks_at
+from thinning import LEFT_TO_CI, left_to_ci, marks_at, one_in_all
 
 AT_ONCE = 4  # samples of an operation
 LONG = {
@@ -95,6 +96,8 @@ PROGRAMS = {
     "transformed in steps": (np.fft.fft, random((2, 360), np.complex64)),
     "counted atomically": (histogram, random(2000, np.int32)),
     "summed up": (lambda x: (x.sum(), x.max(axis=0), x.argmin(axis=1)), random((60, 130))),
+    "summed across": (lambda x: (x.sum(axis=0), x.argmax(axis=0), (x * x).mean()), random((300, 6))),
+    "summed across by vectors": (lambda x: (x.sum(axis=0), x.min(axis=0)), random((70, 8), np.float64)),
     "a loop in one kernel": (rounds, random(50, np.float64)),
     "a loop of launches": (summed_again, random(2100, np.float64)),
     "as long as it takes": (diffused, random(40, np.float64)),
@@ -136,6 +139,14 @@ def test_products_of_other_sizes_run_the_same_kernel(emulated, architecture):
     assert len(names) == 4 and len(set(names[:3])) == 1 and names[3] not in names[:3]
     for found, expected in zip(compiled(*values), multiplied(*values), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize(("at_once", "architecture"), one_in_all(3, (16, 64, 1024), ("sm_80", "gfx1100")))
+def test_terms_of_a_tile_are_the_rounds_of_a_loop(emulated, monkeypatch, at_once, architecture):
+    monkeypatch.setattr(choices, "MULTIPLY_ADDS_OF_ROUND", at_once)
+    emulated(architecture)
+    x, y = random((40, 50)), random((50, 24))
+    np.testing.assert_allclose(jit(np.matmul, backend="emulated")(x, y), x @ y, rtol=1e-4, atol=1e-2)
 
 
 @left_to_ci
