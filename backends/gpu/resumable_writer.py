@@ -68,7 +68,9 @@ class ResumableWriter(PhaseWriter):
         b = self.b
         self.numbers = {id(loop): number for number, loop in enumerate(loops_to_leave(self.frame, steps), 1)}
         self.moving = moved(steps)
-        self.end = b.append_basic_block("end")
+        self.end = self.leaving = b.append_basic_block("end")
+        if self.scalars is not None:
+            self.leaving = b.append_basic_block("leaving")
         number = b.load(self.words, typ=I8, align=1)
         begins = b.icmp_unsigned("==", number, I8(BEGINS))
         self.resumed = b.zext(b.select(begins, I8(0), number), I32)
@@ -77,7 +79,7 @@ class ResumableWriter(PhaseWriter):
             address = b.inttoptr(b.load(self._word(number), typ=I64, align=_WORD), device)
             self.pointers[place] = b.addrspacecast(address, POINTER)
         if self.scalars is not None:
-            self.scalars.restore(self._word(self._rounds_of(len(self.numbers) + 1)), b.not_(begins))
+            self.scalars.restore(self._saved_scalars(), b.not_(begins))
         self.kernel.barrier()
         self.write(steps)
         if self.scalars is not None:
@@ -85,6 +87,10 @@ class ResumableWriter(PhaseWriter):
         with self._by_one_thread():
             b.store(I8(0), self.words, align=1)
         b.branch(self.end)
+        if self.scalars is not None:
+            b.position_at_end(self.leaving)
+            self.scalars.save(self._saved_scalars())
+            b.branch(self.end)
         b.position_at_end(self.end)
 
     def write(self, steps: list[Step]) -> None:
@@ -201,20 +207,21 @@ class ResumableWriter(PhaseWriter):
         return min(total, 1 << 20)
 
     def _leave(self, number: int) -> None:
-        """End here: the next launch is to go on in the loop of this number."""
+        """End here, by way of the code that saves scalars for all loops: the next launch is to go on in that of this number."""
         b = self.b
-        if self.scalars is not None:
-            self.scalars.save(self._word(self._rounds_of(len(self.numbers) + 1)))
         with self._by_one_thread():
             b.store(I8(number), self.words, align=1)
             for word, place in enumerate(self.moving, 1):
                 b.store(b.ptrtoint(self.pointers[place], I64), self._word(word), align=_WORD)
             for around, rounds in self.rounds:
                 b.store(rounds, self._word(self._rounds_of(around)), align=_WORD)
-        b.branch(self.end)
+        b.branch(self.leaving)
 
     def _by_one_thread(self):
         return self.b.if_then(self.b.icmp_unsigned("==", self.thread, I32(0)))
+
+    def _saved_scalars(self) -> ir.Value:
+        return self._word(self._rounds_of(len(self.numbers) + 1))
 
     def _rounds_of(self, number: int) -> int:
         return len(self.moving) + number

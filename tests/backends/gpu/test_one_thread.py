@@ -1,5 +1,6 @@
 """Loops over elements on devices: one thread, which keeps scalars to itself, left where no one knows how long it runs."""
 
+import zlib
 from collections import Counter
 from dataclasses import replace
 
@@ -7,9 +8,11 @@ import numpy as np
 import pytest
 from gpu_backends import processor_backend, target
 from phlox import jit
+from phlox.backends.cpu.target import level_target
 from phlox.backends.gpu import backend as gpu_backend
 from phlox.backends.gpu.most_rounds import most_rounds
 from phlox.backends.gpu.plan import Launch, While, inside
+from phlox.backends.gpu.targets.spirv import spirv_target
 from phlox.backends.registry import in_place_of
 from phlox.compile import run_steps
 from phlox.hlo import parse_module
@@ -166,3 +169,30 @@ def test_a_loop_over_elements_is_one_thread_without_barriers(monkeypatch):
     (launch,) = [step for step in inside(plan.steps) if isinstance(step, Launch)]
     assert (launch.grid, launch.block) == ((1, 1, 1), (1, 1, 1))
     assert "barrier" not in codes[0]
+
+
+def numeral(count):
+    """Loops, so many, that cannot be rolled into one."""
+    signs = tuple([(count - number, "ab"[: 1 + number % 2]) for number in range(count)])
+
+    def written(n):
+        text = ""
+        for value, sign in signs:
+            while n >= value:
+                text += sign
+                n -= value
+        return text
+
+    return written
+
+
+@left_to_ci
+def test_code_grows_with_the_loops_in_which_it_may_be_left():
+    """Not with these times the scalars that are saved there."""
+
+    def length(count):
+        module = jit(numeral(count), backend="reference").lower(7).module
+        program = gpu_backend.program_of(module, spirv_target(processor=level_target("x86-64-v3")))
+        return len(zlib.decompress(program.texts().compressed_llvm_ir))
+
+    assert length(6) < 2.3 * length(3)
