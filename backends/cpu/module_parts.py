@@ -97,7 +97,8 @@ def _balanced(functions: list[_Function], count: int, without: frozenset[int]) -
 
 def _modules(head: str, functions: list[_Function], parts: list[list[int]]) -> list[str]:
     head_of_others = _VARIABLE.sub(r"\1 = external global ptr", head)
-    return [_module(head_of_others if number else head, functions, set(part)) for number, part in enumerate(parts) if part]
+    defined = [set(part) for part in parts if part]
+    return [_module(head_of_others if number else head, functions, part) for number, part in enumerate(defined)]
 
 
 def _module(head: str, functions: list[_Function], defined: set[int]) -> str:

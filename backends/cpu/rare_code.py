@@ -27,9 +27,9 @@ def _counts_of_calls(kernel: Interruption) -> dict[Interruption, int | None]:
     counts: dict[Interruption, int | None] = {one: 0 for one in _callers_first(kernel)}
     counts[kernel] = 1
     for one, count in counts.items():
-        for other, is_repeated in one.calls:
+        for other, times in one.calls:
             before = counts[other]
-            counts[other] = None if is_repeated or count is None or before is None else before + count
+            counts[other] = None if times is None or count is None or before is None else before + count * times
     return counts
 
 
@@ -53,4 +53,4 @@ def _is_counted(one: Interruption) -> bool:
 
 
 def _own_cost(one: Interruption) -> int:
-    return one.standing if one.calls else one.cost
+    return one.cost if one.has_loops else one.standing

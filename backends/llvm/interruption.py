@@ -18,9 +18,9 @@ from .types import I32, I64
 CHECK_INTERRUPTS = "phlox.check_interrupts"
 
 # Instructions from one look at the clock to the next, some tens to hundreds of microseconds.
-_BUDGET = 1 << 18
+BUDGET = 1 << 18
 # A loop of fewer instructions in all is over before anybody waits.
-_UNINTERRUPTED = 1 << 24
+UNINTERRUPTED = 1 << 24
 # What a loop of unknown length is taken for, unless it is told to be one that may take long.
 USUAL_TRIPS = 1 << 8
 
@@ -29,13 +29,13 @@ class Interruption:
     """How one function is left early, and what it is known to cost.
 
     ``leave(builder)`` emits the return. ``can_leave`` says whether any code does so; ``calls`` whom the code calls, and of each
-    whether in a loop.
+    how often, None for any number of times.
     """
 
     def __init__(self, function: ir.Function, leave: Callable[[ir.IRBuilder], None]) -> None:
         self.function, self._leave = function, leave
         self.can_leave = self.has_loops = False
-        self.calls: list[tuple[Interruption, bool]] = []
+        self.calls: list[tuple[Interruption, int | None]] = []
         self.open_loops = 0
         self._repeated = 0  # instructions in the open loop beyond those that stand in it
         self._slot: ir.Value | None = None
@@ -57,16 +57,16 @@ class Interruption:
     def called(self, builder: ir.IRBuilder, function: InterruptibleFunction) -> None:
         """Count a call of a function that can be interrupted, too; the caller has left where it was."""
         other = function.interruption
-        self.calls.append((other, self.open_loops > 0))
+        self.calls.append((other, None if self.open_loops else 1))
         self.add(other.cost)
         self.can_leave |= other.can_leave
-        if other.cost > _UNINTERRUPTED:
+        if other.cost > UNINTERRUPTED:
             self.count_down(builder, other.cost)
 
     def count_down(self, builder: ir.IRBuilder, cost: int) -> None:
         """Subtract from the counter, in memory, and ask where nothing is left."""
         counter = self.counter(builder)
-        cost = min(cost, _BUDGET)
+        cost = min(cost, BUDGET)
         builder.store(self.check(builder, builder.sub(builder.load(counter, typ=I64), I64(cost))), counter)
 
     def leave_if(self, builder: ir.IRBuilder, condition: ir.Value) -> None:
@@ -79,7 +79,7 @@ class Interruption:
         if self._slot is None:
             with builder.goto_entry_block():
                 self._slot = builder.alloca(I64)
-                builder.store(I64(_BUDGET), self._slot)
+                builder.store(I64(BUDGET), self._slot)
         return self._slot
 
     def check(self, builder: ir.IRBuilder, left: ir.Value) -> ir.Value:
@@ -89,7 +89,7 @@ class Interruption:
         def ask() -> list[ir.Value]:
             code = builder.call(function, [])
             self.leave_if(builder, builder.icmp_signed("!=", code, I32(0)))
-            return [I64(_BUDGET)]
+            return [I64(BUDGET)]
 
         (following,) = replaced_if(builder, builder.icmp_signed("<", left, I64(0)), [left], ask, UNLIKELY)
         return following
@@ -120,12 +120,12 @@ def call_repeatedly(
     Where there was one, leave the caller, too, if that can be left.
     """
     cost, caller = times * function.interruption.cost, interruption_of(builder)
-    checks = caller is not None and cost > _UNINTERRUPTED
+    checks = caller is not None and cost > UNINTERRUPTED
     status = call(checks)
     if caller is not None:
         if checks or function.interruption.can_leave:
             caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
-        caller.calls.append((function.interruption, True))
+        caller.calls.append((function.interruption, None if caller.open_loops else times))
         caller.add(cost)
 
 
@@ -166,7 +166,7 @@ class OpenLoop:
         standing = sum(len(block.instructions) for block in inside)
         cost = standing + interruption._repeated
         interruption._repeated = self._outside
-        if trips is not None and trips * cost <= _UNINTERRUPTED:
+        if trips is not None and trips * cost <= UNINTERRUPTED:
             interruption.add(trips * cost - standing)
             self._head.instructions.remove(self._phi)
         else:
@@ -183,7 +183,7 @@ class OpenLoop:
         counter = interruption.counter(builder)
         with builder.goto_block(self._before):
             self._phi.add_incoming(builder.load(counter, typ=I64), self._before)
-        left = interruption.check(builder, builder.sub(self._phi, I64(min(cost, _BUDGET))))
+        left = interruption.check(builder, builder.sub(self._phi, I64(min(cost, BUDGET))))
         self._phi.add_incoming(left, builder.block)
         if done is None:
             builder.store(left, counter)

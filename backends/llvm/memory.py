@@ -48,6 +48,13 @@ def element_address(builder: ir.IRBuilder, pointer: ir.Value, position: ir.Value
     return address
 
 
+def load_function(builder: ir.IRBuilder, place: ir.Value, kind: ir.FunctionType) -> ir.Value:
+    """A pointer to a function of this type, which the builder may call."""
+    function = builder.load(place, typ=POINTER)
+    function.type = ir.PointerType(kind)
+    return function
+
+
 def exchange(builder: ir.IRBuilder, place: ir.Value, value: ir.Value) -> ir.Value:
     """Store a pointer and return what was there, atomically."""
     old = builder.atomic_rmw("xchg", place, builder.ptrtoint(value, I64), "acq_rel")

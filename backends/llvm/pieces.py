@@ -76,7 +76,7 @@ class PieceFunction(Pieces, InterruptibleFunction):
         self.begin_pieces(self.args[1], wanted)
 
 
-def _dividing(builder: ir.IRBuilder) -> Pieces | None:
+def dividing(builder: ir.IRBuilder) -> Pieces | None:
     """The function that is being emitted, if it computes pieces, and the loops that follow may be divided."""
     function = builder.function
     return function if isinstance(function, Pieces) and not function.is_open else None
@@ -97,7 +97,7 @@ def independent_loop(
     least: as many iterations are in a piece, at least. divides_inner: where there are few iterations, independent loops inside
         are divided, too; what else is inside is done by each of their pieces.
     """
-    function = _dividing(builder)
+    function = dividing(builder)
     if function is None:
         with counted_loop(builder, size, name, stop) as index:
             yield index
@@ -131,7 +131,7 @@ def piece_bounds(builder: ir.IRBuilder, size: int, least: int = 1) -> tuple[Base
 
     All loops of this size in the function have the same parts. Within loops that are divided it is all of them.
     """
-    function = _dividing(builder)
+    function = dividing(builder)
     if function is None or function.number is not function.piece:
         return 0, size, size
     if size not in function.bounds:
@@ -160,7 +160,7 @@ def in_last_piece(
     builder: ir.IRBuilder, values: list[RegisterValue], emit: Callable[[], Sequence[RegisterValue]]
 ) -> Sequence[RegisterValue]:
     """What ``emit()`` computes, in the last piece of those there are so far; the values in others."""
-    function = _dividing(builder)
+    function = dividing(builder)
     if function is None or not function.count:
         return emit()
     return replaced_if(builder, builder.icmp_signed("==", function.number, I64(function.count - 1)), values, emit)
@@ -169,7 +169,7 @@ def in_last_piece(
 @contextmanager
 def in_one_piece(builder: ir.IRBuilder, apart: bool = False) -> Iterator[None]:
     """Around code that is to run once, beside loops that are divided: in the last piece so far, or ``apart`` in its own."""
-    function = _dividing(builder)
+    function = dividing(builder)
     if function is None:
         yield
         return

@@ -25,7 +25,6 @@ from ...llvm.builder import Builder
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index, least
-from ...llvm.interruption import interruption_of
 from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
 from ...llvm.memory import stack_memory
 from ...llvm.module import Module, SharedFunction, align_stack, contracting, declared, may_contract
@@ -33,27 +32,28 @@ from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
 from ...llvm.types import (
     I1,
     I64,
-    POINTER,
     RegisterValue,
     broadcast_lanes,
     is_narrow,
     register_bytes,
     round_to_type,
 )
+from ..call_tables import CALLED, Called, call_once, run_calls
 from ..contraction_arithmetic import multiplied_and_added, zero
 from ..contraction_forms import FAN_IN, LEAST_ANY_TERMS, RUN, BlockForm, Columns, distance, levels_of_sums, longest
 from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import blocks_up_to, tail_mask
-from .contraction_panels import copy_columns
+from .contraction_calls import LEAST_BLOCKS, MANY_GROUPS, BlockCalls
+from .contraction_panels import copying
 from .contraction_terms import in_one_chunk, term_chunks
 
-# So many strips are divided among threads, and as many blocks of rows make a piece.
-_DIVIDED_STRIPS, _LEAST_BLOCKS = 2, 16
+# So many strips are divided among threads.
+_DIVIDED_STRIPS = 2
 # A left operand that is larger than this is read again from memory for each strip, unless all strips are done for some rows
-# before the next ones. It pays to pack the strips again if so many rows use them; as many groups of rows are divided alone.
-_LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS, _MANY_GROUPS = 2 << 20, 256 << 10, 192, 32
+# before the next ones. It pays to pack the strips again if so many rows use them.
+_LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS = 2 << 20, 256 << 10, 192
 # A block of fewer multiply-adds stays where it is, so that a call costs nothing beside it; so does one of more terms, whose
 # loops may have to be interrupted.
 _LEAST_CALLED, _MOST_CALLED = 512, 1 << 15
@@ -123,10 +123,11 @@ class Blocks:
         """,
     )
     def emit(self) -> None:
+        if self._emit_calls():
+            return
         b, c, lanes = self.builder, self.contraction, self.lanes
         stop = blocks_up_to(b, self._stop_of_columns(), lanes, c.column_count)
-        # Many strips are divided among threads; where there are few, the rows of each.
-        divides_strips = c.column_count >= _DIVIDED_STRIPS * self.block_vectors * lanes
+        divides_strips = self._divides_strips
 
         def all_columns(batch: Index, rows: Callable[[Index, Columns], None]) -> None:
             for loop, count in strips(b, c.column_count // lanes, self.block_vectors, stop, int(divides_strips)):
@@ -145,6 +146,45 @@ class Blocks:
                 self._groups_of_rows(batch, all_columns)
             else:
                 all_columns(batch, self._rows)
+
+    @property
+    def _divides_strips(self) -> bool:
+        """Many strips are divided among threads; where there are few, the rows of each."""
+        return self.contraction.column_count >= _DIVIDED_STRIPS * self.block_vectors * self.lanes
+
+    def _emit_calls(self) -> bool:
+        """Emit the nest as a table of calls, where all of its blocks are functions, and say whether they are."""
+        c, b, lanes, (height, width) = self.contraction, self.builder, self.lanes, (self.block_rows, self.block_vectors)
+        if self.stops or not (c.rows and c.columns) or not isinstance(b.module, Module):
+            return False
+        is_packed = self.panel is not None
+        if (is_packed or self._chunks.count > 1) and len(self.term_sizes) != 1 or is_packed and self._column_step != 1:
+            return False
+        vectors, rest = divmod(c.column_count, lanes)
+        columns = {}
+        for count in {width if vectors >= width else 0, vectors % width} - {0}:
+            places = [Affine(k * lanes, int(lanes > 1)) for k in range(count)]
+            seen = [self._panel_of(count) if is_packed else self.rhs] * count
+            columns[count] = self._of_panel(places, seen) if is_packed else self._in_place(places, seen)
+        if rest:
+            columns[0] = self._in_place([Affine(0, 1)], [self.rhs], tail_mask(lanes, rest))
+        self._is_first = I1(1) if self._chunks.count > 1 else None
+        heights = {height if c.lhs.dimensions[c.rows[-1]] >= height else 0, c.lhs.dimensions[c.rows[-1]] % height} - {0}
+        forms = {(rows, count): self._form_of(rows, columns[count], 0) for rows in heights for count in columns}
+        if None in forms.values() or self._form_of(max(heights), columns[max(columns)]) is None:
+            return False
+        called = {key: self._called(form, columns[key[1]]) for key, form in forms.items()}
+        given = (c, self.lhs, self.rhs, self._flat_output(), lanes, (height, width), self._chunks, self._column_step)
+        copied = {count: self._copied(count) for count in columns if count and is_packed}
+        calls = BlockCalls(*given, self._blocks_in_group(), self._divides_strips, called, copied)
+        addresses = [array.pointer for array in (self.lhs, self.rhs, self.output)]
+        run_calls(b, calls.node(), addresses, self.term_sizes[0], self.panel, self._range)
+        return True
+
+    @property
+    def _column_step(self) -> int:
+        """From one column of the right operand to the next, in elements."""
+        return self.rhs.strides[self.contraction.columns[-1]] if self.contraction.columns else 1
 
     def _blocks_in_group(self) -> int:
         """How many blocks of rows are taken through all strips before the next ones are; 0 where it is all of them."""
@@ -171,7 +211,7 @@ class Blocks:
             def row(first: Base) -> Row:
                 return lambda k: (*outer, Affine(indices.add_base(b, first, k)))
 
-            with independent_loop(b, groups, divides_inner=groups < _MANY_GROUPS) as number:
+            with independent_loop(b, groups, divides_inner=groups < MANY_GROUPS) as number:
                 begin = indices.multiply_base(b, number, length)
                 count = None if blocks % length == 0 else least(b, b.sub(I64(blocks), indices.i64(begin)), length)
 
@@ -204,7 +244,7 @@ class Blocks:
         *outer_rows, last = c.rows
         stops = {d - len(c.batch): stop for d, stop in self.stops.items()}
         with independent_loops(b, [c.lhs.dimensions[d] for d in outer_rows], stops) as outer:
-            for loop, count in strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows)), _LEAST_BLOCKS):
+            for loop, count in strips(b, c.lhs.dimensions[last], self.block_rows, stops.get(len(outer_rows)), LEAST_BLOCKS):
                 with loop as first:
                     self._block(batch, lambda k: (*outer, Affine(indices.add_base(b, first, k))), count, columns)
 
@@ -226,31 +266,42 @@ class Blocks:
     def direct(self, batch: Index, positions: list[Affine], mask: ir.Value | None = None) -> Columns:
         """Columns read where the right operand lies."""
         starts = [self._right_index(batch, self.origin, Affine(position.base)) for position in positions]
-        arrays = [self.rhs.seen_from(self.builder, start) for start in starts]
+        return self._in_place(positions, [self.rhs.seen_from(self.builder, start) for start in starts], mask)
+
+    def _in_place(self, positions: list[Affine], arrays: list[Array], mask: ir.Value | None = None) -> Columns:
+        """Columns in the right operand, seen from the first one of each vector."""
         lane_steps = Affine(0, positions[0].stride)
-        step = self.rhs.strides[self.contraction.columns[-1]] if self.contraction.columns else 1
-        return Columns(positions, arrays, lambda terms: self._right_index((), terms, lane_steps), mask, step=step)
+        return Columns(positions, arrays, lambda terms: self._right_index((), terms, lane_steps), mask, step=self._column_step)
 
     def packed(self, batch: Index, positions: list[Affine]) -> Columns:
         """Columns copied into the panel: all terms of a chunk of one, side by side with those of the others."""
         b, lanes = self.builder, self.lanes
-        direct = self.direct(batch, positions)
-        sizes = self.term_sizes
-        panel = Array(self.panel, self.rhs.shape.with_dimensions((*sizes, len(positions) * lanes)))
+        direct, sizes = self.direct(batch, positions), self.term_sizes
         if isinstance(b.module, Module) and len(sizes) == 1 and direct.step == 1:
-            (_, (step,)), terms = self._steps_of_terms(direct), self.stop_of_terms(0)
-            shape = len(positions), lanes, self.rhs.shape.element_type
-            copy_columns(b, direct.arrays[0].pointer, self.panel, shape, terms, step, sizes[0])
+            call_once(b, self._copied(len(positions)), [direct.arrays[0].pointer, self.panel], self.stop_of_terms(0))
         else:
+            panel = self._panel_of(len(positions))
             with loop_nest(b, sizes, self.stops_of_chunk) as index:
                 source = direct.index(dict(enumerate(index)))
                 for number, array in enumerate(direct.arrays):
                     place = (*index, Affine(number * lanes, int(lanes > 1)))
                     panel.store(b, place, array.load(b, source, lanes), lanes)
-        zeros = (indices.ZERO,) * len(sizes)
+        panel, zeros = self._panel_of(len(positions)), (indices.ZERO,) * len(sizes)
         arrays = [panel.seen_from(b, (*zeros, Affine(number * lanes))) for number in range(len(positions))]
-        lane_steps = Affine(0, int(lanes > 1))
-        return Columns(positions, arrays, lambda terms: (*(terms[depth] for depth in range(len(sizes))), lane_steps))
+        return self._of_panel(positions, arrays)
+
+    def _panel_of(self, count: int) -> Array:
+        """The panel, as so many vectors of columns lie there."""
+        return Array(self.panel, self.rhs.shape.with_dimensions((*self.term_sizes, count * self.lanes)))
+
+    def _of_panel(self, positions: list[Affine], arrays: list[Array]) -> Columns:
+        depths, lane_steps = range(len(self.term_sizes)), Affine(0, int(self.lanes > 1))
+        return Columns(positions, arrays, lambda terms: (*(terms[depth] for depth in depths), lane_steps))
+
+    def _copied(self, count: int) -> Called:
+        """What copies so many vectors of columns into the panel."""
+        unit = distance(self.rhs, self._right_index((), {0: Affine(1)}, indices.ZERO))
+        return copying(self.builder.module, count, self.lanes, self.rhs.shape.element_type, unit, self.term_sizes[0])
 
     def _block(self, batch: Index, row: Row, height: int, columns: Columns) -> None:
         """One block of the result: a register for each row and vector of columns, summed over all terms."""
@@ -292,13 +343,13 @@ class Blocks:
 
         return self._sum(0, {}, [zero(self.result_type, lanes)] * (len(left_rows) * width), step)
 
-    def _form_of(self, height: int, columns: Columns) -> BlockForm | None:
-        """What the code of a block depends on; None where it stays where it is."""
+    def _form_of(self, height: int, columns: Columns, least: int = _LEAST_CALLED) -> BlockForm | None:
+        """What the code of a block depends on; None where it stays where it is, as one of fewer multiply-adds does."""
         c, sizes, width = self.contraction, self.term_sizes, len(columns.arrays)
         module = self.builder.module
         if not isinstance(module, Module) or not (c.rows and c.columns):
             return None
-        if prod(sizes) * height * width < _LEAST_CALLED:
+        if prod(sizes) * height * width < least:
             return None
         if len(sizes) == 1 and sizes[0] >= LEAST_ANY_TERMS:
             sizes = (longest(sizes[0]),)
@@ -332,36 +383,28 @@ class Blocks:
 
     def _call_block(self, form: BlockForm, batch: Index, row: Index, columns: Columns) -> None:
         """Let a function compute the block, which all contractions with such blocks call."""
-        b, c, module, flat = self.builder, self.contraction, self.builder.module, self._flat_output()
+        b, column = self.builder, Affine(columns.positions[0].base)
+        left = self.lhs.address(b, self.left_index(batch, row, self.origin))
+        addresses = [left, columns.arrays[0].pointer, self._flat_output().address(b, (*batch, *row, column))]
+        call_once(b, self._called(form, columns), addresses, self.stop_of_terms(0), self._is_first)
+
+    def _called(self, form: BlockForm, columns: Columns) -> Called:
+        c, module, flat = self.contraction, self.builder.module, self._flat_output()
         function = module.inner_loops.get(form)
         if function is None:
             function = module.inner_loops[form] = self._declare_block(form, columns)
-        terms = self.stop_of_terms(0)
         rows = (self.lhs.strides[c.rows[-1]], flat.strides[len(c.batch) + len(c.rows) - 1])
-        column = Affine(columns.positions[0].base)
-        given = [
-            self.lhs.address(b, self.left_index(batch, row, self.origin)),
-            columns.arrays[0].pointer,
-            flat.address(b, (*batch, *row, column)),
-            *map(I64, rows),
-            indices.i64(terms),
-            *[I64(step) for (step, *_), any_step in zip(self._steps_of_terms(columns), form.has_any_steps) if any_step],
-        ]
-        b.call(function, [*given, *([] if self._is_first is None else [self._is_first])])
-        caller = interruption_of(b)
-        if caller is not None:
-            caller.add(form.instructions_of_term * prod(self.term_sizes))
+        terms = [step for (step, *_) in self._steps_of_terms(columns)]
+        return Called(function, (*rows, *terms), form.instructions_of_term * prod(self.term_sizes))
 
     def _declare_block(self, form: BlockForm, columns: Columns) -> ir.Function:
         """The function of a block: what all programs may have in common is compiled once a process."""
         module = self.builder.module
-        types = [POINTER] * 3 + [I64] * (3 + sum(form.has_any_steps)) + [I1] * form.is_added
-        kind = ir.FunctionType(ir.VoidType(), types)
         if form.is_shared:
             return declared(
-                module, SharedFunction(form.name, kind, lambda function: self._define_block(function, form, columns))
+                module, SharedFunction(form.name, CALLED, lambda function: self._define_block(function, form, columns))
             )
-        function = ir.Function(module, kind, module.get_unique_name(form.name))
+        function = ir.Function(module, CALLED, module.get_unique_name(form.name))
         function.linkage = "internal"
         self._define_block(function, form, columns)
         return function
@@ -369,13 +412,13 @@ class Blocks:
     def _define_block(self, function: ir.Function, form: BlockForm, columns: Columns) -> None:
         height, width, lanes = form.shape
         align_stack(function, WIDEST_VECTOR_BYTES)
-        left, right, output, left_step, output_step, terms, *others = function.args
+        left, right, output, left_step, output_step, *term_steps, terms, is_first = function.args
         inside = copy(self)
         b = inside.builder = Builder(function.append_basic_block("entry"))
         inside.term_sizes, inside.stops = form.sizes, {}
         inside.stops_of_chunk = {0: terms} if form.has_any_terms else {}
-        inside._is_first = others.pop() if form.is_added else None
-        left_term_step, right_term_step = [others.pop(0) if any_step else None for any_step in form.has_any_steps]
+        inside._is_first = b.icmp_signed("!=", is_first, I64(0)) if form.is_added else None
+        left_term_step, right_term_step = [step if is_any else None for step, is_any in zip(term_steps, form.has_any_steps)]
         lane_steps = Affine(0, int(lanes > 1))
         types_of = dict(zip(("left", "right", "result"), form.types))
 

@@ -65,7 +65,7 @@ class ByteBlocks(Blocks):
     def _turns_left(self) -> bool:
         return self._is_left_signed == self._is_right_signed
 
-    def _form_of(self, height: int, columns: Columns) -> None:
+    def _form_of(self, height: int, columns: Columns, least: int = 0) -> None:
         return None
 
     def stop_of_terms(self, depth: int) -> Base:

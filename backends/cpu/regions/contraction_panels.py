@@ -11,11 +11,11 @@ from ....hlo import S8, U8, ElementType, Shape
 from ...llvm import index as indices
 from ...llvm.arrays import View
 from ...llvm.builder import Builder
-from ...llvm.index import Affine, Base
-from ...llvm.interruption import interruption_of
+from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
 from ...llvm.module import SharedFunction, align_stack, declared
-from ...llvm.types import I64, POINTER, RegisterValue
+from ...llvm.types import RegisterValue
+from ..call_tables import CALLED, Called
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES
 from .contraction_terms import term_chunks
@@ -55,33 +55,20 @@ def _are_bytes(contraction: Contraction) -> bool:
     ROOT dot = c64[16,68] dot(x, y), lhs_contracting_dims={1}, rhs_contracting_dims={0}
     """,
 )
-def copy_columns(
-    builder: ir.IRBuilder,
-    source: ir.Value,
-    panel: ir.Value,
-    shape: tuple[int, int, ElementType],
-    terms: Base,
-    step: int,
-    most: int,
-) -> None:
-    """Copy columns that lie side by side, of which so many terms, each this step behind the one before, into a panel.
+def copying(module: ir.Module, count: int, lanes: int, element_type: ElementType, step: int, most: int) -> Called:
+    """What copies columns that lie side by side, so many vectors of so many lanes, into a panel, term by term.
 
-    shape: how many vectors of columns, their lanes, their elements. most: how many terms there are at most.
+    step: how far a term lies behind the one before. most: how many terms there are at most.
     """
-    count, lanes, element_type = shape
-    kind = ir.FunctionType(ir.VoidType(), [POINTER, POINTER, I64, I64])
     name = f"phlox.pack.{count}x{lanes}.{element_type}"
-    function = declared(builder.module, SharedFunction(name, kind, lambda function: _define(function, *shape)))
-    builder.call(function, [source, panel, indices.i64(terms), I64(step)])
-    caller = interruption_of(builder)
-    if caller is not None:
-        caller.add(_INSTRUCTIONS_OF_COPY * count * most)
+    shared = SharedFunction(name, CALLED, lambda function: _define(function, count, lanes, element_type))
+    return Called(declared(module, shared), (step, 0, 0, 0), _INSTRUCTIONS_OF_COPY * count * most)
 
 
 def _define(function: ir.Function, count: int, lanes: int, element_type: ElementType) -> None:
     align_stack(function, WIDEST_VECTOR_BYTES)
     b = Builder(function.append_basic_block("entry"))
-    source, panel, terms, step = function.args
+    source, panel, _, step, _, _, _, terms, _ = function.args
     read, written = (View(pointer, Shape(element_type, (1,)), (1,)) for pointer in (source, panel))
 
     def copy_term(term: ir.Value, _: list[RegisterValue]) -> list[RegisterValue]:

@@ -16,11 +16,11 @@ from ...llvm.arrays import Array, lanes_constant
 from ...llvm.builder import Builder, undefined
 from ...llvm.elemental import Binding
 from ...llvm.index import Affine, Base
-from ...llvm.interruption import interruption_of
 from ...llvm.loops import carried_loop
 from ...llvm.module import Module, SharedFunction, align_stack, declared
 from ...llvm.pieces import independent_loop, independent_loops
 from ...llvm.types import I1, I8, I64, POINTER, ComplexValue, RegisterValue, memory_type, part_size, type_suffix
+from ..call_tables import CALLED, IN_PLACE, Both, Called, Loop, Node, Steps, run_calls
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 
@@ -95,44 +95,56 @@ class _Tiles:
     def emit(self) -> None:
         b, sizes, tile = self.builder, self.output.shape.dimensions, self.tile
         others = [d for d in range(self.last) if d != self.across]
+        tiles = -(-sizes[self.last] // tile)
+        if isinstance(b.module, Module) and tile >= _LEAST_CALLED_TILE and tiles <= _MOST_CALLED_TILES:
+            addresses = [self.source.pointer, ir.Constant(POINTER, None), self.output.pointer]
+            run_calls(b, self._calls(others, tiles), addresses, tiles)
+            return
         with independent_loops(b, [sizes[d] for d in others]) as outer:
             fixed = dict(zip(others, outer))
             with independent_loop(b, -(-sizes[self.across] // tile)) as first:
-                self._turn_line(fixed, self._first_row(first))
+                every = {**fixed, self.across: Affine(self._first_row(first)), self.last: indices.ZERO}
+                index = tuple([every[d] for d in range(self.last + 1)])
+                source = tuple([component for _, component in sorted(zip(self.permutation, index))])
+                addresses = self.source.address(b, source), self.output.address(b, index)
+                self._turn(b, *addresses, *map(I64, self._numbers(tiles)), tiles)
 
     def _first_row(self, number: Base) -> Base:
         """Of tiles that stand beside each other; the last ones overlap those before."""
         row, size = indices.multiply_base(self.builder, number, self.tile), self.output.shape.dimensions[self.across]
         return row if size % self.tile == 0 else indices.clamp_base(self.builder, row, 0, size - self.tile)
 
-    def _turn_line(self, fixed: dict[int, Affine], row: Base) -> None:
-        """All tiles that start in a row of the output, by a function that transpositions have in common."""
-        b, size, module = self.builder, self.output.shape.dimensions[self.last], self.builder.module
-        every = {**fixed, self.across: Affine(row), self.last: indices.ZERO}
-        index = tuple([every[d] for d in range(self.last + 1)])
-        of_source = dict(zip(self.permutation, index))
+    def _numbers(self, tiles: int) -> tuple[int, int, int]:
+        """How far the lines of a tile lie apart in both arrays, and by how many elements the last tile overlaps."""
         strides = self.source.strides[self.permutation[self.last]], self.output.strides[self.across]
-        tiles = -(-size // self.tile)
-        given = [
-            self.source.address(b, tuple([of_source[d] for d in range(len(index))])),
-            self.output.address(b, index),
-            *[I64(self.element_bytes * stride) for stride in strides],
-            I64(tiles * self.tile - size),
-        ]
-        if not isinstance(module, Module) or self.tile < _LEAST_CALLED_TILE or tiles > _MOST_CALLED_TILES:
-            self._turn(b, *given, tiles)
-            return
-        kind = ir.FunctionType(ir.VoidType(), [POINTER] * 2 + [I64] * 4)
+        source_step, output_step = (self.element_bytes * stride for stride in strides)
+        return source_step, output_step, tiles * self.tile - self.output.shape.dimensions[self.last]
+
+    def _calls(self, others: list[int], tiles: int) -> Node:
+        """The loops over lines of tiles, which are turned by a function that transpositions have in common."""
         name = f"phlox.transpose.{self.tile}.{type_suffix(self.vector)}"
-        b.call(declared(module, SharedFunction(name, kind, self._define_line)), [*given, I64(tiles)])
-        caller = interruption_of(b)
-        if caller is not None:
-            caller.add(tiles * self.tile * (_MEMORY_INSTRUCTIONS + self.tile.bit_length()))
+        cost = tiles * self.tile * (_MEMORY_INSTRUCTIONS + self.tile.bit_length())
+        function = declared(self.builder.module, SharedFunction(name, CALLED, self._define_line))
+        line = Called(function, (*self._numbers(tiles), 0), cost)
+        size = self.output.shape.dimensions[self.across]
+        node: Node = Loop(line, size // self.tile, self._steps(self.across, self.tile))
+        if size % self.tile:
+            node = Both(node, Loop(line, 1, IN_PLACE), self._steps(self.across, size - self.tile), in_order=True)
+        for dimension in reversed(others):
+            node = Loop(node, self.output.shape.dimensions[dimension], self._steps(dimension, 1))
+        return node
+
+    def _steps(self, dimension: int, count: int) -> Steps:
+        """Distances in bytes of places so far apart along a dimension of the output."""
+        strides = self.source.strides[self.permutation[dimension]], self.output.strides[dimension]
+        source, output = (count * self.element_bytes * stride for stride in strides)
+        return source, 0, output
 
     def _define_line(self, function: ir.Function) -> None:
         align_stack(function, WIDEST_VECTOR_BYTES)
         b = Builder(function.append_basic_block("entry"))
-        self._turn(b, *function.args)
+        source, _, output, *numbers, _, tiles, _ = function.args
+        self._turn(b, source, output, *numbers, tiles)
         b.ret_void()
 
     def _turn(
