@@ -9,11 +9,13 @@ from math import prod
 from llvmlite import ir
 
 from ...llvm import index as indices
-from ...llvm.arrays import stack_array
+from ...llvm.arrays import Array, stack_array
 from ...llvm.branches import replaced_if
+from ...llvm.builder import Builder
 from ...llvm.elementary_calls import calls_on_vectors, vector_part
 from ...llvm.index import Affine, Base, Component, Offsets
 from ...llvm.loops import carried_loop, counted_loop
+from ...llvm.module import Module, SharedFunction, align_stack, declared
 from ...llvm.pieces import in_last_piece, in_one_piece, independent_loop, independent_loops, piece_bounds
 from ...llvm.reductions import (
     Fold,
@@ -29,9 +31,9 @@ from ...llvm.reductions import (
     splat_identity,
     stops_of_kept,
 )
-from ...llvm.types import RegisterValue, broadcast_lanes, selected
+from ...llvm.types import POINTER, RegisterValue, broadcast_lanes, register_type, selected
 from ..nest_samples import combining, samples
-from ..target import Target
+from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import VectorLoop, combined_lanes, lanes_of, tail_mask, whole_lanes
 from .row_extrema import RowExtremum
 from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
@@ -54,6 +56,8 @@ _MOST_INSTRUCTIONS = 12
 # Many rows are so many times those that make a tile; of rows that take so many bytes the end does not matter.
 _MANY_TILES = 8
 _LONG_ROW_BYTES = 16 << 10
+# Fewer lines are combined in so few steps that a call of a function counts.
+_LEAST_CALLED_LINES = 16
 
 
 @samples(
@@ -196,9 +200,6 @@ def _emit_many_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction,
     init = [broadcast_lanes(builder, value, lanes) for value in reduction.init_values]
     lines = [stack_array(builder, operand.shape.with_dimensions((lanes, lanes))) for operand in reduction.operands]
 
-    def combine(low: list[RegisterValue], high: list[RegisterValue]) -> list[RegisterValue]:
-        return reduction.combine(builder, low, high, lanes)
-
     def several(fixed: dict[int, Component], places: list[dict[int, Component]]) -> list[list[RegisterValue]]:
         if identity_of(reduction) is None:
             return [_row_of_elements(builder, target, reduction, {**fixed, **place}) for place in places]
@@ -214,11 +215,37 @@ def _emit_many_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction,
                 for line, totals in zip(numbers, several(dict(zip(kept[:-1], outer)), [{kept[-1]: p} for p in places])):
                     for array, value in zip(lines, totals):
                         array.store(builder, (Affine(line), Affine(0, 1)), value, lanes)
-            loaded = [[array.load(builder, (Affine(n), Affine(0, 1)), lanes) for n in range(lanes)] for array in lines]
-            totals = folded(builder, [list(line) for line in zip(*loaded)], combine)
-            store((*outer, component), combine(init, totals), lanes, mask)
+            totals = reduction.combine(builder, init, _folded_lines(builder, reduction, lines), lanes)
+            store((*outer, component), totals, lanes, mask)
 
         VectorLoop(builder, lanes, in_place=False, independent=True).emit(reduction.dimensions[last - 1], rows)
+
+
+def _folded_lines(builder: ir.IRBuilder, reduction: Reduction, lines: list[Array]) -> list[RegisterValue]:
+    """The elements of each line combined, a line a lane, by a function of all programs where that is one operation."""
+    lanes, applied = lines[0].shape.dimensions[0], reduction.to_apply
+
+    def fold(builder: ir.IRBuilder, lines: list[Array]) -> list[RegisterValue]:
+        loaded = [[array.load(builder, (Affine(n), Affine(0, 1)), lanes) for n in range(lanes)] for array in lines]
+        return folded(
+            builder, [list(line) for line in zip(*loaded)], lambda *values: reduction.combine(builder, *values, lanes)
+        )
+
+    element_type = lines[0].shape.element_type
+    is_usual = applied.combining_operation is not None and applied.root.operands == applied.parameters
+    is_shared = is_usual and not applied.root.attributes and (element_type.is_float or element_type.is_integer)
+    if not is_shared or lanes < _LEAST_CALLED_LINES or not isinstance(builder.module, Module):
+        return fold(builder, lines)
+
+    def define(function: ir.Function) -> None:
+        align_stack(function, WIDEST_VECTOR_BYTES)
+        inside = Builder(function.append_basic_block("entry"))
+        (total,) = fold(inside, [Array(function.args[0], lines[0].shape)])
+        inside.ret(total)
+
+    kind = ir.FunctionType(register_type(element_type, lanes), [POINTER])
+    name = f"phlox.fold.{applied.root.opcode}.{lanes}.{element_type}"
+    return [builder.call(declared(builder.module, SharedFunction(name, kind, define)), [lines[0].pointer])]
 
 
 def _row_of_elements(
@@ -324,8 +351,13 @@ def _vector_rows(
             full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
             values = [value for (value,) in reduction.elements_at(builder, full, PARTIAL_VECTORS * lanes)]
             return [vector_part(builder, value, k * lanes, lanes) for value in values for k in range(PARTIAL_VECTORS)]
-        parts = [load(index, Affine(indices.add_base(builder, base, k * lanes), step)) for k in range(PARTIAL_VECTORS)]
-        return [part[row] for row in range(len(places)) for part in parts]
+        parts = [Affine(indices.add_base(builder, base, k * lanes), step) for k in range(PARTIAL_VECTORS)]
+        if counted is not None:
+            return [load(index, part)[row] for row in range(len(places)) for part in parts]
+        # At once, so that what is the same along a row is computed once.
+        rows = [{**index, **place, last: part} for place in places for part in parts]
+        full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
+        return [value for (value,) in reduction.elements_at(builder, full, lanes)]
 
     stop = reduction.stops.get(last)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from phlox import jit, load_hlo
 from phlox.backends.cpu.region_functions import RegionFunctions
+from phlox.backends.cpu.target import host_target
 from thinning import one_in_all
 
 FORMS = {
@@ -189,3 +190,23 @@ def test_first_places_of_extrema_in_rows_of_several_blocks(dtype):
     for x in tables:
         for found, expected in zip(f(x), (x.argmax(1), x.argmin(1), x[0].argmax(), x[0].argmin())):
             np.testing.assert_array_equal(found, expected)
+
+
+def test_rows_of_different_programs_have_the_end_in_common():
+    x = np.random.default_rng(0).integers(-9, 9, (300, 200)).astype(np.float32)
+    one, other = jit(lambda x: x.sum(axis=1)).compile(x), jit(lambda x: (x * x).sum(axis=1)).compile(x[:, :99])
+    assert np.array_equal(one(x), x.sum(axis=1))
+    assert np.array_equal(other(x[:, :99]), (x * x)[:, :99].sum(axis=1))
+    shared = [{name for code in one.executable.program.shared for name in code.names} for one in (one, other)]
+    assert shared[0] == shared[1] and len(shared[0]) == (host_target().lanes(4) >= 16)
+
+
+def test_rows_combined_by_an_operation_and_by_its_reverse():
+    def differences(operands):
+        combine = f"x = f32[] parameter(0)\ny = f32[] parameter(1)\nROOT z = f32[] subtract({operands})"
+        text = "x = f32[300,48] parameter(0)\nzero = f32[] constant(0)\n"
+        text += "ROOT y = f32[300] reduce(x, zero), dimensions={1}, to_apply=combine"
+        return load_hlo(f"combine {{\n{combine}\n}}\nENTRY main {{\n{text}\n}}\n")
+
+    x = np.random.default_rng(0).integers(-9, 9, (300, 48)).astype(np.float32)
+    assert not np.array_equal(differences("x, y")(x), differences("y, x")(x))
