@@ -80,10 +80,10 @@ class Chunks:
 
 @dataclass(frozen=True)
 class Packed:
-    """A node whose second address is that of the panel, which the function, given both, has filled before."""
+    """A node whose second address is that of the panel, which another one, given that of both, has filled before."""
 
     inside: Node
-    called: Called
+    copying: Node
 
 
 Node = Loop | Both | Chunks | Packed
@@ -146,7 +146,7 @@ def _cost(node: Node | Called) -> int:
         case Chunks():
             return -(-node.terms // node.length) * _cost(node.inside)
         case Packed():
-            return node.called.cost + _cost(node.inside)
+            return _cost(node.copying) + _cost(node.inside)
 
 
 # The nodes of a table by their first word. Behind it stand the nodes inside, by their distance in words, or a function.
@@ -179,8 +179,8 @@ class _Words:
             case Chunks():
                 inside = self._begin(_CHUNKS, 0, node.length, node.terms, *node.steps)
             case Packed():
-                inside = self._begin(_PACKED, 0, self._number(node.called.function), 0, *node.called.numbers)
-                self._count(inside + 2, node.called.cost)
+                inside = self._begin(_PACKED, 0, 0)
+                self._write_inside(node.copying, inside + 1, 0)
         return self._write_inside(node.inside, inside, wanted)
 
     def _write_loop(self, loop: Loop, wanted: int) -> int:
@@ -314,11 +314,9 @@ class _Visit:
         carried_loop(b, first, end, 1, [], chunk, "chunks")
 
     def _packed(self) -> None:
-        b, (left, right, result) = self.builder, self.addresses
-        panel = b.inttoptr(self._kept(_STATE.panel), POINTER)
-        cost, *numbers = (self._word(place) for place in range(3, 8))
-        given = [right, panel, ir.Constant(POINTER, None), *numbers, self._kept(_STATE.terms), I64(0)]
-        self._call(self._function(self._word(2)), given, cost)
+        left, right, result = self.addresses
+        panel = self.builder.inttoptr(self._kept(_STATE.panel), POINTER)
+        self._visit(self._node(2), [right, panel, ir.Constant(POINTER, None)], I64(0))
         self._visit(self._node(1), [left, panel, result], self.number)
 
     def _at_each(self, run: Callable[[list[ir.Value]], None]) -> None:

@@ -38,7 +38,7 @@ from ...llvm.types import (
     register_bytes,
     round_to_type,
 )
-from ..call_tables import CALLED, Called, call_once, run_calls
+from ..call_tables import CALLED, IN_PLACE, Called, Loop, Node, call_once, run_calls
 from ..contraction_arithmetic import multiplied_and_added, zero
 from ..contraction_forms import FAN_IN, LEAST_ANY_TERMS, RUN, BlockForm, Columns, distance, levels_of_sums, longest
 from ..contraction_strips import block_shape, strips
@@ -158,7 +158,7 @@ class Blocks:
         if self.stops or not (c.rows and c.columns) or not isinstance(b.module, Module):
             return False
         is_packed = self.panel is not None
-        if (is_packed or self._chunks.count > 1) and len(self.term_sizes) != 1 or is_packed and self._column_step != 1:
+        if self._chunks.count > 1 and len(self.term_sizes) != 1 or is_packed and self._column_step != 1:
             return False
         vectors, rest = divmod(c.column_count, lanes)
         columns = {}
@@ -178,7 +178,7 @@ class Blocks:
         copied = {count: self._copied(count) for count in columns if count and is_packed}
         calls = BlockCalls(*given, self._blocks_in_group(), self._divides_strips, called, copied)
         addresses = [array.pointer for array in (self.lhs, self.rhs, self.output)]
-        run_calls(b, calls.node(), addresses, self.term_sizes[0], self.panel, self._range)
+        run_calls(b, calls.node(), addresses, self.term_sizes[-1], self.panel, self._range)
         return True
 
     @property
@@ -278,7 +278,7 @@ class Blocks:
         b, lanes = self.builder, self.lanes
         direct, sizes = self.direct(batch, positions), self.term_sizes
         if isinstance(b.module, Module) and len(sizes) == 1 and direct.step == 1:
-            call_once(b, self._copied(len(positions)), [direct.arrays[0].pointer, self.panel], self.stop_of_terms(0))
+            call_once(b, self._copying(len(positions)), [direct.arrays[0].pointer, self.panel], self.stop_of_terms(0))
         else:
             panel = self._panel_of(len(positions))
             with loop_nest(b, sizes, self.stops_of_chunk) as index:
@@ -298,10 +298,20 @@ class Blocks:
         depths, lane_steps = range(len(self.term_sizes)), Affine(0, int(self.lanes > 1))
         return Columns(positions, arrays, lambda terms: (*(terms[depth] for depth in depths), lane_steps))
 
-    def _copied(self, count: int) -> Called:
-        """What copies so many vectors of columns into the panel."""
-        unit = distance(self.rhs, self._right_index((), {0: Affine(1)}, indices.ZERO))
-        return copying(self.builder.module, count, self.lanes, self.rhs.shape.element_type, unit, self.term_sizes[0])
+    def _copying(self, count: int) -> Called:
+        """What copies so many vectors of columns into the panel, of all terms of the last dimension."""
+        step = self.rhs.strides[self.contraction.terms[-1][1]]
+        return copying(self.builder.module, count, self.lanes, self.rhs.shape.element_type, step, self.term_sizes[-1])
+
+    def _copied(self, count: int) -> Node:
+        """The same of all terms."""
+        node, sizes = Loop(self._copying(count), 1, IN_PLACE), self.term_sizes
+        element_bytes = self.rhs.shape.element_type.byte_size
+        for depth in reversed(range(len(sizes) - 1)):
+            read = self.rhs.strides[self.contraction.terms[depth][1]]
+            written = prod(sizes[depth + 1 :]) * count * self.lanes
+            node = Loop(node, sizes[depth], (element_bytes * read, element_bytes * written, 0))
+        return node
 
     def _block(self, batch: Index, row: Row, height: int, columns: Columns) -> None:
         """One block of the result: a register for each row and vector of columns, summed over all terms."""

@@ -38,7 +38,7 @@ class BlockCalls:
     blocks_in_group: int
     divides_strips: bool
     called: Mapping[tuple[int, int], Called]
-    copied: Mapping[int, Called]
+    copied: Mapping[int, Node]
 
     @samples(
         """
