@@ -25,8 +25,7 @@ from ...llvm.builder import Builder
 from ...llvm.conversion import convert_value
 from ...llvm.elementwise import ElementwiseContext
 from ...llvm.index import Affine, Base, Component, Index, least
-from ...llvm.loops import carried_loop, counted_loop, flatten, loop_nest, unflatten
-from ...llvm.memory import stack_memory
+from ...llvm.loops import counted_loop, flatten, loop_nest, unflatten
 from ...llvm.module import Module, SharedFunction, align_stack, contracting, declared, may_contract
 from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
 from ...llvm.types import (
@@ -40,13 +39,14 @@ from ...llvm.types import (
 )
 from ..call_tables import CALLED, IN_PLACE, Called, Loop, Node, call_once, run_calls
 from ..contraction_arithmetic import multiplied_and_added, zero
-from ..contraction_forms import FAN_IN, LEAST_ANY_TERMS, RUN, BlockForm, Columns, distance, levels_of_sums, longest
+from ..contraction_forms import LEAST_ANY_TERMS, BlockForm, Columns, distance, longest
 from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import blocks_up_to, tail_mask
 from .contraction_calls import LEAST_BLOCKS, MANY_GROUPS, BlockCalls
 from .contraction_panels import copying
+from .contraction_sums import SumsOfTerms, Terms
 from .contraction_terms import in_one_chunk, term_chunks
 
 # So many strips are divided among threads.
@@ -58,13 +58,11 @@ _LARGE_LEFT_BYTES, _ROWS_BYTES, _LEAST_ROWS = 2 << 20, 256 << 10, 192
 # loops may have to be interrupted.
 _LEAST_CALLED, _MOST_CALLED = 512, 1 << 15
 
-Terms = dict[int, Component]
 IndexOfTerms = Callable[[Terms], Index]
 Row = Callable[[int], Index]
-Step = Callable[[Terms, list[RegisterValue]], list[RegisterValue]]
 
 
-class Blocks:
+class Blocks(SumsOfTerms):
     """Emits the loop nest of one contraction. ``panel`` is memory of panel_bytes, or None.
 
     ``stops`` says of some dimensions, of the result and then of the terms, where they end: no term behind that is read.
@@ -94,7 +92,7 @@ class Blocks:
         self._range, self.term_sizes = chunks or (0, self._chunks.count), self._chunks.sizes
         # Of the chunk that is being added: its first terms, where it ends, and whether there are sums before it.
         self.origin: dict[int, Component] = {}
-        self.stops_of_chunk: Mapping[int, ir.Value] = {}
+        self.stops_of_chunk = {}
         self._is_first: ir.Value | None = None
         types = (lhs.shape.element_type, rhs.shape.element_type, self.result_type)
         # A complex number takes two registers.
@@ -252,10 +250,6 @@ class Blocks:
         c = self.contraction
         return self.stops.get(len(c.batch) + len(c.rows)) if len(c.columns) == 1 else None
 
-    def stop_of_terms(self, depth: int) -> Base:
-        stop = self.stops.get(self.contraction.dot.shape.rank + depth, self.term_sizes[depth])
-        return self.stops_of_chunk.get(depth, stop)
-
     def _columns(self, batch: Index, positions: list[Affine]) -> Columns:
         return self.direct(batch, positions) if self.panel is None else self.packed(batch, positions)
 
@@ -351,7 +345,7 @@ class Blocks:
                     result.append(multiplied_and_added(b, self.result_type, left, value, sums[number * width + position]))
             return result
 
-        return self._sum(0, {}, [zero(self.result_type, lanes)] * (len(left_rows) * width), step)
+        return self.sum_of_terms(0, {}, [zero(self.result_type, lanes)] * (len(left_rows) * width), step)
 
     def _form_of(self, height: int, columns: Columns, least: int = _LEAST_CALLED) -> BlockForm | None:
         """What the code of a block depends on; None where it stays where it is, as one of fewer multiply-adds does."""
@@ -456,74 +450,6 @@ class Blocks:
         parts = [(b.select(is_first, none, old), new) for none, old, new in zip(*map(flatten, ([nothing], [before], [value])))]
         add = b.add if isinstance(nothing, ir.Value) and not self.result_type.is_float else b.fadd
         return unflatten([add(old, new) for old, new in parts], [nothing])[0]
-
-    def _sum(self, depth: int, terms: Terms, zeros: list[RegisterValue], step: Step) -> list[RegisterValue]:
-        """The sums over the terms from one dimension on, of whom each is the sum of a few sums of a few terms, and so on."""
-        sizes = self.term_sizes[depth:]
-        if prod(sizes) <= RUN or self.result_type.kind not in ("float", "complex"):
-            return self.over_terms(depth, terms, zeros, step)
-        size, inner = sizes[0], prod(sizes[1:])
-        stop, length = self.stop_of_terms(depth), max(1, RUN // inner)
-
-        def run(number: Base) -> list[RegisterValue]:
-            if inner > RUN:
-                return self._sum(depth + 1, {**terms, depth: Affine(number)}, zeros, step)
-            start = indices.multiply_base(self.builder, number, length)
-            return self.over_terms(depth, terms, zeros, step, start, self._end(start, length, stop))
-
-        runs = -(-size // length)
-        levels = levels_of_sums(runs)
-        runs = runs if isinstance(stop, int) else blocks_up_to(self.builder, stop, length, runs)
-        return self._cascade(run, 0, runs, levels, zeros)
-
-    def _cascade(
-        self, run: Callable[[Base], list[RegisterValue]], first: Base, runs: Base, levels: int, zeros: list[RegisterValue]
-    ) -> list[RegisterValue]:
-        """The sum of up to FAN_IN**levels runs, from the first on: added up in memory, by a cascade of one level less."""
-        if levels == 0:
-            return run(first)
-        b, registers = self.builder, flatten(zeros)
-        with b.goto_entry_block():
-            memory = stack_memory(b, len(registers) * WIDEST_VECTOR_BYTES, WIDEST_VECTOR_BYTES)
-        places = [b.gep(memory, [I64(number)], source_etype=r.type) for number, r in enumerate(registers)]
-        for place, register in zip(places, registers):
-            b.store(register, place)
-
-        def add(number: ir.Value, nothing: list[RegisterValue]) -> list[RegisterValue]:
-            for place, value in zip(places, flatten(self._cascade(run, number, runs, levels - 1, zeros))):
-                b.store(b.fadd(b.load(place, typ=value.type), value), place)
-            return nothing
-
-        end = self._end(first, FAN_IN**levels, runs)
-        carried_loop(b, first, end, FAN_IN ** (levels - 1), [], add, "runs", most=FAN_IN)
-        return unflatten([b.load(place, typ=r.type) for place, r in zip(places, registers)], zeros)
-
-    def over_terms(
-        self,
-        depth: int,
-        terms: Terms,
-        sums: list[RegisterValue],
-        step: Step,
-        start: Base = 0,
-        stop: Base | None = None,
-        depths: int | None = None,
-    ) -> list[RegisterValue]:
-        """Add all terms from one dimension on, in that dimension those from start to stop, one after the other.
-
-        depths: of how many dimensions the terms are, if not of all.
-        """
-        if depth == (len(self.term_sizes) if depths is None else depths):
-            return step(terms, sums)
-
-        def iteration(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-            return self.over_terms(depth + 1, {**terms, depth: Affine(number)}, carried, step, depths=depths)
-
-        stop = self.stop_of_terms(depth) if stop is None else stop
-        return carried_loop(self.builder, start, stop, 1, sums, iteration, "terms", most=RUN)
-
-    def _end(self, start: Base, length: int, size: Base) -> Base:
-        """The end of a run of this length, or of everything."""
-        return least(self.builder, indices.add_base(self.builder, start, length), size)
 
     def left_index(self, batch: Index, row: Index, terms: dict[int, Component]) -> Index:
         """An index into the left operand; what is left out is 0."""

@@ -25,7 +25,8 @@ from ...llvm.types import I8, I32, I64, RegisterValue, broadcast_lanes, integer_
 from ..contraction_forms import Columns
 from ..nest_samples import samples
 from ..target import Target
-from .contraction_blocks import Blocks, Terms
+from .contraction_blocks import Blocks
+from .contraction_sums import Terms
 
 _GROUP = 4  # bytes of a lane
 _LANES = 16
