@@ -4,8 +4,8 @@ What products and transpositions do at one place takes hundreds of instructions,
 loops around them would be a nest of its own to compile for each product; here they are a table of integers. Its nodes are loops
 around a node, loops of calls, two nodes one after the other, chunks of terms, and copies of what is read next into a panel.
 
-The function that is called takes three addresses, which loops move by steps of so many bytes, four numbers that stand in the
-table, the number of terms, and whether they are the first ones of several chunks.
+The function that is called takes three addresses, which loops move by steps of so many bytes, the address of its own numbers in
+the table, the number of terms, and whether they are the first ones of several chunks.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from ..llvm.module import SharedFunction, constant_table, declaration, declared
 from ..llvm.pieces import dividing
 from ..llvm.types import I8, I32, I64, POINTER
 
-CALLED = ir.FunctionType(ir.VoidType(), [POINTER] * 3 + [I64] * 6)
+CALLED = ir.FunctionType(ir.VoidType(), [POINTER] * 4 + [I64] * 2)
 Steps = tuple[int, int, int]
 IN_PLACE: Steps = (0, 0, 0)
 
 
 @dataclass(frozen=True)
 class Called:
-    """A function of type CALLED, the four numbers that it is given, and about how many instructions a call runs."""
+    """A function of type CALLED, the numbers that it reads, and about how many instructions a call runs."""
 
     function: ir.Function
-    numbers: tuple[int, int, int, int]
+    numbers: tuple[int, ...]
     cost: int
 
 
@@ -128,10 +128,20 @@ def call_once(
     """Emit a single call; addresses that are left out are not used."""
     nothing = [ir.Constant(POINTER, None)] * (3 - len(addresses))
     first = I64(0) if is_first is None else builder.zext(is_first, I64)
-    builder.call(called.function, [*addresses, *nothing, *map(I64, called.numbers), i64(terms), first])
+    builder.call(called.function, [*addresses, *nothing, _table(builder, called.numbers), i64(terms), first])
     caller = interruption_of(builder)
     if caller is not None:
         caller.add(called.cost)
+
+
+def number_of(builder: ir.IRBuilder, numbers: ir.Value, place: int) -> ir.Value:
+    """One of the numbers that a function which is called reads."""
+    return builder.load(_word(builder, numbers, place), typ=I64)
+
+
+def _table(builder: ir.IRBuilder, words: Sequence[int]) -> ir.Value:
+    name = f"phlox.calls.{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}"
+    return builder.bitcast(constant_table(builder, name, I64, words), POINTER)
 
 
 def _cost(node: Node | Called) -> int:
@@ -165,9 +175,7 @@ class _Words:
         """The address of the table, in front of whose nodes stand the number of terms and that of pieces."""
         for place in self._costs:
             self._words[place] = min(self._words[place], BUDGET) if is_interrupted else 0
-        words = (terms, pieces, *self._words)
-        name = f"phlox.calls.{hashlib.sha256(repr(words).encode()).hexdigest()[:16]}"
-        return constant_table(builder, name, I64, words)
+        return _table(builder, (terms, pieces, *self._words))
 
     def write(self, node: Node, wanted: int) -> int:
         """Write a node that is to be divided into as many pieces, or is not if that is 0; how many there are."""
@@ -286,9 +294,9 @@ class _Visit:
 
     def _calls(self) -> None:
         function = self._function(self._word(1))
-        cost, *numbers = (self._word(place) for place in range(8, 13))
+        cost, numbers = self._word(8), _word(self.builder, self.node, 9)
         terms, is_first = self._kept(_STATE.terms), self._kept(_STATE.is_first)
-        self._at_each(lambda addresses: self._call(function, [*addresses, *numbers, terms, is_first], cost))
+        self._at_each(lambda addresses: self._call(function, [*addresses, numbers, terms, is_first], cost))
 
     def _both(self) -> None:
         b, number = self.builder, self.number

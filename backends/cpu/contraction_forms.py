@@ -39,8 +39,9 @@ class Columns:
 class BlockForm:
     """What the code of a block depends on, besides its addresses, the distance of its rows, and how many terms there are.
 
-    ``shape`` is that of the block: rows, vectors, lanes. Of a single dimension of terms the size is the most there may be, and
-    the steps from one term to the next are None where they may be any.
+    ``shape`` is that of the block: rows, vectors, lanes. Of a single dimension of terms, and of groups of them that lie side by
+    side in the right operand, the sizes are the most there may be, and steps from one term to the next are None where they may
+    be any.
     """
 
     types: tuple[ElementType, ElementType, ElementType]
@@ -59,13 +60,8 @@ class BlockForm:
         return self.shape[2] * self.lane_step
 
     @property
-    def has_any_steps(self) -> tuple[bool, bool]:
-        """Whether the step from one term to the next may be any, in the left operand and in the right one."""
-        return None in self.left_steps, None in self.right_steps
-
-    @property
     def has_any_terms(self) -> bool:
-        return len(self.sizes) == 1 and self.sizes[0] >= RUN
+        return self.sizes[-1:] >= (RUN,) and (len(self.sizes) == 1 or self.left_steps[0] is None)
 
     @property
     def is_shared(self) -> bool:

@@ -37,9 +37,18 @@ from ...llvm.types import (
     register_bytes,
     round_to_type,
 )
-from ..call_tables import CALLED, IN_PLACE, Called, Loop, Node, call_once, run_calls
+from ..call_tables import CALLED, IN_PLACE, Called, Loop, Node, call_once, number_of, run_calls
 from ..contraction_arithmetic import multiplied_and_added, zero
-from ..contraction_forms import LEAST_ANY_TERMS, BlockForm, Columns, distance, longest
+from ..contraction_forms import (
+    FAN_IN,
+    LEAST_ANY_TERMS,
+    RUN,
+    BlockForm,
+    Columns,
+    distance,
+    levels_of_sums,
+    longest,
+)
 from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
@@ -355,16 +364,20 @@ class Blocks(SumsOfTerms):
             return None
         if prod(sizes) * height * width < least:
             return None
+        if prod(sizes) > _MOST_CALLED:
+            return None
+        left_steps, right_steps = self._steps_of_terms(columns)
+        has_groups = len(sizes) == 2 and sizes[1] > RUN and right_steps[0] == sizes[1] * right_steps[1]
         if len(sizes) == 1 and sizes[0] >= LEAST_ANY_TERMS:
             sizes = (longest(sizes[0]),)
         elif not all(isinstance(self.stop_of_terms(depth), int) for depth in range(len(sizes))):
             return None
-        if prod(sizes) > _MOST_CALLED:
-            return None
-        left_steps, right_steps = self._steps_of_terms(columns)
-        if len(sizes) == 1:  # steps that blocks have in common make shorter code
-            left_steps = (left_steps[0] if left_steps[0] == 1 else None,)
-            right_steps = (right_steps[0] if right_steps[0] == width * self.lanes else None,)
+        elif has_groups:
+            sizes = (FAN_IN ** levels_of_sums(sizes[0]), longest(sizes[1]))
+        if len(sizes) == 1 or has_groups:  # steps that blocks have in common make shorter code
+            any_steps = (None,) * (len(sizes) - 1)
+            left_steps = (*any_steps, left_steps[-1] if left_steps[-1] == 1 else None)
+            right_steps = (*any_steps, right_steps[-1] if right_steps[-1] == width * self.lanes else None)
         return BlockForm(
             (self.lhs.shape.element_type, self.rhs.shape.element_type, self.result_type),
             (height, width, self.lanes),
@@ -390,7 +403,7 @@ class Blocks(SumsOfTerms):
         b, column = self.builder, Affine(columns.positions[0].base)
         left = self.lhs.address(b, self.left_index(batch, row, self.origin))
         addresses = [left, columns.arrays[0].pointer, self._flat_output().address(b, (*batch, *row, column))]
-        call_once(b, self._called(form, columns), addresses, self.stop_of_terms(0), self._is_first)
+        call_once(b, self._called(form, columns), addresses, self.stop_of_terms(len(self.term_sizes) - 1), self._is_first)
 
     def _called(self, form: BlockForm, columns: Columns) -> Called:
         c, module, flat = self.contraction, self.builder.module, self._flat_output()
@@ -398,8 +411,9 @@ class Blocks(SumsOfTerms):
         if function is None:
             function = module.inner_loops[form] = self._declare_block(form, columns)
         rows = (self.lhs.strides[c.rows[-1]], flat.strides[len(c.batch) + len(c.rows) - 1])
-        terms = [step for (step, *_) in self._steps_of_terms(columns)]
-        return Called(function, (*rows, *terms), form.instructions_of_term * prod(self.term_sizes))
+        left, right = self._steps_of_terms(columns)
+        numbers = (*rows, left[-1], right[-1], left[0], self.term_sizes[0])
+        return Called(function, numbers, form.instructions_of_term * prod(self.term_sizes))
 
     def _declare_block(self, form: BlockForm, columns: Columns) -> ir.Function:
         """The function of a block: what all programs may have in common is compiled once a process."""
@@ -416,18 +430,28 @@ class Blocks(SumsOfTerms):
     def _define_block(self, function: ir.Function, form: BlockForm, columns: Columns) -> None:
         height, width, lanes = form.shape
         align_stack(function, WIDEST_VECTOR_BYTES)
-        left, right, output, left_step, output_step, *term_steps, terms, is_first = function.args
+        left, right, output, numbers, terms, is_first = function.args
         inside = copy(self)
         b = inside.builder = Builder(function.append_basic_block("entry"))
+        left_step, output_step, *steps, left_group_step, groups = [number_of(b, numbers, place) for place in range(6)]
         inside.term_sizes, inside.stops = form.sizes, {}
-        inside.stops_of_chunk = {0: terms} if form.has_any_terms else {}
+        last = len(form.sizes) - 1
+        inside.stops_of_chunk = {last: terms, last - 1: groups} if form.has_any_terms else {}
         inside._is_first = b.icmp_signed("!=", is_first, I64(0)) if form.is_added else None
-        left_term_step, right_term_step = [step if is_any else None for step, is_any in zip(term_steps, form.has_any_steps)]
+        right_step = steps[1] if form.right_steps[-1:] == (None,) else I64(form.right_steps[-1])
+        left_steps = {last: steps[0], last - 1: left_group_step}
+        right_steps = {last: right_step, last - 1: b.mul(terms, right_step)}
         lane_steps = Affine(0, int(lanes > 1))
         types_of = dict(zip(("left", "right", "result"), form.types))
 
-        def placed(terms: Terms, step: ir.Value | None) -> Index:
-            return tuple(terms.values()) if step is None else (Affine(b.mul(indices.i64(terms[0].base), step)),)
+        def placed(terms: Terms, of_form: tuple[int | None, ...], steps: dict[int, ir.Value]) -> Index:
+            """Places of terms in views, whose steps are those of the form, or 1."""
+            return tuple(
+                [
+                    one if of_form[depth] is not None else Affine(b.mul(indices.i64(one.base), steps[depth]))
+                    for depth, one in terms.items()
+                ]
+            )
 
         def at(pointer: ir.Value, kind: str, offset: Base, steps: tuple[int | None, ...]) -> View:
             steps = tuple([1 if step is None else step for step in steps])
@@ -436,9 +460,10 @@ class Blocks(SumsOfTerms):
 
         left_rows = [at(left, "left", indices.multiply_base(b, left_step, k), form.left_steps) for k in range(height)]
         arrays = [at(right, "right", k * form.column_step, (*form.right_steps, form.lane_step)) for k in range(width)]
-        within = replace(columns, arrays=arrays, index=lambda terms: (*placed(terms, right_term_step), lane_steps))
+        of_right = (form.right_steps, right_steps)
+        within = replace(columns, arrays=arrays, index=lambda terms: (*placed(terms, *of_right), lane_steps))
         with contracting(function.module, form.contracts):
-            sums = inside._sums_of(left_rows, lambda terms: placed(terms, left_term_step), within)
+            sums = inside._sums_of(left_rows, lambda terms: placed(terms, form.left_steps, left_steps), within)
         results = [at(output, "result", indices.multiply_base(b, output_step, k), (form.result_step,)) for k in range(height)]
         places = [Affine(k * lanes, int(lanes > 1)) for k in range(width)]
         inside._store([(row, (place,)) for row in results for place in places], sums, columns.mask)

@@ -15,7 +15,7 @@ from ...llvm.index import Affine
 from ...llvm.loops import carried_loop
 from ...llvm.module import SharedFunction, align_stack, declared
 from ...llvm.types import RegisterValue
-from ..call_tables import CALLED, Called
+from ..call_tables import CALLED, Called, number_of
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES
 from .contraction_terms import term_chunks
@@ -62,13 +62,14 @@ def copying(module: ir.Module, count: int, lanes: int, element_type: ElementType
     """
     name = f"phlox.pack.{count}x{lanes}.{element_type}"
     shared = SharedFunction(name, CALLED, lambda function: _define(function, count, lanes, element_type))
-    return Called(declared(module, shared), (step, 0, 0, 0), _INSTRUCTIONS_OF_COPY * count * most)
+    return Called(declared(module, shared), (step,), _INSTRUCTIONS_OF_COPY * count * most)
 
 
 def _define(function: ir.Function, count: int, lanes: int, element_type: ElementType) -> None:
     align_stack(function, WIDEST_VECTOR_BYTES)
     b = Builder(function.append_basic_block("entry"))
-    source, panel, _, step, _, _, _, terms, _ = function.args
+    source, panel, _, numbers, terms, _ = function.args
+    step = number_of(b, numbers, 0)
     read, written = (View(pointer, Shape(element_type, (1,)), (1,)) for pointer in (source, panel))
 
     def copy_term(term: ir.Value, _: list[RegisterValue]) -> list[RegisterValue]:

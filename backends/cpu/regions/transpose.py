@@ -20,7 +20,7 @@ from ...llvm.loops import carried_loop
 from ...llvm.module import Module, SharedFunction, align_stack, declared
 from ...llvm.pieces import independent_loop, independent_loops
 from ...llvm.types import I1, I8, I64, POINTER, ComplexValue, RegisterValue, memory_type, part_size, type_suffix
-from ..call_tables import CALLED, IN_PLACE, Both, Called, Loop, Node, Steps, run_calls
+from ..call_tables import CALLED, IN_PLACE, Both, Called, Loop, Node, Steps, number_of, run_calls
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 
@@ -125,7 +125,7 @@ class _Tiles:
         name = f"phlox.transpose.{self.tile}.{type_suffix(self.vector)}"
         cost = tiles * self.tile * (_MEMORY_INSTRUCTIONS + self.tile.bit_length())
         function = declared(self.builder.module, SharedFunction(name, CALLED, self._define_line))
-        line = Called(function, (*self._numbers(tiles), 0), cost)
+        line = Called(function, self._numbers(tiles), cost)
         size = self.output.shape.dimensions[self.across]
         node: Node = Loop(line, size // self.tile, self._steps(self.across, self.tile))
         if size % self.tile:
@@ -143,8 +143,8 @@ class _Tiles:
     def _define_line(self, function: ir.Function) -> None:
         align_stack(function, WIDEST_VECTOR_BYTES)
         b = Builder(function.append_basic_block("entry"))
-        source, _, output, *numbers, _, tiles, _ = function.args
-        self._turn(b, source, output, *numbers, tiles)
+        source, _, output, numbers, tiles, _ = function.args
+        self._turn(b, source, output, *[number_of(b, numbers, place) for place in range(3)], tiles)
         b.ret_void()
 
     def _turn(

@@ -103,6 +103,20 @@ def test_programs_have_their_blocks_in_common():
     assert codes[0] == codes[1]
 
 
+def test_products_over_groups_of_terms_have_their_blocks_in_common():
+    def product(x, y):
+        return np.einsum("gti,gtj->ij", x, y)
+
+    random = np.random.default_rng(0)
+    blocks = []
+    for groups, terms in ((4, 128), (6, 100), (8, 72)):
+        x, y = (random.integers(-4, 5, (groups, terms, width)).astype(np.float32) for width in (32, 96))
+        compiled = jit(product).compile(x, y)
+        assert np.array_equal(compiled(x, y), product(x, y))
+        blocks.append(blocks_of(compiled))
+    assert blocks[0] and all(one == blocks[0] for one in blocks)
+
+
 def blocks_of(compiled):
     """The names of the blocks that a program calls, which are compiled once a process."""
     lines = compiled.executable.llvm_ir().splitlines()
