@@ -189,6 +189,11 @@ def no_backend_in_force() -> list[tuple[str, int, int]]:
     return [("word", ctypes.addressof(InForce.count), 0)]
 
 
+def compile_for_buffers(backend: Backend, module: hlo.Module) -> Executable:
+    """As ``backend.compile``, for arrays that lie in its memory: a backend may have another form for those of the host."""
+    return getattr(backend, "compile_for_buffers", backend.compile)(module)
+
+
 def backend_name(backend: Backend) -> str:
     """The name under which a backend is loaded, with the number of its device: ``"cuda:0"``."""
     found = [name for name, loaded in list(_loaded.items()) if loaded is backend]

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..backends.arguments import check_sizes
 from ..backends.device_memory import Buffer, in_layout, to_device
-from ..backends.registry import Executable, get_backend
+from ..backends.registry import Executable, compile_for_buffers, get_backend
 from ..hlo import TOKEN, Shape, TupleShape, array_leaves, compatible, leaves, shape_of
 from ..hlo.shape import AnyShape
 from ..runtime import current_environment
@@ -243,7 +243,7 @@ class Client:
             if known is not None:
                 return known, True, 0
             started = time.perf_counter_ns()
-            executable = self._executables[computation] = self.backend.compile(computation.module)
+            executable = self._executables[computation] = compile_for_buffers(self.backend, computation.module)
             return executable, False, time.perf_counter_ns() - started
 
     def _argument_buffers(self, computation: Computation, arguments: Sequence[GlobalData]) -> list[Buffer]:

@@ -17,13 +17,16 @@ _NANOSECONDS_OF_BYTE_IN_ORDER = 0.016
 CONTRACTIONS = frozenset({"dot", "convolution"})
 
 
-def nanoseconds(computation: Computation) -> int:
-    """For one run of a computation whose parameters and results lie in memory."""
+def nanoseconds(computation: Computation, rounds: int | None = None) -> int:
+    """For one run of a computation whose parameters and results lie in memory.
+
+    rounds: of each loop, in place of those that it has.
+    """
     if computation.root.opcode in CONTRACTIONS and all(operand.opcode == "parameter" for operand in computation.root.operands):
         return _of_contraction(computation.root)
     written = sum(shape.byte_size for shape in leaves(computation.root.shape))
     traffic = (written + _bytes_read(computation)) * _NANOSECONDS_OF_BYTE
-    return int(_steps(computation, {}) * _NANOSECONDS_OF_INSTRUCTION + traffic)
+    return int(_steps(computation, {}, rounds) * _NANOSECONDS_OF_INSTRUCTION + traffic)
 
 
 def _of_contraction(contraction: Instruction) -> int:
@@ -53,21 +56,21 @@ def _bytes_read(computation: Computation) -> int:
     return sum(read.values())
 
 
-def _steps(computation: Computation, known: dict[Computation, float]) -> float:
+def _steps(computation: Computation, known: dict[Computation, float], rounds: int | None) -> float:
     """The vector instructions that a computation takes."""
     found = known.get(computation)
     if found is None:
-        found = known[computation] = sum(_steps_of_one(instruction, known) for instruction in computation.instructions)
+        found = sum([_steps_of_one(instruction, known, rounds) for instruction in computation.instructions])
+        known[computation] = found
     return found
 
 
-def _steps_of_one(instruction: Instruction, known: dict[Computation, float]) -> float:
+def _steps_of_one(instruction: Instruction, known: dict[Computation, float], rounds: int | None) -> float:
     if instruction.has_trait(GIVEN):
         return 0.0
-    called = [_steps(computation, known) for computation in instruction.called_computations]
+    called = [_steps(computation, known, rounds) for computation in instruction.called_computations]
     if instruction.opcode == "while":
-        trips = known_trip_count(instruction)
-        return sum(called) * (_USUAL_TRIPS if trips is None else trips.count)
+        return sum(called) * (_rounds(instruction) if rounds is None else rounds)
     if instruction.has_trait(CONTROL_FLOW):
         return max(called)
     cost = instruction.operation.cost
@@ -79,6 +82,11 @@ def _steps_of_one(instruction: Instruction, known: dict[Computation, float]) -> 
     work = instruction.operation.work(shapes, instruction.shape, instruction.attributes) or 0
     element_bytes = max((leaf.element_type.byte_size for shape in shapes for leaf in leaves(shape)), default=1)
     return _vectors(work, work * element_bytes) * max(1.0, sum(called))
+
+
+def _rounds(loop: Instruction) -> int:
+    trips = known_trip_count(loop)
+    return _USUAL_TRIPS if trips is None else trips.count
 
 
 def _vectors(elements: int, size: int) -> float:

@@ -28,6 +28,7 @@ from .errors import DriverUnavailableError
 from .executable import GpuExecutable
 from .fewer_launches import in_fewer_launches
 from .frame import ALIGNMENT, Frame, is_deterministic
+from .host_programs import HostExecutable, is_for_the_host
 from .kept_code import kept_program
 from .kernels.contraction import runs_on_units
 from .memory import GpuMemory
@@ -52,28 +53,38 @@ TARGET_OF: dict[str, Callable[[DeviceProperties], Target]] = {
 
 
 class GpuBackend:
-    """Compiles modules for a device."""
+    """Compiles modules for a device.
+
+    has_host: whether small programs on arrays of the host are run by it, where the device is the processor.
+    """
 
     is_deterministic = False
 
-    def __init__(self, name: str, device: Device, target: Target, number: int = 0) -> None:
+    def __init__(self, name: str, device: Device, target: Target, number: int = 0, has_host: bool = False) -> None:
         self.name, self.device, self.target = name, device, target
+        self._has_host = has_host and target.processor is not None and device.properties.reaches_host
         self.memory = GpuMemory(f"{name}:{number}", device)
         self.properties, self.pipeline = device.properties, pipeline_of(target)
 
-    def compile(self, module: Module) -> GpuExecutable | PaddedExecutable:
+    def compile(self, module: Module) -> GpuExecutable | PaddedExecutable | HostExecutable:
         """The module, optimized and compiled.
 
         Raises NotImplementedError, naming it, for an operation or element type without code, and hlo.AddressSpaceError for
         arrays that no memory can hold.
         """
+        if self._has_host and is_for_the_host(module):
+            return HostExecutable(module, self.compile_for_buffers)
+        return self.compile_for_buffers(module)
+
+    def compile_for_buffers(self, module: Module) -> GpuExecutable | PaddedExecutable:
+        """Likewise, for arrays that lie on the device."""
         require_runnable(module)
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
             program = kept_program(module, self.target, program_of, _texts_of)
             executable = GpuExecutable(module, program, self.device, self.memory)
         padding = executable.program.padding
-        return executable if padding is None else PaddedExecutable(executable, padding, self.compile)
+        return executable if padding is None else PaddedExecutable(executable, padding, self.compile_for_buffers)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)
@@ -171,4 +182,4 @@ def _driver_meant(name: str) -> str:
 @cache
 def _backend(name: str, number: int) -> GpuBackend:
     device = find_driver(name).open(number)
-    return GpuBackend(name, device, TARGET_OF[name](device.properties), number)
+    return GpuBackend(name, device, TARGET_OF[name](device.properties), number, has_host=True)

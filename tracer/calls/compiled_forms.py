@@ -33,7 +33,7 @@ from ..recording.intervals import UnprovenInterval
 from .arguments import Call, structure_words
 from .cache import CacheEntry, explain_miss, static_numbers
 from .concretization import make_known
-from .native_call import install
+from .native_call import has_arrays_on_device, install
 from .own_code import read_function
 from .prepared_calls import PreparedCalls
 from .recompilation import Recompilations
@@ -224,7 +224,7 @@ class CompiledForms:
         outgrown, self._outgrown = self._outgrown, ""
         reason = outgrown or "; ".join(outside) or explain_miss(form.leaves, structure, list(self.entries.values()))
         started = time.perf_counter()
-        specialization = self._compiled(jitted.__name__, recording)
+        specialization = self._compiled(jitted.__name__, recording, call)
         seconds = time.perf_counter() - started
         native = install(specialization, jitted, form, call)
         numbers = static_numbers(form.leaves, form.numbers)
@@ -240,9 +240,9 @@ class CompiledForms:
         if entry is not None and install(specialization, jitted, call.form(), call):
             self.entries[specialization] = replace(entry, native=True)
 
-    def _compiled(self, name: str, recording: Recording) -> Specialization:
-        backend = self._backend_for(recording)
-        executable = compiled_within(self._options["budget"], backend, name, recording)
+    def _compiled(self, name: str, recording: Recording, call: Call) -> Specialization:
+        backend, on_device = self._backend_for(recording), has_arrays_on_device(recording, call)
+        executable = compiled_within(self._options["budget"], backend, name, recording, on_device)
         return Specialization(recording, executable, backend, follows_captures=self.names_no_backend)
 
     def _backend_for(self, recording: Recording) -> Backend:
@@ -306,7 +306,7 @@ class CompiledForms:
         recording = self._recorded(jitted.__name__, form, objects, same[:count], aliases)
         with compilation_lock:
             is_new = same not in specialization.variants
-            variant = specialization.variants[same] = self._compiled(jitted.__name__, recording)
+            variant = specialization.variants[same] = self._compiled(jitted.__name__, recording, call)
             self.misses += 1
             if is_new and not any(isinstance(place, Place) for place in same):
                 install(variant, jitted, form, call, specialization.named(same))

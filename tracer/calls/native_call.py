@@ -50,8 +50,7 @@ def install(
     if installer is None or types is None or types.unsupported_reason() is not None or instance.own_code.has_changed():
         return False
     recording = specialization.recording
-    met = [leaf for one in call.arguments for leaf in one.leaves]
-    if any([isinstance(value, ArrayOnDevice) for value in met]) or any([one.device for one in recording.captures]):
+    if has_arrays_on_device(recording, call):
         return False
     try:
         raise_found = _raise_found(specialization)
@@ -93,6 +92,12 @@ def install(
     given = {"statics": statics, "around": around.finished(), "facts": facts, "steps": steps, "raise_found": raise_found}
     given["noting"] = (noted, make_again) if is_made_again and _effects_of(recording)[1] else None
     return installer(instance, signature, **given, left_to_python=_LEFT_TO_PYTHON, put_back=put_back)
+
+
+def has_arrays_on_device(recording: Recording, call: Call) -> bool:
+    """Whether a call is given arrays on a device, or finds some outside."""
+    met = [leaf for one in call.arguments for leaf in one.leaves]
+    return any([isinstance(value, ArrayOnDevice) for value in met]) or any([one.device for one in recording.captures])
 
 
 def _raise_found(specialization: Specialization) -> Callable[[int], None] | None:

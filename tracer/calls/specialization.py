@@ -85,8 +85,7 @@ class Specialization:
         self.may_meet_aliases = (self.changes_arrays or recording.compares_arrays) and arrays > 1
         self.has_effects = any(map(has_effects, recording.module.entry.instructions))
         # Whether arrays on a device that are changed, and nothing else refers to, are changed where they lie: nothing can fail.
-        is_sure = self.changes_arrays and not recording.error_messages and not recording.host_functions
-        self._gives_up = is_sure and getattr(executable, "takes_over_arguments", False)
+        self._is_sure = self.changes_arrays and not recording.error_messages and not recording.host_functions
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
         # Whether a call does no more than run the program on its arguments and on what is captured.
         self.can_be_prepared = self._is_plain and not (
@@ -207,7 +206,8 @@ class Specialization:
         run: Callable[..., Sequence[Any]] = self.executable
         if device is not None:
             shapes, execute = recording.module.entry.parameter_shapes, self.executable.execute
-            if self._gives_up and (given_up := self._given_up(values, captured)):
+            takes_over = self._is_sure and getattr(self.executable, "takes_over_arguments", False)
+            if takes_over and (given_up := self._given_up(values, captured)):
                 execute = partial(execute, given_up=given_up)
 
             def run(*arguments: Any) -> Sequence[Any]:

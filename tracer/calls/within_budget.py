@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ...backends.registry import Backend, Executable
+from functools import partial
+
+from ...backends.registry import Backend, Executable, compile_for_buffers
 from ...hlo.source_lines import warn_user
 from ...runtime.compile_budget import CompileBudget
 from .recorded_function import Recording
@@ -14,16 +16,19 @@ class BudgetExceededWarning(UserWarning):
     __module__ = "phlox"  # where users find it
 
 
-def compiled_within(seconds: float | None, backend: Backend, name: str, recording: Recording) -> Executable:
+def compiled_within(
+    seconds: float | None, backend: Backend, name: str, recording: Recording, on_device: bool = False
+) -> Executable:
     """What was recorded of the function ``name``, compiled; warns where that, and recording it, took longer than allowed.
 
-    seconds: the budget; None where it may take as long as it takes.
+    seconds: the budget; None where it may take as long as it takes. on_device: whether arrays lie in the backend's memory.
     """
+    compile = partial(compile_for_buffers, backend) if on_device else backend.compile
     recording.module.inferred = None  # what is not verified until now never is
     if seconds is None:
-        return backend.compile(recording.module)
+        return compile(recording.module)
     with CompileBudget(seconds, recording.trace_seconds).active() as budget:
-        executable = backend.compile(recording.module)
+        executable = compile(recording.module)
     if budget.left < 0:
         given_up = "; ".join(budget.given_up) or "nothing"
         warn_user(

@@ -1,0 +1,88 @@
+"""Programs that leave nothing for others to do than the thread that calls them, on a device that is the processor.
+
+A launch costs as much as one thread takes for some thousand elements, and a loop of short rounds, or a branch, may cost one in
+each round. Called with arrays of the host, for whose results it waits, such a program runs as the CPU backend compiles it, in
+one native call. What lies on the device is computed by kernels, behind what is under way there; they are compiled when they are
+first asked for.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import Any
+
+from ...hlo import Module
+from ...runtime.kernel_time import kernel_time
+from ..cpu.backend import CpuBackend
+from ..cpu.call import CallSignature, Fact
+from ..device_memory import Buffer
+from .custom_kernels import is_custom_kernel
+from .dynamic_shapes import PaddedExecutable
+from .executable import GpuExecutable
+from .memory import GpuMemory
+from .program import GpuProgram
+from .short_plans import is_soon_done
+
+OnDevice = GpuExecutable | PaddedExecutable
+
+
+def is_for_the_host(program: Module) -> bool:
+    """Whether nothing of a program is for several threads: neither all of it, each loop run through once, nor kernels of users.
+
+    The rounds of a loop are short then, and one thread runs them whatever their number.
+    """
+    calls = [one for part in program.computations() for one in part.instructions if one.opcode == "custom-call"]
+    return not any(map(is_custom_kernel, calls)) and is_soon_done(program, rounds=1)
+
+
+class HostExecutable:
+    """Such a program: native code of the host, and what ``compile`` makes for the device."""
+
+    def __init__(self, module: Module, compile: Callable[[Module], OnDevice]) -> None:
+        self.module, self._compile = module, compile
+        self._on_host = CpuBackend().compile(module)
+
+    @cached_property
+    def on_device(self) -> OnDevice:
+        return self._compile(self.module)
+
+    def __call__(self, *arguments: Any) -> tuple[Any, ...]:
+        """As `GpuExecutable` does; kernels, which can be left behind, where there is a limit on their time."""
+        return (self._on_host if kernel_time.seconds is None else self.on_device)(*arguments)
+
+    def execute(self, arguments: Iterable[Buffer], given_up: Iterable[int] = ()) -> tuple[Buffer, ...]:
+        """The results, as buffers, for one buffer for each leaf of the parameters. Raises as `GpuExecutable.execute`."""
+        return self.on_device.execute(arguments, given_up) if given_up else self.on_device.execute(arguments)
+
+    def install(self, instance: Any, signature: CallSignature, *, facts: Sequence[Fact] = (), **options: Any) -> bool:
+        """As `cpu.executable.NativeExecutable.install`; False where there is a limit on the time of kernels."""
+        if kernel_time.seconds is not None:
+            return False
+        facts = [*facts, ("word", ctypes.addressof(kernel_time.is_limited), 0)]
+        return self._on_host.install(instance, signature, facts=facts, **options)
+
+    @property
+    def takes_over_arguments(self) -> bool:
+        return getattr(self.on_device, "takes_over_arguments", False)
+
+    @property
+    def program(self) -> GpuProgram:
+        return self.on_device.program
+
+    @property
+    def memory(self) -> GpuMemory:
+        return self.on_device.memory
+
+    @property
+    def optimized(self) -> Module:
+        return self.on_device.optimized
+
+    def as_text(self, form: str = "hlo") -> str:
+        """That of the kernels and their plan."""
+        return self.on_device.as_text(form)
+
+    def memory_analysis(self) -> dict[str, int]:
+        """Bytes of ``arguments``, ``results`` and ``temporaries`` on the device."""
+        return self.on_device.memory_analysis()
