@@ -20,9 +20,10 @@ from .arithmetic import any_lane, constant, intrinsic
 from .elementary import ELEMENTARY_FUNCTIONS, SHORT_FUNCTIONS
 from .elementary.exponential import exponential_of_two
 from .elementary.wide_registers import extremum
+from .integer_quotients import WIDTHS, quotient_by_constant
 from .known_ranges import decided_comparison, note_result
 from .loops import while_loop
-from .module import may_contract
+from .module import lacks, may_contract
 from .quotients import quotient as float_quotient
 from .small_types import is_small_float, is_small_integer, low_bits
 from .types import (
@@ -245,8 +246,8 @@ def _divide(context, x, y):
     b = context.builder
     if context.operand_type.is_float:
         return float_quotient(b, x, y)
-    if _is_usual_divisor(context, y):
-        return (b.udiv if context.operand_type.kind == "unsigned" else b.sdiv)(x, y)
+    if _is_usual_divisor(context):
+        return _usual_quotient(context, x, y)
     zero, ones = integer_constant(y.type, 0), integer_constant(y.type, -1)
     by_zero = b.icmp_signed("==", y, zero)
     if context.operand_type.kind == "unsigned":
@@ -263,7 +264,9 @@ def _remainder(context, x, y):
     b = context.builder
     if context.operand_type.is_float:
         return _call_elementary(context, x, y)
-    if _is_usual_divisor(context, y):
+    if _is_usual_divisor(context):
+        if _divides_by_products(context, x):
+            return b.sub(x, b.mul(_usual_quotient(context, x, y), y))
         return (b.urem if context.operand_type.kind == "unsigned" else b.srem)(x, y)
     zero = integer_constant(y.type, 0)
     by_zero = b.icmp_signed("==", y, zero)
@@ -274,10 +277,22 @@ def _remainder(context, x, y):
     return b.select(by_zero, x, remainder)
 
 
-def _is_usual_divisor(context: ElementwiseContext, y: ir.Value) -> bool:
+def _is_usual_divisor(context: ElementwiseContext) -> bool:
     """Whether all lanes are divided by one constant with which nothing special happens: it takes no division."""
     divisor = _constant_scalar(context.instruction.operands[1])
     return divisor is not None and divisor not in (0, -1)
+
+
+def _divides_by_products(context: ElementwiseContext, x: ir.Value) -> bool:
+    is_vector = isinstance(x.type, ir.VectorType) and context.operand_type.bits in WIDTHS
+    return is_vector and lacks(context.builder.module, "integer quotients")
+
+
+def _usual_quotient(context: ElementwiseContext, x: ir.Value, y: ir.Value) -> ir.Value:
+    b, signed = context.builder, context.operand_type.kind == "signed"
+    if _divides_by_products(context, x):
+        return quotient_by_constant(b, x, int(_constant_scalar(context.instruction.operands[1])), signed)
+    return (b.sdiv if signed else b.udiv)(x, y)
 
 
 @emitter("power")

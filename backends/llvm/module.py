@@ -69,12 +69,12 @@ class DeviceFeatures:
 
     ``constant_space`` is the address space of constant tables; ``lacks`` says for what there are no instructions: ``extrema``
     (that know NaN and the order of zeros), ``saturation`` (conversions of floats to integers that end at their limits),
-    ``pointer vectors``, ``lane masks`` (vectors of conditions as the bits of an integer, or of what memory instructions touch),
-    ``long vectors`` (of more elements than 16, or of any number), ``atomic loads`` (and stores: LLVM writes plain ones, which
-    drivers move out of loops that wait), and ``unoptimized calls`` (what calls functions that are not
-    optimized has to be given all that any function may ask for). ``streamed_bytes`` are those of the longest vector that
-    may be stored past the caches, 0 where there is no such store. ``has_avx2`` and ``has_avx512`` say that intrinsics of this
-    name may be called, the latter's for whole registers.
+    ``pointer vectors``, ``lane masks`` (vectors of conditions as the bits of an integer, or of what memory instructions
+    touch), ``long vectors`` (of more elements than 16, or of any number), ``atomic loads`` (and stores: LLVM writes plain
+    ones, which drivers move out of loops that wait), ``integer quotients`` (of vectors by a constant, without division), and
+    ``unoptimized calls`` (what calls functions that are not optimized has to be given all that any function may ask for).
+    ``streamed_bytes`` are those of the longest vector that may be stored past the caches, 0 where there is no such store.
+    ``has_avx2`` and ``has_avx512`` say that intrinsics of this name may be called, the latter's for whole registers.
     ``approximations`` are LLVM's names of functions of ``float``, right to an ulp or so, subnormal numbers being zeros: of the
     ``reciprocal`` and of the ``reciprocal root``; and of a function of ``double``, right to 13 bits, where doubles are fast: of
     the ``reciprocal of doubles``. ``has_float_extrema`` says that those of ``float`` that know NaN are one instruction.

@@ -15,6 +15,8 @@ from struct import pack
 from ..given_code.spirv_module import HEADER_WORDS, instructions_of, string_words, text_of
 
 _INTRINSIC = re.compile(r'@"?llvm\.(x86\.[\w.]+)"?')
+# Of what SPIR-V has an instruction for, too, Intel's compiler makes calls of a library where it is for vectors.
+_WITH_COUNTS = re.compile(r'@"?llvm\.(x86\.[\w.]+|ctpop\.v\w+)"?')
 # With what LLVM's inliner says of it, as that it is aligned.
 _POINTER = re.compile(r'ptr addrspace\(4\)((?: align \d+| [a-z_]+(?:\([^)]*\))?)*)(?: (%"?[\w.$-]+"?))?')
 _PREFIX = "phlox.import."
@@ -22,12 +24,16 @@ _IMPORTED_TEXT = f'LinkageAttributes "{_PREFIX}'.encode()
 _OP_DECORATE, _LINKAGE_ATTRIBUTES = 71, 41
 
 
-def import_intrinsics(llvm_ir: str, emit: Callable[[str], bytes], is_binary: bool) -> bytes:
-    """What ``emit`` makes of the LLVM assembly, a module or its text, in which intrinsics of the processor's are imported."""
-    if _INTRINSIC.search(llvm_ir) is None:
+def import_intrinsics(llvm_ir: str, emit: Callable[[str], bytes], is_binary: bool, counts: bool) -> bytes:
+    """What ``emit`` makes of the LLVM assembly, a module or its text, in which intrinsics of the processor's are imported.
+
+    counts: whether those are that count the bits of each lane.
+    """
+    intrinsic = _WITH_COUNTS if counts else _INTRINSIC
+    if intrinsic.search(llvm_ir) is None:
         return emit(llvm_ir)
     lines = [_with_plain_pointers(line, number) for number, line in enumerate(llvm_ir.split("\n"))]
-    code = emit(_INTRINSIC.sub(rf'@"{_PREFIX}\1"', "\n".join(lines)))
+    code = emit(intrinsic.sub(rf'@"{_PREFIX}\1"', "\n".join(lines)))
     return _renamed(code) if is_binary else code.replace(_IMPORTED_TEXT, b'LinkageAttributes "llvm.')
 
 

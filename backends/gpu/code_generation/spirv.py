@@ -37,7 +37,8 @@ def _emitted(llvm_ir: str, target: Target, form: str) -> bytes:
         return emit_apart(llvm_ir, form, target.triple)
 
     # Whoever reads intrinsics gives them the types of their newest form.
-    return import_intrinsics(with_address_spaces(llvm_ir, target.spaces), emit, is_binary=form == "object")
+    counts = target.processor is not None and bool(target.processor.features)
+    return import_intrinsics(with_address_spaces(llvm_ir, target.spaces), emit, form == "object", counts)
 
 
 def _inlined(llvm_ir: str, target: Target) -> str:

@@ -34,6 +34,7 @@ SPIRV = Family(
 
 _VARIABLE = "PHLOX_OPENCL_KERNELS"
 _LOCAL_AND_GLOBAL_FENCE = 3
+_LACKS = frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors", "atomic loads"})
 # The driver takes a microsecond for each pointer, to set it and to keep track of what it points to, and for a vector no longer.
 _ARGUMENTS_TOGETHER = 16
 
@@ -88,7 +89,7 @@ def spirv_target(
         block_index=_reader("_Z12get_group_idj") if processor is None else _block_behind_offset,
         barrier=_barrier,
         finish=_finish,
-        lacks=frozenset({"extrema", "saturation", "pointer vectors", "lane masks", "long vectors", "atomic loads"}),
+        lacks=_LACKS if processor is None else _LACKS | {"integer quotients"},
         # A device may be a processor that runs the kernels of GPUs, and takes ten times as long for a barrier.
         phases=1 << 20 if processor is not None else 1 << 11,
         processor=None if processor is None else portable(processor, takes_intrinsics),

@@ -5,6 +5,7 @@ from struct import unpack
 import numpy as np
 import pytest
 from gpu_backends import processor_backend
+from phlox.backends.cpu.target import level_target
 from phlox.backends.gpu.code_generation.compiling import assembly, compile_kernels
 from phlox.backends.gpu.given_code.spirv_assembler import assemble_spirv
 from phlox.backends.gpu.targets.spirv import spirv_target
@@ -39,6 +40,17 @@ def imported(code):
 def test_functions_are_imported_under_the_names_of_intrinsics(name):
     code = compile_kernels(KERNEL.format(name=f"llvm.{name}"), spirv_target())
     assert imported(code) == [f"llvm.{name}"]
+
+
+def test_counts_of_bits_are_imported_where_the_driver_takes_intrinsics():
+    counts = KERNEL.replace("<16 x i32>, <16 x i32>, <16 x i32>", "<16 x i32>").replace(
+        "%v, <16 x i32> %v, <16 x i32> %v", "%v"
+    )
+    counts = counts.format(name="llvm.ctpop.v16i32")
+    processor = level_target("x86-64-v4")
+    assert imported(compile_kernels(counts, spirv_target(processor=processor))) == []
+    code = compile_kernels(counts, spirv_target(processor=processor, takes_intrinsics=True))
+    assert imported(code) == ["llvm.ctpop.v16i32"]
 
 
 def test_the_text_imports_them_too():

@@ -22,7 +22,7 @@ from phlox.backends.registry import get_backend, in_place_of
 from phlox.hlo import parse_module
 from phlox.random import Generator
 from sample_values import whole_numbers
-from thinning import one_in
+from thinning import left_to_ci, one_in
 
 # LAPACK's are the host's.
 ELSEWHERE = {"small_solve"}
@@ -193,6 +193,28 @@ def test_truths_along_columns(backend, shape, axis):
                 np.testing.assert_array_equal(np.asarray(one).view(np.uint8), other)  # no other bytes are truth values
         code = compiled.compile(x).as_text("llvm")
     assert (re.search(r"= or (<\d+ x )?i32", code) is not None) == (shape[-1] % 4 == 0)
+
+
+@left_to_ci
+@pytest.mark.parametrize("shape, axis", [((3, 5, 84), None), ((3, 5, 84), (0, 2)), ((9, 64), 1), ((9, 63), 1), ((9, 8), 1)])
+def test_truths_along_rows_are_counted_by_words(backend, shape, axis):
+    x = np.random.default_rng(3).random(shape) < 0.6
+    with in_place_of("opencl", backend):
+        compiled = jit(lambda x: (x.sum(axis=axis), x.sum(axis=axis, dtype=np.int32)), backend="opencl")
+        for found, dtype in zip(compiled(x), (np.int64, np.int32), strict=True):
+            np.testing.assert_array_equal(found, x.sum(axis=axis, dtype=dtype))
+        code = compiled.compile(x).as_text("llvm")
+    assert (re.search(r"= mul <\d+ x i32>", code) is not None) == (axis is None or shape[-1] in (84, 64))
+
+
+@left_to_ci
+def test_integers_are_divided_by_constants_without_division(backend):
+    x = np.random.default_rng(3).integers(-(2**31), 2**31, 100, dtype=np.int32)
+    with in_place_of("opencl", backend):
+        compiled = jit(lambda x: (x // 7, x % -10, x.view(np.uint32) // 641), backend="opencl")
+        for found, expected in zip(compiled(x), (x // 7, x % -10, x.view(np.uint32) // 641), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        assert not re.search(r"= [su](div|rem) <", compiled.compile(x).as_text("llvm"))
 
 
 def test_sorting_copies_more_than_a_byte_at_a_time(backend):
