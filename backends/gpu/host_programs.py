@@ -21,8 +21,6 @@ from ..device_memory import Buffer
 from .custom_kernels import is_custom_kernel
 from .dynamic_shapes import PaddedExecutable
 from .executable import GpuExecutable
-from .memory import GpuMemory
-from .program import GpuProgram
 from .short_plans import is_soon_done
 
 OnDevice = GpuExecutable | PaddedExecutable
@@ -68,21 +66,17 @@ class HostExecutable:
         return getattr(self.on_device, "takes_over_arguments", False)
 
     @property
-    def program(self) -> GpuProgram:
-        return self.on_device.program
-
-    @property
-    def memory(self) -> GpuMemory:
-        return self.on_device.memory
-
-    @property
     def optimized(self) -> Module:
-        return self.on_device.optimized
+        return self._on_host.optimized
+
+    @property
+    def given_up(self) -> tuple[str, ...]:
+        return self._on_host.given_up
 
     def as_text(self, form: str = "hlo") -> str:
-        """That of the kernels and their plan."""
-        return self.on_device.as_text(form)
+        """That of the code of the host; "plan": of the kernels. ``on_device`` has what else there is of these."""
+        return (self.on_device if form == "plan" else self._on_host).as_text(form)
 
     def memory_analysis(self) -> dict[str, int]:
-        """Bytes of ``arguments``, ``results`` and ``temporaries`` on the device."""
-        return self.on_device.memory_analysis()
+        """Bytes of ``arguments``, ``results`` and ``temporaries`` in the host's memory."""
+        return self._on_host.memory_analysis()
