@@ -23,20 +23,20 @@ def nanoseconds(computation: Computation, rounds: int | None = None) -> int:
     rounds: of each loop, in place of those that it has.
     """
     if computation.root.opcode in CONTRACTIONS and all(operand.opcode == "parameter" for operand in computation.root.operands):
-        return _of_contraction(computation.root)
+        return int(_of_contraction(computation.root))
     written = sum(shape.byte_size for shape in leaves(computation.root.shape))
     traffic = (written + _bytes_read(computation)) * _NANOSECONDS_OF_BYTE
     return int(_steps(computation, {}, rounds) * _NANOSECONDS_OF_INSTRUCTION + traffic)
 
 
-def _of_contraction(contraction: Instruction) -> int:
+def _of_contraction(contraction: Instruction) -> float:
     """Register blocks take as long as the processor takes to multiply; a product with a vector, as long as it takes to read."""
     shapes = tuple([operand.shape for operand in contraction.operands])
     work = contraction.operation.work(shapes, contraction.shape, contraction.attributes) or 0
     read = sum(shape.byte_size for shape in shapes) + contraction.shape.byte_size
     element_type = shapes[0].element_type
     vectors = _vectors(work, work * element_type.byte_size) * (2 if element_type.is_complex else 1)
-    return int(max(vectors * _NANOSECONDS_OF_PRODUCT, read * _NANOSECONDS_OF_BYTE_IN_ORDER))
+    return max(vectors * _NANOSECONDS_OF_PRODUCT, read * _NANOSECONDS_OF_BYTE_IN_ORDER)
 
 
 def copying(shape: Shape) -> int:
@@ -68,6 +68,8 @@ def _steps(computation: Computation, known: dict[Computation, float], rounds: in
 def _steps_of_one(instruction: Instruction, known: dict[Computation, float], rounds: int | None) -> float:
     if instruction.has_trait(GIVEN):
         return 0.0
+    if instruction.opcode in CONTRACTIONS:
+        return _of_contraction(instruction) / _NANOSECONDS_OF_INSTRUCTION
     called = [_steps(computation, known, rounds) for computation in instruction.called_computations]
     if instruction.opcode == "while":
         return sum(called) * (_rounds(instruction) if rounds is None else rounds)
