@@ -17,22 +17,34 @@ from ...hlo import Module
 from ...runtime.kernel_time import kernel_time
 from ..cpu.backend import CpuBackend
 from ..cpu.call import CallSignature, Fact
+from ..cpu.work_estimate import nanoseconds
 from ..device_memory import Buffer
 from .custom_kernels import is_custom_kernel
 from .dynamic_shapes import PaddedExecutable
 from .executable import GpuExecutable
-from .short_plans import is_soon_done
+from .short_plans import least_divided
 
 OnDevice = GpuExecutable | PaddedExecutable
 
+# Of the time of a program with loops of short rounds, for what several threads might do.
+_MOST_OUTSIDE_OF_LOOPS = 1 / 3
+
 
 def is_for_the_host(program: Module) -> bool:
-    """Whether nothing of a program is for several threads: neither all of it, each loop run through once, nor kernels of users.
+    """Whether nothing of a program is for several threads, or next to nothing of what it takes: each loop run through once.
 
     The rounds of a loop are short then, and one thread runs them whatever their number.
     """
     calls = [one for part in program.computations() for one in part.instructions if one.opcode == "custom-call"]
-    return not any(map(is_custom_kernel, calls)) and is_soon_done(program, rounds=1)
+    if any(map(is_custom_kernel, calls)):
+        return False
+    outside, once, whole = (
+        nanoseconds(program.entry, rounds=0),
+        nanoseconds(program.entry, rounds=1),
+        nanoseconds(program.entry),
+    )
+    least = least_divided(program)
+    return once < least or (once - outside < least and outside < _MOST_OUTSIDE_OF_LOOPS * whole)
 
 
 class HostExecutable:

@@ -103,6 +103,10 @@ def counted(x):
     return x
 
 
+def counted_behind(x):
+    return counted((x + 1)[:10])
+
+
 def summed(x):
     for _ in range(3):
         x = np.exp(x).sum() * x
@@ -111,8 +115,14 @@ def summed(x):
 
 @pytest.mark.parametrize(
     ("function", "size", "expected"),
-    [(counted, 10, True), (summed, 10, True), (summed, 10**6, False), (lambda x: x + 1, 10**6, False)],
-    ids=["many short rounds", "few short rounds", "long rounds", "a large array"],
+    [
+        (counted, 10, True),
+        (counted_behind, 10**6, True),
+        (summed, 10, True),
+        (summed, 10**6, False),
+        (lambda x: x + 1, 10**6, False),
+    ],
+    ids=["many short rounds", "many short rounds behind a large array", "few short rounds", "long rounds", "a large array"],
 )
 def test_which_programs_these_are(function, size, expected):
     assert is_for_the_host(module_of(function, np.ones(size))) == expected
