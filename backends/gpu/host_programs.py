@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
+from ...compile.traversal import has_dynamic_shapes
 from ...hlo import Module
 from ...runtime.kernel_time import kernel_time
 from ..cpu.backend import CpuBackend
@@ -22,10 +23,11 @@ from ..device_memory import Buffer
 from .custom_kernels import is_custom_kernel
 from .dynamic_shapes import PaddedExecutable
 from .executable import GpuExecutable
-from .short_plans import least_divided
 
 OnDevice = GpuExecutable | PaddedExecutable
 
+# By estimates that are up to twice as long as it takes: what takes less is for one thread.
+_LEAST_NANOSECONDS = 100_000
 # Of the time of a program with loops of short rounds, for what several threads might do.
 _MOST_OUTSIDE_OF_LOOPS = 1 / 3
 
@@ -33,18 +35,18 @@ _MOST_OUTSIDE_OF_LOOPS = 1 / 3
 def is_for_the_host(program: Module) -> bool:
     """Whether nothing of a program is for several threads, or next to nothing of what it takes: each loop run through once.
 
-    The rounds of a loop are short then, and one thread runs them whatever their number.
+    The rounds of a loop are short then, and one thread runs them whatever their number. And where sizes are found at run time:
+    kernels compute all that there may be at most, the code of the host what there is.
     """
     calls = [one for part in program.computations() for one in part.instructions if one.opcode == "custom-call"]
     if any(map(is_custom_kernel, calls)):
         return False
-    outside, once, whole = (
-        nanoseconds(program.entry, rounds=0),
-        nanoseconds(program.entry, rounds=1),
-        nanoseconds(program.entry),
-    )
-    least = least_divided(program)
-    return once < least or (once - outside < least and outside < _MOST_OUTSIDE_OF_LOOPS * whole)
+    if has_dynamic_shapes(program):
+        return True
+    outside, once = (nanoseconds(program.entry, rounds) for rounds in (0, 1))
+    if once < _LEAST_NANOSECONDS:
+        return True
+    return once - outside < _LEAST_NANOSECONDS and outside < _MOST_OUTSIDE_OF_LOOPS * nanoseconds(program.entry)
 
 
 class HostExecutable:

@@ -17,13 +17,8 @@ _LEAST_NANOSECONDS, _LEAST_NANOSECONDS_WITHOUT_PRODUCTS = 60_000, 100_000
 
 def is_soon_done(program: Module) -> bool:
     """Whether one thread has done what a program does before others would have woken, so that no part of it is for these."""
-    return nanoseconds(program.entry) < least_divided(program)
-
-
-def least_divided(program: Module) -> int:
-    """The least estimate, in nanoseconds, of what is divided among threads in such a program."""
     has_products = any(one.opcode in CONTRACTIONS for part in program.computations() for one in part.instructions)
-    return _LEAST_NANOSECONDS if has_products else _LEAST_NANOSECONDS_WITHOUT_PRODUCTS
+    return nanoseconds(program.entry) < (_LEAST_NANOSECONDS if has_products else _LEAST_NANOSECONDS_WITHOUT_PRODUCTS)
 
 
 def has_blocks_of_one_thread(steps: Sequence[Step]) -> bool:

@@ -121,8 +121,9 @@ def summed(x):
         (summed, 10, True),
         (summed, 10**6, False),
         (lambda x: x + 1, 10**6, False),
+        (lambda x: x[x > 0], 10**6, True),
     ],
-    ids=["many short rounds", "many short rounds behind a large array", "few short rounds", "long rounds", "a large array"],
+    ids=["many short rounds", "and a large array", "few short rounds", "long rounds", "a large array", "sizes that are found"],
 )
 def test_which_programs_these_are(function, size, expected):
     assert is_for_the_host(module_of(function, np.ones(size))) == expected
