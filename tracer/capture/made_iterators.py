@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import itertools
 import operator
+import types
 from typing import Any
 
 from ..recording.current_trace import current_trace
@@ -81,8 +82,10 @@ _ENDLESS = (itertools.count, itertools.cycle, itertools.repeat)
 
 def is_endless(iterator: Any) -> bool:
     """Whether this gives elements forever: one of `itertools`, or what ``zip`` and ``enumerate`` make of such."""
-    if isinstance(iterator, (Count, Cycle)) or getattr(iterator, "is_endless", False):
+    if isinstance(iterator, (Count, Cycle)):
         return True
+    if vars(type(iterator)).get("followed_class") is types.GeneratorType:
+        return iterator.is_endless
     if type(iterator) in (zip, enumerate):
         parts = iterator.__reduce__()[1]
         return bool(parts) and all(map(is_endless, parts if type(iterator) is zip else parts[:1]))
