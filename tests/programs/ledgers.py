@@ -125,7 +125,7 @@ class Book:
     lambda rng: (
         [
             ("BS"[int(s)], int(p), int(q))
-            for s, p, q in zip(rng.integers(0, 2, 8), rng.integers(95, 106, 8), rng.integers(1, 9, 8))
+            for s, p, q in zip(rng.integers(0, 2, 6), rng.integers(95, 106, 6), rng.integers(1, 9, 6))
         ],
     )
 )
@@ -298,10 +298,10 @@ def bootstrapped_curve(maturities, par_rates):
         [
             (int(d), ["AAPL", "MSFT", "XOM"][int(i)], int(q), float(p))
             for d, i, q, p in zip(
-                np.sort(rng.integers(0, 90, 7)),
-                rng.integers(0, 3, 7),
-                rng.integers(-8, 10, 7),
-                rng.uniform(50, 60, 7),
+                np.sort(rng.integers(0, 90, 5)),
+                rng.integers(0, 3, 5),
+                rng.integers(-8, 10, 5),
+                rng.uniform(50, 60, 5),
             )
         ],
     )

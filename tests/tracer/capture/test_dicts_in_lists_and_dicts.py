@@ -270,3 +270,17 @@ def test_what_is_taken_out_of_a_row_is_read_before_the_row_is_written():
     copies = str(decorated.explain()).partition("   copies")[2]
     assert "before the loop" in copies
     assert "in each round" not in copies
+
+
+def test_dicts_that_factories_make_are_compiled_once():
+    def sums(names, x):
+        table = defaultdict(lambda: defaultdict(float))
+        for name, value in zip(names, x):
+            if value > 0:
+                table[name][name] += value
+        return {name: sum(row.values()) for name, row in table.items()}
+
+    jitted = jit(sums)
+    for x in (np.array([1.0, -2.0, 3.0]), np.array([-1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0])):
+        assert jitted(("a", "b", "a"), x) == sums(("a", "b", "a"), x)
+    assert jitted.cache_info().misses == 1

@@ -33,7 +33,7 @@ def listed_dict(kind: type, factory: Any = None) -> ListedDict | None:
     """The object that stands for an empty dict which the function makes here; None where that is a dict."""
     if kind is defaultdict:
         told_apart = factory if isinstance(factory, type) else getattr(factory, "__code__", id(factory))
-        return made_listed(ListedDefaultDict, told_apart, default_factory=staticmethod(factory))
+        return made_listed(ListedDefaultDict, told_apart, factory=(factory,))
     return made_listed(_KINDS[kind])
 
 
@@ -68,7 +68,7 @@ def _made_by(factory: Any, maker: Any, makes_lists: bool) -> Any:
 
 @implements(listed_dicts.made_by_factory)
 def _made_by_factory(holder: ListedDefaultDict) -> Any:
-    return _made_by(type(holder).default_factory, ("the factory of", type(holder).__qualname__), True)
+    return _made_by(type(holder).factory[0], ("the factory of", type(holder).__qualname__), True)
 
 
 @implements(listed_dicts.as_dict)
@@ -78,7 +78,7 @@ def as_dict(value: Any) -> Any:
         return value
     entries = items_of(call(getattr, value, "entries"))
     kind = type(value).listed_as
-    made = kind(type(value).default_factory) if kind is defaultdict else kind()
+    made = kind(type(value).factory[0]) if kind is defaultdict else kind()
     journals.note_made(made)
     if entries:
         places.Contents(made).set({OPEN: list(entries)})

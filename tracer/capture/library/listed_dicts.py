@@ -172,14 +172,18 @@ class ListedOrderedDict(ListedDict):
 
 
 class ListedDefaultDict(ListedDict):
-    """Stands for a ``collections.defaultdict``; its class has the factory."""
+    """Stands for a ``collections.defaultdict``; its class has the factory, in a tuple, as it is no method of the class."""
 
     listed_as = defaultdict
-    default_factory = None
+    factory = (None,)
+
+    @property
+    def default_factory(self):
+        return type(self).factory[0]
 
     @classmethod
     def finished(cls, held):
-        return defaultdict(cls.default_factory, held)
+        return defaultdict(cls.factory[0], held)
 
     def missing(self, key):
         value = made_by_factory(self)
