@@ -100,7 +100,7 @@ def haversine(p, q):
     return 6371 * 2 * math.asin(math.sqrt(d))
 
 
-@program(lambda rng: ([(float(a), float(b)) for a, b in zip(rng.uniform(40, 55, 7), rng.uniform(-5, 20, 7))],))
+@program(lambda rng: ([(float(a), float(b)) for a, b in zip(rng.uniform(40, 55, 5), rng.uniform(-5, 20, 5))],))
 def route(places):
     """Nearest neighbour, then two-opt, the length of the track and its box and bearing."""
     left = list(range(1, len(places)))
@@ -344,6 +344,6 @@ def boids_classes(positions, velocities):
                 f += 0.2 * (np.mean([n.v for n in near], axis=0) - b.v)
             forces.append(f)
         for b, f in zip(flock, forces):
-            b.v += f
+            b.v = b.v + f
             b.p = (b.p + b.v) % 1.0
     return [b.p for b in flock], np.linalg.norm([b.v for b in flock], axis=1)
