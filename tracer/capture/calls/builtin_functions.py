@@ -145,7 +145,7 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     made = Zip(parts, strict)
     if any(part.of_python is None for part in parts):
         return made
-    return made.asked_by_python(lambda: zip(*iterables, strict=strict))
+    return made.asked_by_python(lambda: zip(*iterables, strict=strict), parts)
 
 
 @implements(enumerate)
@@ -159,7 +159,7 @@ def enumerate_(iterable: Any, start: int = 0) -> Any:
     if rows is None:
         return enumerate(items_for_python(iterable), start)
     made = Enumerate(rows, start)
-    return made if rows.of_python is None else made.asked_by_python(lambda: enumerate(iterable, start))
+    return made if rows.of_python is None else made.asked_by_python(lambda: enumerate(iterable, start), (rows,))
 
 
 @implements(reversed)
@@ -168,7 +168,7 @@ def reversed_(sequence: Any) -> Any:
     if rows is None:
         return reversed(sequence)
     made = Reversed(rows)
-    return made if rows.of_python is None else made.asked_by_python(lambda: reversed(sequence))
+    return made if rows.of_python is None else made.asked_by_python(lambda: reversed(sequence), (rows,))
 
 
 @implements(np.ndindex)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -50,9 +50,11 @@ class Rows:
     iterator: Iterator[Any] | None = None
     is_begun = False
     is_once = False
+    is_short = False  # whether these are, with others perhaps, elements of a list that could be gone over one by one
 
-    def asked_by_python(self, of_python: Callable[[], Iterator[Any]]) -> Rows:
+    def asked_by_python(self, of_python: Callable[[], Iterator[Any]], parts: Iterable[Rows]) -> Rows:
         self.of_python, self.iterator = of_python, made_iterators.note_iterator(of_python())
+        self.is_short = any(part.is_short for part in parts)
         return self
 
     def following(self, *default: Any) -> Any:
@@ -237,7 +239,7 @@ class KnownElements(Rows):
     """The elements of a long list, or a tuple, of a known length, which are alike: numbers, tuples or lists of numbers."""
 
     def __init__(self, holder: Sequence[Any]) -> None:
-        self.holder, self.length = holder, len(holder)
+        self.holder, self.length, self.is_short = holder, len(holder), len(holder) < _LONG_LIST
         self.of_python = lambda: _in_python(holder)
 
     def element(self, position: Any) -> Any:
@@ -490,14 +492,9 @@ def _is_long(holder: Sequence[Any]) -> bool:
     return type(first) is TracedArray and _ONE_BY_ONE not in trace.program.guessed_bounds
 
 
-def is_short_list(rows: Rows) -> bool:
-    """Whether these are, with others perhaps, elements of a list that could be gone over one by one."""
-    return rows.of_python is not None and isinstance(rows.length, int) and rows.length < _LONG_LIST
-
-
 def note_captured(program: Program, rows: Rows) -> None:
     """A loop over this is one of the program."""
-    if is_short_list(rows):
+    if rows.is_short:
         program.guessed_bounds[_SHORT] = True
 
 

@@ -32,7 +32,7 @@ from ..texts.deferred import is_longer_text
 from .captured_loop import CapturedLoop
 from .carried_places import aliased
 from .generators import TracedGenerator, begun
-from .iteration import ListItems, Pairs, Rows, Tail, is_short_list, note_captured, rows_of, rows_with_texts
+from .iteration import ListItems, Pairs, Rows, Tail, note_captured, rows_of, rows_with_texts
 from .leaving import behind_loop, ended, if_it_goes_on, is_one_of, may_go_on, may_leave, unless_left
 from .pushed_rounds import over_generator
 from .settled import settled_before
@@ -94,7 +94,7 @@ def _over(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
 def _short(rows: Rows, body: Block, orelse: Block | None, names: Names) -> Any:
     """A loop whose rounds are unrolled. Raises RecordedAgain where each adds to what a name may hold: to capture them."""
     program, place = current_trace().program, _place_of(body)
-    if len(rows) <= _FEW_ALTERNATIVES or is_short_list(rows) or place in program.guessed_bounds:
+    if len(rows) <= _FEW_ALTERNATIVES or rows.is_short or place in program.guessed_bounds:
         return _one_by_one(_rounds(rows), body, orelse, names)
     try:
         with at_most(_FEW_ALTERNATIVES):
@@ -211,7 +211,7 @@ def _is_long(trace: Trace, rows: Rows, body: Block, names: Names) -> bool:
     if key not in decided and _place_of(body) in trace.program.guessed_bounds:
         decided[key] = 1
     if key not in decided:
-        largest = _LARGEST_OF_LISTS if is_short_list(rows) else LARGEST_UNROLLED
+        largest = _LARGEST_OF_LISTS if rows.is_short else LARGEST_UNROLLED
         size = _size_of_one(trace, rows, body, names, largest)
         if size == 0:  # of what is known here, which may be traced the next time
             return False

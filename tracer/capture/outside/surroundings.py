@@ -102,7 +102,7 @@ class Surroundings:
         self._containers: dict[int, tuple[Any, Any]] = {}
 
     def forget(self) -> None:
-        """Hold nothing from outside any more, as the trace is over: it refers to itself, and lasts until Python looks for that."""
+        """Hold nothing from outside any more: a trace that is over refers to itself, and lasts until Python looks for that."""
         self._begin({})
 
     def argument(self, name: str, value: Any) -> Any:
