@@ -477,7 +477,8 @@ def rows_of(iterable: Any) -> Rows | None:
     return ROWS_OF_KEYS[0](iterable) if has_open_keys(iterable) else None
 
 
-_ONE_BY_ONE = "short lists are gone over one by one"
+# What recordings of a function have found out.
+_SHORT, _ONE_BY_ONE = "loops over short lists are those of the program", "short lists are gone over one by one"
 
 
 def _is_long(holder: Sequence[Any]) -> bool:
@@ -496,9 +497,6 @@ def note_captured(program: Program, rows: Rows) -> None:
     """A loop over this is one of the program."""
     if rows.is_short:
         program.guessed_bounds[_SHORT] = True
-
-
-_SHORT = "loops over short lists are those of the program"
 
 
 def give_up_short_lists(guessed_bounds: dict[str, Any]) -> bool:
