@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from llvmlite import ir
 
@@ -236,19 +235,8 @@ class _Words:
         return self.functions.index(function)
 
 
-class _State(NamedTuple):
-    """What does not change from node to node, or by chunks only, in memory."""
-
-    functions: int = 0
-    panel: int = 1
-    first_chunk: int = 2
-    end_chunk: int = 3
-    terms: int = 4
-    is_first: int = 5
-    left: int = 6  # instructions until interrupts are looked for
-
-
-_STATE = _State()
+# What does not change from node to node, or by chunks only; and how many instructions are left until interrupts are looked for.
+_FUNCTIONS, _PANEL, _FIRST_CHUNK, _END_CHUNK, _TERMS, _IS_FIRST, _LEFT = range(7)
 _RUN = ir.FunctionType(I32, [POINTER] * 6 + [I64] * 3)
 
 
@@ -261,9 +249,9 @@ def _define(run: ir.Function) -> None:
     terms, pieces = (b.load(_word(b, table, place), typ=I64) for place in (0, 1))
     with b.if_then(b.icmp_unsigned(">=", number, pieces)):
         b.ret(I32(0))
-    state = stack_memory(b, 8 * len(_STATE), 8)
-    given = (functions, panel, first, end, terms, I64(0), I64(BUDGET))
-    for place, value in enumerate(given):
+    state = stack_memory(b, 8 * (_LEFT + 1), 8)
+    given = {_FUNCTIONS: functions, _PANEL: panel, _FIRST_CHUNK: first, _END_CHUNK: end, _TERMS: terms}
+    for place, value in {**given, _IS_FIRST: I64(0), _LEFT: I64(BUDGET)}.items():
         b.store(value, _word(b, state, place))
     b.ret(b.call(visit, [_word(b, table, 2), state, *addresses, number]))
 
@@ -295,7 +283,7 @@ class _Visit:
     def _calls(self) -> None:
         function = self._function(self._word(1))
         cost, numbers = self._word(8), _word(self.builder, self.node, 9)
-        terms, is_first = self._kept(_STATE.terms), self._kept(_STATE.is_first)
+        terms, is_first = self._kept(_TERMS), self._kept(_IS_FIRST)
         self._at_each(lambda addresses: self._call(function, [*addresses, numbers, terms, is_first], cost))
 
     def _both(self) -> None:
@@ -308,12 +296,12 @@ class _Visit:
 
     def _chunks(self) -> None:
         b, inside, length, terms = self.builder, self._node(1), self._word(2), self._word(3)
-        first, end = self._kept(_STATE.first_chunk), self._kept(_STATE.end_chunk)
+        first, end = self._kept(_FIRST_CHUNK), self._kept(_END_CHUNK)
 
         def chunk(number: ir.Value, _: list) -> list:
             left = b.sub(terms, b.mul(number, length))
-            b.store(b.select(b.icmp_signed("<", left, length), left, length), _word(b, self.state, _STATE.terms))
-            b.store(b.zext(b.icmp_signed("==", number, first), I64), _word(b, self.state, _STATE.is_first))
+            b.store(b.select(b.icmp_signed("<", left, length), left, length), _word(b, self.state, _TERMS))
+            b.store(b.zext(b.icmp_signed("==", number, first), I64), _word(b, self.state, _IS_FIRST))
             addresses = [b.gep(one, [b.mul(number, step)], source_etype=I8) for one, step in zip(self.addresses, steps)]
             self._visit(inside, addresses, self.number)
             return []
@@ -323,7 +311,7 @@ class _Visit:
 
     def _packed(self) -> None:
         left, right, result = self.addresses
-        panel = self.builder.inttoptr(self._kept(_STATE.panel), POINTER)
+        panel = self.builder.inttoptr(self._kept(_PANEL), POINTER)
         self._visit(self._node(2), [right, panel, ir.Constant(POINTER, None)], I64(0))
         self._visit(self._node(1), [left, panel, result], self.number)
 
@@ -356,7 +344,7 @@ class _Visit:
 
     def _call(self, function: ir.Value, given: Sequence[ir.Value], cost: ir.Value) -> None:
         """Call a function, and look for interrupts where that has been done long ago."""
-        b, place = self.builder, _word(self.builder, self.state, _STATE.left)
+        b, place = self.builder, _word(self.builder, self.state, _LEFT)
         b.call(function, given)
         left = b.sub(b.load(place, typ=I64), cost)
         b.store(left, place)
@@ -381,7 +369,7 @@ class _Visit:
 
     def _function(self, number: ir.Value) -> ir.Value:
         b = self.builder
-        functions = b.inttoptr(self._kept(_STATE.functions), POINTER)
+        functions = b.inttoptr(self._kept(_FUNCTIONS), POINTER)
         return load_function(b, b.gep(functions, [number], source_etype=POINTER), CALLED)
 
 

@@ -353,7 +353,8 @@ def _vector_rows(
             return [vector_part(builder, value, k * lanes, lanes) for value in values for k in range(PARTIAL_VECTORS)]
         parts = [Affine(indices.add_base(builder, base, k * lanes), step) for k in range(PARTIAL_VECTORS)]
         if counted is not None:
-            return [load(index, part)[row] for row in range(len(places)) for part in parts]
+            loaded = [load(index, part) for part in parts]
+            return [one[row] for row in range(len(places)) for one in loaded]
         # At once, so that what is the same along a row is computed once.
         rows = [{**index, **place, last: part} for place in places for part in parts]
         full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
