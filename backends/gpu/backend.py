@@ -55,7 +55,7 @@ TARGET_OF: dict[str, Callable[[DeviceProperties], Target]] = {
 class GpuBackend:
     """Compiles modules for a device.
 
-    has_host: whether small programs on arrays of the host are run by it, where the device is the processor.
+    has_host: whether programs for one thread run as code of the host, on arrays there, where the device is the processor.
     """
 
     is_deterministic = False
