@@ -1,6 +1,5 @@
 """Sound and sequences: buffers, oscillators, spectra; alignments, codons, suffixes."""
 
-import itertools
 import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass
@@ -276,25 +275,3 @@ def suffix_array(codes):
         else:
             h = 0
     return sa, lcp
-
-
-@program(lambda rng: ((lambda a: np.round(a + a.T, 3))(rng.uniform(1, 9, (6, 6))),))
-def neighbour_joining(matrix):
-    names = [chr(65 + i) for i in range(len(matrix))]
-    D = {a: {b: float(matrix[i, j]) for j, b in enumerate(names) if i != j} for i, a in enumerate(names)}
-    while len(D) > 2:
-        n = len(D)
-        total = {a: sum(D[a].values()) for a in D}
-        a, b = min(itertools.combinations(D, 2), key=lambda p: (n - 2) * D[p[0]][p[1]] - total[p[0]] - total[p[1]])
-        la = D[a][b] / 2 + (total[a] - total[b]) / (2 * (n - 2))
-        new = f"({a}:{la:.2f},{b}:{D[a][b] - la:.2f})"
-        D[new] = {}
-        for c in list(D):
-            if c not in (a, b, new):
-                D[new][c] = D[c][new] = (D[a][c] + D[b][c] - D[a][b]) / 2
-        for x in (a, b):
-            del D[x]
-            for row in D.values():
-                row.pop(x, None)
-    (a, row), _ = D.items()
-    return f"({a},{next(iter(row))}):{next(iter(row.values())):.3f}"
