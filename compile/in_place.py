@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from ..hlo import Computation, Instruction, leaves
-from ..hlo.operation import ELEMENTWISE
+from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE
 from .aliasing import Value, defining_value, only_names
 from .fused_computations import result_roots
 from .memo import Memo
@@ -345,7 +345,7 @@ class _Branch(_Results):
     def leaves_most(self, leaf: int) -> bool:
         """Whether the result is an array that is handed on, or of which a part is written."""
         definer = self.values[leaf].instruction
-        return definer.opcode in ("copy", "while", "conditional") or updated_operand(definer) is not None
+        return definer.opcode == "copy" or definer.has_trait(CONTROL_FLOW) or updated_operand(definer) is not None
 
     def may_replace_given(self, leaf: int, old: Value) -> bool:
         """Whether the result may be written over what is given, where it is given."""

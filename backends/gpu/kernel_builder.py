@@ -180,6 +180,4 @@ class KernelBuilder(Builder):
     ) -> ir.Value:
         if len(indices) == 1 and _number_of(indices[0]) == 0:
             return ptr
-        if _number_of(indices[0]) == 0:
-            return ptr
         return super().gep(ptr, indices, inbounds, name, source_etype)
