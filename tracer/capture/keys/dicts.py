@@ -167,10 +167,11 @@ def _looked_up(holder: dict, key: Any) -> tuple[Any, Instruction | None]:
     if not is_open_dict(holder):
         return _looked_up_in_known(holder, key)
     values = values_of_key(as_they_are(holder), key)
-    if len(values) < 2:
-        return values[0] if values else (None, None)
-    (waiting, waits), (other, is_there) = values
-    return choose(_truth(waits), lambda: waiting, lambda: other), hlo.or_(waits, is_there)
+    value, is_there = values.pop() if values else (None, None)
+    for waiting, waits in reversed(values):
+        value = choose(_truth(waits), lambda waiting=waiting: waiting, lambda value=value: value)
+        is_there = hlo.or_(waits, is_there)
+    return value, is_there
 
 
 def _looked_up_in_known(holder: dict, key: Any) -> tuple[Any, Instruction | None]:

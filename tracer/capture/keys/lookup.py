@@ -112,14 +112,16 @@ def found(entries: Sequence[Any], key: Any) -> tuple[Run, Instruction, Instructi
 
 
 def found_as_they_are(entries: Sequence[Any], key: Any) -> list[tuple[Run, Instruction, Instruction]]:
-    """As `found`, among those that wait, of which the last one counts, and then among those behind which they wait.
+    """As `found`, among those that wait, of which the last ones count, and then among those behind which they wait.
 
     What is looked up in one of the branches within need not be put together there, and again in each of them.
     """
-    if len(entries) > 1 and type(entries[0]) is Run and not any(type(item) is Run for item in entries[1:]):
-        places = [found(entries[:0:-1], key), found(entries[:1], key)]
-    else:
-        places = [found(in_one(entries), key)]
+    parts = [entries] if not entries or type(entries[0]) is not Run else []
+    for item in () if parts else reversed(entries):
+        if type(item) is Run or not parts or type(parts[-1][0]) is Run:
+            parts.append([])
+        parts[-1].append(item)
+    places = [found(in_one(part) if len(parts) == 1 else part, key) for part in parts]
     return [place for place in places if place is not None]
 
 
@@ -128,19 +130,20 @@ def value_at(run: Run, place: Instruction) -> Any:
 
 
 def values_of_key(entries: Sequence[Any], key: Any) -> list[tuple[Any, Instruction]]:
-    """The values under a key, each with whether it is there: of two, of one type, the first one counts if it is there."""
+    """The values under a key, each with whether it is there: of several, of one type, the first that is there counts."""
     if all(type(item) is Run or isinstance(item[1], TracedArray) and item[1].is_scalar for item in entries):
         values = [(value_at(run, place), is_there) for run, place, is_there in found_as_they_are(entries, key)]
-        if len(values) == 1 or len(values) == 2 and _are_alike(values[0][0], values[1][0]):
+        if len(values) < 2 or _are_alike([value for value, _ in values]):
             return values
     at = found(in_one(entries), key)
     return [] if at is None else [(value_at(*at[:2]), at[2])]
 
 
-def _are_alike(one: Any, other: Any) -> bool:
+def _are_alike(values: Sequence[Any]) -> bool:
     """Whether these are numbers of one type."""
-    types = [(value.element_type, value.weak_type) for value in (one, other) if isinstance(value, TracedArray)]
-    return len(types) == 2 and types[0] == types[1]
+    if not all(isinstance(value, TracedArray) for value in values):
+        return False
+    return len({(value.element_type, value.weak_type) for value in values}) == 1
 
 
 def stored(
