@@ -10,14 +10,16 @@ from __future__ import annotations
 
 from math import inf
 
-from ..hlo import Computation, Instruction
-from ..hlo.operation import ELEMENTWISE
+from ..hlo import Computation, Instruction, leaves
+from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE
 from .fusion_policy import FusionPolicy
 
 # The path of a root's own loop index.
 IDENTITY = 0
 # Values this cheap are computed in their users even where they are stored too.
 _FREE = 0.5
+# A small part is no more than this share of an array.
+_LEAST_SHARE = 8
 
 Use = tuple[Instruction, int]  # a root and a path from it
 
@@ -29,6 +31,21 @@ def is_scalar_constant(instruction: Instruction) -> bool:
 def is_scalar_view(instruction: Instruction) -> bool:
     """Whether it reads the one element of an array as a scalar."""
     return instruction.opcode == "reshape" and not instruction.shape.dimensions
+
+
+def _first_updates(computation: Computation) -> dict[Instruction, int]:
+    """Where an array is first updated in place, if it is: by an operation, or by a loop or branches that are given it."""
+    found: dict[Instruction, int] = {}
+    for number, instruction in enumerate(computation.instructions):
+        updated = instruction.operation.updated_operand
+        arrays = [] if updated is None else [instruction.operands[updated]]
+        if instruction.has_trait(CONTROL_FLOW):
+            results = set(leaves(instruction.shape))
+            given = [one for operand in instruction.operands if operand.opcode == "tuple" for one in operand.operands]
+            arrays = [one for one in given if one.shape in results]
+        for array in arrays:
+            found.setdefault(array, number)
+    return found
 
 
 class FusionPlan:
@@ -52,6 +69,8 @@ class FusionPlan:
         self._paths: dict[tuple[int, Instruction, int], int] = {}
         self._costs: dict[Instruction, float] = {}
         self._operands: dict[Instruction, list[tuple[Instruction, int]]] = {}
+        self._position = {instruction: number for number, instruction in enumerate(computation.instructions)}
+        self._updated_at = _first_updates(computation)
         self._alone = self._used_once() if any(map(policy.has_epilogue, computation.instructions)) else set()
         self._estimate_costs()
         for instruction in reversed(computation.instructions):
@@ -86,6 +105,7 @@ class FusionPlan:
                 uses is not None
                 and (not store or self._costs[instruction] <= _FREE)
                 and self._is_worth_inlining(instruction, uses)
+                and not self._is_overtaken(instruction, uses)
                 and not self._is_needed_of_product(instruction, uses)
             ):
                 self.inlined.add(instruction)
@@ -196,6 +216,19 @@ class FusionPlan:
         if cost <= policy.recomputation_budget:
             allowed = max(allowed, policy.cost_of_loop)
         return cost * (sum(uses.values()) - size) <= allowed
+
+    def _is_overtaken(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
+        """Whether it reads a small part of an array that changes in place before the loop nests that would compute it.
+
+        Computed there it would need the array as it was: all of it would be copied.
+        """
+        if not self._updated_at or instruction.opcode not in ("slice", "dynamic-slice"):
+            return False
+        array = instruction.operands[0]
+        changed = self._updated_at.get(array)
+        if changed is None or changed < self._position[instruction] or instruction.shape.size * _LEAST_SHARE > array.shape.size:
+            return False
+        return any(self._position[root] > changed for root, _ in uses)
 
     def _is_needed_of_product(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
         """Whether several loops need it, nothing needs the product that it is computed of elementwise, and it takes no more

@@ -138,9 +138,11 @@ class _Found:
         return replace(copy, reason=RETURNED if self.is_entry else HANDED_ON) if kept else copy
 
     def _why_of_parameter(self, copy: Copy, value: Value, kept: bool) -> Copy:
+        if self.around is None and not self.is_entry:  # who calls the function keeps it
+            return replace(copy, reason=HANDED_ON)
         if self.around is None:
             number = _number_of(self.computation.parameters, value)
-            return replace(copy, reason=RETURNED if kept and self.is_entry else ARGUMENT, number=number)
+            return replace(copy, reason=RETURNED if kept else ARGUMENT, number=number)
         if self.caller.opcode == "while":
             if value.leaf in invariant_leaves(self.caller):
                 return replace(copy, reason=NEXT_ROUND)
