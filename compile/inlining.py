@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from ..hlo import Computation, Instruction, Module, Shape, make_instruction
+from ..hlo import Computation, Instruction, Module, Shape, leaves, make_instruction
 from ..hlo.instruction import callees_first, post_order
 from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE, FUNCTION_CALL
+from .aliasing import Value
+from .in_place import updated_from
 from .pass_manager import module_pass
 from .traversal import on_operands, runs_effects, transformed_callees, with_entry
 
@@ -60,6 +62,8 @@ _LARGEST_PROGRAM = 2000
 _LARGEST_GROWTH = 1.5
 # In others a computation that is used in several places stays a function of its own, unless it has as few instructions as this.
 _LARGEST_REPEATED = 32
+# Or updates an array of at least so many bytes, and all copies of it have no more instructions than the largest program.
+_LEAST_BYTES = 4096
 
 
 @module_pass("inline-calls")
@@ -148,7 +152,19 @@ class _Inliner:
 
     def _stays(self, original: Computation) -> bool:
         """Whether the computation becomes a function of its own."""
-        return self._grows and self._used[original] > 1 and self._sizes[self._done[original]] > _LARGEST_REPEATED
+        done, count = self._done[original], self._used[original]
+        if not self._grows or count < 2 or self._sizes[done] <= _LARGEST_REPEATED:
+            return False
+        return self._sizes[done] * count > _LARGEST_PROGRAM or not _updates_large_array(done)
+
+
+def _updates_large_array(computation: Computation) -> bool:
+    """Whether a result may be written over an array that is given, which a function of its own would have to copy."""
+    for leaf, shape in enumerate(leaves(computation.shape)):
+        if shape.rank and shape.byte_size >= _LEAST_BYTES:
+            if any(value.instruction.opcode == "parameter" for value in updated_from(Value(computation.root, leaf))):
+                return True
+    return False
 
 
 def _runs(instruction: Instruction) -> bool:
