@@ -182,6 +182,37 @@ def test_a_computation_called_twice_is_copied_twice():
     assert_same_program(module.entry, after.entry)
 
 
+def test_what_updates_an_array_is_no_function_of_a_large_program():
+    array, scalar = Shape(F32, (2000,)), Shape(F32)
+
+    def updates(b, x, y):
+        for place in range(40):
+            x = b.DynamicUpdateSlice(x, b.Reshape(y, (1,)), [b.constant(np.int64(place))])
+        return x
+
+    def numbers(b, x, y):
+        for _ in range(80):
+            y = b.Sin(y)
+        return y
+
+    functions = []
+    for make in (updates, numbers):
+        b = XlaBuilder(make.__name__)
+        functions.append(b.build(make(b, b.parameter(array), b.parameter(scalar))))
+
+    def build(b):
+        x, y = b.parameter(array), b.parameter(scalar)
+        for function in (*[functions[0]] * 3, *[functions[1]] * 60):
+            result = b.Call(function, [x, y])
+            x, y = (result, y) if function is functions[0] else (x, result)
+        return b.Tuple([x, y])
+
+    after = run_named_passes(module_of(build), ["inline-calls"])
+    hlo.verify(after)
+    called = {one.attributes["to_apply"].name for one in after.entry.instructions if one.opcode == "call"}
+    assert called == {"numbers"}
+
+
 def test_map_of_elementwise_computation_runs_on_arrays():
     b = XlaBuilder("polynomial")
     x, y = b.parameter(Shape(F32)), b.parameter(Shape(F32))

@@ -226,3 +226,20 @@ def test_temporaries_that_share_memory():
 
 def test_what_is_written_where_it_lies():
     assert lines_of(called(update_argument), "memory")[-1] == "written where they lie: argument x"
+
+
+def test_an_element_is_read_before_its_array_is_changed():
+    @jit
+    def taken(x, marks):
+        state, found = x.copy(), []
+        for i in range(len(x)):
+            one = state[i]
+            state[i] = -1.0
+            if marks[i] > 0:
+                found.append(one)
+        return found, state
+
+    x, marks = np.arange(1.0 * SIZE), np.arange(SIZE) % 3
+    found, state = taken(x, marks)
+    assert found == x[marks > 0].tolist() and (state == -1.0).all()
+    assert not [line for line in lines_of(taken, "copies") if "in each round" in line]

@@ -286,7 +286,7 @@ EQUAL = [
     one_of_equal_dicts, one_of_equal_empty_dicts, one_of_equal_lists, lists_in_equal_tuples, lists_in_equal_dicts,
     dicts_in_equal_dicts, a_copy_of_a_dict, exchanged, given_by_a_function, read_behind_a_change, which_it_is, handled,
 ]  # fmt: skip
-REFUSED = {which_it_is, handled}
+REFUSED = {which_it_is}
 
 
 @pytest.mark.parametrize("function", EQUAL)
