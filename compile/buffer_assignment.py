@@ -187,8 +187,9 @@ class _ComputationPlan:
                 updates = updates_of_branches(instruction)
                 for value, _ in self._array_leaves(instruction):
                     buffer = self.preferred.get(value)
-                    if buffer is not None:
-                        any(self._hand_on(old, buffer, instruction) for old in updates.get(value.leaf, ()))
+                    for old in updates.get(value.leaf, ()) if buffer is not None else ():
+                        if self._hand_on(old, buffer, instruction):
+                            break
                 continue
             if instruction.shape.is_tuple and instruction.opcode != "while":
                 continue

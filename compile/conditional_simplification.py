@@ -8,7 +8,7 @@ from __future__ import annotations
 from ..hlo import Computation, Instruction, make_instruction, rebuild
 from ..hlo.instruction import tuple_of
 from .pass_manager import module_pass
-from .traversal import of_each_computation, on_operands, users_of
+from .traversal import attributes_of_branches, of_each_computation, on_operands, users_of
 from .tuple_parameter import needed_instructions, on_smaller_tuple
 
 
@@ -91,10 +91,7 @@ def _smaller(
     results = [_smaller_branch(branch, operand, wanted) for branch, operand in zip(branches, operands[1:])]
     if all(branch is old for (branch, _), old in zip(results, branches)):
         return on_operands(conditional, operands)
-    computations = tuple(branch for branch, _ in results)
-    by_index = conditional.attributes["branch_computations"]
-    names = ("branch_computations",) if by_index else ("true_computation", "false_computation")
-    attributes = dict(zip(names, (computations,) if len(names) == 1 else computations))
+    attributes = attributes_of_branches(conditional, [branch for branch, _ in results])
     made = make_instruction(
         "conditional", (operands[0], *(operand for _, operand in results)), attributes,
         name=conditional.name, source=conditional.source, annotations=conditional.annotations,

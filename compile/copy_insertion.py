@@ -14,7 +14,7 @@ from ..hlo.operation import GIVEN
 from .aliasing import Value, defining_value
 from .in_place import branches_beside_updates, last_reads, updated_from
 from .pass_manager import module_pass
-from .traversal import called_functions, on_operands
+from .traversal import attributes_of_branches, called_functions, on_operands
 
 
 @module_pass("insert-copies")
@@ -67,7 +67,7 @@ class _Prepared:
                 of_leaves = _wanted_of(instruction, computation, wanted)
                 pairs = zip(instruction.called_computations, instruction.operands[1:], strict=True)
                 branches = [self._part(branch, _wanted_in_branch(branch, given, of_leaves)) for branch, given in pairs]
-                changed = _as_attributes(instruction, branches)
+                changed = attributes_of_branches(instruction, branches)
             return on_operands(instruction, operands, changed)
 
         return rebuild(computation, transform)
@@ -126,15 +126,9 @@ def _with_updates_in_branches(computation: Computation, wanted: Wanted, is_funct
 
         to_copy = branches_beside_updates(instruction, _wanted_of(instruction, computation, wanted), may_be_written)
         branches = [_with_copies(branch, to_copy.get(number)) for number, branch in enumerate(instruction.called_computations)]
-        return on_operands(instruction, operands, _as_attributes(instruction, branches) if to_copy else None)
+        return on_operands(instruction, operands, attributes_of_branches(instruction, branches) if to_copy else None)
 
     return rebuild(computation, transform)
-
-
-def _as_attributes(conditional: Instruction, branches: list[Computation]) -> dict[str, Any]:
-    if conditional.attributes.get("branch_computations"):
-        return {"branch_computations": tuple(branches)}
-    return dict(zip(("true_computation", "false_computation"), branches, strict=True))
 
 
 def _with_copied_results(computation: Computation, is_body: bool) -> Computation:

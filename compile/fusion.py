@@ -12,10 +12,10 @@ from ..hlo import OPERATIONS, Computation, Instruction, Module, make_instruction
 from ..hlo.instruction import tuple_of
 from .fused_computations import FusedOperands
 from .fusion_groups import Node, group_roots
-from .fusion_plan import FusionPlan, is_scalar_constant, is_scalar_view
+from .fusion_plan import FusionPlan, is_scalar_view
 from .fusion_policy import FusionPolicy
 from .pass_manager import Pass
-from .traversal import on_operands, transform_computations
+from .traversal import is_scalar_constant, on_operands, transform_computations
 
 
 def fusion_pass(policy: FusionPolicy) -> Pass:

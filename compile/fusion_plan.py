@@ -13,6 +13,7 @@ from math import inf
 from ..hlo import Computation, Instruction, leaves
 from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE
 from .fusion_policy import FusionPolicy
+from .traversal import is_scalar_constant
 
 # The path of a root's own loop index.
 IDENTITY = 0
@@ -22,10 +23,6 @@ _FREE = 0.5
 _LEAST_SHARE = 8
 
 Use = tuple[Instruction, int]  # a root and a path from it
-
-
-def is_scalar_constant(instruction: Instruction) -> bool:
-    return instruction.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
 
 
 def is_scalar_view(instruction: Instruction) -> bool:
@@ -69,8 +66,9 @@ class FusionPlan:
         self._paths: dict[tuple[int, Instruction, int], int] = {}
         self._costs: dict[Instruction, float] = {}
         self._operands: dict[Instruction, list[tuple[Instruction, int]]] = {}
-        self._position = {instruction: number for number, instruction in enumerate(computation.instructions)}
         self._updated_at = _first_updates(computation)
+        numbered = enumerate(computation.instructions) if self._updated_at else ()
+        self._position = {instruction: number for number, instruction in numbered}
         self._alone = self._used_once() if any(map(policy.has_epilogue, computation.instructions)) else set()
         self._estimate_costs()
         for instruction in reversed(computation.instructions):

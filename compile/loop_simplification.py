@@ -6,7 +6,7 @@ from ..hlo import Computation, Instruction, make_instruction, rebuild
 from ..hlo.instruction import tuple_of
 from .carried_sizes import annotations_with_fewer
 from .pass_manager import module_pass
-from .traversal import has_effects, of_each_computation, on_operands, users_of
+from .traversal import has_effects, is_scalar_constant, of_each_computation, on_operands, users_of
 from .trip_count import loop_invariant_elements
 from .tuple_parameter import on_smaller_tuple
 
@@ -53,7 +53,7 @@ def _with_constants_handed_on(loop: Instruction) -> Instruction:
         return loop
     elements, added = list(body.root.operands), []
     for index, (first, element) in enumerate(zip(init.operands, elements)):
-        if _is_scalar_constant(first) and _is_scalar_constant(element):
+        if is_scalar_constant(first) and is_scalar_constant(element):
             if first.attributes["literal"].tobytes() == element.attributes["literal"].tobytes():
                 elements[index] = make_instruction("get-tuple-element", (body.parameters[0],), {"index": index})
                 added.append(elements[index])
@@ -123,11 +123,7 @@ def _reads(computation: Computation, indices: dict[int, Instruction]) -> bool:
 
 def is_cheap_constant(instruction: Instruction) -> bool:
     """A scalar constant, or a broadcast of one."""
-    return _is_scalar_constant(instruction.operands[0] if instruction.opcode == "broadcast" else instruction)
-
-
-def _is_scalar_constant(instruction: Instruction) -> bool:
-    return instruction.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
+    return is_scalar_constant(instruction.operands[0] if instruction.opcode == "broadcast" else instruction)
 
 
 # --- elements that nobody needs ---

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..hlo import PRED, S32, S64, Computation, Instruction, Shape
 from ..hlo.operation import ELEMENTWISE
+from .traversal import is_scalar_constant
 
 _SCALARS = (Shape(S32), Shape(S64), Shape(PRED))
 
@@ -14,7 +15,7 @@ def scalars_first(computation: Computation) -> Computation:
     missing: dict[Instruction, int] = {}
     for instruction in computation.instructions:
         if _is_scalar(instruction):
-            operands = {operand for operand in instruction.operands if not _is_scalar_constant(operand)}
+            operands = {operand for operand in instruction.operands if not is_scalar_constant(operand)}
             missing[instruction] = len(operands)
             for operand in operands:
                 users.setdefault(operand, []).append(instruction)
@@ -25,7 +26,7 @@ def scalars_first(computation: Computation) -> Computation:
         while pending:
             one = pending.pop()
             if one not in placed:
-                placed.update(dict.fromkeys(filter(_is_scalar_constant, one.operands)))
+                placed.update(dict.fromkeys(filter(is_scalar_constant, one.operands)))
                 placed[one] = None
                 for user in users.get(one, ()):
                     missing[user] -= 1
@@ -35,10 +36,6 @@ def scalars_first(computation: Computation) -> Computation:
     for instruction in computation.instructions:
         place(instruction)
     return Computation(computation.name, tuple(placed), computation.root)
-
-
-def _is_scalar_constant(instruction: Instruction) -> bool:
-    return instruction.opcode == "constant" and not instruction.shape.rank
 
 
 def _is_scalar(instruction: Instruction) -> bool:

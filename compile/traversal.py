@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..hlo import Computation, Instruction, Module, make_instruction, rebuild
@@ -104,6 +104,17 @@ def transformed_callees(instruction: Instruction, transform: Callable[[Computati
         if new != old:
             changed[name] = new
     return changed
+
+
+def attributes_of_branches(conditional: Instruction, branches: Sequence[Computation]) -> dict[str, Any]:
+    """The attributes with which a conditional has these branches."""
+    if conditional.attributes.get("branch_computations"):
+        return {"branch_computations": tuple(branches)}
+    return dict(zip(("true_computation", "false_computation"), branches, strict=True))
+
+
+def is_scalar_constant(instruction: Instruction) -> bool:
+    return instruction.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
 
 
 def on_operands(

@@ -170,14 +170,6 @@ class KernelBuilder(Builder):
             return I1(1)
         return super().icmp_unsigned(cmpop, lhs, rhs, name, flags)
 
-    def gep(
-        self,
-        ptr: ir.Value,
-        indices: Sequence[ir.Value],
-        inbounds: bool = False,
-        name: str = "",
-        source_etype: ir.Type | None = None,
-    ) -> ir.Value:
-        if len(indices) == 1 and _number_of(indices[0]) == 0:
-            return ptr
-        return super().gep(ptr, indices, inbounds, name, source_etype)
+    def gep(self, ptr: ir.Value, indices: Sequence[ir.Value], *rest: Any, **named: Any) -> ir.Value:
+        """As `Builder.gep`."""
+        return ptr if len(indices) == 1 and _number_of(indices[0]) == 0 else super().gep(ptr, indices, *rest, **named)

@@ -12,6 +12,7 @@ from ...hlo import S32, Computation, Instruction, Shape, TupleShape, leaves
 from ...hlo.instruction import callees_first
 from ...hlo.shape import AnyShape, has_dynamic_dimensions
 from ..carried_sizes import annotation_of_sizes, sizes_behind
+from ..traversal import attributes_of_branches
 from .padder import Padded, Padder, Value, flat, nested, padded
 
 # Calls of computations with more instructions, those that they call included, stay calls.
@@ -113,17 +114,12 @@ def pad_conditional(p: Padder, instruction: Instruction, operands: list[Value]) 
     if not any(map(mentions_dynamic_dimensions, instruction.called_computations)):
         return _unchanged(p, instruction, operands)
     before = p.error_or_none()
-    arguments, changed = [], {}
-    branches = []
+    arguments, branches = [], []
     for computation, operand, source in zip(instruction.called_computations, operands[1:], instruction.operands[1:]):
         parts = [*flat(operand, source.shape), before]
         arguments.append(hlo.tuple(*parts))
         branches.append(_flat_computation(p, computation, source.shape, arguments[-1].shape))
-    if instruction.attributes["branch_computations"]:
-        changed["branch_computations"] = tuple(branches)
-    else:
-        changed["true_computation"], changed["false_computation"] = branches
-    result = p.same(instruction, [operands[0].array, *arguments], None, **changed)
+    result = p.same(instruction, [operands[0].array, *arguments], None, **attributes_of_branches(instruction, branches))
     return _with_error(p, result, instruction.shape)
 
 

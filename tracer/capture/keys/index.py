@@ -104,8 +104,7 @@ def without_entry(run: Run, row: Instruction, is_there: Instruction) -> TracedAr
 
     def is_taken(state: tuple[TracedArray, ...]) -> TracedArray:
         _, place, index = state
-        is_taken = _traced(hlo.ne(_at(index, place.instruction(require_trace())), 0))
-        return np.logical_and(is_removed, is_taken)
+        return np.logical_and(is_removed, _traced(hlo.ne(_at(index, place.instruction(require_trace())), 0)))
 
     def move(state: tuple[TracedArray, ...]) -> tuple[TracedArray, ...]:
         free, place, index = state

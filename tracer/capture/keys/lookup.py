@@ -16,7 +16,7 @@ from ..copies import note_copies
 from ..lists.access import pulled_forward
 from ..lists.array_rows import note_arrays, rows_moved
 from ..lists.element_rows import row_of
-from ..lists.elements import ElementType, element_type, joined_type, key_columns, number_of_few_keys, parts_of
+from ..lists.elements import ElementType, are_alike, element_type, joined_type, key_columns, number_of_few_keys, parts_of
 from ..lists.equal_rows import equal_rows
 from ..lists.runs import (
     Run,
@@ -133,17 +133,10 @@ def values_of_key(entries: Sequence[Any], key: Any) -> list[tuple[Any, Instructi
     """The values under a key, each with whether it is there: of several, of one type, the first that is there counts."""
     if all(type(item) is Run or isinstance(item[1], TracedArray) and item[1].is_scalar for item in entries):
         values = [(value_at(run, place), is_there) for run, place, is_there in found_as_they_are(entries, key)]
-        if len(values) < 2 or _are_alike([value for value, _ in values]):
+        if len(values) < 2 or isinstance(values[0][0], TracedArray) and are_alike([value for value, _ in values]):
             return values
     at = found(in_one(entries), key)
     return [] if at is None else [(value_at(*at[:2]), at[2])]
-
-
-def _are_alike(values: Sequence[Any]) -> bool:
-    """Whether these are numbers of one type."""
-    if not all(isinstance(value, TracedArray) for value in values):
-        return False
-    return len({(value.element_type, value.weak_type) for value in values}) == 1
 
 
 def stored(
