@@ -191,6 +191,9 @@ class StagedTile:
         at_once = min(turns, _AT_ONCE) if results.epilogue is not None and results.epilogue.cost <= _CHEAP else 1
         thread = kernel.thread()
         flat = aligned(self.array, self.array.shape, lanes)
+        # What is behind the end reads the last element instead, which another thread may be writing.
+        written = [array.pointer for array in arrays]
+        is_in_place = any(isinstance(one, Array) and any(one.pointer is pointer for pointer in written) for one in bindings)
         of_rows, of_columns = product.sizes[1:3]
 
         def turn(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
@@ -208,7 +211,10 @@ class StagedTile:
                 at = wide(b, b.add(b.mul(line, I32(self.pitch)), column_in_tile))
                 value = flat.load(b, (Affine(at, 1 if lanes > 1 else 0),), lanes)
                 offset = b.add(_offset(b, row, product.rows), b.add(_offset(b, column, product.columns), origin))
-                found.append((conditions, offset, results.computed(b, bindings, offset, value, lanes)))
+                if is_in_place and conditions:
+                    _if_all(b, conditions, lambda: results.store(b, bindings, arrays, offset, value, lanes))  # noqa: B023
+                else:
+                    found.append((conditions, offset, results.computed(b, bindings, offset, value, lanes)))
             for conditions, offset, values in found:
                 _if_all(b, conditions, lambda: results.write(b, arrays, offset, values, lanes))  # noqa: B023
             return []

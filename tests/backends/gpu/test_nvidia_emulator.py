@@ -3,9 +3,10 @@
 import numpy as np
 import phlox
 import pytest
+from access_log import Intervals, RaceError, stamps_of
 from gpu_backends import emulated_failure
 from nvidia_emulator.floats import APPROXIMATIONS, approximate_reciprocal_of_double
-from nvidia_emulator.memory import IllegalAddressError, MisalignedAddressError, RaceError, SharedMemory
+from nvidia_emulator.memory import IllegalAddressError, MisalignedAddressError, SharedMemory
 from nvidia_emulator.processor import TrapError
 from phlox import jit
 from phlox.backends.gpu.errors import DeviceError
@@ -250,10 +251,19 @@ def test_copies_arrive_when_one_waits_for_them(device):
 
 
 def test_products_read_what_a_fence_has_shown_to_them():
-    memory, threads = SharedMemory(1, 64, 4), np.arange(4)
+    intervals, threads = Intervals(), np.arange(4)
+    memory = SharedMemory(1, 64, 4, intervals)
+    intervals.begin_launch()
+    first, second = [stamps_of(intervals.begin(np.zeros(1, np.int64)), threads) for _ in range(2)]
     memory.show_to_products(threads)
-    memory.note_write(4 * threads, 4, threads)
+    memory.note_write(4 * threads, 4, first, threads)
     with pytest.raises(RaceError):
-        memory.require_shown(np.arange(16))
+        memory.note_product(np.arange(16), second)
     memory.show_to_products(threads)
-    memory.require_shown(np.arange(16))
+    with pytest.raises(RaceError):
+        memory.note_product(np.arange(16), first)
+    units = memory.note_product(np.arange(16), second)
+    with pytest.raises(RaceError):
+        memory.note_write(4 * threads, 4, stamps_of(intervals.begin(np.zeros(1, np.int64)), threads), threads)
+    memory.multiplied.end(units)
+    memory.note_write(4 * threads, 4, stamps_of(intervals.begin(np.zeros(1, np.int64)), threads), threads)

@@ -47,7 +47,7 @@ def load(space, size, count, offset, is_kept, is_strong):
         for which, part, memory, there in parts:
             places = memory.places(there, size * count, part)
             if is_strong:
-                memory.note_atomic(places, size, part)
+                memory.note_atomic(places, size * count, part)
                 values = [memory.views[size][places // size + number] for number in range(count)]
             else:
                 values = memory.read(places, size, count, part, is_kept)
@@ -68,7 +68,7 @@ def store(space, size, count, offset, is_strong):
             places = memory.places(there, size * count, part)
             taken = [one[which] if one.size == running.count else np.broadcast_to(one, part.count) for one in values]
             if is_strong:
-                memory.note_atomic(places, size, part)
+                memory.note_atomic(places, size * count, part)
                 for number, value in enumerate(taken):
                     memory.views[size][places // size + number] = value
             else:
@@ -117,7 +117,7 @@ def _function(name, kind, space, keeps_subnormal):
     return floats.add
 
 
-def atomic_change(name, kind, space, count, offset, keeps_subnormal):
+def atomic_change(name, kind, space, count, offset, keeps_subnormal, in_block):
     """A function that changes a number at each address, one thread after the other, and returns what was there before.
 
     Words of several parts are changed part by part, and so are vectors.
@@ -132,7 +132,7 @@ def atomic_change(name, kind, space, count, offset, keeps_subnormal):
         before = np.zeros((running.count * pair, count), dtype)
         for which, part, memory, there in _spaces(running, addresses, space):
             places = memory.places(there, size * count, part)
-            memory.note_atomic(places, size * count, part)
+            memory.note_atomic(places, size * count, part, in_block)
             view = memory.views[dtype.itemsize].view(dtype)
             for number in range(count):
                 operands = [one for one in values] if name == "cas" else [values[number]]
@@ -183,6 +183,8 @@ def copy_later(size, target_offset, source_offset):
                 if (at % size).any():
                     device.places(source[which], size, part)
                 places = at
+            else:
+                device.note_read(places, size, part.stamps)
             columns = np.arange(size)
             inside = columns < read[which, None]
             taken = np.where(inside, places[:, None] + columns, places[:, None])

@@ -6,6 +6,7 @@ calls hand over is in registers, too: functions do not call themselves. So is th
 
 from __future__ import annotations
 
+import linecache
 import re
 from dataclasses import dataclass, field
 
@@ -56,6 +57,7 @@ class KernelCode:
         self.shared_bytes = self.local_bytes = 0
         self.dynamic_names = []
         self.least_shared_access = self.least_device_access = 8
+        self.has_guesses = False  # whether what is in the device's memory is compared with what was read there
         functions = self._called()
         self._lay_out(functions)
         for one in functions:
@@ -155,7 +157,7 @@ class KernelCode:
             seen = set()
             for one in block.instructions:
                 text, reads, writes = instruction_lines(self, one)
-                block.lines += text
+                block.lines += [f"{line}  # {one}" for line in text]
                 block.reads += [name for name in dict.fromkeys(reads) if name not in seen and name not in block.reads]
                 seen |= set(writes)
             block.writes = sorted(seen)
@@ -176,8 +178,9 @@ class KernelCode:
             text = f"def block({', '.join(['x', *map(self.local_name, block.reads)])}):\n"
             text += "".join([f" {line}\n" for line in block.lines])
             text += f" return ({', '.join(results)}{',' if results else ''})\n"
-            scope = {}
-            exec(compile(text, f"<{self.kernel.name}>", "exec"), self.names, scope)
+            scope, name = {}, f"<{self.kernel.name} {len(linecache.cache)}>"
+            linecache.cache[name] = len(text), None, text.splitlines(True), name  # so that errors say which instruction it is
+            exec(compile(text, name, "exec"), self.names, scope)
             block.function = scope["block"]
         return block.function
 

@@ -18,10 +18,10 @@ def load_matrices(is_transposed, offset):
         addresses = np.broadcast_to(base + np.uint64(offset), running.count)
         places = shared.places(addresses, 16, running)
         running.require_whole_warps()
-        warps = running.lanes.reshape(-1, 32)
+        warps = running.stamps.reshape(-1, 32)
         # Every thread of the warp may be given what the line of another one holds.
         for lane in range(0, 32):
-            shared.note_read(np.repeat(places.reshape(-1, 32)[:, lane], 1), 16, warps[:, lane])
+            shared.note_read(places.reshape(-1, 32)[:, lane], 16, warps[:, lane])
         values = warp_matrices.load_matrices(shared.views[1], places, is_transposed)
         return [one.astype(np.uint32) for one in values]
 
@@ -74,7 +74,7 @@ def multiply_together(name, flags):
                 at = warp_matrices.places_of_tile(int(operand[first]), lines, terms, np.dtype(dtype).itemsize, turn)
                 at = at + int(running.blocks[first]) * shared.size
                 data = shared.views[1][at]
-                running.note_product(at, data)
+                running.note_product(first, at)
                 factors.append(values_of(np.ascontiguousarray(data).view(dtype))[..., 0].astype(total.dtype))
             total += factors[0] @ factors[1].T
             for result, at in zip(results, places):

@@ -6,12 +6,10 @@ Addresses without a space are those of the device's memory, or lie in a window f
 from __future__ import annotations
 
 import numpy as np
-from emulated_library import GRANULE
+from access_log import AccessLog, Intervals, RaceError, of_several
+from emulated_library import GRANULE, UNWRITTEN
 
 SHARED_WINDOW, LOCAL_WINDOW = 1 << 50, 1 << 51
-UNWRITTEN = 0xA5
-_NOBODY, _SEVERAL, _ATOMIC = -1, -2, -3
-_MANY = (1 << 32) - 1  # blocks, or ones that change bytes atomically
 
 
 class IllegalAddressError(Exception):
@@ -22,15 +20,10 @@ class MisalignedAddressError(Exception):
     """An access at an address that is no multiple of its size."""
 
 
-class RaceError(Exception):
-    """Threads that read and write the same bytes with nothing that says which comes first."""
-
-
 class DeviceMemory:
     """The device's. ``written`` and ``kept`` are places that a launch has written, and that it said no one would write.
 
-    Blocks of a launch may write the same bytes only where all of them do it atomically, and read what others write only so. It
-    is known of each unit of bytes which block of which launch has written and read it, by numbers that grow with each launch.
+    Where a launch compares and exchanges what it has read before, what it reads may be older than what is there.
     """
 
     def __init__(self, data: np.ndarray, begin: int, granted: np.ndarray) -> None:
@@ -38,7 +31,8 @@ class DeviceMemory:
         self.begin, self.size, self.granted = begin, data.size, granted
         self._is_written = np.zeros(data.size, bool)
         self.written, self.kept = [], []
-        self._unit, self._launch, self._users = 0, 0, {}
+        self.intervals = Intervals()
+        self._logs, self._unit, self._has_guesses = {}, 1, False
 
     def places(self, addresses, size, running):
         offsets = (addresses - np.uint64(self.begin)).astype(np.int64)
@@ -51,30 +45,13 @@ class DeviceMemory:
         _require_alignment(offsets, size)
         return offsets
 
-    def begin_launch(self, blocks, unit):
+    def begin_launch(self, unit, has_guesses):
         """``unit`` is the least size of the launch's accesses."""
         self.written, self.kept = [], []
-        self._launch += 1 << 32
-        self._unit = unit if blocks > 1 else 0
-        if self._unit and unit not in self._users:
-            self._users[unit] = [np.zeros(self.size // unit, np.int64) for _ in range(2)]
-
-    def _units_of_others(self, places, size, running, only_written=False):
-        """By unit: where it is, which blocks ask, and what they are; raises RaceError where another block is there."""
-        if not self._unit:
-            return
-        own = self._launch + 1 + running.block_numbers
-        writers, readers = self._users[self._unit]
-        for number in range(size // self._unit):
-            at = places // self._unit + number
-            for known in (writers,) if only_written else (writers, readers):
-                user = known[at]
-                others = (user > self._launch) & (user != own)
-                if only_written:  # an older value of what is changed atomically may be seen
-                    others &= user != self._launch + _MANY
-                if others.any():
-                    raise RaceError("blocks of a launch read and write the same bytes of the device's memory")
-            yield at, own, writers, readers
+        self.intervals.begin_launch()
+        self._unit, self._has_guesses = unit, has_guesses
+        if unit not in self._logs:
+            self._logs[unit] = AccessLog(self.size // unit, self.intervals, several_blocks=True)
 
     def end_launch(self):
         """Raises RaceError where a launch has written what it read as never written."""
@@ -92,37 +69,34 @@ class DeviceMemory:
     def read(self, places, size, count, running, is_kept=False):
         if is_kept:
             self.kept.append((places, size * count))
-        for at, own, _, readers in self._units_of_others(places, size * count, running, only_written=True):
-            before = readers[at]
-            readers[at] = own
-            others = ((before > self._launch) & (before != own)) | (readers[at] != own)
-            if others.any():
-                readers[at[others]] = self._launch + _MANY
+        self.note_read(places, size * count, running.stamps)
         view = self.views[size]
         return [view[places // size + number] for number in range(count)]
 
+    def note_read(self, places, size, stamps):
+        log = self._logs[self._unit]
+        for at in _units(places, size, self._unit):
+            log.read(at, stamps, self._has_guesses)
+
     def write(self, places, size, values, running):
         self.written.append((places, size * len(values)))
-        for at, own, writers, _ in self._units_of_others(places, size * len(values), running):
-            writers[at] = own
-            if (writers[at] != own).any():
-                raise RaceError("blocks of a launch write the same bytes of the device's memory")
+        log = self._logs[self._unit]
+        for at in _units(places, size * len(values), self._unit):
+            log.write(at, running.stamps)
         view = self.views[size]
         for number, value in enumerate(values):
             view[places // size + number] = value
 
-    def note_atomic(self, places, size, running):
+    def note_atomic(self, places, size, running, in_block=False):
         self.written.append((places, size))
-        if not self._unit:
-            return
-        own, atomic = self._launch + 1 + running.block_numbers, self._launch + _MANY
-        for number in range(max(1, size // self._unit)):
-            at = places // self._unit + number
-            writers, _ = self._users[self._unit]
-            user = writers[at]
-            if ((user > self._launch) & (user != own) & (user != atomic)).any():
-                raise RaceError("bytes of the device's memory that are changed atomically are written otherwise")
-            writers[at] = atomic
+        log = self._logs[self._unit]
+        for at in _units(places, size, self._unit):
+            log.change(at, running.stamps, self._has_guesses, in_block)
+
+
+def _units(places, size, unit):
+    first = places // unit
+    return [first + number for number in range(-(-size // unit))]
 
 
 def _require_alignment(offsets, size):
@@ -159,7 +133,7 @@ class _OfEach:
         for number, value in enumerate(values):
             view[places // size + number] = value
 
-    def note_atomic(self, places, size, running):
+    def note_atomic(self, places, size, running, in_block=False):
         pass
 
 
@@ -169,68 +143,55 @@ class LocalMemory(_OfEach):
 
 
 class SharedMemory(_OfEach):
-    """A block's. It is known of each ``unit`` of bytes which thread has written and read it since the last barrier."""
+    """A block's. ``in_flight`` is what is copied and not there yet, ``multiplied`` what products are reading."""
 
-    def __init__(self, count, size, unit):
+    def __init__(self, count, size, unit, intervals):
         super().__init__(count, size)
         self._unit = unit
-        self._writers = np.full(count * self.size // unit, _NOBODY, np.int32)
-        self._readers = np.full(count * self.size // unit, _NOBODY, np.int32)
+        units = count * self.size // unit
+        self._log = AccessLog(units, intervals, several_blocks=False)
+        self.in_flight, self.multiplied = _Pending(units), _Pending(units)
         # Of bytes that have been written, whether products of groups of warps see them; not known before the first fence.
         self._unseen, self._not_shown = None, []
-
-    def _units(self, places, size):
-        first = places // self._unit
-        return [first + number for number in range(-(-size // self._unit))]
 
     def places(self, addresses, size, running):
         return self._places(addresses, size, running.blocks, "block")
 
-    def read(self, places, size, count, running, is_kept=False):
-        values = super().read(places, size, count, running)
-        self.note_read(places, size * count, running.lanes)
-        return values
+    def units(self, places, size):
+        return _units(places, size, self._unit)
 
-    def note_read(self, places, size, threads):
-        """Each thread has read so many bytes from a place on."""
-        for at in self._units(places, size):
-            writers = self._writers[at]
-            if ((writers != _NOBODY) & (writers != threads) & (writers != _ATOMIC)).any():
-                raise RaceError("memory of the block is read before it is there for all threads")
-            readers = self._readers[at]
-            others = (readers != _NOBODY) & (readers != threads)
-            self._readers[at] = threads
-            mixed = others | (self._readers[at] != threads)  # of several that read it one is known now
-            if mixed.any():
-                self._readers[at[mixed]] = _SEVERAL
+    def read(self, places, size, count, running, is_kept=False):
+        self.note_read(places, size * count, running.stamps)
+        return super().read(places, size, count, running)
+
+    def note_read(self, places, size, stamps):
+        """Each thread reads so many bytes from a place on."""
+        for at in self.units(places, size):
+            self.in_flight.require_none(at, "memory of the block is read before a copy is there")
+            self._log.read(at, stamps)
 
     def write(self, places, size, values, running):
-        self.note_write(places, size * len(values), running.lanes)
+        self.note_write(places, size * len(values), running.stamps, running.lanes)
         super().write(places, size, values, running)
 
-    def note_write(self, places, size, threads):
-        for at in self._units(places, size):
-            for others in (self._readers[at], self._writers[at]):
-                if ((others != _NOBODY) & (others != threads)).any():
-                    raise RaceError("memory of the block is written over while another thread may read or write it")
-            self._writers[at] = threads
+    def note_write(self, places, size, stamps, threads):
+        for at in self.units(places, size):
+            self.in_flight.require_none(at, "memory of the block is written where a copy is still to arrive")
+            self.multiplied.require_none(at, "memory of the block is written over while a product reads it")
+            self._log.write(at, stamps)
             if self._unseen is not None:
                 self._unseen[at] = True
                 self._not_shown.append((at, threads))
-            if (self._writers[at] != threads).any():
-                raise RaceError("several threads write the same byte of the block's memory")
 
-    def note_atomic(self, places, size, running):
-        for at in self._units(places, size):
-            writers = self._writers[at]
-            if ((writers != _NOBODY) & (writers != _ATOMIC) & (writers != running.lanes)).any():
-                raise RaceError("memory of the block that is changed atomically is written otherwise")
-            self._writers[at] = _ATOMIC
+    def note_atomic(self, places, size, running, in_block=False):
+        for at in self.units(places, size):
+            self.in_flight.require_none(at, "memory of the block is changed where a copy is still to arrive")
+            self._log.change(at, running.stamps)
 
     def show_to_products(self, threads):
         """fence.proxy.async: what these threads have written may be read by products."""
         if self._unseen is None:
-            self._unseen = np.zeros(self._writers.size, bool)
+            self._unseen = np.zeros(self.in_flight.count.size, bool)
         waiting, self._not_shown = self._not_shown, []
         for at, writers in waiting:
             here = np.isin(writers, threads)
@@ -238,11 +199,30 @@ class SharedMemory(_OfEach):
             if not here.all():
                 self._not_shown.append((at[~here], writers[~here]))
 
-    def require_shown(self, places):
-        if self._unseen is None or self._unseen[places // self._unit].any():
+    def note_product(self, places, stamps):
+        """Bytes that a group of warps reads, in the name of all of its threads: whatever writes them is another one."""
+        units = np.unique(places // self._unit)
+        if self._unseen is None or self._unseen[units].any():
             raise RaceError("a product reads memory of the block that no fence.proxy.async has shown to it")
+        self.in_flight.require_none(units, "a product reads memory of the block before a copy is there")
+        self._log.read(units, np.full(units.size, of_several(stamps[0])))
+        self.multiplied.begin(units)
+        return units
 
-    def forget(self, blocks):
-        """These blocks have passed a barrier."""
-        for known in (self._writers, self._readers):
-            known.reshape(-1, self.size // self._unit)[blocks] = _NOBODY
+
+class _Pending:
+    """Units of memory that something is under way from, or to, and how often."""
+
+    def __init__(self, units):
+        self.count, self._is_any = np.zeros(units, np.int16), False
+
+    def begin(self, at):
+        np.add.at(self.count, at, 1)
+        self._is_any = True
+
+    def end(self, at):
+        np.subtract.at(self.count, at, 1)
+
+    def require_none(self, at, what):
+        if self._is_any and self.count[at].any():
+            raise RaceError(what)

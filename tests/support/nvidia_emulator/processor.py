@@ -8,9 +8,11 @@ others come to. Blocks begin in an order that is not theirs.
 from __future__ import annotations
 
 import numpy as np
+from access_log import stamps_of
+from emulated_library import SEED, UNWRITTEN
 
 from .code import LANES, KernelCode
-from .memory import UNWRITTEN, DeviceMemory, LocalMemory, SharedMemory
+from .memory import DeviceMemory, LocalMemory, SharedMemory
 from .running import Copies, Products, Running
 
 LANES_AT_ONCE = 1 << 13
@@ -23,18 +25,24 @@ class TrapError(Exception):
 
 
 class Processor:
-    """Runs launches in the device's memory. ``at_once`` is how many threads are in it together."""
+    """Runs launches in the device's memory. ``at_once`` is how many threads are in it together.
 
-    def __init__(self, memory: DeviceMemory, at_once: int = LANES_AT_ONCE) -> None:
+    With a seed, other than 0, so many blocks are there together, and such threads go on, as chance has it.
+    """
+
+    def __init__(self, memory: DeviceMemory, at_once: int = LANES_AT_ONCE, seed: int = SEED) -> None:
         self.memory, self.at_once = memory, at_once
+        self.chance = np.random.default_rng(seed) if seed else None
 
     def run(self, code: KernelCode, grid, block, parameters: bytes, dynamic_bytes: int = 0) -> None:
         threads = block[0] * block[1] * block[2]
         padded = -(-threads // LANES) * LANES
         blocks = grid[0] * grid[1] * grid[2]
-        order = np.random.default_rng(blocks).permutation(blocks)
+        order = (self.chance or np.random.default_rng(blocks)).permutation(blocks)
         at_once = max(1, self.at_once // padded)
-        self.memory.begin_launch(blocks, code.least_device_access)
+        if self.chance is not None:
+            at_once = int(self.chance.integers(1, min(at_once, 8), endpoint=True))
+        self.memory.begin_launch(code.least_device_access, code.has_guesses)
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):
                 _Launch(self, code, grid, block, parameters, dynamic_bytes, order[first : first + at_once]).run()
@@ -45,14 +53,16 @@ class _Launch:
     """Blocks of a launch that are in the processor together."""
 
     def __init__(self, processor, code, grid, block, parameters, dynamic_bytes, numbers):
-        self.code, self.numbers = code, numbers
+        self.chance = processor.chance
+        self.code, self.numbers, self._known = code, numbers, processor.memory.intervals
+        self._intervals = self._known.begin(numbers)  # of each block
         threads = block[0] * block[1] * block[2]
         self.padded = -(-threads // LANES) * LANES
         self.count = len(numbers) * self.padded
         shared_bytes = code.dynamic_begin + dynamic_bytes if code.dynamic_names else code.shared_bytes + dynamic_bytes
         self.memories = {
             "global": processor.memory,
-            "shared": SharedMemory(len(numbers), shared_bytes, code.least_shared_access),
+            "shared": SharedMemory(len(numbers), shared_bytes, code.least_shared_access, processor.memory.intervals),
             "local": LocalMemory(self.count, code.local_bytes),
         }
         thread = np.tile(np.arange(self.padded), len(numbers))
@@ -67,7 +77,7 @@ class _Launch:
         self.parameters = parameters
         self.registers = [None] * len(code.registers)
         self.storages = [storage for _, storage in code.registers.values()]
-        self.copies, self.products = Copies(self.count, self.memories["shared"]), Products(self.memories["shared"])
+        self.copies, self.products = Copies(self), Products(self.memories["shared"])
         self.alive = thread < threads
         self.left = np.bincount(self.block_of[self.alive], minlength=len(numbers))  # threads of each block that have not ended
         self.waiting = np.zeros(self.count, bool)  # at a barrier
@@ -90,6 +100,8 @@ class _Launch:
             parts, _ = self.ready.pop(at)
             lanes = parts[0] if len(parts) == 1 else np.sort(np.concatenate(parts))
             block = self.code.blocks[at]
+            if self.chance is not None:
+                lanes = self._some(at, lanes, block.together)
             if block.together > 1:
                 lanes = self._complete(lanes, at, block.together)
                 if lanes is None:
@@ -102,7 +114,22 @@ class _Launch:
             return next(iter(ready))
         if self.turn % _TURNS == 0:
             return min(ready, key=lambda at: ready[at][1])
+        if self.chance is not None and self.chance.random() < 0.5:
+            return list(ready)[self.chance.integers(len(ready))]
         return min(ready)
+
+    def _some(self, at, lanes, together):
+        """Some of the threads at a place, mostly some warps; the others stay there."""
+        kind = self.chance.random()
+        if kind > 0.25:
+            return lanes
+        unit = max(together, LANES if kind > 0.05 else 1)
+        parts = lanes // unit
+        chosen = (self.chance.random(parts[-1] + 1) < 0.5)[parts]
+        if chosen.all() or not chosen.any():
+            return lanes
+        self._add(at, lanes[~chosen])
+        return lanes[chosen]
 
     def _add(self, at, lanes):
         if (stuck := self.stuck.pop(at, None)) is not None:
@@ -124,6 +151,10 @@ class _Launch:
             return lanes
         self.stuck[at] = lanes[~go]
         return lanes[go] if go.any() else None
+
+    def stamps(self, lanes):
+        """These threads in the intervals in which they are."""
+        return stamps_of(self._intervals[self.block_of[lanes]], lanes % self.padded)
 
     def _run(self, block, lanes):
         function = block.function or self.code.compiled(block)
@@ -189,7 +220,6 @@ class _Launch:
             self._add(int(at), lanes[targets == at])
 
     def _finish(self, lanes):
-        self.copies.finish(lanes)
         self.alive[lanes] = False
         np.subtract.at(self.left, self.block_of[lanes], 1)
         for at in list(self.stuck):
@@ -203,7 +233,7 @@ class _Launch:
         come = np.add.reduce(self.waiting.reshape(-1, self.padded)[blocks], axis=1)
         complete = blocks[(come == self.left[blocks]) & (come > 0)]
         if complete.size:
-            self.memories["shared"].forget(complete)
+            self._intervals[complete] = self._known.begin(self.numbers[complete])
             lanes = (complete[:, None] * self.padded + np.arange(self.padded)).reshape(-1)
             lanes = lanes[self.waiting[lanes]]
             self.waiting[lanes] = False

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
+from access_log import RaceError
+from emulated_library import UNWRITTEN
 
-from .memory import UNWRITTEN, RaceError
+from .code import GROUP
 
 
 class Running:
@@ -13,8 +15,7 @@ class Running:
     def __init__(self, launch, lanes, is_all):
         self._launch, self.lanes, self._is_all = launch, lanes, is_all
         self.count, self.memories = lanes.size, launch.memories
-        self._blocks = None
-        self._rows = None
+        self._blocks = self._stamps = self._rows = None
 
     @property
     def blocks(self):
@@ -23,9 +24,11 @@ class Running:
         return self._blocks
 
     @property
-    def block_numbers(self):
-        """Those of the blocks in the launch."""
-        return self._launch.numbers[self.blocks]
+    def stamps(self):
+        """Threads and intervals between barriers, for what is known of accesses."""
+        if self._stamps is None:
+            self._stamps = self._launch.stamps(self.lanes)
+        return self._stamps
 
     def part(self, which):
         return Running(self._launch, self.lanes[which], False)
@@ -79,7 +82,7 @@ class Running:
     # --- copies, and products of groups of warps ---
 
     def copy_later(self, places, data):
-        self._launch.copies.ask(self.lanes, places, data)
+        self._launch.copies.ask(self.lanes, self.stamps, places, data)
 
     def commit_copies(self):
         self._launch.copies.commit(self.lanes)
@@ -90,9 +93,10 @@ class Running:
     def show_to_products(self):
         self.memories["shared"].show_to_products(self.lanes)
 
-    def note_product(self, places, data):
-        self.memories["shared"].require_shown(places)
-        self._launch.products.ask(int(self.lanes[0]), places, data)
+    def note_product(self, first, places):
+        """A product of the group of warps that begins with this thread reads these bytes."""
+        units = self.memories["shared"].note_product(places, self.stamps[first : first + 1])
+        self._launch.products.ask(int(self.lanes[first]), units)
 
     def commit_products(self):
         self._launch.products.commit(self.lanes)
@@ -104,15 +108,18 @@ class Running:
 class Copies:
     """Copies to the memory of blocks: they arrive when the threads that have asked for them wait for them."""
 
-    def __init__(self, count, shared):
-        self._shared = shared
+    def __init__(self, launch):
+        self._launch, self._shared = launch, launch.memories["shared"]
         self._asked = []  # threads, places, bytes, of what is in no group yet
         self._groups = []  # number of the group of each thread, threads, places, bytes
-        self._committed = np.zeros(count, np.int64)
+        self._committed = np.zeros(launch.count, np.int64)
 
-    def ask(self, lanes, places, data):
-        self._shared.note_write(places, data.shape[1], lanes)
-        self._shared.views[1][places[:, None] + np.arange(data.shape[1])] = UNWRITTEN
+    def ask(self, lanes, stamps, places, data):
+        size = data.shape[1]
+        self._shared.note_write(places, size, stamps, lanes)
+        for at in self._shared.units(places, size):
+            self._shared.in_flight.begin(at)
+        self._shared.views[1][places[:, None] + np.arange(size)] = UNWRITTEN
         self._asked.append((lanes, places, data))
 
     def commit(self, lanes):
@@ -132,25 +139,14 @@ class Copies:
         for numbers, threads, places, data in self._groups:
             here = np.isin(threads, lanes) & (numbers < self._committed[threads] - left)
             if here.any():
-                at = self._require_untouched(places[here], data.shape[1])
-                self._shared.note_write(places[here], data.shape[1], threads[here])
-                self._shared.views[1][at] = data[here]
+                size = data.shape[1]
+                for at in self._shared.units(places[here], size):
+                    self._shared.in_flight.end(at)
+                self._shared.note_write(places[here], size, self._launch.stamps(threads[here]), threads[here])
+                self._shared.views[1][places[here][:, None] + np.arange(size)] = data[here]
             if not here.all():
                 kept.append((numbers[~here], threads[~here], places[~here], data[~here]))
         self._groups = kept
-
-    def finish(self, lanes):
-        """These threads end: what they have not waited for arrives at any time, but not where others write."""
-        for _, threads, places, data in self._groups:
-            here = np.isin(threads, lanes)
-            if here.any():
-                self._require_untouched(places[here], data.shape[1])
-
-    def _require_untouched(self, places, size):
-        at = places[:, None] + np.arange(size)
-        if (self._shared.views[1][at] != UNWRITTEN).any():
-            raise RaceError("memory of the block is written where a copy is still to arrive")
-        return at
 
 
 class Products:
@@ -160,15 +156,16 @@ class Products:
         self._shared = shared
         self._asked, self._groups = {}, {}
 
-    def ask(self, thread, places, data):
-        self._asked.setdefault(thread, []).append((places, data))
+    def ask(self, thread, units):
+        self._asked.setdefault(thread, []).append(units)
 
     def commit(self, lanes):
-        self._groups.setdefault(int(lanes[0]), []).append(self._asked.pop(int(lanes[0]), []))
+        for first in lanes[::GROUP]:
+            self._groups.setdefault(int(first), []).append(self._asked.pop(int(first), []))
 
     def wait(self, lanes, left):
-        groups = self._groups.get(int(lanes[0]), [])
-        while len(groups) > left:
-            for places, data in groups.pop(0):
-                if (self._shared.views[1][places] != data).any():
-                    raise RaceError("memory of the block is written over while a product reads it")
+        for first in lanes[::GROUP]:
+            groups = self._groups.get(int(first), [])
+            while len(groups) > left:
+                for units in groups.pop(0):
+                    self._shared.multiplied.end(units)
