@@ -1,7 +1,7 @@
 """Who has read and written which bytes of an emulated device's memory, and whether anything says which of two comes first.
 
 Barriers divide what a block does into *intervals*. Two accesses are in order where one thread makes both, and where threads of
-one block make them in different intervals; blocks of a launch are never in order. Of those that are not, both have to be atomic,
+one block make them in different intervals; blocks of a launch are never in order. Of those that are not both have to be atomic,
 or neither may write. "Threads" are what goes on by itself: those of NVIDIA's devices, waves of AMD's.
 
 Source: NVIDIA's "PTX ISA" 8.1, "Memory Consistency Model": data races; LLVM's "Memory Model for Concurrent Operations".
@@ -95,13 +95,9 @@ class AccessLog:
             self._changed_since = self._intervals.first
             if self._changers is None:
                 self._changers = np.zeros(self._size, np.int64)
-        known = self._changers[at]
-        if (
-            in_block
-            and (self._of_others(known, own) & (self._intervals.blocks_of(known) != self._intervals.blocks_of(own))).any()
-        ):
-            raise RaceError("bytes are atomically changed by several blocks, among the threads of each alone")
         self._note(self._changers, at, own)
+        if in_block and (self._intervals.blocks_of(self._changers[at]) == _NO_BLOCK).any():
+            raise RaceError("several blocks change the same bytes atomically, and one among its own threads alone")
 
     def _has_changes(self) -> bool:
         return self._changed_since == self._intervals.first

@@ -75,6 +75,12 @@ class EmulatedLibrary(HostAsDevice):
     def _MemFree(self, address):
         self.take_back(address)
 
+    def _copy(self, target, source, size, stream):
+        ctypes.memmove(target, source, size)
+        return self.stream_status
+
+    _MemcpyHtoDAsync = _MemcpyDtoHAsync = _MemcpyDtoDAsync = _copy
+
     def _DeviceTotalMem(self, size, device):
         size[0] = MEMORY_BYTES
 

@@ -95,12 +95,13 @@ def launch_loop(
         with b.if_then(b.icmp_unsigned("<", first, end)):
             emitter, vectors = ElementalEmitter(b, lanes, bound), []
             for number in range(ahead):
-                # What is behind the last vector is that one once more, and not stored.
+                # What is behind the last vector is the thread's first one once more, and not stored: no other thread writes
+                # that, should a result lie where an input does.
                 own, is_inside = first, None
                 if number:
                     own = b.add(first, first.type(number * THREADS))
                     is_inside = b.icmp_unsigned("<", own, own.type(count))
-                    own = b.select(is_inside, own, own.type(count - 1))
+                    own = b.select(is_inside, own, first)
                 index = index_of_vector(b, own, dimensions, lanes)
                 vectors.append((is_inside, index, [emitter.emit(root, index) for root in result_roots(walked)]))
             for is_inside, index, computed in vectors:

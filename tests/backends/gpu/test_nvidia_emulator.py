@@ -214,6 +214,9 @@ SHARED = ".shared .align 16 .b8 tile[1024];\n"
 COPY = """mov.b64 %rd10, tile; cvt.u32.u64 %r10, %rd10; shl.b32 %r11, %r1, 3; add.s32 %r12, %r10, %r11;
 cp.async.ca.shared.global [%r12], [%rd4], 8; cp.async.commit_group;"""
 OTHER = "xor.b32 %r13, %r11, 8; add.s32 %r14, %r10, %r13;"  # the place of a neighbour
+NEIGHBOUR = "xor.b32 %r9, %r1, 1; mul.wide.u32 %rd10, %r9, 8; add.s64 %rd11, %rd2, %rd10;"
+COUNT = """mov.b64 %rd10, tile; cvt.u32.u64 %r10, %rd10; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.b32 [%r10], 0; bar.sync 0;
+atom.relaxed.cta.shared.add.u32 %r9, [%r10], 1;"""
 FAULTS = {
     "one beyond": ("ld.global.b64 %rd9, [%rd4+134217728];", IllegalAddressError),
     "behind the block's memory": ("mov.b32 %r9, 1020; ld.shared.b64 %rd9, [%r9];", IllegalAddressError),
@@ -222,6 +225,14 @@ FAULTS = {
     "no wait": (f"{COPY} {OTHER} bar.sync 0; ld.shared.b64 %rd9, [%r14]; bar.sync 0; st.shared.b64 [%r14], %rd6;", RaceError),
     "several writers": ("mov.b32 %r9, 0; st.shared.b64 [%r9], %rd6; mov.b64 %rd9, 0;", RaceError),
     "blocks that meet": ("mov.b64 %rd9, 0;", RaceError, 2),
+    "a neighbour's result": (f"{NEIGHBOUR} st.global.b64 [%rd5], %rd6; ld.global.b64 %rd9, [%rd11]; bar.sync 0;", RaceError),
+    "a neighbour's result, behind a barrier": (
+        f"{NEIGHBOUR} st.global.b64 [%rd5], %rd6; bar.sync 0; ld.global.b64 %rd9, [%rd11]; bar.sync 0;", None),
+    "over what a neighbour reads": (f"{NEIGHBOUR} ld.global.b64 %rd9, [%rd11];", RaceError),
+    "counted and read": (f"{COUNT} ld.shared.b32 %r9, [%r10]; cvt.u64.u32 %rd9, %r9;", RaceError),
+    "counted and read, behind a barrier": (f"{COUNT} bar.sync 0; ld.shared.b32 %r9, [%r10]; cvt.u64.u32 %rd9, %r9;", None),
+    "counted by each block": ("atom.relaxed.cta.global.add.u64 %rd9, [%rd2+8], 1; ret;", RaceError, 2),
+    "counted by all blocks": ("atom.relaxed.gpu.global.add.u64 %rd9, [%rd2+8], 1; ret;", None, 2),
     "constants that change": ("ld.global.nc.b64 %rd9, [%rd5];", RaceError),
     "a shuffle of a few": ("setp.lt.u32 %p1, %r1, 3; @%p1 shfl.sync.bfly.b32 %r9, %r2, 1, 31, -1; mov.b64 %rd9, 0; bar.sync 0;",
                            TrapError),
@@ -237,7 +248,7 @@ def test_faults_are_found(emulated, name):
     emulated("sm_80")
     given = np.arange(64, dtype=np.uint64)
     if kind is None:
-        run(lines, given, SHARED)
+        run(lines, given, SHARED, *grid)
         return
     with pytest.raises(DeviceError):
         run(lines, given, SHARED, *grid)

@@ -17,7 +17,7 @@ from .running import Copies, Products, Running
 
 LANES_AT_ONCE = 1 << 13
 _TURNS = 64  # after which those that have waited longest go on
-_MOST_TURNS = 20_000_000
+_MOST_TURNS, _MOST_TURNS_BY_CHANCE = 20_000_000, 1_000_000
 
 
 class TrapError(Exception):
@@ -94,7 +94,7 @@ class _Launch:
                     raise TrapError("threads wait for others, at a barrier or of their warp, which do not come there")
                 return
             self.turn += 1
-            if self.turn > _MOST_TURNS:
+            if self.turn > (_MOST_TURNS if self.chance is None else _MOST_TURNS_BY_CHANCE):
                 raise TrapError("a kernel that does not end")
             at = self._next()
             parts, _ = self.ready.pop(at)
@@ -103,6 +103,8 @@ class _Launch:
             if self.chance is not None:
                 lanes = self._some(at, lanes, block.together)
             if block.together > 1:
+                if (stuck := self.stuck.pop(at, None)) is not None:  # beside which others have been left
+                    lanes = np.sort(np.concatenate([lanes, stuck]))
                 lanes = self._complete(lanes, at, block.together)
                 if lanes is None:
                     continue
