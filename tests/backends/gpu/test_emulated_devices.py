@@ -135,7 +135,7 @@ def test_the_last_thread_of_an_array_changed_in_place_reads_no_other_ones_elemen
         return first
 
     x = np.ones((1031, 1029), np.float32)
-    np.testing.assert_array_equal(jit(doubled, backend="emulated")(x), 1)
+    np.testing.assert_array_equal(jit(doubled, backend="emulated").compile(x)(x), 1)
     assert (x[0] == 1).all() and (x[1:] == 2).all()
 
 
