@@ -81,6 +81,43 @@ def reduce_of_added_ones(reduce: Instruction) -> Instruction | None:
     return hlo.reshape(reduced, reduce.shape.dimensions)
 
 
+def _in_front(size, dimensions, along, element_type=S64):
+    counted = hlo.iota(hlo.Shape(size.shape.element_type, dimensions), along)
+    return hlo.convert(hlo.lt(counted, hlo.full_like(counted, size)), element_type)
+
+
+@rule(
+    "reduce",
+    fires=[
+        lambda: _sum(_in_front(s32(), (5,), 0), (0,)), lambda: _sum(_in_front(s32(), (3, 4), 1), (0, 1)),
+        lambda: _sum(_in_front(hlo.negate(s32()), (5,), 0, S32), (0,)),
+    ],
+    unchanged=[
+        lambda: _sum(_in_front(s32(), (3, 4), 1), (0,)), lambda: _sum(_in_front(s32(), (200,), 0, S8), (0,)),
+        lambda: _sum(_in_front(s32(), (5,), 0, F32), (0,)),
+    ],
+)  # fmt: skip
+def count_in_front_of_size(reduce: Instruction) -> Instruction | None:
+    """reduce(convert(compare(iota, size, LT)), 0) -> clamp(0, size, n), of integers that hold as many"""
+    if reduce.shape.is_tuple or reduce.shape.rank:
+        return None
+    counts, element_type = reduce.operands[0], reduce.shape.element_type
+    mask = counts.operands[0] if counts.opcode == "convert" else counts
+    if mask.opcode != "compare" or mask.attributes["direction"] != "LT" or not element_type.is_integer:
+        return None
+    position, bound = mask.operands
+    if position.opcode != "iota" or bound.opcode != "broadcast" or bound.operands[0].shape.rank:
+        return None
+    (size,), shape = bound.operands, position.shape
+    is_sum = reduce.attributes["to_apply"].combining_operation is ADD and real_value(reduce.operands[1]) == 0
+    least_bits = min(element_type.bits, size.shape.element_type.bits)
+    if not is_sum or size.shape.element_type not in (S32, S64) or shape.size >= 2 ** (least_bits - 1):
+        return None
+    along = shape.dimensions[position.attributes["iota_dimension"]]
+    count = hlo.clamp(0, size, along)
+    return hlo.multiply(hlo.convert(count, element_type), shape.size // along) if along else None
+
+
 @rule(
     "add",
     fires=[lambda: hlo.add(_sum(f32(2, 3), (0,)), 0.0), lambda: hlo.add(_sum(f64(3), (0,)), 0.0)],

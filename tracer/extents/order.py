@@ -13,6 +13,7 @@ import numpy as np
 
 from ... import hlo
 from ..functions.order_statistics import NO_QUANTILE, dtype_of_quantiles, has_quantiles_of_nothing
+from ..functions.sorting import last_in_order
 from ..recording.array import TracedArray, require_trace
 from ..recording.dynamic_array import DynamicArray, dynamic
 from ..recording.function_tables import FUNCTIONS, implements_dynamic
@@ -49,11 +50,7 @@ def sort_in_place(a, axis=-1, kind=None, order=None, **choices):
 
 def last_behind(trace, a: DynamicArray, descending: bool | None = None):
     """The array of the bounds with a value behind the sizes that sorts behind all others: NaN, where there are any."""
-    kind = a.dtype.kind
-    last = {"f": np.nan, "V": np.nan, "c": complex(np.nan, np.nan), "b": not descending}.get(kind)  # V: ml_dtypes
-    if last is None:
-        last = np.iinfo(a.dtype).min if descending else np.iinfo(a.dtype).max
-    return a.filled(trace, last)
+    return a.filled(trace, last_in_order(a.dtype, bool(descending)))
 
 
 @implements_dynamic(np.partition)

@@ -73,6 +73,14 @@ def comparator(
     return hlo.computation(f"{name}_{'_'.join(key.name for key in keys)}", shapes, comes_before)
 
 
+def last_in_order(dtype: np.dtype, descending: bool = False) -> Any:
+    """What no element of this dtype comes behind: NaN, where there are any."""
+    last = {"f": np.nan, "V": np.nan, "c": complex(np.nan, np.nan), "b": not descending}.get(dtype.kind)  # V: ml_dtypes
+    if last is not None:
+        return last
+    return np.iinfo(dtype).min if descending else np.iinfo(dtype).max
+
+
 def sorted_instruction(
     trace: Trace, operand: Instruction, axis: int, is_stable: bool = False, descending: bool = False
 ) -> Instruction:

@@ -5,6 +5,8 @@ from collections import defaultdict
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.compile.live_sizes import live_sizes
+from thinning import LEFT_TO_CI
 
 
 def lists_by_name(x):
@@ -63,3 +65,34 @@ def test_items_in_order(function):
 def test_first_parts_that_cannot_be_compared():
     with pytest.raises(TypeError, match="'<' not supported"):
         jit(of_two_kinds)(np.ones(2))
+
+
+def kept_in_order(x):
+    numbers = []
+    for value in x:
+        numbers.append(value)
+        numbers.sort()
+    return numbers
+
+
+def in_order_by_parts(x):
+    flags, pairs = [], [(2**63 - 1, 0.0)]
+    for value in x:
+        if value > 0.3:
+            flags.append(value > 0.7)
+            pairs.append((int(value * 4), -float(value)))
+    flags.sort()
+    pairs.sort(reverse=True)
+    return flags, pairs, sorted(pairs, key=lambda pair: pair[0])
+
+
+@pytest.mark.parametrize("function", [kept_in_order, pytest.param(in_order_by_parts, marks=LEFT_TO_CI)])
+def test_no_more_is_brought_in_order_than_a_list_has(function):
+    x = np.random.default_rng(0).random(300)
+    decorated = jit(function)
+    assert repr(decorated(x)) == repr(function(x))
+    limited = []
+    for computation in decorated.compile(x).executable.module.computations():
+        limits = live_sizes(computation)
+        limited += [sort in limits for sort in computation.instructions if sort.opcode == "sort"]
+    assert limited and all(limited)

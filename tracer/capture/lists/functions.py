@@ -12,6 +12,7 @@ import numpy as np
 
 from .... import hlo
 from ...functions.decompositions import expected_to_hold
+from ...functions.sorting import last_in_order
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import LeftToPython, TracerError
@@ -144,24 +145,31 @@ def _order(run: Run) -> TracedArray | None:
         if any(leaf.text is not None for leaf in run.form.leaves):
             raise NotImplementedError("the order of texts that the program makes")
         raise TypeError(f"a list of {run.type} cannot be sorted: its elements have no order")
-    rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
-    behind = hlo.ge(rows, hlo.full_like(rows, instruction_of(run.length)))
     columns, positions = instructions(run), are_positions(run.form.structure)
     compared = columns[: positions.index(True)] if True in positions else columns
     if not compared:
         return None
     order = None
-    for column in (*reversed(compared), behind):
+    for column in reversed(compared):
         key = _array(run, column)
-        if order is None:
-            order = np.argsort(key, kind="stable")
-        else:
-            order = np.take(order, np.argsort(np.take(key, order, mode="clip"), kind="stable"), mode="clip")
+        following = _positions_of(run, key if order is None else np.take(key, order, mode="clip"))
+        order = following if order is None else np.take(order, following, mode="clip")
     if len(compared) < len(columns) and not _are_unequal(
         run, [np.take(_array(run, one), order, mode="clip") for one in compared]
     ):
         return None
     return order
+
+
+def _positions_of(run: Run, key: TracedArray) -> TracedArray:
+    """The positions of a run's rows in the order of these keys, equal ones in theirs; those of no elements come last.
+
+    These hold what nothing comes behind, so that no more is brought in order than there is.
+    """
+    if run.form.length is not None:
+        return np.concatenate([np.argsort(key[: run.form.length], kind="stable"), np.arange(run.form.length, len(key))])
+    inside = _array(run, rows_inside(run))
+    return np.argsort(np.where(inside, key, last_in_order(key.dtype)), kind="stable")
 
 
 def _are_unequal(run: Run, ascending: Sequence[TracedArray]) -> bool:
