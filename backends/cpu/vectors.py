@@ -69,14 +69,22 @@ class VectorLoop:
         self._loop = independent_loop if independent else loop
         self._alone = in_one_piece if independent else nullcontext
 
-    def emit(self, size: int, body: Callable[[Affine, int, ir.Value | None], None], stop: ir.Value | None = None) -> None:
+    def emit(
+        self,
+        size: int,
+        body: Callable[[Affine, int, ir.Value | None], None],
+        stop: ir.Value | None = None,
+        start: ir.Value | None = None,
+    ) -> None:
         """``body(component, lanes, mask)`` emits the work at the indices that the component stands for.
 
-        stop: where the work may end, ``size`` at most; some of what is behind it is done, too.
+        stop: where the work may end, ``size`` at most. start: where it begins, of an independent loop. Some of what is around
+        is done, too.
         """
         b, lanes = self.builder, self.lanes
+        given = {} if start is None else {"start": b.sdiv(start, I64(lanes))}
         if lanes == 1:
-            with self._loop(b, size, stop=stop) as index:
+            with self._loop(b, size, stop=stop, **given) as index:
                 body(Affine(index), 1, None)
             return
         whole, remainder = divmod(size, lanes)
@@ -85,11 +93,11 @@ class VectorLoop:
             return
         overlap = remainder and not self.in_place
         count = whole + bool(overlap)
-        with self._loop(b, count, stop=blocks_up_to(b, stop, lanes, count)) as number:
-            start = indices.multiply_base(b, number, lanes)
+        with self._loop(b, count, stop=blocks_up_to(b, stop, lanes, count), **given) as number:
+            first = indices.multiply_base(b, number, lanes)
             if overlap:
-                start = indices.least(b, start, size - lanes)
-            body(Affine(start, 1), lanes, None)
+                first = indices.least(b, first, size - lanes)
+            body(Affine(first, 1), lanes, None)
         if remainder and not overlap:
             with self._alone(b):
                 body(Affine(whole * lanes, 1), lanes, tail_mask(lanes, remainder))

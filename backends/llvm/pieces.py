@@ -89,40 +89,56 @@ def independent_loop(
     name: str = "loop",
     stop: ir.Value | None = None,
     *,
+    start: ir.Value | None = None,
     least: int = 1,
     divides_inner: bool = False,
 ) -> Iterator[Base]:
     """As `counted_loop`, around iterations that may run in any order, and at once.
 
-    least: as many iterations are in a piece, at least. divides_inner: where there are few iterations, independent loops inside
-        are divided, too; what else is inside is done by each of their pieces.
+    start: where it begins, if that is known when the code runs. least: as many iterations are in a piece, at least.
+    divides_inner: where there are few iterations, independent loops inside are divided, too; what else is inside is done by
+        each of their pieces.
     """
     function = dividing(builder)
     if function is None:
-        with counted_loop(builder, size, name, stop) as index:
+        stop = indices.i64(size) if stop is None and start is not None else stop
+        with counted_loop(builder, size, name, stop, 0 if start is None else start) as index:
             yield index
         return
     if divides_inner and 2 * size <= function.wanted:
-        with function.each_divided(builder, size) as (start, end):
+        with function.each_divided(builder, size) as (first, end):
             end = end if stop is None else indices.least(builder, end, stop)
-            with counted_loop(builder, 1, name, end, start) as index:
+            with counted_loop(builder, 1, name, end, _greatest(builder, first, start)) as index:
                 yield index
         return
-    start, end, most = function.claim(builder, size, least)
+    first, end, most = function.claim(builder, size, least)
     end = indices.i64(end) if stop is None else indices.least(builder, end, stop)
     function.is_open = True
-    with counted_loop(builder, most, name, end, start) as index:
+    with counted_loop(builder, most, name, end, _greatest(builder, first, start)) as index:
         yield index
     function.is_open = False
 
 
+def _greatest(builder: ir.IRBuilder, first: Base, second: ir.Value | None) -> Base:
+    if second is None:
+        return first
+    first = indices.i64(first)
+    return builder.select(builder.icmp_signed(">", first, second), first, second)
+
+
 @contextmanager
 def independent_loops(
-    builder: ir.IRBuilder, sizes: Sequence[int], stops: Mapping[int, ir.Value] = MappingProxyType({})
+    builder: ir.IRBuilder,
+    sizes: Sequence[int],
+    stops: Mapping[int, ir.Value] = MappingProxyType({}),
+    starts: Mapping[int, ir.Value] = MappingProxyType({}),
 ) -> Iterator[Index]:
     """As `loop_nest`, around iterations that may run in any order, and at once; the same holds for independent loops inside."""
     with ExitStack() as nest:
-        loops = [independent_loop(builder, size, stop=stops.get(d), divides_inner=True) for d, size in enumerate(sizes)]
+        loops = [
+            independent_loop(builder, size, stop=stops.get(d), start=starts.get(d), divides_inner=True)
+            for d, size in enumerate(sizes)
+        ]
         yield tuple([Affine(nest.enter_context(loop)) for loop in loops])
 
 

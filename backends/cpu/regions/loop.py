@@ -21,6 +21,7 @@ from ...llvm.elemental import Binding, ElementalEmitter
 from ...llvm.elementary_calls import calls_on_vectors, wide_lanes
 from ...llvm.index import Affine, Index, i64
 from ...llvm.loops import carried_loop
+from ...llvm.masked_ranges import masked_ranges
 from ...llvm.pieces import in_one_piece, independent_loop, independent_loops
 from ...llvm.scalar_control_flow import has_control_flow
 from ...llvm.types import I64, register_bytes
@@ -160,6 +161,8 @@ _STREAMED_BYTES = 32 << 20
 _LEAST_FRAMED_VECTORS, _LEAST_FRAMED = 4, 1024
 # What stands around is divided among threads where it is this part of the array, at least.
 _DIVIDED_FRAME = 8
+# Of fewer elements all are gone over.
+_LEAST_RANGED = 256
 # As many elements as the vectors that are read across touch of each cache line before they come to the next one.
 _BLOCK = 16
 
@@ -180,13 +183,23 @@ class _Nest:
     def emit(self, roots: tuple[Instruction, ...], origin: Index | None = None) -> None:
         """Compute the roots' elements into the outputs, whose first element for them is at the origin."""
         *outer_sizes, size = roots[0].shape.dimensions
-        stops = self.stops if origin is None else {}
+        starts, stops = self._ranges(roots) if origin is None else ({}, {})
 
         def store(outer: Index, inner: Affine, lanes: int, mask: ir.Value | None) -> None:
             self._store(roots, (*outer, inner), lanes, mask, origin)
 
-        with independent_loops(self.builder, outer_sizes, stops) as outer:
-            self._vectors(roots).emit(size, partial(store, outer), stops.get(len(outer_sizes)))
+        with independent_loops(self.builder, outer_sizes, stops, starts) as outer:
+            last = len(outer_sizes)
+            self._vectors(roots).emit(size, partial(store, outer), stops.get(last), starts.get(last))
+
+    def _ranges(self, roots: tuple[Instruction, ...]) -> tuple[Mapping[int, ir.Value], Mapping[int, ir.Value]]:
+        """Between which indices something has to be computed: what is left as it lies need not be gone over."""
+        root = roots[0]
+        is_left = root.opcode == "select" and root.operands[2] is self.held and root.operands[0].shape.rank
+        if not is_left or self.stops or root.shape.size < _LEAST_RANGED:
+            return {}, self.stops
+        scalars = ElementalEmitter(self.builder, 1, self.bindings)
+        return masked_ranges(self.builder, root.operands[0], lambda scalar: scalars.emit(scalar, ()))
 
     def emit_concatenate(self, root: Instruction) -> None:
         """Each operand by loops of its own, which need not ask where they are."""
