@@ -13,11 +13,11 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
 from ..copies import note_copies
-from ..lists.access import pulled_forward
 from ..lists.array_rows import note_arrays, rows_moved
 from ..lists.element_rows import row_of
 from ..lists.elements import ElementType, are_alike, element_type, joined_type, key_columns, number_of_few_keys, parts_of
 from ..lists.equal_rows import equal_rows
+from ..lists.moving_rows import pulled_forward
 from ..lists.runs import (
     Run,
     element,

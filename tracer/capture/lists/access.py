@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from .... import hlo
-from ...control_flow.loops import while_loop
 from ...functions.decompositions import expected_to_hold
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
@@ -24,6 +23,7 @@ from . import number_types, tables
 from .columns import rows_between, with_rest
 from .elements import ElementType, LeafForm, parts_of
 from .known_lists import element_at
+from .moving_rows import moved_rows, pulled_forward
 from .references import row_of
 from .runs import (
     Run,
@@ -222,9 +222,19 @@ def delete(holder: list, index: Any) -> None:
         change(holder, without(items, position))
     elif index.step not in (None, 1):
         raise NotImplementedError("del x[i:j:k] of a list whose length the program decides is not implemented")
-    else:
+    elif index.start is None or index.stop is None or not items or settled(items).form.length is not None:
         before, behind = _around(items, index)
         change(holder, [*before, *behind])
+    else:
+        change(holder, [_without_slice(ordered(settled(items)), index)])
+
+
+def _without_slice(run: Run, index: slice) -> Run:
+    length = instruction_of(run.length)
+    start, stop = (_bound(one, length, 0, length, 0) for one in (index.start, index.stop))
+    count = hlo.maximum(hlo.subtract(stop, start), 0)
+    less = number_of(hlo.subtract(length, count))
+    return moved_rows(run, number_of(start), less, number_of(count), less)
 
 
 def _around(items: list[Any], index: slice) -> tuple[list[Any], list[Any]]:
@@ -350,47 +360,6 @@ def repeated(holder: Sequence[Any], count: TracedArray) -> list[Any]:
     run = with_capacity(run, guessed(place, max(_LEAST_REPEATED, run.form.capacity)), place)
     require_capacity(longer, run.form.capacity, place)
     return [gathered(run, lambda rows: hlo.remainder(rows, hlo.full_like(rows, hlo.maximum(length, 1))), longer)]
-
-
-def pushed_back(run: Run, place: Instruction, length: Any) -> Run:
-    """The run with the elements from a position on one place further back."""
-    run = ordered(run)
-    return _moved_by_one(run, number_of(instruction_of(run.length)), number_of(place), -1, length)
-
-
-def pulled_forward(run: Run, place: Instruction, length: Any) -> Run:
-    """The run with the elements behind a position one place further in front."""
-    run = ordered(run)
-    return _moved_by_one(run, number_of(place), plus(run.length, -1), 1, length)
-
-
-_ROWS_AT_ONCE = 64
-
-
-def _moved_by_one(run: Run, first: TracedArray, end: Any, step: int, length: Any) -> Run:
-    """From a row on, before the end, each holds what the next one held: many at once, as long as there are so many."""
-    trace = require_trace()
-    columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
-    for count in (_ROWS_AT_ONCE, 1) if run.form.capacity >= _ROWS_AT_ONCE else (1,):
-
-        def goes_on(state: tuple[TracedArray, list[TracedArray]], count: int = count) -> TracedArray:
-            return state[0] + count <= end if step > 0 else state[0] - count >= end
-
-        def move(state: tuple[TracedArray, list[TracedArray]], count: int = count) -> tuple[TracedArray, list[TracedArray]]:
-            row, columns = state
-            trace = require_trace()
-            place, after = row.instruction(trace), []
-            place = place if step > 0 else hlo.subtract(place, count - 1)
-            for column in columns:
-                base = column.instruction(trace)
-                rest = [hlo.constant(np.int64(0))] * (base.shape.rank - 1)
-                taken = hlo.dynamic_slice(base, hlo.add(place, step), *rest, sizes=(count, *base.shape.dimensions[1:]))
-                moved = hlo.dynamic_update_slice(base, taken, place, *rest)
-                after.append(TracedArray.from_instruction(trace, moved, is_scalar=False))
-            return row + step * count, after
-
-        first, columns = while_loop(goes_on, move, (first, columns))
-    return made(run.type, [column.instruction(trace) for column in columns], length, run.form.place)
 
 
 def without(items: Sequence[Any], position: Any) -> list[Any]:

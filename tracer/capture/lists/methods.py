@@ -21,12 +21,12 @@ from .access import (
     is_unknown,
     items_of,
     moved,
-    pushed_back,
     row_at,
     sliced,
     without,
 )
 from .comparisons import first_match, matches
+from .moving_rows import pushed_back
 from .references import row_of
 from .runs import (
     Run,

@@ -1,0 +1,60 @@
+"""Rows of lists that move: what is inserted has rows pushed back, what is taken out has them pulled forward."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .... import hlo
+from ...control_flow.loops import while_loop
+from ...recording.array import TracedArray, require_trace
+from .runs import Run, instruction_of, instructions, made, number_of, ordered, plus
+
+Instruction = hlo.Instruction
+
+_ROWS_AT_ONCE = 64
+
+
+def pushed_back(run: Run, place: Instruction, length: Any) -> Run:
+    """The run with the elements from a position on one place further back."""
+    run = ordered(run)
+    return moved_rows(run, number_of(instruction_of(run.length)), number_of(place), -1, length)
+
+
+def pulled_forward(run: Run, place: Instruction, length: Any) -> Run:
+    """The run with the elements behind a position one place further in front."""
+    run = ordered(run)
+    return moved_rows(run, number_of(place), plus(run.length, -1), 1, length)
+
+
+def moved_rows(run: Run, first: TracedArray, end: Any, distance: int | TracedArray, length: Any) -> Run:
+    """From a row on, before the end, each holds what the one at a distance held: many at once, as long as there are so many.
+
+    Backwards where the distance is -1.
+    """
+    trace = require_trace()
+    step = -1 if isinstance(distance, int) and distance < 0 else 1
+    columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
+    for count in (_ROWS_AT_ONCE, 1) if run.form.capacity >= _ROWS_AT_ONCE else (1,):
+
+        def goes_on(state: tuple[TracedArray, list[TracedArray]], count: int = count) -> TracedArray:
+            return state[0] + count <= end if step > 0 else state[0] - count >= end
+
+        def move(state: tuple[TracedArray, list[TracedArray]], count: int = count) -> tuple[TracedArray, list[TracedArray]]:
+            row, columns = state
+            trace = require_trace()
+            place, after = row.instruction(trace), []
+            place = place if step > 0 else hlo.subtract(place, count - 1)
+            for column in columns:
+                base = column.instruction(trace)
+                rest = [hlo.constant(np.int64(0))] * (base.shape.rank - 1)
+                taken = hlo.dynamic_slice(
+                    base, hlo.add(place, instruction_of(distance)), *rest, sizes=(count, *base.shape.dimensions[1:])
+                )
+                moved = hlo.dynamic_update_slice(base, taken, place, *rest)
+                after.append(TracedArray.from_instruction(trace, moved, is_scalar=False))
+            return row + step * count, after
+
+        first, columns = while_loop(goes_on, move, (first, columns))
+    return made(run.type, [column.instruction(trace) for column in columns], length, run.form.place)
