@@ -32,6 +32,7 @@ from .masks import (
     unclamped,
     within_mask,
 )
+from .memo import Memo
 
 
 class Limit(NamedTuple):
@@ -126,6 +127,9 @@ class _Needs:
         elif opcode == "while":
             self.need_elements(instruction.operands[0], carried_sizes(instruction))
             return
+        elif opcode == "conditional":
+            self._visit_conditional(instruction)
+            return
         elif opcode == "tuple" and not any(operand.shape.is_tuple for operand in instruction.operands):
             for number, operand in enumerate(instruction.operands):
                 self.need(operand, 0, self.needs.get((instruction, number), (None,) * operand.shape.rank))
@@ -142,6 +146,17 @@ class _Needs:
     def _need_of(self, instruction: Instruction) -> Need:
         rank = instruction.shape.rank
         return self.needs.get((instruction, 0), (None,) * rank)
+
+    def _visit_conditional(self, conditional: Instruction) -> None:
+        """What goes into a branch is needed as far as the branch does, in front of sizes that go into it, too."""
+        predicate, *operands = conditional.operands
+        self.need_all(predicate)
+        for branch, operand in zip(conditional.called_computations, operands):
+            if operand.opcode != "tuple" or any(part.shape.is_tuple for part in operand.operands):
+                self.need_all(operand)
+                continue
+            for leaf, need in enumerate(_needs_of_branch(branch)):
+                self.need(operand, leaf, tuple([None if part is None else operand.operands[part] for part in need]))
 
     def _visit_fusion(self, fusion: Instruction, computation: Computation) -> None:
         outside = dict(zip(computation.parameters, fusion.operands))
@@ -269,6 +284,34 @@ class _Needs:
         sizes = {d: size for d, size in enumerate(need) if size is not None and self._is_there(size, instruction)}
         if sizes:
             self.limits[instruction] = {d: Limit(size, shape.dimensions[d]) for d, size in sizes.items()}
+
+
+# For each part of a branch's parameter, by dimension, which part of it is the size in front of which it is needed.
+_NeedsOfParts = list[tuple[int | None, ...]]
+_of_branches: Memo[Computation, _NeedsOfParts] = Memo()
+
+
+def _needs_of_branch(branch: Computation) -> _NeedsOfParts:
+    found = _of_branches.get(branch)
+    if found is None:
+        _of_branches[branch] = found = _found_of_branch(branch)
+    return found
+
+
+def _found_of_branch(branch: Computation) -> _NeedsOfParts:
+    (parameter,) = branch.parameters
+    needs = _Needs(branch)
+    needs.found({})
+    found: _NeedsOfParts = []
+    for leaf, shape in enumerate(leaves(parameter.shape)):
+        need = needs.needs.get((parameter, leaf), (None,) * shape.rank)
+        found.append(tuple([_part_of(parameter, size) for size in need]))
+    return found
+
+
+def _part_of(parameter: Instruction, size: Instruction | None) -> int | None:
+    is_part = size is not None and size.opcode == "get-tuple-element" and size.operands[0] is parameter
+    return size.attributes["index"] if is_part else None
 
 
 def _joined(one: Need, other: Need) -> Need:

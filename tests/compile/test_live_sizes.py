@@ -288,3 +288,38 @@ def test_scans_go_on_where_more_is_needed():
     last = "c = f64[] get-tuple-element(s), index=1"
     assert scanned("(f64[1000], s32[], f64[]) tuple(a, n, c)", last) == {}
     assert scanned("(f64[1000], s32[], f64[1]) tuple(a, n, l)", "l = f64[1] slice(a), slice={[999:1000]}") == {}
+
+
+def test_what_goes_into_a_branch_is_needed_as_far_as_the_branch_does():
+    branches = """
+    first {
+      s = (f64[1000], s32[], f64[1000]) parameter(0)
+      x = f64[1000] get-tuple-element(s), index=0
+      n = s32[] get-tuple-element(s), index=1
+      y = f64[1000] get-tuple-element(s), index=2
+      i = s32[1000] iota(), iota_dimension=0
+      b = s32[1000] broadcast(n), dimensions={}
+      m = pred[1000] compare(i, b), direction=LT
+      z = f64[] constant(0)
+      zeros = f64[1000] broadcast(z), dimensions={}
+      masked = f64[1000] select(m, x, zeros)
+      ROOT sum = f64[1000] add(masked, y)
+    }
+    second {
+      s = (f64[1000], s32[], f64[1000]) parameter(0)
+      ROOT x = f64[1000] get-tuple-element(s), index=0
+    }
+    """
+    program = """
+      x = f64[1000] parameter(0)
+      n = s32[] parameter(1)
+      p = pred[] parameter(2)
+      a = f64[1000] exponential(x)
+      c = f64[1000] sine(x)
+      t = (f64[1000], s32[], f64[1000]) tuple(a, n, c)
+      u = (f64[1000], s32[], f64[1000]) tuple(%s, n, c)
+      ROOT r = f64[1000] conditional(p, t, u), true_computation=first, false_computation=%s
+    """
+    assert limits(program % ("x", "second"), (), branches) == {"a": {0: "n"}}
+    assert limits(program % ("a", "second"), (), branches) == {}
+    assert limits(program % ("a", "first"), (), branches) == {"a": {0: "n"}}
