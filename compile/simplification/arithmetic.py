@@ -8,7 +8,7 @@ import ml_dtypes
 
 from ... import hlo
 from ...hlo import Instruction
-from .rule import c64, f32, f64, is_integer, is_negative_zero, pred, real_value, rule, s32, u32, uniform_literal
+from .rule import c64, f32, f64, is_integer, is_negative_zero, pred, real_value, rule, s8, s32, u32, uniform_literal
 
 
 def _is_float(instruction: Instruction) -> bool:
@@ -223,6 +223,61 @@ def unsigned_division_by_power_of_two(operation: Instruction) -> Instruction | N
     if operation.opcode == "divide":
         return hlo.shift_right_logical(x, value.bit_length() - 1)
     return hlo.and_(x, value - 1)
+
+
+def _floored(remainder, parameter=s32, divisor=8):
+    """A sample: the floored quotient, or remainder, as NumPy's are recorded."""
+
+    def build():
+        x = parameter(3)
+        rest = hlo.remainder(x, divisor)
+        if remainder:
+            return hlo.select(hlo.lt(rest, 0), hlo.add(rest, divisor), rest)
+        return hlo.subtract(hlo.divide(x, divisor), hlo.convert(hlo.lt(rest, 0), x.shape.element_type))
+
+    return build
+
+
+def _is_remainder_below_zero(compare: Instruction) -> bool:
+    """Whether it asks this of the remainder of signed integers by a power of two."""
+    if compare.opcode != "compare" or compare.attributes["direction"] != "LT" or real_value(compare.operands[1]) != 0:
+        return False
+    rest = compare.operands[0]
+    is_signed = rest.opcode == "remainder" and rest.shape.element_type.kind == "signed"
+    value = real_value(rest.operands[1]) if is_signed else None
+    return value is not None and rest.shape.element_type.bits >= 8 and value >= 2 and not value & (value - 1)
+
+
+@rule(
+    "select",
+    fires=[_floored(True), _floored(True, s8, 64), _floored(True, s32, 2)],
+    unchanged=[_floored(True, divisor=12), _floored(True, divisor=1), _floored(True, f32)],
+)
+def floored_remainder_by_power_of_two(select: Instruction) -> Instruction | None:
+    """select(r < 0, r + 2**k, r) -> and(x, 2**k - 1) for the remainder r of a signed integer x by 2**k"""
+    is_below_zero, moved, rest = select.operands
+    if not _is_remainder_below_zero(is_below_zero) or is_below_zero.operands[0] is not rest or moved.opcode != "add":
+        return None
+    x, divisor = rest.operands
+    value = real_value(divisor)
+    return hlo.and_(x, value - 1) if moved.operands[0] is rest and real_value(moved.operands[1]) == value else None
+
+
+@rule(
+    "subtract",
+    fires=[_floored(False), _floored(False, s8, 64), _floored(False, s32, 2)],
+    unchanged=[_floored(False, divisor=12), _floored(False, divisor=1)],
+)
+def floored_division_by_power_of_two(subtract: Instruction) -> Instruction | None:
+    """subtract(divide(x, 2**k), remainder(x, 2**k) < 0) -> shift-right-arithmetic(x, k) for signed integers"""
+    quotient, inexact = subtract.operands
+    if quotient.opcode != "divide" or inexact.opcode != "convert" or not _is_remainder_below_zero(inexact.operands[0]):
+        return None
+    x, divisor = inexact.operands[0].operands[0].operands
+    value = real_value(divisor)
+    if quotient.operands[0] is not x or real_value(quotient.operands[1]) != value:
+        return None
+    return hlo.shift_right_arithmetic(x, value.bit_length() - 1)
 
 
 @rule(
