@@ -44,6 +44,9 @@ def range_of(instruction: Instruction, depth: int = _DEPTH) -> Range:
         holding = operands[1:] if opcode == "select" else operands if opcode in ("concatenate", "pad") else operands[:1]
         inner = [range_of(operand, depth - 1) for operand in holding]
         return Range(min(one.low for one in inner), max(one.high for one in inner))
+    if opcode == "and":
+        masks = [value for operand in operands if (value := real_value(operand)) is not None and value >= 0]
+        return Range(0, min(masks)) if masks else whole
     if opcode in ("maximum", "minimum"):
         (low, high), (other_low, other_high) = (range_of(operand, depth - 1) for operand in operands)
         best = max if opcode == "maximum" else min
@@ -90,10 +93,12 @@ _INVERSE = {"LT": "GE", "GE": "LT", "GT": "LE", "LE": "GT", "EQ": "NE", "NE": "E
         lambda: hlo.eq(_positions(), 5), lambda: hlo.ne(_positions(), -1), lambda: hlo.le(hlo.add(_positions(), 3), 7),
         lambda: hlo.gt(hlo.select(pred(5), _positions(), 2), 4), lambda: hlo.ge(hlo.maximum(s32(5), 2), 2),
         lambda: hlo.lt(hlo.convert(_positions(), S64), 5), lambda: hlo.ge(hlo.subtract(7, _positions()), 3),
+        lambda: hlo.lt(hlo.and_(s32(5), 7), 8), lambda: hlo.ge(hlo.and_(s32(5), 7), 0),
     ],
     unchanged=[
         lambda: hlo.lt(_positions(), 4), lambda: hlo.eq(_positions(), 4), lambda: hlo.ge(s8(5), 0), lambda: hlo.ge(s32(), 1),
-        lambda: hlo.ge(hlo.add(hlo.maximum(s8(5), 2), 126), 2),
+        lambda: hlo.ge(hlo.add(hlo.maximum(s8(5), 2), 126), 2), lambda: hlo.lt(hlo.and_(s32(5), 7), 7),
+        lambda: hlo.ge(hlo.and_(s32(5), -2), 0),
     ],
 )  # fmt: skip
 def compare_of_ranges(compare: Instruction) -> Instruction | None:
