@@ -85,7 +85,7 @@ class HostMemory:
     dlpack_device = (1, 0)  # kDLCPU
 
     def allocate(self, shape: hlo.Shape) -> HostBuffer:
-        require_storable("a buffer", shape)
+        require_storable(shape)
         if shape.is_row_major:
             return HostBuffer(shape, np.empty(shape.dimensions, shape.dtype))
         major_to_minor = shape.minor_to_major[::-1]
@@ -126,10 +126,10 @@ class HostMemory:
 HOST_MEMORY = HostMemory()
 
 
-def require_storable(what: str, shape: AnyShape) -> None:
-    """Raise TypeError, which ``what`` begins, unless a buffer can have this shape: that of one array of a known size."""
+def require_storable(shape: AnyShape) -> None:
+    """Raise TypeError unless a buffer can have this shape: that of one array of a known size."""
     if shape.is_tuple or shape.element_type.dtype is None or shape.has_dynamic_dimensions or not shape.has_size:
-        raise TypeError(f"{what} has the shape of an array whose sizes are known, {shape} given")
+        raise TypeError(f"a buffer has the shape of an array whose sizes are known, {shape} given")
 
 
 def require_array_of(what: str, shape: hlo.Shape, array: Any) -> None:

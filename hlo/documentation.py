@@ -176,7 +176,7 @@ def _operation_text(record: Operation, support: Support) -> str:
         parts.append("\n".join(["| attribute | kind | default | in HLO text |", "|---|---|---|---|", *rows]))
     shown = example(record)
     if shown is not None:
-        parts.append(_example_text(record, shown))
+        parts.append(_example_text(shown))
     messages = rejections(record)
     if messages:
         parts.append("Rejected:\n\n" + "\n".join(f"- {message}" for message in messages))
@@ -290,7 +290,7 @@ def _example(record: Operation, sample: Sample, result: str | None) -> Example:
     return Example(Module("example", Computation("example", (*operands, instruction), instruction)), result)
 
 
-def _example_text(record: Operation, shown: Example) -> str:
+def _example_text(shown: Example) -> str:
     text = module_text(shown.module).strip()
     if shown.result is not None:
         return f"Example:\n\n```hlo\n{text}\n```\n\nreturns `{shown.result}`."

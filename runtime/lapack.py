@@ -16,7 +16,6 @@ import numpy as np
 from .custom_calls import PythonTarget
 
 _NAME = re.compile(r"lapack_([sdcz])([a-z0-9]+)_ffi")
-_REAL = {"s": np.float32, "d": np.float64, "c": np.float32, "z": np.float64}
 
 # One function for each LAPACK name without its type letter: it takes the letter, the matrices of one batch element, and the
 # attributes, and returns one result for each of the call's.

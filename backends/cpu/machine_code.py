@@ -12,9 +12,9 @@ from ..llvm.llvm_work import require_memory, run_interruptibly
 from .target import FULL, Target, compiling_machine, initialize, target_machine
 
 
-def compile_object(llvm_ir: str, target: Target, level: int = FULL) -> bytes:
-    """Object code of LLVM assembly, by this level of LLVM's. Raises MemoryError where LLVM might not find enough."""
-    (object_code,) = compile_objects({llvm_ir: level}, target)
+def compile_object(llvm_ir: str, target: Target) -> bytes:
+    """Object code of LLVM assembly. Raises MemoryError where LLVM might not find enough."""
+    (object_code,) = compile_objects({llvm_ir: FULL}, target)
     return object_code
 
 

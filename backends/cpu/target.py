@@ -168,7 +168,7 @@ def target_machine(target: Target, level: int = FULL) -> binding.TargetMachine:
 
 
 @contextmanager
-def compiling_machine(target: Target, level: int = FULL) -> Iterator[binding.TargetMachine]:
+def compiling_machine(target: Target, level: int) -> Iterator[binding.TargetMachine]:
     """A target machine that no other thread uses meanwhile: it keeps what it has worked out about the processor."""
     free = _free_machines(target, level)
     machine = free.pop() if free else target_machine(target, level)

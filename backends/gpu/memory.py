@@ -87,7 +87,7 @@ class GpuMemory:
             self.device.copy(target.address, source.address, target.shape.byte_size)
 
     def allocate(self, shape: hlo.Shape) -> DeviceBuffer:
-        require_storable("a buffer", shape)
+        require_storable(shape)
         return self.new_buffer(shape, shape.byte_size)
 
     def new_buffer(self, shape: hlo.Shape, size: int) -> DeviceBuffer:

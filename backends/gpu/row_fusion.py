@@ -183,16 +183,14 @@ def _joins(instruction: Instruction, form: _Form, group: _Group) -> bool:
     shares = any(operand in member.operands for member in group.members for operand in instruction.operands)
     if not inside and not shares:
         return False
-    return all(
-        not member.shape.is_tuple and _reads_own_row(form, parameter, member, group) for parameter, member in inside.items()
-    )
+    return all(not member.shape.is_tuple and _reads_own_row(form, parameter, group) for parameter, member in inside.items())
 
 
 def _has_only_rows(dimensions: tuple[int, ...], rows: tuple[int, ...]) -> bool:
     return dimensions[: len(rows)] == rows and all(size == 1 for size in dimensions[len(rows) :])
 
 
-def _reads_own_row(form: _Form, parameter: Instruction, member: Instruction, group: _Group) -> bool:
+def _reads_own_row(form: _Form, parameter: Instruction, group: _Group) -> bool:
     """Whether all ways from a result to the parameter stay in the row, and at the place, where they begin."""
     rows, row = group.sizes
     whole = parameter.shape.dimensions == (*rows, *row)

@@ -36,11 +36,11 @@ def pad_gather(p: Padder, instruction: Instruction, operands: list[Padded]) -> P
 
 
 def _clamped(p: Padder, starts: Instruction, lasts: list[Instruction], index_vector_dim: int) -> Instruction:
-    last = _of_each_start(p, starts.shape.dimensions, lasts, index_vector_dim)
+    last = _of_each_start(starts.shape.dimensions, lasts, index_vector_dim)
     return hlo.clamp(hlo.constant(0, S64), wide(p, starts), last)
 
 
-def _of_each_start(p: Padder, sizes: tuple[int, ...], values: list[Instruction], index_vector_dim: int) -> Instruction:
+def _of_each_start(sizes: tuple[int, ...], values: list[Instruction], index_vector_dim: int) -> Instruction:
     """One s64[] for each element of an index vector, as an array of the sizes of the start indices."""
     if index_vector_dim == len(sizes):
         return hlo.broadcast(values[0], sizes, ()) if sizes else values[0]
@@ -104,6 +104,6 @@ def _without_those_behind(
         return starts
     sizes, anywhere = starts.shape.dimensions, hlo.constant(2**63 - 1, S64)
     lasts = [wide(p, rooms[d]) if d in rooms else anywhere for d in numbers.index_map]
-    last = _of_each_start(p, sizes, lasts, numbers.index_vector_dim)
+    last = _of_each_start(sizes, lasts, numbers.index_vector_dim)
     nowhere = hlo.broadcast(hlo.constant(-1, S64), sizes, ())
     return hlo.select(hlo.le(starts, last), starts, nowhere)

@@ -94,13 +94,13 @@ def pad_dynamic_reshape(p: Padder, instruction: Instruction, operands: list[Padd
         if shape.is_dynamic(d):
             what = f"dynamic-reshape: dimension {d} of {shape}"
             sizes[d] = in_range(p, given.array, shape.dimensions[d], what)
-    counts = [_element_count(p, value.array.shape, value.sizes), _element_count(p, shape, sizes)]
+    counts = [_element_count(value.array.shape, value.sizes), _element_count(shape, sizes)]
     different = hlo.ne(*counts)
     p.fail_if(different, f"dynamic-reshape: the operand {instruction.operands[0].shape} has not as many elements as {shape}")
     return Padded(repacked(p, value, shape, sizes), sizes)
 
 
-def _element_count(p: Padder, shape: Shape, sizes: dict[int, Instruction]) -> Instruction:
+def _element_count(shape: Shape, sizes: dict[int, Instruction]) -> Instruction:
     count = hlo.constant(np.int64(prod(size for d, size in enumerate(shape.dimensions) if d not in sizes)))
     for size in sizes.values():
         count = hlo.multiply(count, hlo.convert(size, S64))

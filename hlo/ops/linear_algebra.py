@@ -23,10 +23,10 @@ def _require_matrices(opcode: str, name: str, shape: Shape) -> None:
     require(shape.rank >= 2, f"{opcode}: {name} must be a matrix or a batch of matrices, got {shape}")
 
 
-def _require_square(opcode: str, name: str, shape: Shape) -> None:
+def _require_square(opcode: str, shape: Shape) -> None:
     square = shape.dimensions[-1] == shape.dimensions[-2]
     square = square and shape.is_dynamic(-1) == shape.is_dynamic(-2)
-    require(square, f"{opcode}: {name} must be square in its last two dimensions, got {shape}")
+    require(square, f"{opcode}: a must be square in its last two dimensions, got {shape}")
 
 
 @operation("cholesky", "a", dynamic=ACTUAL_SIZES, lower=Boolean(False))
@@ -38,7 +38,7 @@ def cholesky(a, *, lower):
     The matrices stand in the last two dimensions, which are equal; those before are of the batch.
     """
     _require_matrices("cholesky", "a", a)
-    _require_square("cholesky", "a", a)
+    _require_square("cholesky", a)
     return a.without_layout()
 
 
@@ -83,7 +83,7 @@ def triangular_solve(a, b, *, left_side, lower, unit_diagonal, transpose_a):
     """
     _require_matrices("triangular-solve", "a", a)
     _require_matrices("triangular-solve", "b", b)
-    _require_square("triangular-solve", "a", a)
+    _require_square("triangular-solve", a)
     same = a.element_type is b.element_type
     require(same, f"triangular-solve: a and b must have the same element type, got {a} and {b}")
     same = a.dimensions[:-2] == b.dimensions[:-2]

@@ -51,7 +51,7 @@ def _(*operands, dimensions, to_apply, run, shape):
         np.transpose(array, (*dimensions, *kept)).reshape(terms, *result.dimensions)
         for array, result in zip(operands[:count], results)
     ]
-    combine = _vectorized(to_apply, run, count)
+    combine = _vectorized(to_apply, run)
     while len(columns[0]) > 1:
         half = len(columns[0]) // 2
         combined = combine([c[:half] for c in columns], [c[half : 2 * half] for c in columns])
@@ -63,7 +63,7 @@ def _(*operands, dimensions, to_apply, run, shape):
     return tuple(combined) if shape.is_tuple else combined[0]
 
 
-def _vectorized(computation, run, count):
+def _vectorized(computation, run):
     """The scalar computation as a function on lists of arrays."""
 
     def combine(accumulators, elements):

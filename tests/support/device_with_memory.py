@@ -36,7 +36,7 @@ class SeparateMemory:
         self.transfers = 0
 
     def allocate(self, shape):
-        require_storable("a buffer", shape)
+        require_storable(shape)
         buffer = DeviceBuffer(shape, next(self._addresses))
         self._contents[buffer.address] = b"\xa5" * shape.byte_size
         weakref.finalize(buffer, self._contents.pop, buffer.address)

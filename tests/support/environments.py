@@ -7,9 +7,9 @@ from phlox.runtime import Environment
 from sample_values import value_of
 
 
-def prepared_environment(module: Module, seed: int = 0) -> Environment:
+def prepared_environment(module: Module) -> Environment:
     """A new environment with a value for each infeed and recv-done, and a partner for each send-done, of the entry."""
-    random = np.random.default_rng(seed)
+    random = np.random.default_rng(0)
     environment = Environment()
     for instruction in module.entry.instructions:
         attributes = instruction.attributes

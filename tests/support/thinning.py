@@ -37,8 +37,8 @@ def one_in_all(step: int, *axes: Iterable[Any], ci_step: int = 1) -> list[Any]:
     return [pytest.param(*case, marks=marks_at(place, step, ci_step)) for place, case in cases]
 
 
-def leave_most_to_ci(items: Iterable[pytest.Item], whole: int = 8, step: int = 3) -> None:
-    """Of the ordinary cases of a test behind its first `whole`, one in `step` is ordinary, the others are left to `.ci/run`.
+def leave_most_to_ci(items: Iterable[pytest.Item]) -> None:
+    """Of the ordinary cases of a test behind its first eight, one in three is ordinary, the others are left to `.ci/run`.
 
     Their names decide it: every value of each axis stays, and a new case does not exchange the others.
     """
@@ -48,6 +48,6 @@ def leave_most_to_ci(items: Iterable[pytest.Item], whole: int = 8, step: int = 3
             continue
         test, _, case = item.nodeid.partition("[")
         seen[test] += 1
-        if seen[test] > whole and zlib.crc32(case.encode()) % step:
+        if seen[test] > 8 and zlib.crc32(case.encode()) % 3:
             for mark in LEFT_TO_CI:
                 item.add_marker(mark)

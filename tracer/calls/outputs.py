@@ -101,7 +101,7 @@ def _name_of_class(kind: type) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
-def effects_of(trace: Trace, collected: Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
+def effects_of(collected: Outputs, changes: list[tuple[str, Path, Any]]) -> list[Effect]:
     """What is set outside; its leaves become further outputs. Arguments, and arrays from outside, are set themselves."""
     outputs = collected.outputs
     found = []

@@ -324,7 +324,7 @@ def _finish(
     place = at(function_location(function))
     for leaf, path in zip(out_leaves, pytree.leaf_paths(out_structure, "result")):
         collected.add(leaf, f"{path} of the function at {place}")
-    effects = effects_of(trace, collected, [(how, path, value) for (how, path, _), value in zip(changes, set_outside)])
+    effects = effects_of(collected, [(how, path, value) for (how, path, _), value in zip(changes, set_outside)])
     result_count = len(roots)
     roots.extend(storages[index].instruction for index in mutated)
     captures = settled_captures(trace)

@@ -123,11 +123,11 @@ def _read(holder: Any, name: str) -> Any:
             return call(found.fget, holder)
     elif isinstance(found, functools.cached_property):
         if not _has_own(surroundings, holder, path, name):
-            return _cached(surroundings, holder, path, name, found, call(found.func, holder))
+            return _cached(surroundings, holder, path, name, call(found.func, holder))
         held = holder.__dict__[name] if path is None else surroundings.attribute(holder, path, name)
         if type(held) is Maybe and held.absent is places.UNBOUND:
             value = choose(held.is_there, lambda: held.value, lambda: call(found.func, holder))
-            return _cached(surroundings, holder, path, name, found, value)
+            return _cached(surroundings, holder, path, name, value)
     elif found is not MISSING and (method := _user_method(found, "__get__")) is not None:
         return call(method, _descriptor(surroundings, kind, name, found), holder, kind)
     if path is not None:
@@ -141,7 +141,7 @@ def _read(holder: Any, name: str) -> Any:
     return getattr(holder, name)
 
 
-def _cached(surroundings: Surroundings, holder: Any, path: Path | None, name: str, found: Any, value: Any) -> Any:
+def _cached(surroundings: Surroundings, holder: Any, path: Path | None, name: str, value: Any) -> Any:
     """The value of a cached property, which is kept."""
     if is_record(type(holder)):
         records.delete_attribute(holder, name)

@@ -107,7 +107,7 @@ def copied_state(value: Any) -> Any:
     return pytree.tree_map(lambda leaf: leaf.copy() if isinstance(leaf, np.ndarray) else leaf, value)
 
 
-def results_of(outer: Trace, instruction: hlo.Instruction, count: int) -> list[hlo.Instruction]:
+def results_of(instruction: hlo.Instruction, count: int) -> list[hlo.Instruction]:
     """The first ``count`` elements of a tuple."""
     return [hlo.get_tuple_element(instruction, index) for index in range(count)]
 

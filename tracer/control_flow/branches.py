@@ -175,7 +175,7 @@ class Branches:
         else:
             called = {"branch_computations": built}
         conditional = hlo.conditional(selector, *[operand] * len(built), **called)
-        return results_of(self.outer, conditional, len(columns[0]))
+        return results_of(conditional, len(columns[0]))
 
 
 def _agreed_types(

@@ -205,7 +205,7 @@ class Loop:
             write = self.outer.hand_on if storage in body.filled else self.outer.write
             write(storage, hlo.get_tuple_element(loop, inputs.storages[storage]))
         self.outer.outdated |= body.outdated | condition.outdated
-        last = results_of(self.outer, loop, len(self.types))
+        last = results_of(loop, len(self.types))
         handles = [
             TracedArray.from_instruction(self.outer, value, kind.weak_type, kind.is_scalar)
             for value, kind in zip(last, self.types)

@@ -32,11 +32,10 @@ def fail_if(trace: Trace, condition: Instruction, message: str, exception: type[
     trace.add_error_flag(condition, exception, message)
 
 
-def broadcast_together(trace: Trace, values: Sequence[Any], into: DynamicArray | None = None) -> tuple[list[Any], Sizes]:
+def broadcast_together(trace: Trace, values: Sequence[Any]) -> tuple[list[Any], Sizes]:
     """The operands, as arrays of the bounds, and the sizes of the dynamic dimensions of what they are broadcast to.
 
     Sizes that are not known to be equal are compared when the program runs: then ValueError is raised where NumPy raises it.
-    With ``into`` they must be broadcast to its shape.
     """
     rank = max(len(dimensions_of(value)) for value in values)
     results = [value.padded(trace) if isinstance(value, DynamicArray) else value for value in values]

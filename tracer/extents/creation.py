@@ -18,13 +18,13 @@ from .bounds import bounded, require_known_at_run_time, size_of_shape
 from .broadcasting import fail_if
 
 
-def bounds_of_shape(trace: Trace, shape: Any, purpose: str = "as a size of a shape") -> tuple[tuple[int, ...], Sizes]:
+def bounds_of_shape(trace: Trace, shape: Any) -> tuple[tuple[int, ...], Sizes]:
     """The bounds of a shape, and the sizes that are known at run time only."""
     if isinstance(shape, TracedArray) and not shape.is_dynamic and shape.ndim:
         given: Any = [shape[d] for d in range(shape.shape[0])]
     else:
         given = shape if isinstance(shape, (list, tuple)) else (shape,)
-    found = [size_of_shape(trace, size, purpose) for size in given]
+    found = [size_of_shape(trace, size, "as a size of a shape") for size in given]
     return tuple(bound for bound, _ in found), {d: size for d, (_, size) in enumerate(found) if size is not None}
 
 

@@ -201,7 +201,7 @@ def _read_basic(trace: Trace, array: TracedArray, entries: list[Any]) -> TracedA
         return read_steps(trace, base, steps, kept)
 
     def write(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
-        return write_steps(trace, base, steps, kept, value)
+        return write_steps(trace, base, steps, value)
 
     bounds = tuple(1 if d is None else steps[d].bound for d in kept)
     is_dynamic = tuple(d is not None and steps[d].size is not None for d in kept)
@@ -227,7 +227,7 @@ def _write_basic(trace: Trace, array: TracedArray, entries: list[Any], value: An
         place: steps[d].size.instruction(trace) for place, d in enumerate(kept) if d is not None and steps[d].size is not None
     }
     converted = assigned(trace, value, bounds, sizes, array.element_type)
-    array.set_value(write_steps(trace, array.recorded(trace), steps, kept, converted))
+    array.set_value(write_steps(trace, array.recorded(trace), steps, converted))
 
 
 def assigned(trace: Trace, value: Any, bounds: tuple[int, ...], sizes: Sizes, element_type: hlo.ElementType) -> Instruction:
@@ -299,7 +299,7 @@ def _checked(trace: Trace, index: TracedArray, shape: tuple[int, ...], sizes: Si
         inside = valid(trace, shape, sizes)
         outside = outside & inside
     message = f"index is out of bounds for axis {axis.number}" + (f" with size {axis.bound}" if axis.size is None else "")
-    fail_if(trace, any_of(trace, outside.instruction(trace)), message, IndexError)
+    fail_if(trace, any_of(outside.instruction(trace)), message, IndexError)
     wrapped = np.where(inside, wrapped, 0) if sizes and index.ndim else wrapped
     checked = np.clip(wrapped, 0, max(axis.bound - 1, 0))
     trace.program.intervals[checked.instruction(trace)] = (0, max(axis.bound - 1, 0))

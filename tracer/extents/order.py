@@ -181,7 +181,7 @@ def _nan_where_any(a, found, axis, keepdims):
     return np.where(np.isnan(a).any(axis=axis, keepdims=keepdims), np.asarray(np.nan, found.dtype)[()], found)[()]
 
 
-def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
+def _quantile(leaving_out: Callable) -> Callable:
     """The quantile of an array is that which leaves NaN out, and NaN where there is one."""
 
     def implementation(
@@ -197,8 +197,8 @@ def _quantile(leaving_out: Callable, whole: Callable) -> Callable:
     return implementation
 
 
-implements_dynamic(np.quantile)(_quantile(np.nanquantile, np.quantile))
-implements_dynamic(np.percentile)(_quantile(np.nanpercentile, np.percentile))
+implements_dynamic(np.quantile)(_quantile(np.nanquantile))
+implements_dynamic(np.percentile)(_quantile(np.nanpercentile))
 
 
 @implements_dynamic(np.median)

@@ -245,7 +245,7 @@ def _gathered(array: Instruction, positions: Instruction, dimension: int) -> Ins
     )  # fmt: skip
 
 
-def write_steps(trace: Trace, base: Instruction, steps: list[Steps], kept: list[int | None], value: Instruction) -> Instruction:
+def write_steps(trace: Trace, base: Instruction, steps: list[Steps], value: Instruction) -> Instruction:
     """The array with what the steps select replaced by a value of its bounds; what lies behind the sizes is left out."""
     old = padded_instruction(base)
     value = padded_instruction(value)

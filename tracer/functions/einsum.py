@@ -63,7 +63,7 @@ def einsum(*operands, out=None, optimize=False, dtype=None, order="K", casting="
         others = [term for position, term in enumerate(terms) if position not in (first, second)]
         needed = set(output).union(*(term.labels for term in others))
         terms = [*others, _multiply(trace, terms[first], terms[second], needed)]
-    found = result(trace, _arrange(trace, terms[0], output, sizes))
+    found = result(trace, _arrange(terms[0], output, sizes))
     if out is None and found.ndim > 1:
         axes = _axes_of_result(arrays, inputs, output, optimize, order)
         found = found if axes is None else in_axes_order(found, axes)
@@ -108,7 +108,7 @@ def _view(array: TracedArray, labels: str, output: str, sizes: dict[str, int]) -
     """What neither sums nor multiplies is a view, of a diagonal where a label stands twice."""
 
     def read(trace: Trace, base: Instruction) -> Instruction:
-        return _arrange(trace, _single(trace, Term(base, labels), sizes), output, sizes)
+        return _arrange(_single(trace, Term(base, labels), sizes), output, sizes)
 
     def write(trace: Trace, base: Instruction, value: Instruction) -> Instruction:
         dimensions = base.shape.dimensions
@@ -244,24 +244,24 @@ def _cheapest_pair(terms: list[Term], output: str, sizes: dict[str, int]) -> tup
     return min(costs)[2:]
 
 
-def _sum_out(trace: Trace, term: Term, labels: set[str]) -> Term:
+def _sum_out(term: Term, labels: set[str]) -> Term:
     axes = tuple(position for position, label in enumerate(term.labels) if label in labels)
     if not axes:
         return term
     element_type = term.instruction.shape.element_type
     if element_type is hlo.PRED:
-        summed = reduce_instruction(trace, np.logical_or, term.instruction, axes)
+        summed = reduce_instruction(np.logical_or, term.instruction, axes)
     elif element_type.is_float and element_type.bits < 32:
-        summed = convert(reduce_instruction(trace, np.add, convert(term.instruction, hlo.F32), axes), element_type)
+        summed = convert(reduce_instruction(np.add, convert(term.instruction, hlo.F32), axes), element_type)
     else:
-        summed = reduce_instruction(trace, np.add, term.instruction, axes)
+        summed = reduce_instruction(np.add, term.instruction, axes)
     return Term(summed, "".join(label for label in term.labels if label not in labels))
 
 
 def _multiply(trace: Trace, lhs: Term, rhs: Term, needed: set[str]) -> Term:
     """The product of two terms, summed over all labels that nothing else needs."""
-    lhs = _sum_out(trace, lhs, set(lhs.labels) - set(rhs.labels) - needed)
-    rhs = _sum_out(trace, rhs, set(rhs.labels) - set(lhs.labels) - needed)
+    lhs = _sum_out(lhs, set(lhs.labels) - set(rhs.labels) - needed)
+    rhs = _sum_out(rhs, set(rhs.labels) - set(lhs.labels) - needed)
     common = [label for label in lhs.labels if label in rhs.labels]
     batch = [label for label in common if label in needed]
     contracting = [label for label in common if label not in needed]
@@ -284,9 +284,9 @@ def _multiply(trace: Trace, lhs: Term, rhs: Term, needed: set[str]) -> Term:
     return Term(hlo.emit("and" if lhs.instruction.shape.element_type is hlo.PRED else "multiply", *spread), labels)
 
 
-def _arrange(trace: Trace, term: Term, output: str, sizes: dict[str, int]) -> Instruction:
+def _arrange(term: Term, output: str, sizes: dict[str, int]) -> Instruction:
     """The last term as the result: other labels summed, dimensions in order, broadcast ones filled in."""
-    term = _sum_out(trace, term, set(term.labels) - set(output))
+    term = _sum_out(term, set(term.labels) - set(output))
     present = [label for label in output if label in term.labels]
     order = [term.labels.index(label) for label in present]
     instruction = term.instruction

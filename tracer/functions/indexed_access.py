@@ -248,7 +248,7 @@ def choose(a, choices, out=None, mode="raise"):
         index = widened(index, len(choices))
         array = TracedArray.from_instruction(trace, index)
         outside = (array < 0) | (array >= len(choices))
-        trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, "invalid entry in choice array")
+        trace.add_error_flag(any_of(outside.instruction(trace)), ValueError, "invalid entry in choice array")
     else:
         index = _moved_into_range(trace, index, len(choices), mode)
     array = TracedArray.from_instruction(trace, index)
@@ -301,7 +301,7 @@ def place(arr, mask, vals):
         require(~np.any(mask), ValueError, "Cannot insert from an empty array!")
         return
     trace = require_trace(arr)
-    counts = scan_instruction(trace, np.add, hlo.convert(hlo.reshape(mask.instruction(trace), (mask.size,)), hlo.S64), 0)
+    counts = scan_instruction(np.add, hlo.convert(hlo.reshape(mask.instruction(trace), (mask.size,)), hlo.S64), 0)
     numbers = TracedArray.from_instruction(trace, counts) - 1
     dealt = take(vals, numbers, mode="wrap").reshape(arr.shape)
     arr[...] = choose_between(mask.reshape(arr.shape), dealt, arr, arr.element_type)
@@ -477,7 +477,7 @@ def ravel_multi_index(multi_index, dims, mode="raise", order="C"):
         part, size = parts[position], sizes[position]
         if modes[position] == "raise":
             outside = (part < 0) | (part >= size)
-            trace.add_error_flag(any_of(trace, outside.instruction(trace)), ValueError, "invalid entry in coordinates array")
+            trace.add_error_flag(any_of(outside.instruction(trace)), ValueError, "invalid entry in coordinates array")
         else:
             part = result(trace, _moved_into_range(trace, part.instruction(trace), size, modes[position]))
         total = total * size + part

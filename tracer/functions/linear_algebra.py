@@ -54,7 +54,7 @@ def vdot(a, b, /):
     trace, lhs, rhs = operands_of(np.ravel(as_traced(a)), np.ravel(as_traced(b)))
     if lhs.shape.dimensions != rhs.shape.dimensions:
         raise ValueError("cannot reshape array: vdot needs operands of the same size")
-    return result(trace, contract(trace, conjugated(trace, lhs), rhs, ((0,), (0,))))
+    return result(trace, contract(trace, conjugated(lhs), rhs, ((0,), (0,))))
 
 
 @implements(np.inner)

@@ -204,24 +204,24 @@ def _repeated(product: TracedArray, out: Any, core: int) -> TracedArray:
 _contraction(np.matmul)(matmul_instruction)
 
 
-def conjugated(trace: Trace, operand: Instruction) -> Instruction:
+def conjugated(operand: Instruction) -> Instruction:
     return hlo.conjugate(operand)
 
 
-def _with_rank(trace: Trace, operand: Instruction, least: int, ufunc: str) -> None:
+def _with_rank(operand: Instruction, least: int, ufunc: str) -> None:
     if operand.shape.rank < least:
         raise ValueError(f"{ufunc}: an operand does not have enough dimensions (has {operand.shape.rank}, requires {least})")
 
 
 @_contraction(np.vecdot)
 def _(trace, lhs, rhs):
-    _with_rank(trace, lhs, 1, "vecdot")
-    _with_rank(trace, rhs, 1, "vecdot")
+    _with_rank(lhs, 1, "vecdot")
+    _with_rank(rhs, 1, "vecdot")
     left, right = lhs.shape.dimensions, rhs.shape.dimensions
     if left[-1] != right[-1]:
         raise _mismatch("vecdot", "(n),(n)->()", right[-1], left[-1])
     lead = broadcast_shapes(left[:-1], right[:-1])
-    lhs, rhs = broadcast(conjugated(trace, lhs), (*lead, left[-1])), broadcast(rhs, (*lead, left[-1]))
+    lhs, rhs = broadcast(conjugated(lhs), (*lead, left[-1])), broadcast(rhs, (*lead, left[-1]))
     every = tuple(range(len(lead)))
     return contract(trace, lhs, rhs, ((len(lead),), (len(lead),)), (every, every))
 
@@ -230,8 +230,8 @@ if hasattr(np, "matvec"):
 
     @_contraction(np.matvec)
     def _(trace, lhs, rhs):
-        _with_rank(trace, lhs, 2, "matvec")
-        _with_rank(trace, rhs, 1, "matvec")
+        _with_rank(lhs, 2, "matvec")
+        _with_rank(rhs, 1, "matvec")
         if lhs.shape.dimensions[-1] != rhs.shape.dimensions[-1]:
             raise _mismatch("matvec", "(m,n),(n)->(m)", rhs.shape.dimensions[-1], lhs.shape.dimensions[-1])
         column = hlo.reshape(rhs, (*rhs.shape.dimensions, 1))
@@ -240,12 +240,12 @@ if hasattr(np, "matvec"):
 
     @_contraction(np.vecmat)
     def _(trace, lhs, rhs):
-        _with_rank(trace, lhs, 1, "vecmat")
-        _with_rank(trace, rhs, 2, "vecmat")
+        _with_rank(lhs, 1, "vecmat")
+        _with_rank(rhs, 2, "vecmat")
         if lhs.shape.dimensions[-1] != rhs.shape.dimensions[-2]:
             raise _mismatch("vecmat", "(n),(n,m)->(m)", rhs.shape.dimensions[-2], lhs.shape.dimensions[-1])
         sizes = lhs.shape.dimensions
-        row = hlo.reshape(conjugated(trace, lhs), (*sizes[:-1], 1, sizes[-1]))
+        row = hlo.reshape(conjugated(lhs), (*sizes[:-1], 1, sizes[-1]))
         product = _batched(trace, row, rhs)
         return hlo.reshape(product, (*product.shape.dimensions[:-2], product.shape.dimensions[-1]))
 

@@ -90,7 +90,7 @@ def reduce_ufunc(
         return finish(trace, reduced_in_order(ufunc, operand, axes, start), sizes, axes, keepdims, out, array)
     operand = masked(trace, operand, where, kernel.identity(wide.dtype))
     start = None if initial in (_NO_VALUE, None) else instruction_of(trace, initial, wide)
-    reduced = reduce_instruction(trace, ufunc, operand, axes, start)
+    reduced = reduce_instruction(ufunc, operand, axes, start)
     if handling(trace):
         flag_errors_of_reduction(trace, ufunc, operand, reduced, axes)
     reduced = convert(reduced, hlo.element_type_of(_result_dtype(ufunc, element_type)))
@@ -147,7 +147,7 @@ def exact_identity(ufunc: np.ufunc, element_type: hlo.ElementType) -> Any:
 
 
 def reduce_instruction(
-    trace: Trace, ufunc: np.ufunc, operand: Instruction, axes: tuple[int, ...], start: Instruction | None = None
+    ufunc: np.ufunc, operand: Instruction, axes: tuple[int, ...], start: Instruction | None = None
 ) -> Instruction:
     """The reduced dimensions are dropped; ``start`` is combined with the result where it is given."""
     element_type = operand.shape.element_type

@@ -14,7 +14,6 @@ from ..recording.array import TracedArray
 from ..recording.function_tables import UFUNCS, implements, implements_method, ufunc_kernel
 from ..recording.memory_order import laid_out
 from ..recording.operands import as_traced, convert, normalize_axis, require_no_bool, result, store, value
-from ..recording.trace import Trace
 from .folds import accumulated
 from .powers import require_nonnegative_behind_first
 from .reductions import accumulation_type, combiner, exact_identity
@@ -41,7 +40,7 @@ def accumulate_ufunc(ufunc: np.ufunc, array: Any, axis: Any = 0, dtype: Any = No
     if kernel.identity is None:
         scanned = accumulated(ufunc, operand, axis)
     else:
-        scanned = scan_instruction(trace, ufunc, operand, axis)
+        scanned = scan_instruction(ufunc, operand, axis)
     whole = result(trace, convert(scanned, element_type))
     return store(out, laid_out(whole, (array,) if isinstance(array, TracedArray) else ()))
 
@@ -54,7 +53,7 @@ def single_axis(method: str, axis: Any, rank: int) -> Any:
     return axes[0]
 
 
-def scan_instruction(trace: Trace, ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
+def scan_instruction(ufunc: np.ufunc, operand: Instruction, axis: int) -> Instruction:
     """The operand's slices, each combined with all before it."""
     sizes, element_type = operand.shape.dimensions, operand.shape.element_type
     if sizes[axis] == 0:

@@ -190,19 +190,19 @@ def array_equiv(a1, a2):
 
 @implements(np.isposinf)
 def isposinf(x, out=None):
-    x = _real(x, "isposinf")
+    x = _real(x)
     infinite = np.isinf(x)
     return np.logical_and(infinite, infinite if x.dtype.kind == "b" else ~np.signbit(x), out=out)
 
 
 @implements(np.isneginf)
 def isneginf(x, out=None):
-    x = _real(x, "isneginf")
+    x = _real(x)
     infinite = np.isinf(x)
     return np.logical_and(infinite, infinite if x.dtype.kind == "b" else np.signbit(x), out=out)
 
 
-def _real(x: Any, name: str) -> TracedArray:
+def _real(x: Any) -> TracedArray:
     x = as_traced(x)
     if x.element_type.is_complex:
         raise TypeError(f"This operation is not supported for {x.dtype} values because it would be ambiguous.")

@@ -179,7 +179,7 @@ def known_contents(trace: Trace, array: Any) -> np.ndarray:
             captured = hlo.ne(captured, zero)
         changed = hlo.ne(captured, hlo.constant(contents))
         message = "a mask has changed since the function was traced, and with it the shape of what it selects"
-        trace.add_error_flag(any_of(trace, changed), StaleCapture, message)
+        trace.add_error_flag(any_of(changed), StaleCapture, message)
     return contents
 
 
@@ -245,7 +245,7 @@ def wrap(trace: Trace, index: Instruction, size: int) -> tuple[Instruction, Inst
     return index, compare(index, size, "GE")
 
 
-def any_of(trace: Trace, predicate: Instruction) -> Instruction:
+def any_of(predicate: Instruction) -> Instruction:
     """Whether any element is true."""
     if not predicate.shape.rank:
         return predicate
@@ -287,13 +287,13 @@ def taken(trace: Trace, selection: ArraySelection) -> Instruction:
         return hlo.broadcast(operand, shape, selection.window_dims)
     sizes = [1 if d in selection.dimensions else size for d, size in enumerate(operand.shape.dimensions)]
     return hlo.gather(
-        operand, _index_vectors(trace, selection.indices),
+        operand, _index_vectors(selection.indices),
         offset_dims=selection.window_dims, collapsed_slice_dims=sorted(selection.dimensions),
         start_index_map=selection.dimensions, index_vector_dim=len(selection.index_shape), slice_sizes=sizes,
     )  # fmt: skip
 
 
-def _index_vectors(trace: Trace, indices: Sequence[Instruction]) -> Instruction:
+def _index_vectors(indices: Sequence[Instruction]) -> Instruction:
     """The index arrays side by side, in a last dimension of their own; a single one as it is."""
     if len(indices) == 1:
         return indices[0]
@@ -347,7 +347,7 @@ def update_selected(trace: Trace, selection: ArraySelection, updates: Instructio
         operands.append(broadcast(hlo.constant(0, given), base.shape))
         windows.insert(0, broadcast(hlo.constant(0, own), selection.shape))
     if selection.dimensions:
-        vectors, vector_dim = _index_vectors(trace, selection.indices), len(selection.index_shape)
+        vectors, vector_dim = _index_vectors(selection.indices), len(selection.index_shape)
     else:  # everything, once: vectors of no elements
         vectors, vector_dim = hlo.constant(np.zeros((*selection.index_shape, 0), np.int32)), len(selection.index_shape)
     updated = hlo.scatter(

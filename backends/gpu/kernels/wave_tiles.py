@@ -23,7 +23,7 @@ from .matrix_divisions import Division
 from .matrix_tiles import CHUNK_BYTES, OperandTiles, Reading
 from .wave_instructions import WaveInstruction
 
-_DEVICE, _SHARED = ir.PointerType(addrspace=1), ir.PointerType(addrspace=3)
+_DEVICE = ir.PointerType(addrspace=1)
 _BANK_CHUNKS = 8  # of 16 bytes, in all banks: 32 of 4 bytes
 _WORD_BYTES = 4
 

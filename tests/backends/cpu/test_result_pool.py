@@ -19,9 +19,9 @@ from phlox.backends.cpu.call import (
 LARGE = 1 << 18
 
 
-def large_function(count=LARGE, order="C"):
+def large_function(count=LARGE):
     guard = ArrayGuard(f8, (count,))
-    return function(CallSignature((guard, guard), results=(ResultSpec(f8, (count,), order),)), add_kernel(count))
+    return function(CallSignature((guard, guard), results=(ResultSpec(f8, (count,), "C"),)), add_kernel(count))
 
 
 @pytest.fixture

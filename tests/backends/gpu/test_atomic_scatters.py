@@ -173,11 +173,11 @@ def test_windows_that_overlap_send_what_they_select(run, random, dtype, opcode):
 # --- code ---
 
 
-def program_for(architecture, dtype, width, is_deterministic=False, opcode="add"):
+def program_for(architecture, dtype, width, is_deterministic=False):
     dtype = np.dtype(dtype)
     x = np.zeros((1000, width) if width else 100_000, dtype)
     places, updates = np.zeros((2000, 1), np.int32), np.zeros((2000, *x.shape[1:]), dtype)
-    attributes = scattering(dtype, opcode, (1,) if width else ())
+    attributes = scattering(dtype, "add", (1,) if width else ())
     return program_of(module_for("scatter", [x, places, updates], attributes, is_deterministic), target(architecture))
 
 

@@ -185,7 +185,8 @@ def test_blocks_that_combine_rows_do_not_write_the_same_bytes(emulated):
 # --- the processor ---
 
 
-def numbers_of_all_sizes(dtype, count=400):
+def numbers_of_all_sizes(dtype):
+    count = 400
     generator, info = np.random.default_rng(5), np.finfo(dtype)
     sizes = np.ldexp(1.0, generator.integers(info.minexp - info.nmant, info.maxexp, count))
     edges = [0, -0.0, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny, info.smallest_subnormal, 1, -1]

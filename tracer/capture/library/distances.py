@@ -28,16 +28,16 @@ METRICS = {one.__name__: one for one in (euclidean, sqeuclidean, cityblock, cheb
 
 def between(metric, x, y, w=None, p=2.0, out=None):
     """``cdist``, with one of the metrics."""
-    return _stored(metric(_differences(x[:, None, :], y[None, :, :], w, out), p), out)
+    return _stored(metric(_differences(x[:, None, :], y[None, :, :], w), p), out)
 
 
 def among(metric, x, w=None, p=2.0, out=None):
     """``pdist``: each row with those behind it."""
     first, second = np.triu_indices(x.shape[0], 1)
-    return _stored(metric(_differences(x[first], x[second], w, out), p), out)
+    return _stored(metric(_differences(x[first], x[second], w), p), out)
 
 
-def _differences(x, y, w, out):
+def _differences(x, y, w):
     if w is not None:
         raise NotImplementedError("distances with weights are not implemented for traced arrays")
     return x.astype(float) - y.astype(float)
