@@ -67,19 +67,21 @@ def note_same_copies(held: Any, ends: Iterable[Any]) -> None:
     are noted by who has these names."""
     copies = current_trace().program.copies
     for end in ends if copies else ():
-        _note_beside(held, end, copies)
+        _note_beside(held, end, copies, {})
 
 
-def _note_beside(held: Any, end: Any, copies: dict[int, Any], is_part: bool = False) -> None:
+def _note_beside(held: Any, end: Any, copies: dict[int, Any], seen: dict[Any, Any], is_part: bool = False) -> None:
     for one in alternatives(held):
         for other in alternatives(end):
-            if one is other or type(one) is not type(other) or row_behind(one) is not None:
+            pair = id(one), id(other), is_part
+            if one is other or type(one) is not type(other) or row_behind(one) is not None or pair in seen:
                 continue
+            seen[pair] = one, other
             if id(other) in copies and (is_part or not isinstance(one, (list, tuple, dict, set))):
                 copies[id(one)] = one
             parts, others = _parts_of(one), _parts_of(other)
             for key in parts.keys() & others.keys():
-                _note_beside(parts[key], others[key], copies, True)
+                _note_beside(parts[key], others[key], copies, seen, True)
 
 
 def _parts_of(value: Any) -> dict[Any, Any]:
@@ -93,11 +95,18 @@ def _parts_of(value: Any) -> dict[Any, Any]:
 
 
 def is_or_holds_copy(value: Any) -> bool:
-    """Whether a value is a copy, or is a container or an object that holds one."""
+    """Whether a value is a copy, or is a container or an object that holds one. Objects may hold themselves."""
     copies = current_trace().program.copies
-    for one in alternatives(value):
-        if id(one) in copies and copies[id(one)] is one or any(map(is_or_holds_copy, _parts_of(one).values())):
-            return True
+    seen: dict[int, Any] = {}
+    to_see = [value]
+    while to_see:
+        for one in alternatives(to_see.pop()):
+            if id(one) in seen:
+                continue
+            seen[id(one)] = one
+            if copies.get(id(one)) is one:
+                return True
+            to_see += _parts_of(one).values()
     return False
 
 

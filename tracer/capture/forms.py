@@ -22,7 +22,9 @@ from ..recording import pytree
 from ..recording.array import TracedArray, require_trace
 from ..recording.attributes import attributes_of, class_of, has_attributes_alone
 from ..recording.current_trace import current_trace, is_around
+from ..recording.errors import CarryTypeError
 from ..recording.intervals import INT64, within
+from ..recording.program import Program
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .parts import AttributeNames, Besides, taken_apart
@@ -174,6 +176,9 @@ Form = Fixed | Number | Container | Optional | OneOf | Several | View
 # may become (`characters`).
 TEXTS: dict[type, Callable[[Any, bool], Any] | None] = {}
 
+# What is told of the classes of objects that hold themselves, before that is an error.
+NOTES_OF_CIRCLES: list[Callable[[Program, type], None]] = []
+
 # What stands in a list for some of its elements, or for all of them: nothing else may be in its place.
 STAND_FOR_ELEMENTS: set[type] = set()
 
@@ -182,10 +187,11 @@ FLAG = ValueType(hlo.Shape(hlo.PRED), False, True)
 PLACE = ValueType(hlo.Shape(hlo.S64), True, True)
 
 
-def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> Form:
+def form_of(value: Any, outer: Trace | None = None, as_views: bool = False, holders: tuple[Any, ...] = ()) -> Form:
     """The form of a value as it is in a trace, by default the current one: objects that were made inside of that are new.
 
-    as_views: views of arrays that were made outside stay views.
+    as_views: views of arrays that were made outside stay views. holders: the objects of which this is a part. Raises
+    CarryTypeError of an object that holds itself: what has a form is a tree.
     """
     if isinstance(value, TracedArray):
         if value.exact is not None:
@@ -194,9 +200,9 @@ def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> F
     if value is None or value is UNBOUND or is_number(value):
         return Fixed(value)
     if type(value) is Maybe:
-        return Optional(value.absent, form_of(value.value, outer, as_views))
+        return Optional(value.absent, form_of(value.value, outer, as_views, holders))
     if type(value) is Choice:
-        forms = [form_of(one, outer, as_views) for one in value.values]
+        forms = [form_of(one, outer, as_views, holders) for one in value.values]
         return functools.reduce(joined, forms) if any(isinstance(form, Container) for form in forms) else OneOf(tuple(forms))
     where = where_made(value) or where_container_made(value) or _where_met(value, outer or current_trace())
     apart = taken_apart(value) if where is None or not is_around(where, outer or current_trace()) else None
@@ -204,7 +210,21 @@ def form_of(value: Any, outer: Trace | None = None, as_views: bool = False) -> F
         _require_known(value, outer or current_trace())
         return Fixed(value)
     auxiliary, parts = apart
-    return Container(type(value), auxiliary, tuple([form_of(part, outer, as_views) for part in parts]))
+    holders = with_holder(holders, value)
+    return Container(type(value), auxiliary, tuple([form_of(part, outer, as_views, holders) for part in parts]))
+
+
+def with_holder(holders: tuple[Any, ...], value: Any) -> tuple[Any, ...]:
+    """The objects of which the parts of a value are parts. Raises CarryTypeError where it is one of them already, as of two
+    that hold one another; their class becomes one of records, which may (`lists/records.py`)."""
+    if any(one is value for one in holders):
+        for note in NOTES_OF_CIRCLES:
+            note(current_trace().program, type(value))
+        raise CarryTypeError(
+            f"an object of {type(value).__name__} holds itself, or is held by what it holds, and is one of several, as the "
+            "program decides"
+        )
+    return (*holders, value)
 
 
 def _require_known(value: Any, outer: Trace) -> None:

@@ -37,6 +37,7 @@ from .forms import (
     kinds,
     may_be_shared,
     same,
+    with_holder,
     written_text,
 )
 from .parts import put_together, taken_apart
@@ -166,12 +167,14 @@ def _place_in(form: OneOf, wanted: Form) -> int:
     raise CarryTypeError("a list is one of several, and becomes a list of another kind, in a way that is not implemented")
 
 
-def _with_views(form: Form) -> Form:
+def _with_views(form: Form, holders: tuple[Any, ...] = ()) -> Form:
     """The form of an object as it is behind the trace that has made it, which may be the current one."""
     apart = taken_apart(form.value) if isinstance(form, Fixed) else None
     if apart is None:
         return form
-    return Container(type(form.value), apart[0], tuple([_with_views(form_of(part, as_views=True)) for part in apart[1]]))
+    auxiliary, parts = apart
+    holders = with_holder(holders, form.value)
+    return Container(type(form.value), auxiliary, tuple([_with_views(form_of(part, as_views=True), holders) for part in parts]))
 
 
 def _renumbered(value: Any, places: list[int]) -> Any:

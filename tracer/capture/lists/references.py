@@ -12,7 +12,7 @@ from ...recording.current_trace import current_trace
 from ...recording.errors import RecordedAgain, TracerError
 from ..choices import Choice
 from ..entries import OPEN
-from ..forms import STAND_FOR_ELEMENTS
+from ..forms import NOTES_OF_CIRCLES, STAND_FOR_ELEMENTS
 from ..places import where_made
 
 if TYPE_CHECKING:
@@ -258,6 +258,9 @@ def want_records(program: Program, kind: type) -> None:
         return
     kind = class_of(kind)
     wanted.add((kind.__module__, kind.__qualname__))
+
+
+NOTES_OF_CIRCLES.append(want_records)
 
 
 def want_alike(program: Program, changed: dict) -> None:

@@ -352,7 +352,8 @@ class Zip(Once):
         known = [part.length for part in parts if not isinstance(part.length, TracedArray)]
         self.length = min(known) if known else parts[0].length
         for part in parts:
-            if isinstance(part.length, TracedArray) and part.length is not self.length:
+            # Beside what has no elements the others are not looked at, not even by a body that never runs.
+            if isinstance(part.length, TracedArray) and part.length is not self.length and 0 not in known:
                 self.length = np.minimum(self.length, part.length)
         self.may_end_early = strict and (len(known) < len(parts) or len(set(known)) > 1)
         if self.may_end_early:
