@@ -25,7 +25,7 @@ from .choices import Maybe
 from .contents import with_contents
 from .copies import note_same_copies
 from .endless import make_loop, make_loop_of_deep
-from .failures import errors_found_in, note_errors
+from .failures import errors_found_in, note_errors, put_flag_aside
 from .forms import NOWHERE, is_unchanged
 from .journals import journal, put_back
 from .lists.references import note_same_makers
@@ -253,7 +253,9 @@ def _recorded(
                     raise
                 side.raised, side.writes = error, record_raise(trace, error)
             if region is not None:
-                region.settle(between)
+                if region.failures:
+                    side.flag = put_flag_aside(trace)
+                    region.settle(between, side.flag)
                 side.inexact = region.inexact
             side.values = {place.key: place.get() for place in places}
             side.ends = {key: place.get() for key, (place, _) in entries.items()}
@@ -299,14 +301,20 @@ def _note_raise(raised: _Raise, test: TracedArray, live: Sequence[Place], before
     outer.program.changes_before_errors |= _changes_what_stays(side)
     nothing = Trace("nothing", outer, branches.inputs)
     branches.traces = raised.beside(nothing, side.trace)
-    if outer.program.regions and not side.inexact:
+    if outer.program.regions:
+        is_changed = _has_changed(side, live, before)
         try:
             held = _held_where_raised(raised, test, Side(nothing), live, before)
         except TracerError:  # there is no form for it
             pass
         else:
-            return note_errors(outer, raised.known, (), held)
+            if is_changed:
+                outer.program.behind_changes |= side.inexact
+            return note_errors(outer, raised.known, side.inexact, held)
+    side.take_flag_again()
     codes = range(raised.known + 1, len(outer.program.error_messages) + 1)
+    if outer.program.regions and is_changed:
+        outer.program.behind_changes.update(codes)
     for storage in side.trace.written.keys() - side.writes:
         del side.trace.written[storage]
     branches.choose(raised.selector, [[], []], [])
@@ -319,6 +327,14 @@ def _changes_what_stays(side: Side) -> bool:
         return True
     places = [(place, old) for place, old in side.places.values() if not isinstance(place, LocalName)]
     return any(not is_unchanged(place, old, side.ends[place.key]) for place, old in places)
+
+
+def _has_changed(side: Side, live: Sequence[Place], before: dict) -> bool:
+    """Whether a side has bound names anew, or changed anything."""
+    if side.trace.written.keys() - side.writes:
+        return True
+    places = [*[(place, before[place.key]) for place in live], *side.places.values()]
+    return any(not is_unchanged(place, old, side.values.get(place.key, old)) for place, old in places)
 
 
 def _held_where_raised(

@@ -36,6 +36,25 @@ def is_stale(message: ErrorMessage) -> bool:
     return issubclass(kind if isinstance(kind, type) else type(kind), (StaleCapture, LeftToPython))
 
 
+def put_flag_aside(trace: Trace) -> TracedArray:
+    """What the error flag is; meanwhile it says that there is no error.
+
+    What is put back where one has been found, and handed on from there, is computed by loops, too, as texts are; and loops end
+    at errors.
+    """
+    storage = trace.error_flag_storage()
+    flag = trace.read(storage)
+    trace.write(storage, hlo.constant(0, hlo.S64))
+    return TracedArray.from_instruction(trace, flag, weak_type=True, is_scalar=True)
+
+
+def take_flag_again(trace: Trace, flag: TracedArray) -> None:
+    """The error flag is what it was, or says what has been found meanwhile."""
+    storage = trace.error_flag_storage()
+    since = trace.read(storage)
+    trace.write(storage, hlo.select(hlo.eq(since, 0), flag.recorded(trace), since))
+
+
 class _Failure:
     """Errors that have been found where places and arrays held this."""
 
@@ -100,22 +119,22 @@ class Region:
 
     # --- the end ---
 
-    def settle(self, between: Between) -> None:
-        """Let everything hold what it held where the error has been found."""
+    def settle(self, between: Between, flag: TracedArray) -> None:
+        """Let everything hold what it held where the error of this flag has been found."""
         if (differences := self._differences()) is None:
             return
         before = [(place, place.get()) for difference in differences for place, _ in difference.places]
         try:
-            self._put_back([_Difference(0, [], {}), *differences], between)
+            self._put_back([_Difference(0, [], {}), *differences], between, flag)
         except TracerError:  # of what holds one thing or another there is no common structure
             for place, value in before:
                 place.set(value)
             self.inexact.update(code for failure in self.failures for code in failure.codes)
 
-    def undoing(self, between: Between) -> Callable[[], None]:
+    def undoing(self, between: Between) -> Callable[[TracedArray], None]:
         """What does the same where it is known that an error has been found."""
         differences = self._differences() or [_Difference(0, [], {})]
-        return lambda: self._put_back(differences, between)
+        return lambda flag: self._put_back(differences, between, flag)
 
     def inexact_behind(self) -> set[int]:
         """The errors of which it is not known what has been done before them, where nothing can be settled."""
@@ -183,16 +202,18 @@ class Region:
             del made[key]
         return made
 
-    def _put_back(self, differences: Sequence[_Difference], between: Between) -> None:
+    def _put_back(self, differences: Sequence[_Difference], between: Between, flag: TracedArray) -> None:
         if len(differences) == 1:
             self._put(differences[0])
             return
         middle = len(differences) // 2
         trace = current_trace()
-        number = error_codes.number_of(trace.read(trace.program.error_flag))
+        number = error_codes.number_of(flag.recorded(trace))
         test = TracedArray.from_instruction(trace, hlo.lt(number, differences[middle].first))
         places = {place.key: place for difference in differences for place, _ in difference.places}
-        halves = [lambda part=part: self._put_back(part, between) for part in (differences[:middle], differences[middle:])]
+        halves = [
+            lambda part=part: self._put_back(part, between, flag) for part in (differences[:middle], differences[middle:])
+        ]
         between(test, halves, [place for place in places.values() if isinstance(place, LocalName)])
 
     def _put(self, difference: _Difference) -> None:

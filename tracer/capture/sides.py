@@ -23,6 +23,7 @@ from ..recording.trace import Storage, Trace
 from .choices import Choice, Maybe
 from .contents import with_contents
 from .copies import TRY_LISTED, note_copies, want_rows
+from .failures import take_flag_again
 from .forms import NOWHERE, Form, OneOf, carried, choices_within, form_of, joined, kinds, may_be_shared, unchanged, zero_like
 from .lists.merging import aligned
 from .lists.tables import meeting, put_together
@@ -67,7 +68,14 @@ class Side:
         self.outcome: Any = None
         self.raised: Exception | None = None
         self.writes: set[Storage] = set()  # for the exception
+        self.flag: TracedArray | None = None  # which errors it has found, until its values are handed on
         self.inexact: set[int] = set()  # the errors of which it is not known what has been done before them
+
+    def take_flag_again(self) -> None:
+        if self.flag is not None:
+            with _reopened(self.trace):
+                take_flag_again(self.trace, self.flag)
+            self.flag = None
 
     def has_inside(self, one: Any) -> bool:
         """Whether a container is in another one that is changed on this side."""
@@ -221,6 +229,8 @@ class Merger:
         for leaves, trace in zip(self.leaves, self.traces):
             with _reopened(trace):
                 columns.append([instruction_for(trace, leaves[place], wanted[place]) for place in differing])
+        for side in self.sides:
+            side.take_flag_again()
         for place, array in zip(differing, branches.choose(selector, columns, [wanted[place] for place in differing])):
             found[place] = array
         self._link(found)

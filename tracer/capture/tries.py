@@ -22,7 +22,7 @@ from ..recording.errors import LeftToPython
 from ..recording.trace import Trace
 from .branches import between, decide
 from .choices import Maybe
-from .failures import Region, errors_found_in, is_stale, note_errors
+from .failures import Region, errors_found_in, is_stale, note_errors, put_flag_aside, take_flag_again
 from .journals import journal
 from .outcomes import END_CODE, Mixed, possible_codes
 from .places import UNBOUND, Names, local_names
@@ -158,7 +158,9 @@ def finally_(block: Block, final: Block, names: Names) -> Any:
                 raised = error
                 if len(trace.program.error_messages) > known:
                     record_raise(trace, error)
-            region.settle(between)
+            flag = put_flag_aside(trace)
+            region.settle(between, flag)
+            take_flag_again(trace, flag)
     messages = trace.program.error_messages
     leave_to_python(trace, region.inexact)
     codes = [code for code in range(known + 1, len(messages) + 1) if not is_stale(messages[code - 1])]
@@ -306,6 +308,7 @@ class _Sequence:
                         outcome, rest, self.always_fails = None, (), True
                 if len(trace.program.error_messages) > known:
                     undo = region.undoing(between)
+                    self.unfinished |= region.inexact & trace.program.behind_changes
                     if region.inexact and (not is_simple and region.is_anything_bound() or _has_done(trace, recorded, region)):
                         self.unfinished |= region.inexact
                     return self._checked(trace, outcome, rest, undo)
@@ -314,15 +317,18 @@ class _Sequence:
                 return outcome
         return None
 
-    def _checked(self, trace: Trace, outcome: Any, rest: Blocks, undo: Callable[[], None]) -> Any:
+    def _checked(self, trace: Trace, outcome: Any, rest: Blocks, undo: Callable[[TracedArray], None]) -> Any:
         """Behind a statement that may have set the flag: the others where it has not, else what it has done until then."""
-        is_fine = TracedArray.from_instruction(trace, hlo.eq(trace.read(trace.program.error_flag), 0))
+        flag = put_flag_aside(trace)
+        is_fine = TracedArray.from_instruction(trace, hlo.eq(flag.instruction(trace), 0))
 
         def go_on() -> Any:
             self.possible, self.is_behind_check = possible_codes(outcome), True
             return outcome if outcome is not None else self.run(rest)
 
-        return decide(is_fine, (go_on, undo), self.names, self.sharing)
+        left = decide(is_fine, (go_on, partial(undo, flag)), self.names, self.sharing)
+        take_flag_again(trace, flag)
+        return left
 
 
 def _has_done(trace: Trace, begin: int, region: Region) -> bool:

@@ -37,6 +37,7 @@ class Program:
         self.may_err = False  # whether what `np.geterr()` says decides what the program does
         self.said_of_stand_ins: BaseException | None = None  # what Python or NumPy has raised of them: it says it of the values
         self.caught: set[int] = set()  # the numbers of errors that handlers have caught
+        self.behind_changes: set[int] = set()  # of errors of which it is not known what was done before, those behind something
         self.open_tries = 0  # try statements with handlers whose bodies are being recorded
         self.regions: list[Any] = []  # for capture/failures.py: there are some where a handler may catch errors
         self.host_functions: list[Any] = []  # what the program calls, to be kept while it may run

@@ -60,3 +60,15 @@ def test_lengths_that_the_program_decides():
 def test_no_elements_beside_a_length_that_the_program_decides_is_refused():
     with pytest.raises(NotImplementedError, match="strict=True"):
         jit(of_open_lengths)(np.zeros(0), np.ones(2))
+
+
+def test_beside_no_elements_there_is_no_round():
+    def function(n, items):
+        total = n
+        for k, item in zip(range(n), sorted(set())):
+            total += k * item
+        for item, pair in zip(items[:n], []):
+            total += item + pair[0]
+        return total
+
+    assert jit(function)(3, np.arange(5)) == function(3, np.arange(5))

@@ -20,7 +20,7 @@ from ..branches import between, choose
 from ..choices import Maybe
 from ..contents import with_contents
 from ..distribution import condition
-from ..failures import Region, errors_found_in, note_errors
+from ..failures import Region, errors_found_in, note_errors, put_flag_aside, take_flag_again
 from ..journals import Journal, journal, let_be_read, note, note_all_made, put_back
 from ..lists.runs import require_read
 from ..outcomes import (
@@ -192,8 +192,10 @@ class CapturedLoop:
                 if isinstance(slot.place, LocalName):
                     note_all_made(state.entered[slot.place.key])
             outcome, failed = self._run_body(position)
+            flag = None
             if region is not None and failed is None:
-                self._settle(region)
+                flag = put_flag_aside(current_trace()) if region.failures else None
+                self._settle(region, flag)
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
             found = [*[(slot.place, slot.place.get()) for slot in state.slots.values()], (RETURNED, returned_value(outcome))]
             is_missing = state.aliases.names.note_round(found, entries)
@@ -224,6 +226,8 @@ class CapturedLoop:
         # Here, and not behind the loop, as a trial may end with the While.
         slots = list(state.slots.values())
         state.settled.note(slots, state.codes, state.returned, current_trace().changing, state.aliases.elements)
+        if flag is not None:
+            take_flag_again(current_trace(), flag)
         return following
 
     def _run_body(self, position: TracedArray | None) -> tuple[Any, BaseException | None]:
@@ -238,11 +242,12 @@ class CapturedLoop:
                 return None, error
             raise
 
-    def _settle(self, region: Region) -> None:
+    def _settle(self, region: Region, flag: TracedArray | None) -> None:
         """The state is what it was where an error has been found; there the loop ends, before rows are appended."""
         if region.failures or region.inexact:
             self.state.carry_all_growing()
-        region.settle(between)
+        if flag is not None:
+            region.settle(between, flag)
         self.inexact |= region.inexact
 
     def _as_state(self, changed: dict[Any, Change], entries: Journal) -> dict[Any, Change]:
