@@ -90,6 +90,23 @@ def test_integers_beside_arrays(dtype, name):
             np.testing.assert_array_equal(actual, expected)
 
 
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.uint64])
+def test_integers_of_loops_beside_arrays(dtype):
+    def ranks(x, limits):
+        below = equal = 0
+        for limit in limits.tolist():
+            below += limit > x
+            equal += int(x[1] == limit)
+        return below, equal
+
+    x = np.array([0, 1, np.iinfo(dtype).max], dtype)
+    limits = np.array([0, 1, -1, 127, 128, 255, 300, 2**40, -(2**63), 2**63 - 1])
+    for actual, expected in zip(compiled(ranks)(x, limits), ranks(x, limits)):
+        np.testing.assert_array_equal(actual, expected, strict=True)
+    with pytest.raises(OverflowError, match="^Python integer 300 out of bounds for uint8$"):
+        compiled(lambda x, numbers: [x + number for number in numbers.tolist()])(np.uint8([1]), np.array([3] * 40 + [300]))
+
+
 def test_integers_as_elements():
     def assign(x, n):
         x[0] = n

@@ -29,6 +29,7 @@ from ..recording.function_tables import (
     implements_method,
     ufunc_kernel,
 )
+from ..recording.intervals import is_shown_to_fit, is_traced_integer
 from ..recording.memory_order import laid_out
 from ..recording.operands import (
     as_strong,
@@ -119,9 +120,8 @@ def _record(
     """The results as instructions, each in the type of the array in ``outputs`` where one is given."""
     classes = tuple([class_of(value) for value in inputs])
     if ufunc in _COMPARISONS and int in classes:
-        decided = _compare_out_of_range(inputs, classes)
-        if decided is not None:
-            inputs, classes = decided, (np.dtype(bool),) * 2
+        inputs = _comparable_integers(trace, inputs, classes)
+        classes = tuple([class_of(value) for value in inputs])
     output_dtypes = tuple([None if one is None else one.dtype for one in outputs])
     types = promotion.loop_types(ufunc, classes, output_dtypes, dtype, casting)
     operands = [instruction_of(trace, value, kind) for value, kind in zip(inputs, types)]
@@ -243,11 +243,15 @@ def _deliver(trace: Trace, value: Instruction, out: TracedArray | None, operands
     return out
 
 
-def _compare_out_of_range(inputs: Sequence, classes: tuple) -> tuple | None:
-    """For a comparison of integers with a Python int that their dtype cannot hold: two booleans that compare alike."""
+def _comparable_integers(trace: Trace, inputs: tuple, classes: tuple) -> tuple:
+    """The operands of a comparison; of integers with a Python int that their dtype cannot hold, others that compare alike."""
     for position in (0, 1):
         value, other = inputs[position], classes[1 - position]
-        if classes[position] is not int or not isinstance(value, int) or isinstance(other, type) or other.kind not in "iu":
+        if classes[position] is not int or isinstance(other, type) or other.kind not in "iu":
+            continue
+        if isinstance(value, TracedArray):
+            if is_traced_integer(value) and not is_shown_to_fit(trace, value, hlo.element_type_of(other)):
+                return (as_strong(value), inputs[1]) if position == 0 else (inputs[0], as_strong(value))
             continue
         limits = np.iinfo(other)
         if limits.min <= value <= limits.max:
@@ -257,7 +261,7 @@ def _compare_out_of_range(inputs: Sequence, classes: tuple) -> tuple | None:
         replaced = [np.bool_(above), np.bool_(above)]
         replaced[1 - position] = _filled(not above, inputs[1 - position].shape)
         return tuple(replaced)
-    return None
+    return inputs
 
 
 def _filled(value: bool, shape: tuple[int, ...]) -> TracedArray:

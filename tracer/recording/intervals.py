@@ -169,13 +169,17 @@ def require(
 
     Elsewhere the program raises the error when it runs, if what ``violated`` writes, a pred[], is true.
     """
+    require_shown(trace, numbers, wanted)
+    trace.add_raise(violated(), error)
+
+
+def require_shown(trace: Trace, numbers: Sequence[Any], wanted: Interval | None = None) -> None:
+    """Ask for smaller intervals of the arguments, where these numbers come from arguments and outside alone."""
     traced = [number for number in numbers if not isinstance(number, (int, float, complex))]
     instructions = [number.instruction(trace) for number in traced]
     sources = [trace.sources(instruction) for instruction in instructions]
     known = frozenset().union(*sources) if None not in sources else frozenset()
-    is_shown = known and known <= trace.program.python_integers
-    if not is_shown or any(_is_opaque(trace, one) for one in instructions):
-        trace.add_raise(violated(), error)
+    if not known or not known <= trace.program.python_integers or any(_is_opaque(trace, one) for one in instructions):
         return
     itself = len(traced) == 1 and _is_source(trace, instructions[0])
     trace.program.unproven = UnprovenInterval(known, wanted if itself else None)
@@ -212,17 +216,23 @@ def _is_source(trace: Trace, instruction: hlo.Instruction) -> bool:
 
 def require_fits(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> None:
     """A Python integer becomes an element of an integer array: OverflowError, as in NumPy, where that has no such number."""
+    if is_shown_to_fit(trace, value, element_type):
+        return
+    limits, number = np.iinfo(element_type.dtype), value.instruction(trace)
+    outside = hlo.lt(number, max(int(limits.min), INT64[0]))
+    if limits.max < INT64[1]:
+        outside = hlo.or_(outside, hlo.gt(number, int(limits.max)))
+    trace.add_error_flag(outside, OverflowError, f"Python integer {{}} out of bounds for {element_type.dtype}", number)
+
+
+def is_shown_to_fit(trace: Trace, value: TracedArray, element_type: hlo.ElementType) -> bool:
+    """Whether the type has the integer, whatever the program computes; where arguments could show it they have to."""
     limits = np.iinfo(element_type.dtype)
     wanted = int(limits.min), int(limits.max)
     if within(interval_of(trace, value), wanted):
-        return
-
-    def outside() -> hlo.Instruction:
-        number = value.instruction(trace)
-        below = hlo.lt(number, max(wanted[0], INT64[0]))
-        return below if wanted[1] >= INT64[1] else hlo.or_(below, hlo.gt(number, wanted[1]))
-
-    require(trace, (value,), outside, OverflowError(f"Python integer out of bounds for {element_type.dtype}"), wanted)
+        return True
+    require_shown(trace, (value,), wanted)
+    return False
 
 
 def require_carried(value: Any) -> None:
