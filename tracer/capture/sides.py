@@ -208,7 +208,7 @@ class Merger:
         inner = [end.value if type(end) is Maybe else end for end in ends]
         if type(inner[0]) is not type(inner[1]) or not isinstance(inner[0], (list, tuple, dict, set, frozenset)):
             return ends
-        if not isinstance(inner[0], (set, frozenset)) and pytree.flatten(inner[0])[1] == pytree.flatten(inner[1])[1]:
+        if not isinstance(inner[0], (set, frozenset)) and _are_alike(*map(pytree.flatten, inner)):
             return ends
         try:
             inner = aligned(self.traces, *inner, _reopened, is_changed)
@@ -268,3 +268,16 @@ def instruction_for(trace: Trace, leaf: Any, kind: ValueType) -> hlo.Instruction
         return zero_like(trace, kind).recorded(trace)
     array = leaf if isinstance(leaf, TracedArray) else as_traced(carried(leaf))
     return array.recorded(trace)
+
+
+def _are_alike(first: tuple[list, pytree.Structure], second: tuple[list, pytree.Structure]) -> bool:
+    """Whether the structures are equal, and the arrays in them, which may be columns, of the same types."""
+    pairs = zip(first[0], second[0])
+    return first[1] == second[1] and all(
+        one is other
+        or type(one) is not TracedArray
+        or type(other) is not TracedArray
+        or one.is_scalar
+        or one.element_type is other.element_type
+        for one, other in pairs
+    )

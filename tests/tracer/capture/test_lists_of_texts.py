@@ -216,6 +216,24 @@ def test_texts_that_are_appended_outside():
         assert said == expected
 
 
+def test_texts_of_numbers_of_several_types_that_some_ways_give():
+    def lines(n, values):
+        found = []
+        for v in values:
+            if n > v:
+                if n <= 2:
+                    found.append(f"{v}")
+            else:
+                if n:
+                    break
+                found.append(f"{n < 4}")
+        return found
+
+    decorated = jit(lines)
+    for n in (3, 0, 4, -2):
+        assert decorated(n, np.array([1, -1, 2, 5])) == lines(n, np.array([1, -1, 2, 5]))
+
+
 @pytest.mark.parametrize("function", [lines_of, floats, floats_of_python, in_orders_of_their_own])
 def test_no_python_makes_them(function):
     decorated, x = jit(function), np.arange(100, 140)
