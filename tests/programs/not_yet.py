@@ -10,5 +10,4 @@ NOT_YET = {
     "pastimes.big_modular": "error: Python needs an integer and finds a traced value",
     "pastimes.permissions": "error: Python needs a bool and finds a traced value",
     "pastimes.safe_division": "error: ConcretizationError: a list: a list whose length the pro...",
-    "text_tools.validate_records": "error: CarryTypeError: a list whose length the program decides h...",
 }

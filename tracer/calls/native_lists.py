@@ -183,6 +183,8 @@ class _Made:
         if form.dynamic:
             raise NotNative
         if form.text is not None:
+            if self.characters is None:
+                raise NotNative
             formats = _formats_of(self.types, None if form.text else self.formats)
             text = self.types.Text(self.characters, next(columns).number, None, is_pair=True, **formats)
             return self.types.Leaf((), codes, tuple(map(returned_constant, form.constants)), text)

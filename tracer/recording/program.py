@@ -70,7 +70,7 @@ class Program:
         # By the user's line, how often a while loop has been run in Python to its end.
         self.known_whiles: defaultdict[tuple[str, int], float] = defaultdict(int)
         self.has_open_lists = False  # whether any list has ever had an item that stands for its elements (capture/lists/)
-        self.tables: list[Any] = []  # for capture/lists/tables.py
+        self.tables: list[Any] = []  # those in which lists lie (capture/lists/)
         self.characters: Any = None  # for capture/texts/characters.py
         self.used_texts: dict[Any, Any] = {}  # for capture/texts/shared.py
         self.used_again: set[Any] = set()  # the places of those of these that are used once more

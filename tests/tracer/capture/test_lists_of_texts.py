@@ -1,5 +1,6 @@
 """Lists of texts whose number the program decides: as results, and where several questions are asked of one list."""
 
+from collections import defaultdict
 from typing import NamedTuple
 
 import numpy as np
@@ -243,3 +244,42 @@ def test_no_python_makes_them(function):
         called = called[:]
     assert found == function(x + 1)
     assert called == []
+
+
+def found_by_kind(values):
+    found = defaultdict(list)
+    for place, value in enumerate(values):
+        kind, text = "none", ""
+        if value > 5:
+            kind, text = "large", f"got {value:.1f}"
+        elif value > 3:
+            kind, text = "middle", "middle"
+        if kind != "none":
+            found[kind].append((place, text))
+    return dict(found)
+
+
+def found_in_one_list(values):
+    found = defaultdict(list)
+    for value in values:
+        if value > 3:
+            found["large"].append(f"got {value:.1f}")
+    return dict(found)
+
+
+def caught(values):
+    found = {}
+    for value in values:
+        try:
+            if value > 5:
+                raise ValueError(f"got {value:.1f}")
+        except ValueError as error:
+            found.setdefault("large", []).append(str(error))
+    return found
+
+
+@pytest.mark.parametrize("function", [found_by_kind, found_in_one_list, caught])
+def test_texts_in_lists_that_a_dict_gets(function):
+    decorated, values = jit(function), np.array([1, 4.0, 6, 3.5, 8])
+    for case in (values, values * 2, values):
+        assert decorated(case) == function(case)

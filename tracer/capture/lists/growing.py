@@ -204,6 +204,7 @@ def _made(outer: Trace, kind: ElementType | None, needs: Needs, place: str, leng
             table.lengths = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (rows + 1,)), 0), True)
         table.count = tables.array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
     table.trace = outer
+    outer.program.tables.append(table)
     return table
 
 

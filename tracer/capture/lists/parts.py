@@ -7,7 +7,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -91,7 +91,7 @@ class Elements:
         length = numbers[0] if self.length is None else self.length
         rows = _rows(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
         found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length, texts)
-        return _all_finished(found, self.form.structure, self.arrays_of_lists(parts))
+        return _all_finished(found, self.form.structure, _Contents(self.arrays_of_lists(parts), texts))
 
 
 def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
@@ -103,15 +103,11 @@ def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
     numbers = [number for number in (run.length, run.start) if isinstance(number, TracedArray)]
     weak = tuple([column.weak_type for column in run.type.columns])
     length = None if isinstance(run.length, TracedArray) else run.length
-    formats = None
-    if any(leaf.text is not None for leaf in form.leaves):
-        held = memory()
-        numbers.append(held.returned())
-        formats = held.formats
     lists = _lists_in(form.structure)
+    characters, formats = _characters_of([form, *[one.form for one in lists.values()]])
     form = replace(form, structure=_of_lists(form.structure))
     elements = Elements(form, weak, length, isinstance(run.start, TracedArray), formats, tuple(lists.values()))
-    return [*arrays, *numbers, *[array for table in lists for array in _arrays_of(table)]], elements
+    return [*arrays, *numbers, *characters, *[array for table in lists for array in _arrays_of(table)]], elements
 
 
 def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
@@ -120,7 +116,27 @@ def parts_of_row(row: Row) -> tuple[list[TracedArray], Elements]:
     form = Form(_of_lists(structure), (LeafForm(True, True, ()),), 1, length=1)
     position = TracedArray.from_instruction(require_trace(), instruction_of(row.position), weak_type=True)
     arrays = [array for table in lists for array in _arrays_of(table)]
-    return [position, *arrays], Elements(form, (True,), 1, False, lists=tuple(lists.values()))
+    characters, formats = _characters_of([one.form for one in lists.values()])
+    return [position, *characters, *arrays], Elements(form, (True,), 1, False, formats, tuple(lists.values()))
+
+
+def _characters_of(forms: Sequence[Form]) -> tuple[list[TracedArray], Any]:
+    """The characters and their formats, where elements of these forms, or of runs in them, are or hold texts."""
+    if not any(map(_holds_texts, forms)):
+        return [], None
+    held = memory()
+    return [held.returned()], held.formats
+
+
+def _holds_texts(form: Form) -> bool:
+    return any(leaf.text is not None for leaf in form.leaves) or any(map(_holds_texts, _runs_in(form.structure)))
+
+
+def _runs_in(structure: pytree.Structure) -> list[Form]:
+    if structure is pytree.LEAF:
+        return []
+    kind, auxiliary, children = structure
+    return [auxiliary] if kind is Run else [form for child in children for form in _runs_in(child)]
 
 
 def _lists_in(structure: pytree.Structure) -> dict[Table, Lists]:
@@ -253,8 +269,13 @@ def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> lis
 
 
 _UNFINISHED = frozenset({Run, Row, TracedDeque})
-# The arrays that `Elements` has of lists.
-Arrays = dict[Lists, Sequence[Any]]
+
+
+class _Contents(NamedTuple):
+    """The arrays that `Elements` has of lists, and what reads rows of texts."""
+
+    arrays: dict[Lists, Sequence[Any]]
+    texts: Callable[[np.ndarray], list[str]] | None
 
 
 def _is_unfinished(structure: pytree.Structure) -> bool:
@@ -266,63 +287,64 @@ def is_row(structure: pytree.Structure) -> bool:
     return structure[0] is list and len(structure[2]) == 1 and structure[2][0] is not pytree.LEAF and structure[2][0][0] is Row
 
 
-def _all_finished(values: list[Any], structure: pytree.Structure, arrays: Arrays) -> list[Any]:
-    return [_finished(value, structure, arrays) for value in values] if _is_unfinished(structure) else values
+def _all_finished(values: list[Any], structure: pytree.Structure, contents: _Contents) -> list[Any]:
+    return [_finished(value, structure, contents) for value in values] if _is_unfinished(structure) else values
 
 
 # The lists that have been made of the rows of an array, by its id, for as long as it is there: other places get the same ones.
 _made: dict[int, tuple[weakref.ref, dict[tuple[Lists, int], list[Any]]]] = {}
 
 
-def _list_in_table(lists: Lists, position: int, arrays: Arrays) -> list[Any]:
-    *columns, last = arrays[lists] if lists.form.length is None else [*arrays[lists], None]
-    first, length = arrays[lists][0], lists.form.length if last is None else int(last[position])
+def _list_in_table(lists: Lists, position: int, contents: _Contents) -> list[Any]:
+    arrays = contents.arrays[lists]
+    *columns, last = arrays if lists.form.length is None else [*arrays, None]
+    first, length = arrays[0], lists.form.length if last is None else int(last[position])
     if id(first) not in _made:
         _made[id(first)] = weakref.ref(first, lambda _, key=id(first): _made.pop(key, None)), {}
     rows = _made[id(first)][1]
     if (lists, position) not in rows:
         own = _rows([column[position] for column in columns], lists.form.capacity, length, 0)
-        found = elements_from_arrays(lists.form.structure, lists.form.leaves, zip(own, lists.weak), length)
-        rows[lists, position] = _all_finished(found, lists.form.structure, arrays)
+        found = elements_from_arrays(lists.form.structure, lists.form.leaves, zip(own, lists.weak), length, contents.texts)
+        rows[lists, position] = _all_finished(found, lists.form.structure, contents)
     return rows[lists, position]
 
 
-def _finished(value: Any, structure: pytree.Structure, arrays: Arrays) -> Any:
+def _finished(value: Any, structure: pytree.Structure, contents: _Contents) -> Any:
     """A value of this structure, with what Python has in the place of deques, rows and runs, whose columns are arrays by now,
     or lists of Python's numbers."""
     if not _is_unfinished(structure):
         return value
     if is_row(structure):
-        return _list_in_table(value[0].table, int(value[0].position), arrays)
+        return _list_in_table(value[0].table, int(value[0].position), contents)
     kind, auxiliary, children = structure
     if kind in (list, tuple):
-        return kind(_finished_items(value, children, arrays))
+        return kind(_finished_items(value, children, contents))
     if kind is TracedDeque:
-        return deque(_finished_items(value, children, arrays), maxlen=value.maxlen)
+        return deque(_finished_items(value, children, contents), maxlen=value.maxlen)
     if has_open_keys(value):
         (entries,) = contents_of(value).values()
         if is_row(children[0]):
-            return finished_dict(entries[0].table.keys, _finished(entries, children[0], arrays))
-        return maker_of(value)(_finished_items(entries, children[0][2], arrays))
+            return finished_dict(entries[0].table.keys, _finished(entries, children[0], contents))
+        return maker_of(value)(_finished_items(entries, children[0][2], contents))
     if kind is Parts:
         held = attributes_of(value)
         for name, child in zip(auxiliary[1], children):
-            set_held(value, name, _finished(held[name], child, arrays))
+            set_held(value, name, _finished(held[name], child, contents))
         return value
-    parts = [_finished(part, child, arrays) for part, child in zip(pytree.taken_apart(value)[1], children)]
+    parts = [_finished(part, child, contents) for part, child in zip(pytree.taken_apart(value)[1], children)]
     return pytree.put_together(kind, auxiliary, parts)
 
 
-def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure], arrays: Arrays) -> list[Any]:
+def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure], contents: _Contents) -> list[Any]:
     found: list[Any] = []
     for item, structure in zip(items, structures):
         if type(item) is not Run:
-            found.append(_finished(item, structure, arrays))
+            found.append(_finished(item, structure, contents))
             continue
         form, weak = item.form, [isinstance(column, list) for column in item.columns]
         columns = zip(_rows(item.columns, form.capacity, item.length, item.start), weak)
-        elements = elements_from_arrays(form.structure, form.leaves, columns, int(item.length))
-        found += _all_finished(elements, form.structure, arrays)
+        elements = elements_from_arrays(form.structure, form.leaves, columns, int(item.length), contents.texts)
+        found += _all_finished(elements, form.structure, contents)
     return found
 
 

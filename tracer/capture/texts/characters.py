@@ -24,6 +24,7 @@ from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
 from ...recording.errors import SizeBeyondBound
 from ...recording.intervals import note_interval
+from ...recording.trace import Trace
 from ..forms import Container, Form
 from ..lists.runs import Run, instruction_of, number_of
 from ..lists.tables import array_of_column, recording_in
@@ -144,7 +145,7 @@ def release(forms: Sequence[Form], rows: Sequence[Sequence[Any]]) -> None:
     forms, rows: of what the loop carries, and its numbers behind the round.
     """
     trace, held = require_trace(), require_trace().program.characters
-    if held is None or held.end.root_storage not in trace.written:
+    if held is None or held.end.root_storage not in trace.written or _are_put_into_tables(trace):
         return
     before = hlo.reshape(trace.outside[held.end.root_storage], ())
     is_free = hlo.constant(np.bool_(True))
@@ -155,6 +156,16 @@ def release(forms: Sequence[Form], rows: Sequence[Sequence[Any]]) -> None:
             return
     end = hlo.reshape(held.end.instruction(trace), ())
     held.end.set_value(hlo.reshape(hlo.select(is_free, before, end), (1,)))
+
+
+def _are_put_into_tables(trace: Trace) -> bool:
+    """Whether a table has been written to whose lists may hold texts."""
+    return any(
+        table.kind is not None
+        and any(leaf.text is not None for leaf in table.kind.leaves)
+        and any(column.root_storage in trace.written for column in table.columns)
+        for table in trace.program.tables
+    )
 
 
 def holds_written_texts(form: Form) -> bool:
