@@ -127,6 +127,7 @@ class Branches:
     def begin(self, name: str) -> Trace:
         """The trace of one more branch."""
         self.traces.append(Trace(identifier(f"{self.name}_{name}"), self.outer, self.inputs))
+        self.traces[-1].is_branch = True
         return self.traces[-1]
 
     def choose(

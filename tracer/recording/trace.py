@@ -180,7 +180,7 @@ class Trace:
         self.shared_read: set[Storage] = set()  # those that may be others, of traces around, which have been read
         self.entries: dict[hlo.Instruction, Storage] = {}  # the values of ``outside``, the other way round
         # Of a loop's body or condition: outside storage whose first value was taken for all, and that which the loop changes.
-        self.repeats = False
+        self.repeats = self.is_branch = False
         self.taken_as_known: set[Storage] = set()
         self.changing: set[Storage] = set()
         self.write_logs: list[dict[Storage, hlo.Instruction]] = []
@@ -205,6 +205,11 @@ class Trace:
         return f"<{'finished ' if self.finished else ''}trace {self.name}>"
 
     # --- values ---
+
+    @property
+    def around_branches(self) -> Trace:
+        """This trace, or the innermost one around it that is no branch of a condition."""
+        return self.parent.around_branches if self.is_branch else self
 
     def read(self, storage: Storage) -> hlo.Instruction:
         """The storage's current value as an instruction of this trace. Raises LeakedArrayError."""

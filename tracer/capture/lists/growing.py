@@ -158,7 +158,8 @@ def _table_for(holder: Any, held: Iterable[Any], value: Any) -> Table | None:
         kind = False if needs.is_refused else tables.kind_of([value], needs, holds_arrays=True)
         if kind is False:
             return None
-        table = program.growing_tables[id(holder)] = _made(outer, kind, needs, f"lists at {user_location()}")
+        # What a branch makes may be what its end hands on.
+        table = program.growing_tables[id(holder)] = _made(outer.around_branches, kind, needs, f"lists at {user_location()}")
     if tables.kind_of([value], table.needs, holds_arrays=True) is False:
         return None
     return table

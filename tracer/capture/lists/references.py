@@ -32,7 +32,7 @@ class Table:
 
     def __init__(self, kind: ElementType | None, capacity: int, length: int | None, place: str | None, needs: Needs) -> None:
         self.kind, self.capacity, self.length, self.place, self.needs = kind, capacity, length, place, needs
-        self.trace = current_trace()  # in which it has been made
+        self.trace = current_trace().around_branches  # in which it has been made
         self.program = self.trace.program
         self.columns: tuple[TracedArray, ...] = ()
         self.lengths: TracedArray | None = None

@@ -218,9 +218,9 @@ def _fill(table: Table, lists: Sequence[list]) -> None:
         if None in rows:
             runs = [with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place) for one in lists]
             rows = map(_stacked, zip(*map(instructions, runs)))
-        columns = tuple([array_of_column(column, like.weak_type) for column, like in zip(rows, wanted)])
+        columns = tuple([_outside_of_branches(column, like.weak_type) for column, like in zip(rows, wanted)])
     if table.length is None:
-        table.lengths = array_of_column(_stacked([instruction_of(length_of(one)) for one in lists]), True)
+        table.lengths = _outside_of_branches(_stacked([instruction_of(length_of(one)) for one in lists]), True)
     table.columns = columns
 
 
@@ -237,6 +237,17 @@ def _column_of_array(lists: Sequence[list], wanted: Sequence[Any]) -> Instructio
 
 def array_of_column(column: Instruction, is_weak: bool) -> TracedArray:
     return TracedArray.from_instruction(require_trace(), column, weak_type=is_weak, is_scalar=False)
+
+
+def _outside_of_branches(column: Instruction, is_weak: bool) -> TracedArray:
+    """As `array_of_column`, of what a branch may hand on at its end: the array is there before the condition."""
+    trace = require_trace()
+    if not trace.is_branch:
+        return array_of_column(column, is_weak)
+    with recording_in(trace.around_branches):
+        array = array_of_column(hlo.full(column.shape, 0), is_weak)
+    array.set_value(column)
+    return array
 
 
 def _stacked(rows: Sequence[Instruction]) -> Instruction:
