@@ -252,9 +252,14 @@ def _recorded(
                 if not is_raised_when_run(error):
                     raise
                 side.raised, side.writes = error, record_raise(trace, error)
+            # Errors of statements in the body of a `try` within, or behind one that has been checked, are settled already.
+            is_settled = region is None or not region.inexact
+            if trace.program.error_flag in trace.written and (
+                region is not None and region.failures or is_settled and trace.program.open_tries
+            ):
+                side.flag = put_flag_aside(trace)
             if region is not None:
-                if region.failures:
-                    side.flag = put_flag_aside(trace)
+                if side.flag is not None:
                     region.settle(between, side.flag)
                 side.inexact = region.inexact
             side.values = {place.key: place.get() for place in places}

@@ -52,6 +52,8 @@ def take_flag_again(trace: Trace, flag: TracedArray) -> None:
     """The error flag is what it was, or says what has been found meanwhile."""
     storage = trace.error_flag_storage()
     since = trace.read(storage)
+    if since.opcode == "constant":  # as it was put aside
+        return trace.write(storage, flag.recorded(trace))
     trace.write(storage, hlo.select(hlo.eq(since, 0), flag.recorded(trace), since))
 
 

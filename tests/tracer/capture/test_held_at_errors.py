@@ -116,11 +116,53 @@ def made_in_a_loop(make, n, items):
     return value, rounds
 
 
+def made_behind_a_statement_that_is_checked(make, n, items):
+    value = make(n, items)
+    try:
+        value = chr(97 + n % 26), make(1, items)
+        if n == 7:
+            raise IndexError
+    except IndexError:
+        pass
+    return value
+
+
+def made_in_a_body_within_another(make, n, items):
+    value = make(0, items)
+    try:
+        try:
+            value = chr(97 + n % 26), make(n, items)
+            raise ValueError(str(n))
+        except ValueError as error:
+            value = value, str(error)
+    except IndexError:
+        pass
+    return value
+
+
 MAKERS = [
     text_of_a_number, some_of_a_list, text_of_several, counts, text_in_hexadecimal, lists_in_a_list, text_replaced,
     some_of_an_array, texts_in_a_list, elements,
 ]  # fmt: skip
-WAYS = [made_before_the_body, made_in_a_round, made_before_an_index, made_in_a_loop, made_before_the_end]
+WAYS = [
+    made_before_the_body, made_in_a_round, made_before_an_index, made_in_a_loop, made_before_the_end,
+    made_behind_a_statement_that_is_checked, made_in_a_body_within_another,
+]  # fmt: skip
+
+
+def a_text_of_a_part(n, items):
+    text = hex(n)
+    try:
+        text = chr(97 + n % 26) + text[:5]
+        items.tolist()[n]
+    except IndexError:
+        pass
+    return text
+
+
+def test_a_text_of_a_part_of_another():
+    for n in (2, 7, 7):
+        assert jit(a_text_of_a_part)(n, ITEMS) == a_text_of_a_part(n, ITEMS)
 
 
 @pytest.mark.parametrize(("make", "way"), one_in_all(9, MAKERS, WAYS))
