@@ -12,6 +12,7 @@ import numpy as np
 from ..hlo import PRED, Computation, Instruction, make_instruction
 from .fused_computations import result_roots
 from .known_values import known_value
+from .traversal import scalar_under
 
 # For each dimension the instruction that says how far it is needed; None where all of it is.
 Need = tuple[Instruction | None, ...]
@@ -136,9 +137,9 @@ def sizes_of_mask(predicate: Instruction, outside: Outside) -> Iterable[tuple[in
     if predicate.opcode != "compare" or predicate.attributes["direction"] != "LT":
         return []
     position, bound = predicate.operands
-    if bound.opcode != "broadcast" or bound.operands[0].shape.rank:
+    if (scalar := scalar_under(bound)) is None:
         return []
-    size = outside(bound.operands[0])
+    size = outside(scalar)
     dimension = _counted(position)
     return [] if size is None or dimension is None else [(dimension, size)]
 

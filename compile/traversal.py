@@ -117,6 +117,13 @@ def is_scalar_constant(instruction: Instruction) -> bool:
     return instruction.opcode == "constant" and not instruction.shape.is_tuple and not instruction.shape.dimensions
 
 
+def scalar_under(instruction: Instruction) -> Instruction | None:
+    """The scalar that an array repeats everywhere, where it is a broadcast of one."""
+    if instruction.opcode == "broadcast" and not instruction.operands[0].shape.dimensions:
+        return instruction.operands[0]
+    return None
+
+
 def on_operands(
     instruction: Instruction, operands: tuple[Instruction, ...], attributes: dict[str, Any] | None = None
 ) -> Instruction:

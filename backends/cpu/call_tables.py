@@ -292,7 +292,7 @@ class _Visit:
         with b.if_then(b.icmp_signed("<", number, self._word(2))):
             self._visit(self._node(1), self.addresses, number)
         with b.if_then(b.icmp_signed(">=", number, begin)):
-            self._visit(second, self._behind(5, self.addresses), b.sub(number, begin))
+            self._visit(second, self._moved(self.addresses, self._steps(5)), b.sub(number, begin))
 
     def _chunks(self) -> None:
         b, inside, length, terms = self.builder, self._node(1), self._word(2), self._word(3)
@@ -302,11 +302,10 @@ class _Visit:
             left = b.sub(terms, b.mul(number, length))
             b.store(b.select(b.icmp_signed("<", left, length), left, length), _word(b, self.state, _TERMS))
             b.store(b.zext(b.icmp_signed("==", number, first), I64), _word(b, self.state, _IS_FIRST))
-            addresses = [b.gep(one, [b.mul(number, step)], source_etype=I8) for one, step in zip(self.addresses, steps)]
-            self._visit(inside, addresses, self.number)
+            self._visit(inside, self._behind(steps, number), self.number)
             return []
 
-        steps = [self._word(place) for place in (4, 5, 6)]
+        steps = self._steps(4)
         carried_loop(b, first, end, 1, [], chunk, "chunks")
 
     def _packed(self) -> None:
@@ -326,18 +325,23 @@ class _Visit:
         self._number_inside, start = replaced_if(b, is_divided, [self.number, I64(0)], of_piece)
         end = b.add(start, most)
         end = b.select(b.icmp_signed("<", end, size), end, size)
-        steps = [self._word(place) for place in (5, 6, 7)]
-        first = [b.gep(one, [b.mul(start, step)], source_etype=I8) for one, step in zip(self.addresses, steps)]
+        steps = self._steps(5)
 
         def iteration(_: ir.Value, addresses: list) -> list:
             run(addresses)
-            return [b.gep(one, [step], source_etype=I8) for one, step in zip(addresses, steps)]
+            return self._moved(addresses, steps)
 
-        carried_loop(b, start, end, 1, first, iteration)
+        carried_loop(b, start, end, 1, self._behind(steps, start), iteration)
 
-    def _behind(self, place: int, addresses: Sequence[ir.Value]) -> list[ir.Value]:
-        b = self.builder
-        return [b.gep(one, [self._word(place + number)], source_etype=I8) for number, one in enumerate(addresses)]
+    def _steps(self, place: int) -> list[ir.Value]:
+        return [self._word(place + number) for number in range(3)]
+
+    def _moved(self, addresses: Sequence[ir.Value], steps: Sequence[ir.Value]) -> list[ir.Value]:
+        return [self.builder.gep(one, [step], source_etype=I8) for one, step in zip(addresses, steps)]
+
+    def _behind(self, steps: Sequence[ir.Value], count: ir.Value) -> list[ir.Value]:
+        """The addresses, so many steps further."""
+        return self._moved(self.addresses, [self.builder.mul(count, step) for step in steps])
 
     def _visit(self, node: ir.Value, addresses: Sequence[ir.Value], number: ir.Value) -> None:
         self._leave_unless_zero(self.builder.call(self.function, [node, self.state, *addresses, number]))

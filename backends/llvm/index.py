@@ -69,6 +69,14 @@ def least(builder: ir.IRBuilder, first: Base, second: Base) -> Base:
     return builder.select(builder.icmp_signed("<", first, second), first, second)
 
 
+def greatest(builder: ir.IRBuilder, first: Base, second: Base) -> Base:
+    """The larger one, as signed integers."""
+    if isinstance(first, int) and isinstance(second, int):
+        return max(first, second)
+    first, second = i64(first), i64(second)
+    return builder.select(builder.icmp_signed(">", first, second), first, second)
+
+
 def merge_levels(builder: ir.IRBuilder, count: Base) -> Base:
     """How often so many runs, one at least, are merged in pairs until one is left."""
     if isinstance(count, int):

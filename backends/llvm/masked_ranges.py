@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 from llvmlite import ir
 
+from ...compile.traversal import scalar_under
 from ...hlo import S32, S64, Instruction
 from . import index as indices
 from .types import I64
@@ -27,7 +28,7 @@ def masked_ranges(builder: ir.IRBuilder, mask: Instruction, scalar: Scalar) -> t
     for dimension, is_start, bound in _bounds(builder, mask, sizes, scalar):
         found = starts if is_start else stops
         first = found.get(dimension, I64(0) if is_start else I64(sizes[dimension]))
-        found[dimension] = _greatest(builder, first, bound) if is_start else indices.least(builder, first, bound)
+        found[dimension] = (indices.greatest if is_start else indices.least)(builder, first, bound)
     return starts, stops
 
 
@@ -39,10 +40,10 @@ def _bounds(
             yield from _bounds(builder, operand, sizes, scalar)
     if mask.opcode != "compare" or mask.attributes["direction"] not in ("GE", "LT"):
         return
-    position, bound = mask.operands[0], _repeated(mask.operands[1])
+    position, bound = mask.operands[0], scalar_under(mask.operands[1])
     origin = None
     if position.opcode == "subtract":
-        position, origin = position.operands[0], _repeated(position.operands[1])
+        position, origin = position.operands[0], scalar_under(position.operands[1])
         if origin is None:
             return
     if bound is None or position.opcode != "iota" or position.shape.element_type not in (S32, S64):
@@ -60,19 +61,9 @@ def _bounds(
     yield dimension, is_start, builder.select(is_near, builder.add(first, limit), I64(0) if is_start else size)
 
 
-def _repeated(value: Instruction) -> Instruction | None:
-    if value.opcode == "broadcast" and not value.operands[0].shape.rank:
-        return value.operands[0]
-    return None
-
-
 def _wide(builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
     return value if value.type == I64 else builder.sext(value, I64)
 
 
 def _is_between(builder: ir.IRBuilder, value: ir.Value, least: ir.Value, greatest: ir.Value) -> ir.Value:
     return builder.and_(builder.icmp_signed(">=", value, least), builder.icmp_signed("<=", value, greatest))
-
-
-def _greatest(builder: ir.IRBuilder, first: ir.Value, second: ir.Value) -> ir.Value:
-    return builder.select(builder.icmp_signed(">", first, second), first, second)

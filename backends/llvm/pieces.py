@@ -107,23 +107,18 @@ def independent_loop(
         return
     if divides_inner and 2 * size <= function.wanted:
         with function.each_divided(builder, size) as (first, end):
+            first = first if start is None else indices.greatest(builder, first, start)
             end = end if stop is None else indices.least(builder, end, stop)
-            with counted_loop(builder, 1, name, end, _greatest(builder, first, start)) as index:
+            with counted_loop(builder, 1, name, end, first) as index:
                 yield index
         return
     first, end, most = function.claim(builder, size, least)
+    first = first if start is None else indices.greatest(builder, first, start)
     end = indices.i64(end) if stop is None else indices.least(builder, end, stop)
     function.is_open = True
-    with counted_loop(builder, most, name, end, _greatest(builder, first, start)) as index:
+    with counted_loop(builder, most, name, end, first) as index:
         yield index
     function.is_open = False
-
-
-def _greatest(builder: ir.IRBuilder, first: Base, second: ir.Value | None) -> Base:
-    if second is None:
-        return first
-    first = indices.i64(first)
-    return builder.select(builder.icmp_signed(">", first, second), first, second)
 
 
 @contextmanager

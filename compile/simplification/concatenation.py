@@ -6,7 +6,8 @@ from typing import NamedTuple
 
 from ... import hlo
 from ...hlo import Instruction
-from .rule import f32, rule, scalar_under
+from ..traversal import scalar_under
+from .rule import f32, rule
 
 # A concatenate of more operands may have been divided for a backend.
 _MOST_JOINED = 128

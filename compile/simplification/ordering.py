@@ -9,7 +9,8 @@ from ... import hlo
 from ...hlo import F32, S32, Instruction, Shape
 from ...hlo.builder import ascending_order
 from ..comparators import sort_key
-from .rule import ANY_ELEMENTWISE, Users, f32, pred, rule, s32, scalar_under
+from ..traversal import scalar_under
+from .rule import ANY_ELEMENTWISE, Users, f32, pred, rule, s32
 
 
 @rule(

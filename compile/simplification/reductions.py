@@ -7,6 +7,7 @@ from ...hlo import F32, S8, S16, S32, S64, U8, U32, Instruction, scalar_computat
 from ...hlo.ops.elementwise import ADD
 from ..fusion_policy import is_degenerate_reshape
 from ..inlining import inlined_elementwise
+from ..traversal import scalar_under
 from .rule import f32, f64, is_negative_zero, real_value, rule, s8, s32, u8, without_ones
 
 
@@ -106,9 +107,9 @@ def count_in_front_of_size(reduce: Instruction) -> Instruction | None:
     if mask.opcode != "compare" or mask.attributes["direction"] != "LT" or not element_type.is_integer:
         return None
     position, bound = mask.operands
-    if position.opcode != "iota" or bound.opcode != "broadcast" or bound.operands[0].shape.rank:
+    size, shape = scalar_under(bound), position.shape
+    if position.opcode != "iota" or size is None:
         return None
-    (size,), shape = bound.operands, position.shape
     is_sum = reduce.attributes["to_apply"].combining_operation is ADD and real_value(reduce.operands[1]) == 0
     least_bits = min(element_type.bits, size.shape.element_type.bits)
     if not is_sum or size.shape.element_type not in (S32, S64) or shape.size >= 2 ** (least_bits - 1):

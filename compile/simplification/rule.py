@@ -172,13 +172,6 @@ def uniform_literal(instruction: Instruction) -> np.ndarray | None:
     return instruction.attributes["literal"]
 
 
-def scalar_under(instruction: Instruction) -> Instruction | None:
-    """The scalar that an array repeats everywhere, where it is a broadcast of one."""
-    if instruction.opcode == "broadcast" and not instruction.operands[0].shape.dimensions:
-        return instruction.operands[0]
-    return None
-
-
 def real_value(instruction: Instruction) -> int | float | None:
     """As uniform_literal, as a Python number; None for complex numbers too."""
     literal = uniform_literal(instruction)

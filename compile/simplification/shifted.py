@@ -13,7 +13,8 @@ from ... import hlo
 from ...hlo import F64, S64, Instruction
 from ...hlo.attributes import PaddingDimension
 from ...hlo.operation import ELEMENTWISE, GIVEN
-from .rule import f64, real_value, rule, s32, scalar_under
+from ..traversal import scalar_under
+from .rule import f64, real_value, rule, s32
 
 # So many operations between taking and putting back are gone through.
 _MOST_OPERATIONS = 64

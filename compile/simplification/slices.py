@@ -5,7 +5,8 @@ from __future__ import annotations
 from ... import hlo
 from ...hlo import S32, Instruction
 from ...hlo.attributes import SliceDimension
-from .rule import Users, f32, real_value, rule, s32, scalar_under, uniform_literal
+from ..traversal import scalar_under
+from .rule import Users, f32, real_value, rule, s32, uniform_literal
 
 # So many operands and users of a concatenate are compared with each other.
 _MOST_TRIED = 64

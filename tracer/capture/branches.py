@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -306,20 +306,16 @@ def _note_raise(raised: _Raise, test: TracedArray, live: Sequence[Place], before
     outer.program.changes_before_errors |= _changes_what_stays(side)
     nothing = Trace("nothing", outer, branches.inputs)
     branches.traces = raised.beside(nothing, side.trace)
+    is_changed, held = bool(outer.program.regions) and _has_changed(side, live, before), None
     if outer.program.regions:
-        is_changed = _has_changed(side, live, before)
-        try:
+        with suppress(TracerError):  # where there is no form for it
             held = _held_where_raised(raised, test, Side(nothing), live, before)
-        except TracerError:  # there is no form for it
-            pass
-        else:
-            if is_changed:
-                outer.program.behind_changes |= side.inexact
-            return note_errors(outer, raised.known, side.inexact, held)
     side.take_flag_again()
     codes = range(raised.known + 1, len(outer.program.error_messages) + 1)
-    if outer.program.regions and is_changed:
-        outer.program.behind_changes.update(codes)
+    if is_changed:
+        outer.program.behind_changes.update(codes if held is None else side.inexact)
+    if held is not None:
+        return note_errors(outer, raised.known, side.inexact, held)
     for storage in side.trace.written.keys() - side.writes:
         del side.trace.written[storage]
     branches.choose(raised.selector, [[], []], [])

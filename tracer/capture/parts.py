@@ -8,14 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ..recording import pytree
-from ..recording.attributes import (
-    attributes_of,
-    class_of,
-    container_behind,
-    has_attributes_alone,
-    is_property,
-    set_held,
-)
+from ..recording.attributes import attributes_of, class_of, container_behind, has_attributes_alone, is_property, set_held
 from ..recording.current_trace import current_trace
 from ..recording.makers import register_attributes
 from .entries import contents_of, elements_of_set, is_open_set

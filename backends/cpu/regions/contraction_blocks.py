@@ -39,16 +39,7 @@ from ...llvm.types import (
 )
 from ..call_tables import CALLED, IN_PLACE, Called, Loop, Node, call_once, number_of, run_calls
 from ..contraction_arithmetic import multiplied_and_added, zero
-from ..contraction_forms import (
-    FAN_IN,
-    LEAST_ANY_TERMS,
-    RUN,
-    BlockForm,
-    Columns,
-    distance,
-    levels_of_sums,
-    longest,
-)
+from ..contraction_forms import FAN_IN, LEAST_ANY_TERMS, RUN, BlockForm, Columns, distance, levels_of_sums, longest
 from ..contraction_strips import block_shape, strips
 from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target

@@ -20,7 +20,7 @@ from ..loops.stacked_rows import slice_of
 from ..merging import selected
 from ..texts.leaves import is_text_leaf, text_of_row, text_row
 from . import number_types
-from .elements import CODE, NOTHING, ElementType, LeafForm, leaves_as, with_structure
+from .elements import CODE, NOTHING, ElementType, LeafForm, hold_texts, leaves_as, with_structure
 from .missing_elements import BLANK, placed
 from .sized_arrays import array_of_row, resized, row_of_array
 
@@ -102,7 +102,7 @@ def packed_columns(values: Sequence[Any], kind: ElementType) -> list[hlo.Instruc
     """The columns of elements whose numbers lie in arrays, one after the other in equal steps; None where they do not."""
     if len(values) < _FEW or any(not leaf.is_number or leaf.is_coded or leaf.dynamic for leaf in kind.leaves):
         return None
-    if any(leaf.text is not None for leaf in kind.leaves):
+    if hold_texts(kind.leaves):
         return None
     parts = [pytree.flatten(value) for value in values]
     if any(structure != kind.structure for _, structure in parts):

@@ -34,15 +34,7 @@ from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_te
 from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
-from .references import (
-    Unread,
-    put_into_one_table,
-    refuse,
-    tables_in,
-    try_rows,
-    want_listed,
-    want_records,
-)
+from .references import Unread, put_into_one_table, refuse, tables_in, try_rows, want_listed, want_records
 from .sized_arrays import column_types, common, dynamic_dimensions, with_bounds
 
 
@@ -259,6 +251,11 @@ def parts_of(kind: ElementType) -> list[ElementType]:
         found.append(ElementType(structure, kind.leaves[place:end], kind.numbers[place:end]))
         place = end
     return found
+
+
+def hold_texts(leaves: Iterable[LeafForm]) -> bool:
+    """Whether any of the leaves are texts that the program makes."""
+    return any(leaf.text is not None for leaf in leaves)
 
 
 def key_columns(kind: ElementType) -> int:

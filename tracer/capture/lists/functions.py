@@ -44,7 +44,7 @@ from .access import (
 )
 from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, arrays_of_one_size, joined, stacked
 from .comparisons import rows_of_nan
-from .elements import ElementType, LeafForm
+from .elements import ElementType, LeafForm, hold_texts
 from .mapping import keys_of
 from .references import are_positions
 from .runs import (
@@ -142,7 +142,7 @@ def _order(run: Run) -> TracedArray | None:
     None where lists that lie in a table decide, which are compared one by one.
     """
     if any(not leaf.is_number or leaf.is_coded for leaf in run.form.leaves) or any(c.ndim > 1 for c in run.columns):
-        if any(leaf.text is not None for leaf in run.form.leaves):
+        if hold_texts(run.form.leaves):
             raise NotImplementedError("the order of texts that the program makes")
         raise TypeError(f"a list of {run.type} cannot be sorted: its elements have no order")
     columns, positions = instructions(run), are_positions(run.form.structure)

@@ -25,7 +25,7 @@ from .array_rows import require_arrays_current
 from .columns import rows_between
 from .deques import TracedDeque
 from .element_rows import returned_constant
-from .elements import LeafForm
+from .elements import LeafForm, hold_texts
 from .records import finished_dict
 from .references import Row, Table
 from .runs import Form, Run, instruction_of, instructions
@@ -129,7 +129,7 @@ def _characters_of(forms: Sequence[Form]) -> tuple[list[TracedArray], Any]:
 
 
 def _holds_texts(form: Form) -> bool:
-    return any(leaf.text is not None for leaf in form.leaves) or any(map(_holds_texts, _runs_in(form.structure)))
+    return hold_texts(form.leaves) or any(map(_holds_texts, _runs_in(form.structure)))
 
 
 def _runs_in(structure: pytree.Structure) -> list[Form]:

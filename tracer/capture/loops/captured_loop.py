@@ -192,10 +192,7 @@ class CapturedLoop:
                 if isinstance(slot.place, LocalName):
                     note_all_made(state.entered[slot.place.key])
             outcome, failed = self._run_body(position)
-            flag = None
-            if region is not None and failed is None:
-                flag = put_flag_aside(current_trace()) if region.failures else None
-                self._settle(region, flag)
+            flag = self._settle(region) if region is not None and failed is None else None
             ends = {place.key: place.get() for place in (*self.places, *self.others)}
             found = [*[(slot.place, slot.place.get()) for slot in state.slots.values()], (RETURNED, returned_value(outcome))]
             is_missing = state.aliases.names.note_round(found, entries)
@@ -242,13 +239,18 @@ class CapturedLoop:
                 return None, error
             raise
 
-    def _settle(self, region: Region, flag: TracedArray | None) -> None:
-        """The state is what it was where an error has been found; there the loop ends, before rows are appended."""
+    def _settle(self, region: Region) -> TracedArray | None:
+        """The state is what it was where an error has been found; there the loop ends, before rows are appended.
+
+        The error flag, which is aside until the round is recorded; None where no error may have been found.
+        """
         if region.failures or region.inexact:
             self.state.carry_all_growing()
+        flag = put_flag_aside(current_trace()) if region.failures else None
         if flag is not None:
             region.settle(between, flag)
         self.inexact |= region.inexact
+        return flag
 
     def _as_state(self, changed: dict[Any, Change], entries: Journal) -> dict[Any, Change]:
         """What has been changed in a round, without what is no state of the loop."""

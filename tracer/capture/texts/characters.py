@@ -26,6 +26,7 @@ from ...recording.errors import SizeBeyondBound
 from ...recording.intervals import note_interval
 from ...recording.trace import Trace
 from ..forms import Container, Form
+from ..lists.elements import hold_texts
 from ..lists.runs import Run, instruction_of, number_of
 from ..lists.tables import array_of_column, recording_in
 from .deferred import Deferred, WrittenText
@@ -162,7 +163,7 @@ def _are_put_into_tables(trace: Trace) -> bool:
     """Whether a table has been written to whose lists may hold texts."""
     return any(
         table.kind is not None
-        and any(leaf.text is not None for leaf in table.kind.leaves)
+        and hold_texts(table.kind.leaves)
         and any(column.root_storage in trace.written for column in table.columns)
         for table in trace.program.tables
     )
@@ -173,6 +174,6 @@ def holds_written_texts(form: Form) -> bool:
     if not isinstance(form, Container):
         inner = getattr(form, "forms", ()) or (getattr(form, "form", None),)
         return any(isinstance(one, Form) and holds_written_texts(one) for one in inner)
-    if form.type is WrittenText or form.type is Run and any(leaf.text is not None for leaf in form.auxiliary.leaves):
+    if form.type is WrittenText or form.type is Run and hold_texts(form.auxiliary.leaves):
         return True
     return any(map(holds_written_texts, form.parts))
