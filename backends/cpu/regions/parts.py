@@ -31,7 +31,7 @@ from ..region_functions import Division, RegionFunctions
 from ..target import Target
 from ..vectors import VectorLoop, lanes_for
 from .reduction import emit_reduction
-from .row_reduction import is_decided_early
+from .row_truths import is_decided_early
 
 # As many parts at most, and as many bytes of what each of them gives.
 _MOST_PARTS, _PARTS_BYTES = 64, 64 << 10

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from math import prod
 
@@ -10,9 +9,8 @@ from llvmlite import ir
 
 from ...llvm import index as indices
 from ...llvm.arrays import Array, stack_array
-from ...llvm.branches import replaced_if
 from ...llvm.builder import Builder
-from ...llvm.elementary_calls import calls_on_vectors, vector_part
+from ...llvm.elementary_calls import calls_on_vectors
 from ...llvm.index import Affine, Base, Component, Offsets
 from ...llvm.loops import carried_loop, counted_loop
 from ...llvm.module import Module, SharedFunction, align_stack, declared
@@ -21,33 +19,22 @@ from ...llvm.reductions import (
     Fold,
     Reduction,
     Store,
-    add_with_error,
-    finish_compensation,
     identity_of,
     in_groups,
     is_divided,
-    is_sum_of_floats,
     reduce_loops,
-    splat_identity,
     stops_of_kept,
 )
 from ...llvm.types import POINTER, RegisterValue, broadcast_lanes, register_type, selected
-from ..nest_samples import combining, samples
+from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
-from ..vectors import VectorLoop, combined_lanes, lanes_of, tail_mask, whole_lanes
+from ..vectors import VectorLoop, combined_lanes, tail_mask
 from .row_extrema import RowExtremum
-from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
+from .row_truths import CountedLanes, is_decided_early
+from .rows_in_lanes import PARTIAL_VECTORS, merged_in_pairs, reduced_rows, result_lanes, row_lanes
 from .short_rows import emit_short_rows, has_short_rows
 from .transpose import LARGEST_TILE, folded
 
-# This many vectors of partial results, so that one addition need not wait for another.
-PARTIAL_VECTORS = 4
-# A row whose result does not change any more is left behind a block of about as many bytes.
-DECIDED_AFTER = 1024
-# A sum is carried with compensation beyond this many additions a lane: the error of the lanes' sums stays that of one block.
-BLOCK_STEPS = 32
-# A row that is divided among threads has as many blocks.
-_DIVIDED_BLOCKS = 64
 # So many rows are taken at once, by the number of registers, where they share what they are combined with, which is loaded once
 # for all of them then: their partial results take half of the registers. There are as many groups of them, at least.
 _ROWS_AT_ONCE = {32: 4, 16: 2}
@@ -61,25 +48,13 @@ _LEAST_CALLED_LINES = 16
 
 
 @samples(
-    """
-    x = f32[3,5,1003] parameter(0)
-    zero = f32[] constant(0)
-    ROOT sum = f32[5] reduce(x, zero), dimensions={0,2}, to_apply=add_f32
-    """,
-    """
-    x = f64[20] parameter(0)
-    init = f64[] parameter(1)
-    ROOT least = f64[] reduce(x, init), dimensions={0}, to_apply=minimum_f64
-    """,
     # No identity is known.
     """
     x = s32[4,33] parameter(0)
     init = s32[] parameter(1)
     ROOT largest = s32[4] reduce(x, init), dimensions={1}, to_apply=larger
     """,
-    calls=combining("add", "f32[]")
-    + combining("minimum", "f64[]")
-    + """larger {
+    calls="""larger {
       x = s32[] parameter(0)
       y = s32[] parameter(1)
       m = s32[] abs(x)
@@ -136,7 +111,7 @@ def _emit_rows_at_once(builder: ir.IRBuilder, target: Target, reduction: Reducti
 
         def rows(first: Base, count: int) -> None:
             places = [Affine(indices.add_base(builder, first, number)) for number in range(count)]
-            for place, lanes in zip(places, _vector_rows(builder, target, reduction, fixed, [{along: p} for p in places])):
+            for place, lanes in zip(places, reduced_rows(builder, target, reduction, fixed, [{along: p} for p in places])):
                 store((*outer, place), _of_whole_row(builder, target, reduction, lanes), 1, None)
 
         with independent_loop(builder, whole) as number:
@@ -150,7 +125,7 @@ def _of_whole_row(
     builder: ir.IRBuilder, target: Target, reduction: Reduction, lanes: list[RegisterValue]
 ) -> list[RegisterValue]:
     """The results of a row, of those in its lanes."""
-    totals = combined_lanes(builder, lanes, _result_lanes(target, reduction), partial(reduction.combine, builder))
+    totals = combined_lanes(builder, lanes, result_lanes(target, reduction), partial(reduction.combine, builder))
     return totals if reduction.divided else reduction.combine(builder, reduction.init_values, totals, 1)
 
 
@@ -158,30 +133,15 @@ def _row(builder: ir.IRBuilder, target: Target, reduction: Reduction, fixed: dic
     """The results of one row."""
     init, last = reduction.init_values, len(reduction.dimensions) - 1
     if identity_of(reduction) is not None:
-        (lanes,) = _vector_rows(builder, target, reduction, fixed)
+        (lanes,) = reduced_rows(builder, target, reduction, fixed)
         return _of_whole_row(builder, target, reduction, lanes)
 
     def row(index: dict[int, Component], so_far: list[RegisterValue]) -> list[RegisterValue]:
         lanes = _row_of_elements(builder, target, reduction, index)
-        totals = combined_lanes(builder, lanes, _result_lanes(target, reduction), partial(reduction.combine, builder))
+        totals = combined_lanes(builder, lanes, result_lanes(target, reduction), partial(reduction.combine, builder))
         return totals if reduction.divided else reduction.combine(builder, so_far, totals, 1)
 
     return reduce_loops(builder, reduction, [d for d in reduction.reduced if d != last], fixed, init, row)
-
-
-def row_lanes(target: Target, reduction: Reduction) -> int:
-    """The lanes of a row: where no identity is known, no more than there are elements."""
-    size = reduction.dimensions[-1]
-    lanes = lanes_of(target, reduction, size)
-    return lanes if identity_of(reduction) is not None else whole_lanes(lanes, size)
-
-
-def _result_lanes(target: Target, reduction: Reduction) -> int:
-    """The lanes of partial results: of truth values that are counted there is one count."""
-    if RowExtremum.of(target, reduction) is not None:
-        return 1
-    counted = CountedLanes.of(target, reduction, reduction.dimensions[-1])
-    return row_lanes(target, reduction) if counted is None else 1
 
 
 def _has_many_rows(target: Target, reduction: Reduction) -> bool:
@@ -189,7 +149,7 @@ def _has_many_rows(target: Target, reduction: Reduction) -> bool:
     dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
     if reduction.reduced != (last,) or last == 0 or last - 1 in reduction.stops or reduction.divided:
         return False
-    lanes, row_bytes = _result_lanes(target, reduction), dimensions[last] * reduction.operands[0].shape.element_type.byte_size
+    lanes, row_bytes = result_lanes(target, reduction), dimensions[last] * reduction.operands[0].shape.element_type.byte_size
     return 1 < lanes <= LARGEST_TILE and dimensions[last - 1] >= _MANY_TILES * lanes and row_bytes <= _LONG_ROW_BYTES
 
 
@@ -203,7 +163,7 @@ def _emit_many_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction,
     def several(fixed: dict[int, Component], places: list[dict[int, Component]]) -> list[list[RegisterValue]]:
         if identity_of(reduction) is None:
             return [_row_of_elements(builder, target, reduction, {**fixed, **place}) for place in places]
-        return _vector_rows(builder, target, reduction, fixed, places)
+        return reduced_rows(builder, target, reduction, fixed, places)
 
     with independent_loops(builder, [reduction.dimensions[d] for d in kept[:-1]], stops_of_kept(reduction, kept[:-1])) as outer:
 
@@ -251,7 +211,7 @@ def _folded_lines(builder: ir.IRBuilder, reduction: Reduction, lines: list[Array
 def _row_of_elements(
     builder: ir.IRBuilder, target: Target, reduction: Reduction, index: dict[int, Component]
 ) -> list[RegisterValue]:
-    """As _vector_rows of one, where no identity is known: the partial results begin as elements."""
+    """As reduced_rows of one, where no identity is known: the partial results begin as elements."""
     extremum = RowExtremum.of(target, reduction)
     if extremum is not None:
         return extremum.find(builder, reduction, index)
@@ -283,7 +243,7 @@ def _row_of_elements(
     first = [value for elements in load_group(start) for value in elements]
     second = indices.add_base(builder, start, group)
     partials = in_groups(carried_loop(builder, second, stop, group, first, whole, "row", most), reduction.count)
-    (partial,) = _merged_in_pairs(fold, partials)
+    (partial,) = merged_in_pairs(fold, partials)
 
     def rest() -> list[RegisterValue]:
         end = size // lanes * lanes
@@ -299,159 +259,3 @@ def _row_of_elements(
     if done == size:
         return partial
     return list(in_last_piece(builder, partial, rest)) if is_divided(reduction, last) else rest()
-
-
-def _merged_in_pairs(fold: Fold, states: list[list[RegisterValue]]) -> list[list[RegisterValue]]:
-    while len(states) > 1:
-        pairs = zip(states[::2], states[1::2])
-        states = [*[fold.merged(one, other) for one, other in pairs], *states[len(states) // 2 * 2 :]]
-    return states
-
-
-def _vector_rows(
-    builder: ir.IRBuilder,
-    target: Target,
-    reduction: Reduction,
-    fixed: dict[int, Component],
-    places: Sequence[dict[int, Component]] = ({},),
-) -> list[list[RegisterValue]]:
-    """Reduce rows at once, in lanes: one for each of the places, which say what of their indices is not the same for all.
-
-    Each has registers of its own, so that its results are those of the row alone.
-    """
-    dimensions, last = reduction.dimensions, len(reduction.dimensions) - 1
-    size, identity = dimensions[last], identity_of(reduction)
-    counted = CountedLanes.of(target, reduction, size)
-    lanes = row_lanes(target, reduction) if counted is None else counted.lanes
-    element_type, result_lanes = reduction.operands[0].shape.element_type, _result_lanes(target, reduction)
-    neutral = splat_identity(element_type, identity, result_lanes)
-    outer_reduced = [d for d in reduction.reduced if d != last]
-    compensated = is_sum_of_floats(reduction) and reduction.reduced_count // (lanes * PARTIAL_VECTORS) > BLOCK_STEPS
-    # An element that is not the identity leaves no other result.
-    decidable = len(places) == 1 and is_decided_early(reduction.to_apply, reduction.operands[0], reduction.reduced, identity)
-
-    fold = Fold(builder, reduction, result_lanes)
-    step = 1 if lanes > 1 else 0
-
-    def load(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> list[RegisterValue]:
-        """A vector of each row."""
-        rows = [{**index, **place, last: component} for place in places]
-        full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
-        if counted is not None:
-            return [counted.count(builder, reduction, one, mask) for one in full]
-        values = [value for (value,) in reduction.elements_at(builder, full, lanes, mask)]
-        return values if mask is None else [selected(builder, mask, value, neutral) for value in values]
-
-    wide = result_lanes > 1 and calls_on_vectors(builder.module, reduction.producers)
-
-    def load_group(index: dict[int, Component], base: indices.Base) -> list[RegisterValue]:
-        """PARTIAL_VECTORS vectors next to each other, of each row."""
-        if wide:
-            rows = [{**index, **place, last: Affine(base, 1)} for place in places]
-            full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
-            values = [value for (value,) in reduction.elements_at(builder, full, PARTIAL_VECTORS * lanes)]
-            return [vector_part(builder, value, k * lanes, lanes) for value in values for k in range(PARTIAL_VECTORS)]
-        parts = [Affine(indices.add_base(builder, base, k * lanes), step) for k in range(PARTIAL_VECTORS)]
-        if counted is not None:
-            loaded = [load(index, part) for part in parts]
-            return [one[row] for row in range(len(places)) for one in loaded]
-        # At once, so that what is the same along a row is computed once.
-        rows = [{**index, **place, last: part} for place in places for part in parts]
-        full = [tuple(row[d] for d in range(len(dimensions))) for row in rows]
-        return [value for (value,) in reduction.elements_at(builder, full, lanes)]
-
-    stop = reduction.stops.get(last)
-
-    def up_to(size: int, start: indices.Base = 0) -> indices.Base:
-        """The end of so many elements behind the start, or in front of it where the row stops."""
-        return size if stop is None else indices.least(builder, builder.sub(stop, indices.i64(start)), size)
-
-    def block(index: dict[int, Component], start: indices.Base, steps: int) -> list[RegisterValue]:
-        """The combination of ``steps`` groups of PARTIAL_VECTORS vectors."""
-        stride = PARTIAL_VECTORS * lanes
-
-        def iteration(number: ir.Value, states: list[RegisterValue]) -> list[RegisterValue]:
-            elements = load_group(index, indices.add_base(builder, number, start))
-            return [
-                value
-                for state, element in zip(in_groups(states, fold.width), elements)
-                for value in fold.step(state, [element])
-            ]
-
-        end = up_to(steps * stride, start)
-        begin = fold.begin([neutral]) * PARTIAL_VECTORS * len(places)
-        states = carried_loop(builder, 0, end, stride, begin, iteration, "row", steps * stride)
-        of_rows = in_groups(states, fold.width * PARTIAL_VECTORS)
-        return [value for one in of_rows for value in _merged_in_pairs(fold, in_groups(one, fold.width))[0]]
-
-    def begun(index: dict[int, Component], component: Component, mask: ir.Value | None = None) -> list[RegisterValue]:
-        return [value for element in load(index, component, mask) for value in fold.begin([element])]
-
-    def accumulate(state: list[RegisterValue], part: list[RegisterValue]) -> list[RegisterValue]:
-        pairs = zip(in_groups(state, state_width), in_groups(part, fold.width))
-        if compensated:
-            return [value for one, other in pairs for value in add_with_error(builder, *one, *other)]
-        return [value for one, other in pairs for value in fold.merged(one, other)]
-
-    group, divides = PARTIAL_VECTORS * lanes, is_divided(reduction, last)
-
-    def row(index: dict[int, Component], state: list[RegisterValue]) -> list[RegisterValue]:
-        if not decidable or divides or size <= group:
-            return rest_of_row(index, state, 0)
-        state = accumulate(state, block(index, 0, 1))
-        return replaced_if(builder, are_all(builder, state[0], neutral), state, lambda: rest_of_row(index, state, group))
-
-    def rest_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
-        blocks_wanted = _DIVIDED_BLOCKS if divides else 1
-        steps = BLOCK_STEPS if compensated else max(1, (size - done) // (group * blocks_wanted))
-        if decidable:
-            steps = max(1, min(steps, DECIDED_AFTER // (group * element_type.byte_size)))
-        blocks = (size - done) // (steps * group)
-        if blocks:
-
-            def whole(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-                return accumulate(carried, block(index, number, steps))
-
-            end = done + blocks * steps * group
-            first, past, most = done, up_to(end), blocks
-            if divides:
-                first, past, most = piece_bounds(builder, blocks)
-                first, past = (indices.multiply_base(builder, base, steps * group) for base in (first, past))
-            bounds = first, past, steps * group
-            if decidable and blocks > 1:
-                search = SearchedLanes.of(target, reduction, size, steps * group)
-                if search is None:
-                    state = until_decided(builder, neutral, *bounds, state, whole, most)
-                else:
-                    state = search.run(builder, reduction, index, *bounds, state, whole, most)
-            else:
-                state = carried_loop(builder, *bounds, state, whole, "block", most if divides else end)
-            done = end
-        if not divides:
-            return last_of_row(index, state, done)
-        return list(in_last_piece(builder, state, lambda: last_of_row(index, state, done))) if done < size else state
-
-    def last_of_row(index: dict[int, Component], state: list[RegisterValue], done: int) -> list[RegisterValue]:
-        """What is left of the row behind the blocks."""
-        groups = (size - done) // group
-        if groups:
-            state = accumulate(state, block(index, done, groups))
-            done += groups * group
-        singles = (size - done) // lanes
-        if singles:
-
-            def single(number: ir.Value, carried: list[RegisterValue]) -> list[RegisterValue]:
-                return accumulate(carried, begun(index, Affine(number, step)))
-
-            end = done + singles * lanes
-            state = carried_loop(builder, done, up_to(end), lanes, state, single, "vector", end)
-            done += singles * lanes
-        if done < size:
-            state = accumulate(state, begun(index, Affine(done, 1), tail_mask(lanes, size - done)))
-        return state
-
-    first = [neutral, splat_identity(element_type, 0.0, lanes)] if compensated else fold.begin([neutral])
-    state_width = len(first)
-    state = reduce_loops(builder, reduction, outer_reduced, fixed, first * len(places), row)
-    of_rows = in_groups(state, state_width)
-    return [[finish_compensation(builder, *one)] if compensated else fold.finish(one) for one in of_rows]
