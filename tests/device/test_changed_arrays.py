@@ -195,3 +195,45 @@ def test_a_function_that_raises_changes_nothing(put):
     with pytest.raises(ValueError, match="too much"):
         fill(x, 10)
     same(x, X + 2)  # Python changes it before it raises
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_slices_that_begin_or_end_outside(put, size):
+    bounds = [None, 0, 1, -1, -2, 5, -5]
+    cases = [slice(start, stop, step) for start in bounds for stop in bounds for step in (1, -1, -2)]
+    host = np.arange(size)
+    array = put(host)
+    for case in cases:
+        assert array[case].shape == host[case].shape, case
+    for case in cases[::7]:
+        same(array[case], host[case])
+        array[case] += 1
+        host[case] += 1
+    same(array, host)
+
+
+def test_what_an_ellipsis_leaves_without_dimensions_is_an_array(put):
+    x, expected = put(X), X.copy()
+    for array in (x, expected):
+        one = array[1, 2, ...]
+        one += 10
+        array[..., 0, 0][...] = 7
+        again = one[...]
+        again[()] *= 2
+    same(x, expected)
+    number, whole = put(np.array(3.0)), put(X).sum()
+    number[...] += 1
+    assert float(number) == 4.0
+    copy, row = whole[...], whole[None]
+    copy += 1
+    row[0] = 5
+    assert (float(whole), float(copy), row.tolist()) == (66.0, 67.0, [5.0])
+
+
+def test_imaginary_parts_of_real_arrays_cannot_be_changed(put):
+    x = put(X)
+    same(x.imag, np.zeros_like(X))
+    with pytest.raises(ValueError, match="read-only"):
+        x.imag[0] = 1
+    with pytest.raises(ValueError, match="read-only"):
+        np.imag(x).fill(1)

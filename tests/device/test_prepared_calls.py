@@ -482,3 +482,12 @@ def test_threads(put):
     for thread in threads:
         thread.join()
     assert not wrong
+
+
+def test_none_among_the_arguments_is_no_array(put, long_way):
+    x = put(X)
+    for _ in range(3):
+        same(np.sort(x, axis=None), np.sort(X, axis=None))
+        same(np.clip(x, None, 5.0), np.clip(X, None, 5.0))
+        same(x.sum(None, None), X.sum())
+    assert len(long_way) == 3

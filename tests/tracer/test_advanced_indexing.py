@@ -439,3 +439,58 @@ def test_tables_from_outside():
     for index in (I, 1):
         found = jit(lambda i: np.sum(table[i]), backend="reference")(np.asarray(index))
         assert found == np.sum(table[index])
+
+
+MASK = np.array([True, True, True, False])
+
+
+@pytest.mark.parametrize("index", [lambda m: ([0, 1], m), lambda m: (m[1:], m), lambda m: ([0, 1], ~m & m)])
+def test_masks_that_do_not_fit_beside_index_arrays(index):
+    def read(x, m):
+        return x[index(m)]
+
+    def write(x, m):
+        x[index(m)] = 1
+
+    for function in (read, write):
+        check(function, X[..., 0], MASK)
+        with pytest.raises(IndexError, match="shape mismatch: indexing arrays could not be broadcast together"):
+            jit(function)(X[..., 0].copy(), MASK)
+
+
+@pytest.mark.parametrize("dtype", [complex, float, bool])
+def test_several_values_in_an_element(dtype):
+    def element(x, y):
+        x[0] = y
+
+    def from_list(x, y):
+        x[0] = [y[0], y[1]]
+
+    def fill(x, y):
+        x.fill(y)
+
+    for function in (element, from_list, fill):
+        check(function, np.zeros(3, dtype), np.ones(2))
+
+
+def test_vectors_in_place_of_matrices():
+    def multiply(x, y):
+        x @= y
+        return x
+
+    for first, second in (((3,), (3,)), ((3, 3), (3,)), ((3,), (3, 3)), ((2, 3, 3), (3, 3)), ((3, 3), (3, 3))):
+        check(multiply, np.arange(float(np.prod(first))).reshape(first), np.eye(3)[0] if second == (3,) else 2 * np.eye(3))
+
+
+@pytest.mark.parametrize("n", [5, 300, -1, 2**40])
+def test_numbers_that_are_chosen_are_cast_as_arrays_are(n):
+    def choose(x, y, n):
+        return np.where(x > 0, n, x), np.where(x > 0, y, n), np.select([x > 1, x > 0], [x, n], n), np.where(x > 0, 300, x)
+
+    for dtype in (np.int8, np.int64):
+        x = np.array([1, -2, 3], dtype)
+        for mine, wanted in zip(jit(choose)(x, x[::-1], n), choose(x, x[::-1], n)):
+            assert mine.dtype == wanted.dtype
+            np.testing.assert_array_equal(mine, wanted)
+    with pytest.raises(TypeError, match="Cannot cast array data from dtype"):
+        jit(lambda x: np.select([x > 0], [n], x))(np.ones(3, np.uint8))

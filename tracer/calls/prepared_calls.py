@@ -107,9 +107,11 @@ class PreparedCalls:
         if key is None or known.objects:
             return
         leaves = (*args, *kwargs.values())
-        parameters = range(len(leaves)) if known.selection is None else known.selection
-        if not all([isinstance(one, int) for one in parameters]):
+        places = [place for place, value in enumerate(leaves) if value is not None]  # None is no leaf
+        selection = range(len(places)) if known.selection is None else known.selection
+        if not all([isinstance(one, int) for one in selection]):
             return
+        parameters = [places[number] for number in selection]
         static = [place for place in range(len(leaves)) if place not in parameters and not isinstance(leaves[place], _KNOWN)]
         if any([type(leaves[place]) is not int for place in static]):
             return

@@ -20,6 +20,7 @@ from ..recording.current_trace import current_trace
 from ..recording.device_arrays import ArrayOnDevice, array_like
 from ..recording.function_tables import SEQUENCES
 from ..recording.object_operands import is_none_or_text
+from ..recording.operators import require_matrix
 from .exchange import capsule_of, cuda_interface_of, dlpack_device_of
 from .views import PARTS, ViewAs, computed, item, shares_memory, write
 
@@ -94,6 +95,8 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
         found = item(index, self.shape)
         if found is None:
             return _get(self, _as_index(index))
+        if self.is_scalar and found.index:
+            return DeviceArray(self.device, self.buffer)[found.index]  # an array of NumPy's that is no view
         if not isinstance(found(array_like(self.shape, self.dtype)), np.ndarray):
             return computed(self.root, (*self.steps, found))  # NumPy's is a scalar
         return self.view_of(self, (found,))
@@ -314,9 +317,13 @@ def _attribute(name: str) -> property:
     set_ = _for_any_form(lambda array, value: setattr(_in_trace(array), name, _in_trace(value)), name)
 
     def part(array: DeviceArray) -> Any:
-        if current_trace() is not None or array.is_scalar or array.dtype.kind != "c":
+        if current_trace() is not None or array.is_scalar:
             return get(array)
-        return array.view_of(array, (PARTS[name],))
+        if array.dtype.kind == "c":
+            return array.view_of(array, (PARTS[name],))
+        found = get(array)
+        found.is_writeable = name == "real" and array.is_writeable  # zeros, which NumPy lets nobody change
+        return found
 
     return property(part, set_, doc=doc)
 
@@ -369,6 +376,8 @@ def _in_place(name: str) -> Callable:
     change, make = getattr(NDArrayOperatorsMixin, name), getattr(NDArrayOperatorsMixin, name.replace("__i", "__", 1))
 
     def operate(self: DeviceArray, other: Any) -> Any:
+        if name == "__imatmul__":
+            require_matrix(self, other)
         return (make if self.is_scalar else change)(self, other)
 
     operate.__name__ = name

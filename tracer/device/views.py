@@ -16,7 +16,10 @@ _POSITION = "position"  # in the place of an integer of an index
 
 
 class Item(NamedTuple):
-    """``array[index]`` with integers, slices, None and Ellipsis alone. Slices are ``(start, stop, step)``."""
+    """``array[index]`` with integers, slices and None alone. Slices are ``(start, stop, step)``.
+
+    An Ellipsis stands last where it leaves no axis: what NumPy returns is an array then, be it without dimensions.
+    """
 
     index: tuple[Any, ...]
 
@@ -76,7 +79,8 @@ def item(index: Any, shape: tuple[int, ...]) -> Item | None:
     axes = sum(part is not None and part is not Ellipsis for part in found)
     if found.count(Ellipsis) > 1 or axes > len(shape):
         np.empty(shape, np.void)[index]  # raises
-    if Ellipsis in found:
+    has_ellipsis = Ellipsis in found
+    if has_ellipsis:
         place = found.index(Ellipsis)
         found[place : place + 1] = [(None, None, None)] * (len(shape) - axes)
     sizes = iter(shape)
@@ -90,10 +94,11 @@ def item(index: Any, shape: tuple[int, ...]) -> Item | None:
                 raise IndexError(f"index {part} is out of bounds for axis {axis} with size {size}")
             found[place] = part % size
         else:
-            found[place] = slice(*part).indices(size)
-            if found[place][2] < 0 and found[place][1] < 0:
-                found[place] = (found[place][0], None, found[place][2])
-    return Item(tuple(found))
+            start, stop, step = slice(*part).indices(size)
+            if not range(start, stop, step):
+                start = stop = 0  # a start in front of the array would be one from its end
+            found[place] = (start, None if stop < 0 else stop, step)
+    return Item((*found, Ellipsis) if has_ellipsis and axes == len(shape) else tuple(found))
 
 
 def _apart(step: Any) -> tuple[Any, list[int]]:
@@ -101,7 +106,8 @@ def _apart(step: Any) -> tuple[Any, list[int]]:
     if not isinstance(step, Item):
         return step, []
     numbers = [one for one in step.index if isinstance(one, int)]
-    return ItemAtPositions(tuple([_POSITION if isinstance(one, int) else one for one in step.index])), numbers
+    index = [_POSITION if isinstance(one, int) else one for one in step.index if one is not Ellipsis]
+    return ItemAtPositions(tuple(index)), numbers
 
 
 def computed(root: ArrayOnDevice, steps: Steps) -> ArrayOnDevice:

@@ -32,10 +32,15 @@ def fail_if(trace: Trace, condition: Instruction, message: str, exception: type[
     trace.add_error_flag(condition, exception, message)
 
 
-def broadcast_together(trace: Trace, values: Sequence[Any]) -> tuple[list[Any], Sizes]:
+# What is raised of operands that do not fit together.
+Mismatch = tuple[type[Exception], str]
+_OF_OPERANDS: Mismatch = (ValueError, "operands could not be broadcast together")
+
+
+def broadcast_together(trace: Trace, values: Sequence[Any], mismatch: Mismatch = _OF_OPERANDS) -> tuple[list[Any], Sizes]:
     """The operands, as arrays of the bounds, and the sizes of the dynamic dimensions of what they are broadcast to.
 
-    Sizes that are not known to be equal are compared when the program runs: then ValueError is raised where NumPy raises it.
+    Sizes that are not known to be equal are compared when the program runs: what is raised then is a ``mismatch``.
     """
     rank = max(len(dimensions_of(value)) for value in values)
     results = [value.padded(trace) if isinstance(value, DynamicArray) else value for value in values]
@@ -60,16 +65,17 @@ def broadcast_together(trace: Trace, values: Sequence[Any]) -> tuple[list[Any], 
             for number, own, had, _ in dynamic:
                 results[number] = with_bound(results[number], own, had, bound)
             continue
-        sizes |= _agreed(trace, places, results, d)
+        sizes |= _agreed(trace, places, results, d, mismatch)
     return results, sizes
 
 
-def _agreed(trace: Trace, places: list[tuple], results: list[Any], dimension: int) -> Sizes:
+def _agreed(trace: Trace, places: list[tuple], results: list[Any], dimension: int, mismatch: Mismatch) -> Sizes:
     """Sizes of a dimension that are not known to be equal: those that are 1 are stretched, the others must be one."""
+    exception, message = mismatch
     one = hlo.constant(np.int32(1))
     static = {bound for _, _, bound, size in places if size is None}
     if len(static) > 1:
-        raise ValueError(f"operands could not be broadcast together: sizes {sorted(static)} of dimension {dimension}")
+        raise exception(f"{message}: sizes {sorted(static)} of dimension {dimension}")
     if static:
         (bound,) = static
         common: Instruction = hlo.constant(np.int32(bound))
@@ -83,7 +89,7 @@ def _agreed(trace: Trace, places: list[tuple], results: list[Any], dimension: in
             continue
         is_one = hlo.eq(size, one)
         different = hlo.and_(hlo.not_(is_one), hlo.ne(size, common))
-        fail_if(trace, different, "operands could not be broadcast together: sizes that are known at run time differ")
+        fail_if(trace, different, f"{message}: sizes that are known at run time differ", exception)
         array = with_bound(results[number], own, had, bound)
         if had and bound:
             first = results[number][(slice(None),) * own + (slice(0, 1),)]

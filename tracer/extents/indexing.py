@@ -30,6 +30,9 @@ from .slices import Steps, is_run, read_steps, steps_of, write_steps
 Instruction = hlo.Instruction
 
 
+_OF_INDICES = (IndexError, "shape mismatch: indexing arrays could not be broadcast together")
+
+
 class Axis(NamedTuple):
     """One dimension of an array: its bound, and its size where that is known at run time only."""
 
@@ -270,7 +273,7 @@ def assigned(trace: Trace, value: Any, bounds: tuple[int, ...], sizes: Sizes, el
 def _index_arrays(trace: Trace, array: TracedArray, entries: list[Any]) -> tuple[list[Any], Sizes]:
     """The entries on the array of the bounds, with indices in range; the sizes of their dimensions."""
     places = [place for place, entry in enumerate(entries) if isinstance(entry, TracedArray) and not _is_slice_like(entry)]
-    spread, sizes = broadcast_together(trace, [entries[place] for place in places])
+    spread, sizes = broadcast_together(trace, [entries[place] for place in places], _OF_INDICES)
     shape = np.broadcast_shapes(*(dimensions_of(one) for one in spread))
     found, axes, number = list(entries), axes_of(trace, array), 0
     for place, entry in enumerate(entries):

@@ -15,7 +15,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
-from ..recording.operands import ARRAYS_ARE_NUMBERS, as_size, convert, require_element
+from ..recording.operands import ARRAYS_ARE_NUMBERS, as_size, convert, no_element, require_element
 from .dates import known_as_dates
 
 
@@ -82,7 +82,7 @@ def fill(self, value):
     if self.is_scalar:
         raise TypeError("a scalar cannot be filled in place")
     if np.ndim(value) and not ARRAYS_ARE_NUMBERS:
-        raise ValueError("setting an array element with a sequence.")
+        raise no_element(self.element_type, value)
     trace = require_trace(self)
     require_element(self.element_type, value)
     self.set_value(assigned_value(trace, value, self.shape, self.element_type))

@@ -12,6 +12,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.function_tables import implements
 from ..recording.memory_order import fresh, laid_out
 from ..recording.operands import (
+    as_strong,
     as_traced,
     broadcast,
     broadcast_shapes,
@@ -37,6 +38,12 @@ def choose_between(condition: Any, on_true: Any, on_false: Any, element_type: hl
     return TracedArray.from_instruction(trace, hlo.select(predicate, *values), is_scalar=False)
 
 
+def _cast_freely(value: Any) -> Any:
+    """A choice whose elements are cast as those of arrays are: what does not fit is wrapped, also of a number of Python's."""
+    is_number = isinstance(value, TracedArray) and value.weak_type or type(value) is int
+    return as_strong(value) if is_number else value
+
+
 @implements(np.where)
 def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
     """With a condition alone, as `numpy.nonzero`."""
@@ -45,8 +52,8 @@ def where(condition, x=_NO_VALUE, y=_NO_VALUE, /):
     if x is _NO_VALUE:
         return np.nonzero(condition)
     condition, x, y = prepare(condition), prepare(x), prepare(y)
-    chosen = choose_between(condition, x, y, hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)])))
-    return laid_out(chosen, (condition, x, y))
+    element_type = hlo.element_type_of(promotion.result_dtype([class_of(x), class_of(y)]))
+    return laid_out(choose_between(condition, _cast_freely(x), _cast_freely(y), element_type), (condition, x, y))
 
 
 @implements(np.select)
@@ -62,6 +69,9 @@ def select(condlist, choicelist, default=0):
         if class_of(condition) != np.dtype(bool):
             raise TypeError(f"invalid entry {position} in condlist: should be boolean ndarray")
     element_type = hlo.element_type_of(promotion.result_dtype([class_of(one) for one in (*choices, chosen)]))
+    *choices, chosen = map(_cast_freely, (*choices, chosen))
+    for choice in choices:
+        promotion.require_cast(class_of(choice), element_type.dtype, "same_kind")
     for condition, choice in zip(reversed(conditions), reversed(choices)):
         chosen = choose_between(condition, choice, chosen, element_type)
     return chosen

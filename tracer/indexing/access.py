@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo import PRED
+from ...hlo import PRED, ElementType
 from ..recording.array import TracedArray
 from ..recording.function_tables import DYNAMIC, implements_method
-from ..recording.operands import ARRAYS_ARE_NUMBERS, require_element, sequence
+from ..recording.operands import ARRAYS_ARE_NUMBERS, no_element, require_element, sequence
 from .basic import (
     decides_about_sizes,
     has_traced_bounds,
@@ -57,6 +57,15 @@ def _is_element(array: TracedArray, index: Any) -> bool:
     return not any(entry is None or entry is Ellipsis or isinstance(entry, slice) for entry in entries) and is_basic(index)
 
 
+def _one_of_several(kind: ElementType, value: Any) -> Any:
+    """What an element becomes that is set to several values: of truth values their own, and else an error."""
+    if kind is PRED and isinstance(value, (list, tuple)):
+        return bool(value)
+    if kind is not PRED or isinstance(value, TracedArray) and value.is_dynamic or np.size(value) != 1:
+        raise no_element(kind, value)
+    return np.reshape(value, ())
+
+
 @implements_method(np.ndarray.__setitem__)
 def write_index(array: TracedArray, index: Any, value: Any) -> None:
     """The value is broadcast and converted as NumPy does. Raises as NumPy does."""
@@ -64,13 +73,11 @@ def write_index(array: TracedArray, index: Any, value: Any) -> None:
         raise TypeError(f"'{array.dtype.type.__module__}.{array.dtype.type.__name__}' object does not support item assignment")
     if not array.is_writeable:
         raise ValueError("assignment destination is read-only")
-    if isinstance(value, (list, tuple)):
+    is_sequence = isinstance(value, (list, tuple))
+    if (is_sequence or np.ndim(value)) and not ARRAYS_ARE_NUMBERS and _is_element(array, index):
+        value = _one_of_several(array.element_type, value)
+    elif is_sequence:
         value = sequence(value, array.dtype)
-    if np.ndim(value) and not ARRAYS_ARE_NUMBERS and _is_element(array, index):
-        is_dynamic = isinstance(value, TracedArray) and value.is_dynamic
-        if array.element_type is not PRED or is_dynamic or np.size(value) != 1:
-            raise ValueError("setting an array element with a sequence.")
-        value = np.reshape(value, ())  # of which NumPy takes the truth value
     require_element(array.element_type, value)
     if is_basic(index):
         if has_traced_bounds(index) or isinstance(value, TracedArray) and value.is_dynamic:

@@ -220,6 +220,15 @@ def require_element(kind: hlo.ElementType, value: Any) -> None:
         _require_element_fits(require_trace(), value, kind)
 
 
+def no_element(kind: hlo.ElementType, values: Any) -> Exception:
+    """What NumPy raises where an element is set to several values."""
+    if not kind.is_complex:
+        return ValueError("setting an array element with a sequence.")
+    if isinstance(values, (list, tuple)):
+        return TypeError(f"must be real number, not {type(values).__name__}")
+    return TypeError("only 0-dimensional arrays can be converted to Python scalars")
+
+
 def as_elements(kind: hlo.ElementType, values: Any) -> Any:
     """Values that become elements of this type one by one, where they are numbers or sequences of these.
 

@@ -20,9 +20,22 @@ def _binary(ufunc: np.ufunc) -> tuple[Callable, Callable, Callable]:
 
     def operate_in_place(self: Operators, other: Any) -> Any:
         takes = self.takes(other) or getattr(type(other), "is_dynamic", False)
-        return self.operate_in_place(ufunc, other) if takes else self.leave(ufunc, other, in_place=True)
+        if not takes:
+            return self.leave(ufunc, other, in_place=True)
+        if ufunc is np.matmul:
+            require_matrix(self, other)
+        return self.operate_in_place(ufunc, other)
 
     return operate, operate_reflected, operate_in_place
+
+
+def require_matrix(array: Any, other: Any) -> None:
+    """Raises ValueError, as NumPy does, for an array that would be multiplied by a vector in place."""
+    if np.ndim(array) and np.ndim(other) == 1:
+        raise ValueError(
+            "inplace matrix multiplication requires the first operand to have at least one and the second at least two "
+            "dimensions."
+        )
 
 
 def _unary(ufunc: np.ufunc) -> Callable:
