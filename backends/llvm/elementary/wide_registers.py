@@ -119,6 +119,8 @@ def words_as_floats(builder: ir.IRBuilder, x: ir.Value, kind: ir.Type, signed: b
     """Integers as floats or doubles; those of 64 bits by instructions instead of which compilers of drivers call a library."""
     if not _by_intrinsic(builder, x.type, kind):
         return (builder.sitofp if signed else builder.uitofp)(x, kind)
+    if isinstance(kind, ir.VectorType) and kind.count < 4:
+        return _by_lanes(builder, x, kind, lambda lane: words_as_floats(builder, lane, kind.element, signed))
     module, how = builder.module, I32(4)
     if not isinstance(kind, ir.VectorType):
         result = _small_register(kind)
@@ -172,6 +174,16 @@ def _by_registers(builder: ir.IRBuilder, value: ir.Value, function: Callable[[ir
         numbers = _constant_numbers(range(2 * lane_count(parts[0].type)))
         parts = [builder.shuffle_vector(one, other, numbers) for one, other in zip(parts[::2], parts[1::2])]
     return parts[0] if lanes > _LANES else _lanes_from(builder, parts[0], 0, lanes)
+
+
+def _by_lanes(
+    builder: ir.IRBuilder, value: ir.Value, kind: ir.VectorType, function: Callable[[ir.Value], ir.Value]
+) -> ir.Value:
+    """What the function makes of each lane: Intel's compiler for OpenCL converts one of two lanes twice in a whole register."""
+    found = undefined(kind)
+    for lane in range(kind.count):
+        found = builder.insert_element(found, function(builder.extract_element(value, I32(lane))), I32(lane))
+    return found
 
 
 def _lanes_from(builder: ir.IRBuilder, value: ir.Value, first: int, count: int) -> ir.Value:

@@ -50,6 +50,17 @@ def test_nest(backend, sample):
     assert_as_the_reference(backend, sample)
 
 
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_words_in_few_lanes_as_floats(backend, dtype):
+    def converted(*arrays):
+        return [part.astype(kind) for x in arrays for part in (x, x[::-1]) for kind in (np.float64, np.float32)]
+
+    arguments = [np.arange(1, size + 1).astype(dtype) for size in (1, 2, 3, 4, 5)]
+    found = backend.compile(parse_module(jit(converted).lower(*arguments).as_text()))(*arguments)
+    for one, expected in zip(found, converted(*arguments), strict=True):
+        np.testing.assert_array_equal(one, expected)
+
+
 def test_many_arguments_are_few_parameters(backend):
     """Sixteen addresses are one, be they set by the thread that runs the kernel or for the queue."""
     arguments = list(np.arange(20 * 3.0).reshape(20, 3))
