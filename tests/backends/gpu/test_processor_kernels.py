@@ -51,14 +51,13 @@ def test_nest(backend, sample):
 
 
 @pytest.mark.parametrize("dtype", [np.int64, np.uint64])
-def test_words_in_few_lanes_as_floats(backend, dtype):
-    def converted(*arrays):
-        return [part.astype(kind) for x in arrays for part in (x, x[::-1]) for kind in (np.float64, np.float32)]
-
-    arguments = [np.arange(1, size + 1).astype(dtype) for size in (1, 2, 3, 4, 5)]
-    found = backend.compile(parse_module(jit(converted).lower(*arguments).as_text()))(*arguments)
-    for one, expected in zip(found, converted(*arguments), strict=True):
-        np.testing.assert_array_equal(one, expected)
+@pytest.mark.parametrize("convert", [
+    lambda x: x.astype(np.float64), lambda x: x[::-1].astype(np.float64), lambda x: x.astype(np.float32),
+])  # fmt: skip
+def test_words_in_two_lanes_as_floats(backend, convert, dtype):
+    x = np.array([3, 5], dtype)
+    (found,) = backend.compile(parse_module(jit(convert).lower(x).as_text()))(x)
+    np.testing.assert_array_equal(found, convert(x))
 
 
 def test_many_arguments_are_few_parameters(backend):
