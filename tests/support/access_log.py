@@ -52,44 +52,52 @@ def stamps_of(intervals: np.ndarray, threads: np.ndarray) -> np.ndarray:
     return intervals << _THREAD_BITS | threads
 
 
-def of_several(stamp: int) -> int:
+def of_several(stamp):
     """That of all threads in the same interval."""
     return stamp | _SEVERAL
+
+
+def units_of(places: np.ndarray, size: int, unit: int) -> list[np.ndarray]:
+    """The numbers of the units that so many bytes from each place on touch, where these begin and end as units do."""
+    first = places // unit
+    return [first + number for number in range(-(-size // unit))]
 
 
 class AccessLog:
     """Of each unit of a memory who has written, read and atomically changed it last. Places are numbers of units.
 
-    ``several_blocks`` is whether blocks share the memory. A guess is what is read without order before it is compared and
-    exchanged: it may be older than what is there.
+    ``several_blocks`` is whether blocks share the memory. Where code does not say which loads, or which stores, are atomic,
+    ``loads_may_be`` and ``stores_may_be``: these are in order with what is.
     """
 
     def __init__(self, units: int, intervals: Intervals, several_blocks: bool) -> None:
         self._intervals, self._several_blocks = intervals, several_blocks
         self._size = units
         self._writers, self._readers = np.zeros(units, np.int64), np.zeros(units, np.int64)
+        self.loads_may_be = self.stores_may_be = False
         self._changers = None
         self._changed_since = 0  # no launch before this interval has changed anything atomically
 
-    def read(self, at: np.ndarray, own: np.ndarray, is_guess: bool = False) -> None:
+    def read(self, at: np.ndarray, own: np.ndarray) -> None:
         self._require(self._writers[at], own, "read", "written")
-        if self._has_changes() and not is_guess:
+        if self._has_changes() and not self.loads_may_be:
             self._require(self._changers[at], own, "read", "atomically changed")
         self._note(self._readers, at, own)
 
     def write(self, at: np.ndarray, own: np.ndarray) -> None:
         self._require(self._writers[at], own, "written", "written")
         self._require(self._readers[at], own, "written", "read")
-        if self._has_changes():
+        if self._has_changes() and not self.stores_may_be:
             self._require(self._changers[at], own, "written", "atomically changed")
         self._writers[at] = own
         if (self._writers[at] != own).any():
             raise RaceError("several threads write the same bytes at once")
 
-    def change(self, at: np.ndarray, own: np.ndarray, are_guesses: bool = False, in_block: bool = False) -> None:
-        """Atomically, among the threads of the block or all; ``are_guesses`` is whether what is read otherwise may be older."""
-        self._require(self._writers[at], own, "atomically changed", "written")
-        if not are_guesses:
+    def change(self, at: np.ndarray, own: np.ndarray, in_block: bool = False) -> None:
+        """Atomically, among the threads of the block or all."""
+        if not self.stores_may_be:
+            self._require(self._writers[at], own, "atomically changed", "written")
+        if not self.loads_may_be:
             self._require(self._readers[at], own, "atomically changed", "read")
         if not self._has_changes():
             self._changed_since = self._intervals.first
@@ -148,3 +156,60 @@ class AccessLog:
         elsewhere = (meet & ~same) | (twice & ~same_twice)
         if self._several_blocks and elsewhere.any():
             stamps[at[elsewhere]] = self._intervals.first << _THREAD_BITS
+
+
+class DeviceLog:
+    """What a launch does to the device's memory, so many bytes from 0 on. ``intervals`` are those of its blocks.
+
+    What is read as constant, no thread of the launch may write.
+    """
+
+    def __init__(self, size: int) -> None:
+        self.intervals = Intervals()
+        self._size, self._logs, self._unit = size, {}, 1
+        self._is_written, self._written, self._constant = np.zeros(size, bool), [], []
+
+    def begin_launch(self, unit: int, stores_may_be: bool = False) -> None:
+        """``unit`` is the least size of the launch's accesses. For ``stores_may_be`` see `AccessLog`."""
+        self._written, self._constant, self._unit = [], [], unit
+        self.intervals.begin_launch()
+        if unit not in self._logs:
+            self._logs[unit] = AccessLog(self._size // unit, self.intervals, several_blocks=True)
+        self._logs[unit].stores_may_be = stores_may_be
+
+    def end_launch(self) -> None:
+        if not (self._written and self._constant):
+            return
+        for places, size in self._written:
+            for byte in range(size):
+                self._is_written[places + byte] = True
+        wrong = [places[found] for places, size in self._constant if (found := self._any_written(places, size)).any()]
+        for places, size in self._written:
+            for byte in range(size):
+                self._is_written[places + byte] = False
+        if wrong:
+            raise RaceError(f"byte {int(wrong[0][0]):#x} is read as constant, and the same launch writes it")
+
+    def _any_written(self, places, size):
+        found = self._is_written[places]
+        for byte in range(1, size):
+            found = found | self._is_written[places + byte]
+        return found
+
+    def read(self, places: np.ndarray, size: int, stamps: np.ndarray, is_constant: bool = False) -> None:
+        if is_constant:
+            self._constant.append((places, size))
+        for at in units_of(places, size, self._unit):
+            self._logs[self._unit].read(at, stamps)
+
+    def write(self, places: np.ndarray, size: int, stamps: np.ndarray) -> None:
+        self._written.append((places, size))
+        for at in units_of(places, size, self._unit):
+            self._logs[self._unit].write(at, stamps)
+
+    def change(self, places: np.ndarray, size: int, stamps: np.ndarray, in_block: bool = False, writes: bool = True) -> None:
+        """``writes`` is whether it is more than a load."""
+        if writes:
+            self._written.append((places, size))
+        for at in units_of(places, size, self._unit):
+            self._logs[self._unit].change(at, stamps, in_block=in_block)

@@ -8,6 +8,7 @@ import traceback
 
 import numpy as np
 from host_as_device import OUT_OF_MEMORY, HostAsDevice
+from written_bytes import WrittenBytes
 
 GRANULE = 16  # bytes, of which all can be accessed or none
 MEMORY_BYTES = 1 << 28
@@ -19,7 +20,8 @@ UNWRITTEN = (0xA5, 0xFF, 0x7F, 0x00)[SEED % 4]
 
 
 class EmulatedLibrary(HostAsDevice):
-    """``data`` is the device's memory from the address ``begin`` on, ``granted`` which of its granules are allocated.
+    """``data`` is the device's memory from the address ``begin`` on, ``granted`` which of its granules are allocated, and
+    ``written`` which of its bytes the host or a kernel has written since.
 
     ``failure`` is what went wrong in a kernel, if anything did: the driver only tells a number.
     """
@@ -31,6 +33,7 @@ class EmulatedLibrary(HostAsDevice):
         self.data = data[begin : begin + MEMORY_BYTES]
         self.begin = self.data.ctypes.data
         self.granted = np.zeros(MEMORY_BYTES // GRANULE, bool)
+        self.written = WrittenBytes(MEMORY_BYTES)
         self._free, self.sizes = [(0, MEMORY_BYTES)], {}
         self.failure = None
         super().__init__(vendor, extra)
@@ -44,6 +47,7 @@ class EmulatedLibrary(HostAsDevice):
                 self.sizes[self.begin + at] = size, size_taken
                 self.granted[at // GRANULE : (at + size + GRANULE - 1) // GRANULE] = True
                 self.data[at : at + size] = UNWRITTEN
+                self.written.set(at, size_taken, False)
                 return self.begin + at
         return None
 
@@ -75,11 +79,29 @@ class EmulatedLibrary(HostAsDevice):
     def _MemFree(self, address):
         self.take_back(address)
 
+    def place(self, address, values):
+        """Write bytes, as the host does."""
+        ctypes.memmove(address, values, len(values))
+        self.written.set(address - self.begin, len(values))
+
+    def _MemcpyHtoDAsync(self, target, source, size, stream):
+        self.written.set(target - self.begin, size)
+        return self._copy(target, source, size, stream)
+
+    def _MemcpyDtoDAsync(self, target, source, size, stream):
+        marks, at, to = self.written.marks, source - self.begin, target - self.begin
+        marks[to : to + size] = marks[at : at + size]
+        return self._copy(target, source, size, stream)
+
     def _copy(self, target, source, size, stream):
         ctypes.memmove(target, source, size)
         return self.stream_status
 
-    _MemcpyHtoDAsync = _MemcpyDtoHAsync = _MemcpyDtoDAsync = _copy
+    _MemcpyDtoHAsync = _copy
+
+    def _MemsetD8Async(self, address, byte, size, stream):
+        self.written.set(address - self.begin, size)
+        super()._MemsetD8Async(address, byte, size, stream)
 
     def _DeviceTotalMem(self, size, device):
         size[0] = MEMORY_BYTES

@@ -87,7 +87,7 @@ def combine_in_block(
     elif operation == "add" and element_type.name in target.atomic_adds:
         b.atomic_rmw("fadd", address, value, f'syncscope("{target.block_scope}") monotonic')
     else:
-        exchange(b, target.block_scope, element_type, address, value, combine)
+        exchange(b, target, target.block_scope, element_type, address, value, combine)
 
 
 def atomic_lanes(target: Target, operation: str, element_type: ElementType, most: int) -> int:
@@ -140,7 +140,7 @@ def combine_atomically(
     if operation == "add" and element_type.name in target.atomic_adds:
         _add(b, target, element_type, address, value, combine)
         return
-    exchange(b, target.device_scope, element_type, address, value, combine)
+    exchange(b, target, target.device_scope, element_type, address, value, combine)
 
 
 def _add(
@@ -168,7 +168,7 @@ def _add(
                 if lanes > 1:
                     _add(b, target, element_type, place, part, combine)
                 else:
-                    exchange(b, target.device_scope, element_type, place, part, combine)
+                    exchange(b, target, target.device_scope, element_type, place, part, combine)
 
 
 def _as_pair(b: ir.IRBuilder, address: ir.Value, stored: ir.Value) -> tuple[ir.Value, list[ir.Value]]:
@@ -182,13 +182,19 @@ def _as_pair(b: ir.IRBuilder, address: ir.Value, stored: ir.Value) -> tuple[ir.V
 
 
 def exchange(
-    b: ir.IRBuilder, scope: str, element_type: ElementType, address: ir.Value, value: RegisterValue, combine: Combine
+    b: ir.IRBuilder,
+    target: Target,
+    scope: str,
+    element_type: ElementType,
+    address: ir.Value,
+    value: RegisterValue,
+    combine: Combine,
 ) -> None:
     """Make the element at an address what ``combine(element, value)`` is, among the threads of a scope.
 
     What does not change the element writes nothing: that other threads change it meanwhile comes after that.
     """
-    memory = memory_type(element_type)
+    ordering, memory = f'syncscope("{scope}") monotonic', memory_type(element_type)
     bits = 64 if memory == ir.DoubleType() else {"half": 16, "float": 32}.get(str(memory)) or memory.width
     integer, word = ir.IntType(bits), I64 if bits == 64 else I32
     shift = None
@@ -196,7 +202,10 @@ def exchange(
         low = b.and_(b.ptrtoint(address, I64), I64(3))
         address = b.gep(address, [b.neg(low)], source_etype=I8)
         shift = b.shl(b.trunc(low, I32), I32(3))
-    first = b.load(address, typ=word, align=word.width // 8)
+    if "atomic loads" in target.lacks:
+        first = b.load(address, typ=word, align=word.width // 8)
+    else:  # others change it meanwhile
+        first = b.load_atomic(address, ordering, word.width // 8, typ=word)
     with while_loop(b, [first], "exchange") as loop:
         (old,) = loop.values
         element = old if shift is None else b.trunc(b.lshr(old, shift), integer)
@@ -207,7 +216,7 @@ def exchange(
         if shift is not None:
             mask = b.not_(b.shl(I32((1 << bits) - 1), shift))
             new = b.or_(b.and_(old, mask), b.shl(b.zext(new, I32), shift))
-        found = b.cmpxchg(address, old, new, f'syncscope("{scope}") monotonic', "monotonic")
+        found = b.cmpxchg(address, old, new, ordering, "monotonic")
         loop.carry([b.extract_value(found, 0)])
         loop.leave_unless(b.not_(b.extract_value(found, 1)))
 

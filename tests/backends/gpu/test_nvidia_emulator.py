@@ -11,6 +11,7 @@ from nvidia_emulator.processor import TrapError
 from phlox import jit
 from phlox.backends.gpu.errors import DeviceError
 from thinning import left_to_ci, one_in
+from written_bytes import UnwrittenError
 
 HEADER = ".version 8.1\n.target sm_80\n.address_size 64\n"
 REGISTERS = """
@@ -217,6 +218,7 @@ OTHER = "xor.b32 %r13, %r11, 8; add.s32 %r14, %r10, %r13;"  # the place of a nei
 NEIGHBOUR = "xor.b32 %r9, %r1, 1; mul.wide.u32 %rd10, %r9, 8; add.s64 %rd11, %rd2, %rd10;"
 COUNT = """mov.b64 %rd10, tile; cvt.u32.u64 %r10, %rd10; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.b32 [%r10], 0; bar.sync 0;
 atom.relaxed.cta.shared.add.u32 %r9, [%r10], 1;"""
+ZERO = "mov.b64 %rd10, 0; st.relaxed.gpu.global.u64 [%rd2+8], %rd10;"
 FAULTS = {
     "one beyond": ("ld.global.b64 %rd9, [%rd4+134217728];", IllegalAddressError),
     "behind the block's memory": ("mov.b32 %r9, 1020; ld.shared.b64 %rd9, [%r9];", IllegalAddressError),
@@ -231,9 +233,18 @@ FAULTS = {
     "over what a neighbour reads": (f"{NEIGHBOUR} ld.global.b64 %rd9, [%rd11];", RaceError),
     "counted and read": (f"{COUNT} ld.shared.b32 %r9, [%r10]; cvt.u64.u32 %rd9, %r9;", RaceError),
     "counted and read, behind a barrier": (f"{COUNT} bar.sync 0; ld.shared.b32 %r9, [%r10]; cvt.u64.u32 %rd9, %r9;", None),
-    "counted by each block": ("atom.relaxed.cta.global.add.u64 %rd9, [%rd2+8], 1; ret;", RaceError, 2),
-    "counted by all blocks": ("atom.relaxed.gpu.global.add.u64 %rd9, [%rd2+8], 1; ret;", None, 2),
+    "counted by each block": (f"{ZERO} atom.relaxed.cta.global.add.u64 %rd9, [%rd2+8], 1; ret;", RaceError, 2),
+    "counted by all blocks": (f"{ZERO} atom.relaxed.gpu.global.add.u64 %rd9, [%rd2+8], 1; ret;", None, 2),
     "constants that change": ("ld.global.nc.b64 %rd9, [%rd5];", RaceError),
+    "a result that is not there yet": ("ld.global.b64 %rd9, [%rd5];", UnwrittenError),
+    "the block's memory, half of it written": (
+        "mov.b64 %rd10, tile; add.s64 %rd10, %rd10, %rd3; cvt.u32.u64 %r9, %rd10; "
+        "st.shared.b32 [%r9], %r2; ld.shared.b64 %rd9, [%r9];", UnwrittenError),
+    "counted from nothing": ("mov.b32 %r9, 8; atom.relaxed.cta.shared.add.u32 %r10, [%r9], 1; mov.b64 %rd9, 0;", UnwrittenError),
+    "copied from nowhere": (f"{COPY.replace('%rd4', '%rd5')} cp.async.wait_group 0; mov.b64 %rd9, 0;", UnwrittenError),
+    "a word of which half is written": (
+        "mov.b64 %rd10, tile; cvt.u32.u64 %r10, %rd10; shl.b32 %r11, %r1, 2; add.s32 %r12, %r10, %r11; "
+        "st.shared.b16 [%r12], %rs2; atom.relaxed.cta.shared.cas.b32 %r9, [%r12], 0, 1; mov.b64 %rd9, 0;", None),
     "a shuffle of a few": ("setp.lt.u32 %p1, %r1, 3; @%p1 shfl.sync.bfly.b32 %r9, %r2, 1, 31, -1; mov.b64 %rd9, 0; bar.sync 0;",
                            TrapError),
     "another barrier": ("setp.lt.u32 %p1, %r1, 32; @%p1 bra $L1; bar.sync 0; bar.sync 0; $L1: bar.sync 0; mov.b64 %rd9, 0;",

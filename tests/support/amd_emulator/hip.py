@@ -5,18 +5,19 @@ from __future__ import annotations
 import ctypes
 import struct
 
-import numpy as np
 from code_object_reader import dynamic_symbols, read_elf
 from emulated_library import EmulatedLibrary
 from host_as_device import HIP_EXTRA, ILLEGAL_ADDRESS, INVALID_VALUE, NOT_FOUND, OUT_OF_MEMORY, SUCCESS
 from phlox.backends.gpu.drivers.hip import HIP
 
+from .accesses import accesses_of
 from .instructions import is_rdna
-from .memory import IllegalAddressError, Memory
+from .memory import DeviceMemory, IllegalAddressError
 from .notes import kernels_of
 from .processor import Kernel, Processor
 
 _SHARED_BYTES = 64 << 10
+_EXECUTABLE = 1  # of segments
 
 
 class EmulatedHip(EmulatedLibrary):
@@ -25,7 +26,7 @@ class EmulatedHip(EmulatedLibrary):
     def __init__(self, architecture: str) -> None:
         super().__init__(architecture, HIP, HIP_EXTRA)
         self._loaded, self._functions = {}, []
-        self.processor = Processor(architecture, Memory(self.data, self.begin, self.granted))
+        self.processor = Processor(architecture, DeviceMemory(self.data, self.begin, self.granted, self.written))
 
     def _DeviceGetAttribute(self, value, key, device):
         lanes = 32 if is_rdna(self.architecture) else 64
@@ -48,12 +49,12 @@ class EmulatedHip(EmulatedLibrary):
         base = self.grant(end)
         if base is None:
             return OUT_OF_MEMORY
-        self.data[base - self.begin : base - self.begin + end] = 0
+        self.place(base, bytes(end))
         for one in elf.iter_segments("PT_LOAD"):
-            at = base - self.begin + one["p_vaddr"]
-            self.data[at : at + one["p_filesz"]] = np.frombuffer(one.data(), np.uint8)
+            self.place(base + one["p_vaddr"], one.data())
         module[0] = base
-        self._loaded[base] = dynamic_symbols(elf), kernels_of(elf)
+        (text,) = [one.data() for one in elf.iter_segments("PT_LOAD") if one["p_flags"] & _EXECUTABLE]
+        self._loaded[base] = dynamic_symbols(elf), kernels_of(elf), accesses_of(text, self.architecture)
 
     def _ModuleUnload(self, module):
         del self._loaded[module]
@@ -62,13 +63,13 @@ class EmulatedHip(EmulatedLibrary):
 
     def _ModuleGetFunction(self, function, module, name):
         text = ctypes.string_at(name).decode()
-        symbols, notes = self._loaded[module]
+        symbols, notes, accesses = self._loaded[module]
         if text not in notes:
             return NOT_FOUND
         note = notes[text]
         address = module + symbols[note[".symbol"]]["st_value"]
         try:
-            kernel = Kernel.read(text, self.architecture, ctypes.string_at(address, 64), address)
+            kernel = Kernel.read(text, self.architecture, ctypes.string_at(address, 64), address, accesses)
             # HIP takes sizes from the notes, the processor from the descriptor.
             assert note[".kernarg_segment_size"] == kernel.argument_bytes
             assert note[".group_segment_fixed_size"] == kernel.shared_bytes
@@ -87,15 +88,13 @@ class EmulatedHip(EmulatedLibrary):
         threads = bx * by * bz
         if threads > note[".max_flat_workgroup_size"] or kernel.shared_bytes + shared > _SHARED_BYTES:
             return INVALID_VALUE
-        segment = bytearray(b"\xa5" * max(16, note[".kernarg_segment_size"]))
+        address = self.grant(max(16, note[".kernarg_segment_size"]))
+        if address is None:
+            return OUT_OF_MEMORY
         explicit = [one for one in note.get(".args", ()) if not one[".value_kind"].startswith("hidden_")]
         for number, one in enumerate(explicit):
             value = ctypes.string_at(arguments[number], one[".size"])
-            segment[one[".offset"] : one[".offset"] + one[".size"]] = value
-        address = self.grant(len(segment))
-        if address is None:
-            return OUT_OF_MEMORY
-        ctypes.memmove(address, bytes(segment), len(segment))
+            self.place(address + one[".offset"], value)
         try:
             self.processor.run(kernel, (gx, gy, gz), (bx, by, bz), address, shared)
         except IllegalAddressError as error:

@@ -9,8 +9,11 @@ import re
 
 import ml_dtypes
 import numpy as np
-from emulated_library import GRANULE
+from access_log import AccessLog, DeviceLog, of_several, units_of
+from emulated_library import GRANULE, UNWRITTEN
+from written_bytes import WrittenBytes
 
+from .accesses import is_atomic_load, says_of_stores
 from .instructions import FIRST_VGPR, Instruction, is_rdna
 from .operands import PRIVATE_APERTURE, SHARED_APERTURE, reader
 
@@ -20,13 +23,20 @@ class IllegalAddressError(Exception):
 
 
 class Memory:
-    """Bytes from an address on. ``is_allocated`` says it of granules; None if all are."""
+    """Bytes from an address on. ``is_allocated`` says it of granules; None if all are.
 
-    def __init__(self, data: np.ndarray, begin: int = 0, is_allocated: np.ndarray | None = None) -> None:
+    Accesses come with the ``stamps`` of lanes (`access_log`), of which some memories have a log, and are ``atomic``, or neither
+    known to be nor not to be.
+    """
+
+    def __init__(
+        self, data: np.ndarray, begin: int = 0, is_allocated: np.ndarray | None = None, written: WrittenBytes | None = None
+    ) -> None:
         assert data.dtype == np.uint8 and data.size % 8 == 0
         self.begin, self.is_allocated = begin, is_allocated
         self.views = {size: data.view(f"u{size}") for size in (1, 2, 4, 8)}
         self.size = data.size
+        self.written = WrittenBytes(data.size) if written is None else written
 
     def offsets(self, addresses, size):
         """Where so many bytes from addresses on are. Raises IllegalAddressError."""
@@ -43,9 +53,17 @@ class Memory:
                     raise IllegalAddressError(f"{size} bytes at {self.begin + int(offsets[~fine][0]):#x}")
         return offsets
 
-    def load(self, addresses, size):
+    def load(self, addresses, size, stamps, is_atomic=False, is_scalar=False):
         """Words of 32 bits from each address on, or one of 8 or 16 bits: by address and word."""
         offsets = self.offsets(addresses, size)
+        if is_atomic or is_scalar:
+            self.written.require_any(offsets, size)
+        else:
+            self.written.require(offsets, size)
+        if is_atomic:
+            self.log_change(offsets, size, stamps, writes=False)
+        else:
+            self.log_read(offsets, size, of_several(stamps) if is_scalar else stamps, is_scalar)
         unit = min(size, 4)
         places = offsets[:, None] + np.arange(0, size, unit)
         if (offsets % unit).any():
@@ -53,8 +71,13 @@ class Memory:
             return bytes_of.view(f"u{unit}")[..., 0]
         return self.views[unit][places // unit]
 
-    def store(self, addresses, values, size):
+    def store(self, addresses, values, size, stamps, is_atomic=False):
         offsets = self.offsets(addresses, size)
+        self.written.note(offsets, size)
+        if is_atomic:
+            self.log_change(offsets, size, stamps)
+        else:
+            self.log_write(offsets, size, stamps)
         unit = min(size, 4)
         places = offsets[:, None] + np.arange(0, size, unit)
         values = np.ascontiguousarray(values.astype(f"u{unit}"))
@@ -63,12 +86,23 @@ class Memory:
         else:
             self.views[unit][places // unit] = values
 
-    def change(self, addresses, function, dtype, *operands):
+    def log_read(self, offsets, size, stamps, is_constant):
+        pass
+
+    def log_write(self, offsets, size, stamps):
+        pass
+
+    def log_change(self, offsets, size, stamps, writes=True):
+        pass
+
+    def change(self, addresses, function, dtype, stamps, *operands):
         """Atomic operations, in the order of the addresses. Returns what was there before each."""
         dtype = np.dtype(dtype)
         offsets = self.offsets(addresses, dtype.itemsize)
         if (offsets % dtype.itemsize).any():
             raise IllegalAddressError("an atomic operation at an address that is not aligned")
+        self.written.require_any(offsets, dtype.itemsize)
+        self.log_change(offsets, dtype.itemsize, stamps)
         places, memory = offsets // dtype.itemsize, self.views[dtype.itemsize].view(dtype)
         before = np.empty(places.size, dtype)
         left = np.arange(places.size)
@@ -79,6 +113,52 @@ class Memory:
             memory[places[now]] = function(before[now], *[one[now] for one in operands])
             left = np.setdiff1d(left, now, assume_unique=True)
         return before
+
+
+class DeviceMemory(Memory):
+    """The device's, with what a launch does there."""
+
+    def __init__(self, data, begin, is_allocated, written):
+        super().__init__(data, begin, is_allocated, written)
+        self.log = DeviceLog(data.size)
+
+    def log_read(self, offsets, size, stamps, is_constant):
+        self.log.read(offsets, size, stamps, is_constant)
+
+    def log_write(self, offsets, size, stamps):
+        self.log.write(offsets, size, stamps)
+
+    def log_change(self, offsets, size, stamps, writes=True):
+        self.log.change(offsets, size, stamps, writes=writes)
+
+
+class MemoryOfEach(Memory):
+    """Memory of each block, or each lane, one behind the other."""
+
+    def __init__(self, count, size):
+        self.bytes_of_one = -(-max(size, 1) // 16) * 16
+        super().__init__(np.full(count * self.bytes_of_one, UNWRITTEN, np.uint8))
+
+
+class SharedMemory(MemoryOfEach):
+    """Of each block, with what its lanes do there between barriers. Code does not say of loads whether they are atomic."""
+
+    def __init__(self, count, size, unit, intervals, loads_may_be):
+        super().__init__(count, size)
+        self._unit, self._log = unit, AccessLog(self.size // unit, intervals, several_blocks=False)
+        self._log.loads_may_be = loads_may_be
+
+    def log_read(self, offsets, size, stamps, is_constant):
+        for at in units_of(offsets, size, self._unit):
+            self._log.read(at, stamps)
+
+    def log_write(self, offsets, size, stamps):
+        for at in units_of(offsets, size, self._unit):
+            self._log.write(at, stamps)
+
+    def log_change(self, offsets, size, stamps, writes=True):
+        for at in units_of(offsets, size, self._unit):
+            self._log.change(at, stamps)
 
 
 # --- atomic operations ---
@@ -151,10 +231,10 @@ def _moved(name: str):
     return sizes[kind], kind in ("SBYTE", "SSHORT", "I8", "I16"), half
 
 
-def _load_to(waves, at, memory, addresses, lanes, name):
+def _load_to(waves, at, memory, addresses, lanes, name, is_atomic=False):
     """Load what the instruction of this name does, from addresses of active lanes, to registers."""
     size, is_signed, half = _moved(name)
-    data = memory.load(addresses, size)
+    data = memory.load(addresses, size, waves.stamps(lanes), is_atomic)
     if size < 4:
         signed = data.view(f"i{size}") if is_signed else data
         data = signed.astype(np.int32).view(np.uint32)
@@ -168,10 +248,11 @@ def _load_to(waves, at, memory, addresses, lanes, name):
         target[lanes] = value
 
 
-def _store_from(waves, at, memory, addresses, lanes, name):
+def _store_from(waves, at, memory, addresses, lanes, name, is_atomic=False):
     size, _, half = _moved(name)
     values = np.stack([waves.vector[at + number][lanes] for number in range(max(1, size // 4))], axis=1)
-    memory.store(addresses, values >> np.uint32(16) if half == "high" else values, size)
+    values = values >> np.uint32(16) if half == "high" else values
+    memory.store(addresses, values, size, waves.stamps(lanes), is_atomic)
 
 
 def _pairs(waves, at, lanes):
@@ -224,7 +305,8 @@ def scalar_memory_step(instruction: Instruction, architecture: str):
         if read is not None:
             address = address + read(waves).astype(np.uint64)
         address = np.broadcast_to(address, (waves.shape[0], 1))[:, 0] & ~np.uint64(3)
-        data = waves.memories.device.load(address, size)
+        lanes = np.arange(waves.shape[0]), np.zeros(waves.shape[0], np.int64)
+        data = waves.memories.device.load(address, size, waves.stamps(lanes), is_scalar=True)
         for number in range(data.shape[1]):
             waves.scalar[to + number] = data[:, number : number + 1]
             waves.changed(to + number)
@@ -245,6 +327,8 @@ def vector_memory_step(instruction: Instruction, architecture: str):
     data = _data_register(instruction)
     to = data if instruction.form == "MUBUF" else instruction.vdst - FIRST_VGPR + 256 * instruction.get("acc")
     locate = _private_buffer(instruction) if segment == "BUFFER" else _LOCATE[segment](instruction, architecture)
+    is_atomic = is_atomic_load(instruction, architecture)
+    is_atomic_store = is_atomic and says_of_stores(architecture)
     if text.startswith("ATOMIC_"):
         dtype, function, operands = _atomic(text.removeprefix("ATOMIC_"))
         returns = instruction.get("glc") or instruction.get("sc0")
@@ -252,19 +336,19 @@ def vector_memory_step(instruction: Instruction, architecture: str):
         def run(waves, memory, addresses, lanes):
             words = np.dtype(dtype).itemsize // 4
             given = [_operand(waves, data + number * words, lanes, dtype) for number in range(operands)]
-            before = memory.change(addresses, function or _exchange_if_equal, dtype, *given)
+            before = memory.change(addresses, function or _exchange_if_equal, dtype, waves.stamps(lanes), *given)
             if returns:
                 _write_result(waves, to, lanes, before)
 
     elif text.startswith("LOAD_"):
 
         def run(waves, memory, addresses, lanes):
-            _load_to(waves, to, memory, addresses, lanes, name)
+            _load_to(waves, to, memory, addresses, lanes, name, is_atomic)
 
     elif text.startswith("STORE_"):
 
         def run(waves, memory, addresses, lanes):
-            _store_from(waves, data, memory, addresses, lanes, name)
+            _store_from(waves, data, memory, addresses, lanes, name, is_atomic_store)
 
     else:
         raise NotImplementedError(f"the instruction {name}")
@@ -427,7 +511,7 @@ def shared_memory_step(instruction: Instruction, architecture: str):
                 for (memory, addresses), source in zip(where, data):
                     _store_from(waves, source, memory, addresses, lanes, moved)
                 return
-            loaded = [memory.load(addresses, size) for memory, addresses in where]
+            loaded = [memory.load(addresses, size, waves.stamps(lanes)) for memory, addresses in where]
             for number, words_of in enumerate(loaded):
                 for word in range(words):
                     waves.vector[to + number * words + word][lanes] = words_of[:, word]
@@ -461,7 +545,7 @@ def _shared_atomic(text, places, data, to, offset):
         lanes = _lanes_of(waves)
         memory, addresses = places(waves, lanes, offset)
         given = [_operand(waves, one, lanes, dtype) for one in order[:operands]]
-        before = memory.change(addresses, function or _exchange_if_equal, dtype, *given)
+        before = memory.change(addresses, function or _exchange_if_equal, dtype, waves.stamps(lanes), *given)
         if returns:
             _write_result(waves, to, lanes, before)
 

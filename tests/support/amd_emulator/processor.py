@@ -13,9 +13,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .accesses import Accesses, says_of_stores
 from .instructions import decode, is_rdna
 from .matrix import matrix_step
-from .memory import PRIVATE_BUFFER, Memory, scalar_memory_step, shared_memory_step, vector_memory_step
+from .memory import (
+    PRIVATE_BUFFER,
+    DeviceMemory,
+    MemoryOfEach,
+    SharedMemory,
+    scalar_memory_step,
+    shared_memory_step,
+    vector_memory_step,
+)
 from .operands import reader, write_scalar
 from .scalar import NOTHING, scalar_step
 from .vector import vector_step
@@ -47,13 +56,16 @@ class Kernel:
     rsrc2: int
     rsrc3: int
     properties: int
+    accesses: Accesses
 
     @classmethod
-    def read(cls, name: str, architecture: str, descriptor: bytes, address: int) -> Kernel:
+    def read(cls, name: str, architecture: str, descriptor: bytes, address: int, accesses: Accesses) -> Kernel:
         shared, private, arguments, entry, rsrc3, rsrc1, rsrc2, properties, preload = _DESCRIPTOR.unpack(descriptor)
         if preload:
             raise NotImplementedError("arguments that are loaded before a kernel begins")
-        kernel = cls(name, architecture, address + entry, shared, private, arguments, rsrc1, rsrc2, rsrc3, properties)
+        kernel = cls(
+            name, architecture, address + entry, shared, private, arguments, rsrc1, rsrc2, rsrc3, properties, accesses
+        )
         kernel._check()
         return kernel
 
@@ -79,7 +91,7 @@ class Kernel:
 class Processor:
     """Runs kernels of code in a memory; what is decoded of it is kept."""
 
-    def __init__(self, architecture: str, memory: Memory) -> None:
+    def __init__(self, architecture: str, memory: DeviceMemory) -> None:
         self.architecture, self.memory = architecture, memory
         self._blocks = {}
 
@@ -93,23 +105,30 @@ class Processor:
         blocks = grid[0] * grid[1] * grid[2]
         waves_of_block = -(-threads // kernel.lanes)
         at_once = max(1, _LANES_AT_ONCE // (waves_of_block * kernel.lanes))
+        uses = kernel.accesses
+        stores_may_be_atomic = uses.loads_atomically and not says_of_stores(self.architecture)
+        self.memory.log.begin_launch(uses.device_unit, stores_may_be_atomic)
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):
                 self._run(kernel, grid, block, arguments, dynamic_bytes, np.arange(first, min(first + at_once, blocks)))
+        self.memory.log.end_launch()
 
     def _run(self, kernel, grid, block, arguments, dynamic_bytes, numbers):
         lanes, threads = kernel.lanes, block[0] * block[1] * block[2]
         per_block = -(-threads // lanes)
         count = len(numbers) * per_block
-        shared = _memory_of_each(len(numbers), kernel.shared_bytes + dynamic_bytes)
-        private = _memory_of_each(count * lanes, kernel.private_bytes)
+        known, uses = self.memory.log.intervals, kernel.accesses
+        intervals = known.begin(numbers)
+        shared_bytes = kernel.shared_bytes + dynamic_bytes
+        shared = SharedMemory(len(numbers), shared_bytes, uses.shared_unit, known, uses.exchanges_in_blocks)
+        private = MemoryOfEach(count * lanes, kernel.private_bytes)
         waves = initial_waves(
             count, lanes, kernel.vector_registers, np.arange(count), np.repeat(np.arange(len(numbers)), per_block),
-            Memories(self.memory, shared, private),
+            Memories(self.memory, shared, private, intervals, per_block),
         )  # fmt: skip
         _set_registers(waves, kernel, grid, block, arguments, np.repeat(numbers, per_block), per_block)
         waves.at = kernel.entry
-        _Launch(self, waves, per_block).run()
+        _Launch(self, waves, per_block, numbers).run()
 
     def block(self, address):
         """The instructions from an address on, to the first that decides which is next."""
@@ -129,13 +148,14 @@ class Processor:
                 return steps, _ENDS[name](instruction, at, self.architecture), at
             if name == "S_SET_GPR_IDX_ON":
                 indexed = instruction.ssrc1
-                steps.append(_set_index(instruction))
+                steps.append((_set_index(instruction), instruction))
             elif name == "S_SET_GPR_IDX_OFF":
                 indexed = 0
             elif name == "S_GETPC_B64":
-                steps.append(_store_address(instruction.sdst, at))
+                steps.append((_store_address(instruction.sdst, at), instruction))
             elif name not in NOTHING:
-                steps.append(_indexed_move(instruction, indexed) if indexed else self._step(instruction))
+                step = _indexed_move(instruction, indexed) if indexed else self._step(instruction)
+                steps.append((step, instruction))
 
     def _step(self, instruction):
         form, name = instruction.form, instruction.name
@@ -152,13 +172,6 @@ class Processor:
         if form.startswith("VOP"):
             return vector_step(instruction, self.architecture)
         raise NotImplementedError(f"the instruction {name}")
-
-
-def _memory_of_each(count, size):
-    size = -(-max(size, 1) // 16) * 16
-    memory = Memory(np.full(count * size, 0xA5, np.uint8))
-    memory.bytes_of_one = size
-    return memory
 
 
 def _set_registers(waves, kernel, grid, block, arguments, numbers, per_block):
@@ -203,10 +216,10 @@ def _set_registers(waves, kernel, grid, block, arguments, numbers, per_block):
 class _Launch:
     """Waves of a launch that are in the processor together."""
 
-    def __init__(self, processor, waves, per_block):
-        self.processor, self.running = processor, [waves]
-        blocks = waves.blocks.max() + 1
-        self.left = np.full(blocks, per_block)  # waves of each block that have not ended
+    def __init__(self, processor, waves, per_block, numbers):
+        self.processor, self.running, self.numbers = processor, [waves], numbers
+        self.left = np.full(numbers.size, per_block)  # waves of each block that have not ended
+        self.intervals = waves.memories.intervals
         self.waiting = []  # at a barrier
         self.turn = 0
 
@@ -218,8 +231,12 @@ class _Launch:
                     raise TrapError("waves wait at a barrier which the others do not come to")
             waves = self._next()
             steps, end, after = self.processor.block(waves.at)
-            for step in steps:
-                step(waves)
+            for step, instruction in steps:
+                try:
+                    step(waves)
+                except Exception as error:
+                    error.add_note(f"in the instruction {instruction.name}")
+                    raise
             end(self, waves, after)
 
     def _next(self):
@@ -261,7 +278,8 @@ class _Launch:
         come = np.zeros_like(self.left)
         for waves in self.waiting:
             np.add.at(come, waves.blocks, 1)
-        complete = come == self.left
+        complete = (come == self.left) & (come > 0)
+        self.intervals[complete] = self.processor.memory.log.intervals.begin(self.numbers[complete])
         staying = []
         for waves in self.waiting:
             go = complete[waves.blocks]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from access_log import stamps_of
 
 VCC, M0_CDNA, M0_RDNA, EXEC = 106, 124, 125, 126
 NULL = 124  # of RDNA, where waves have 32 lanes: always 0
@@ -13,11 +14,16 @@ _REGISTERS = 128  # scalar ones, with those that have names
 
 @dataclass
 class Memories:
-    """What waves read and write: the device's memory, that of each block, and of each lane."""
+    """What waves read and write: the device's memory, that of each block, and of each lane.
+
+    ``intervals`` is that between barriers in which each block is, and ``waves_of_block`` how many each has.
+    """
 
     device: object
     shared: object
     private: object
+    intervals: np.ndarray
+    waves_of_block: int
 
 
 class Waves:
@@ -80,6 +86,12 @@ class Waves:
             self.vector[register] = value
         else:
             np.copyto(self.vector[register], value, where=active)
+
+    def stamps(self, lanes):
+        """These lanes, indices of waves and lanes, as threads of blocks in their intervals."""
+        waves, inside = lanes
+        threads = self.numbers[waves] % self.memories.waves_of_block * self.lanes + inside
+        return stamps_of(self.memories.intervals[self.blocks[waves]], threads)
 
     def part(self, which):
         """Some of the waves, as ones of their own."""

@@ -68,7 +68,7 @@ def store(space, size, count, offset, is_strong):
             places = memory.places(there, size * count, part)
             taken = [one[which] if one.size == running.count else np.broadcast_to(one, part.count) for one in values]
             if is_strong:
-                memory.note_atomic(places, size * count, part)
+                memory.note_atomic(places, size * count, part, reads=False, writes=True)
                 for number, value in enumerate(taken):
                     memory.views[size][places // size + number] = value
             else:
@@ -132,7 +132,7 @@ def atomic_change(name, kind, space, count, offset, keeps_subnormal, in_block):
         before = np.zeros((running.count * pair, count), dtype)
         for which, part, memory, there in _spaces(running, addresses, space):
             places = memory.places(there, size * count, part)
-            memory.note_atomic(places, size * count, part, in_block)
+            memory.note_atomic(places, size * count, part, in_block, writes=name == "exch")
             view = memory.views[dtype.itemsize].view(dtype)
             for number in range(count):
                 operands = [one for one in values] if name == "cas" else [values[number]]
@@ -183,8 +183,9 @@ def copy_later(size, target_offset, source_offset):
                 if (at % size).any():
                     device.places(source[which], size, part)
                 places = at
-            else:
-                device.note_read(places, size, part.stamps)
+            for length in np.unique(read[which]):
+                here = read[which] == length
+                device.note_read(places[here], int(length), part.stamps[here])
             columns = np.arange(size)
             inside = columns < read[which, None]
             taken = np.where(inside, places[:, None] + columns, places[:, None])

@@ -57,7 +57,6 @@ class KernelCode:
         self.shared_bytes = self.local_bytes = 0
         self.dynamic_names = []
         self.least_shared_access = self.least_device_access = 8
-        self.has_guesses = False  # whether what is in the device's memory is compared with what was read there
         functions = self._called()
         self._lay_out(functions)
         for one in functions:

@@ -25,7 +25,7 @@ class EmulatedCuda(EmulatedLibrary):
         digits = "".join(filter(str.isdigit, architecture))
         self._version_of_device = int(digits[:-1]), int(digits[-1])
         super().__init__(architecture, CUDA, CUDA_EXTRA)
-        self.processor = Processor(DeviceMemory(self.data, self.begin, self.granted))
+        self.processor = Processor(DeviceMemory(self.data, self.begin, self.granted, self.written))
         self.most_shared = {(8, 0): 163 << 10, (9, 0): 227 << 10}.get(self._version_of_device, 99 << 10)
         self._modules, self._functions = {}, []
 
@@ -47,7 +47,7 @@ class EmulatedCuda(EmulatedLibrary):
                     address = self.grant(max(one.size, 1))
                     if address is None:
                         return OUT_OF_MEMORY
-                    ctypes.memmove(address, one.data or bytes(one.size), one.size)
+                    self.place(address, (one.data or bytes(one.size))[: one.size])
                     addresses[one.name] = address
         except BaseException as error:  # nothing may leave a function that the driver calls
             return self.failed(error)

@@ -283,7 +283,6 @@ def _atomic(lines, opcode, operands):
     if name is None or (count > 1 and is_returned):
         raise lines.unknown()
     _note_size(lines, space, bits_of_type(kind) // 8)
-    lines.code.has_guesses |= name == "cas" and space != "shared"
     values = [lines.source(one, kind) for operand in rest[1:] for one in elements(operand)]
     function = lines.named(atomic_change(name, kind, space, count, offset, "noftz" in parts, "cta" in parts))
     lines.result(target, f"{function}(x, {base}, {', '.join(values)})", kind)

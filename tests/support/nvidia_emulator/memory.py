@@ -6,8 +6,9 @@ Addresses without a space are those of the device's memory, or lie in a window f
 from __future__ import annotations
 
 import numpy as np
-from access_log import AccessLog, Intervals, RaceError, of_several
+from access_log import AccessLog, DeviceLog, RaceError, of_several, units_of
 from emulated_library import GRANULE, UNWRITTEN
+from written_bytes import WrittenBytes
 
 SHARED_WINDOW, LOCAL_WINDOW = 1 << 50, 1 << 51
 
@@ -21,18 +22,12 @@ class MisalignedAddressError(Exception):
 
 
 class DeviceMemory:
-    """The device's. ``written`` and ``kept`` are places that a launch has written, and that it said no one would write.
+    """The device's. ``written`` says what was ever written, ``log`` what a launch does."""
 
-    Where a launch compares and exchanges what it has read before, what it reads may be older than what is there.
-    """
-
-    def __init__(self, data: np.ndarray, begin: int, granted: np.ndarray) -> None:
+    def __init__(self, data: np.ndarray, begin: int, granted: np.ndarray, written: WrittenBytes) -> None:
         self.views = {size: data.view(f"u{size}") for size in (1, 2, 4, 8)}
         self.begin, self.size, self.granted = begin, data.size, granted
-        self._is_written = np.zeros(data.size, bool)
-        self.written, self.kept = [], []
-        self.intervals = Intervals()
-        self._logs, self._unit, self._has_guesses = {}, 1, False
+        self.written, self.log = written, DeviceLog(data.size)
 
     def places(self, addresses, size, running):
         offsets = (addresses - np.uint64(self.begin)).astype(np.int64)
@@ -45,58 +40,25 @@ class DeviceMemory:
         _require_alignment(offsets, size)
         return offsets
 
-    def begin_launch(self, unit, has_guesses):
-        """``unit`` is the least size of the launch's accesses."""
-        self.written, self.kept = [], []
-        self.intervals.begin_launch()
-        self._unit, self._has_guesses = unit, has_guesses
-        if unit not in self._logs:
-            self._logs[unit] = AccessLog(self.size // unit, self.intervals, several_blocks=True)
-
-    def end_launch(self):
-        """Raises RaceError where a launch has written what it read as never written."""
-        if self.written and self.kept:
-            for at, size in self.written:
-                for byte in range(size):
-                    self._is_written[at + byte] = True
-            wrong = [at[self._is_written[at]] for at, _ in self.kept if self._is_written[at].any()]
-            for at, size in self.written:
-                for byte in range(size):
-                    self._is_written[at + byte] = False
-            if wrong:
-                raise RaceError(f"ld.global.nc at {self.begin + int(wrong[0][0]):#x}, which the same launch writes")
-
     def read(self, places, size, count, running, is_kept=False):
-        if is_kept:
-            self.kept.append((places, size * count))
-        self.note_read(places, size * count, running.stamps)
+        self.note_read(places, size * count, running.stamps, is_kept)
         view = self.views[size]
         return [view[places // size + number] for number in range(count)]
 
-    def note_read(self, places, size, stamps):
-        log = self._logs[self._unit]
-        for at in _units(places, size, self._unit):
-            log.read(at, stamps, self._has_guesses)
+    def note_read(self, places, size, stamps, is_kept=False):
+        self.written.require(places, size)
+        self.log.read(places, size, stamps, is_kept)
 
     def write(self, places, size, values, running):
-        self.written.append((places, size * len(values)))
-        log = self._logs[self._unit]
-        for at in _units(places, size * len(values), self._unit):
-            log.write(at, running.stamps)
+        self.written.note(places, size * len(values))
+        self.log.write(places, size * len(values), running.stamps)
         view = self.views[size]
         for number, value in enumerate(values):
             view[places // size + number] = value
 
-    def note_atomic(self, places, size, running, in_block=False):
-        self.written.append((places, size))
-        log = self._logs[self._unit]
-        for at in _units(places, size, self._unit):
-            log.change(at, running.stamps, self._has_guesses, in_block)
-
-
-def _units(places, size, unit):
-    first = places // unit
-    return [first + number for number in range(-(-size // unit))]
+    def note_atomic(self, places, size, running, in_block=False, **kind):
+        self.written.note_atomic(places, size, **kind)
+        self.log.change(places, size, running.stamps, in_block)
 
 
 def _require_alignment(offsets, size):
@@ -115,6 +77,7 @@ class _OfEach:
         self.limit = size
         data = np.full(count * self.size, UNWRITTEN, np.uint8)
         self.views = {unit: data.view(f"u{unit}") for unit in (1, 2, 4, 8)}
+        self.written = WrittenBytes(data.size)
 
     def _places(self, offsets, size, numbers, what):
         offsets = np.broadcast_to(offsets, numbers.shape).astype(np.int64)
@@ -125,16 +88,18 @@ class _OfEach:
         return numbers * self.size + offsets
 
     def read(self, places, size, count, running, is_kept=False):
+        self.written.require(places, size * count)
         view = self.views[size]
         return [view[places // size + number] for number in range(count)]
 
     def write(self, places, size, values, running):
+        self.written.note(places, size * len(values))
         view = self.views[size]
         for number, value in enumerate(values):
             view[places // size + number] = value
 
-    def note_atomic(self, places, size, running, in_block=False):
-        pass
+    def note_atomic(self, places, size, running, in_block=False, **kind):
+        self.written.note_atomic(places, size, **kind)
 
 
 class LocalMemory(_OfEach):
@@ -158,23 +123,28 @@ class SharedMemory(_OfEach):
         return self._places(addresses, size, running.blocks, "block")
 
     def units(self, places, size):
-        return _units(places, size, self._unit)
+        return units_of(places, size, self._unit)
 
     def read(self, places, size, count, running, is_kept=False):
         self.note_read(places, size * count, running.stamps)
-        return super().read(places, size, count, running)
+        view = self.views[size]
+        return [view[places // size + number] for number in range(count)]
 
     def note_read(self, places, size, stamps):
         """Each thread reads so many bytes from a place on."""
+        self.written.require(places, size)
         for at in self.units(places, size):
             self.in_flight.require_none(at, "memory of the block is read before a copy is there")
             self._log.read(at, stamps)
 
     def write(self, places, size, values, running):
         self.note_write(places, size * len(values), running.stamps, running.lanes)
-        super().write(places, size, values, running)
+        view = self.views[size]
+        for number, value in enumerate(values):
+            view[places // size + number] = value
 
     def note_write(self, places, size, stamps, threads):
+        self.written.note(places, size)
         for at in self.units(places, size):
             self.in_flight.require_none(at, "memory of the block is written where a copy is still to arrive")
             self.multiplied.require_none(at, "memory of the block is written over while a product reads it")
@@ -183,7 +153,8 @@ class SharedMemory(_OfEach):
                 self._unseen[at] = True
                 self._not_shown.append((at, threads))
 
-    def note_atomic(self, places, size, running, in_block=False):
+    def note_atomic(self, places, size, running, in_block=False, **kind):
+        super().note_atomic(places, size, running, **kind)
         for at in self.units(places, size):
             self.in_flight.require_none(at, "memory of the block is changed where a copy is still to arrive")
             self._log.change(at, running.stamps)
@@ -201,6 +172,7 @@ class SharedMemory(_OfEach):
 
     def note_product(self, places, stamps):
         """Bytes that a group of warps reads, in the name of all of its threads: whatever writes them is another one."""
+        self.written.require(places, 1)
         units = np.unique(places // self._unit)
         if self._unseen is None or self._unseen[units].any():
             raise RaceError("a product reads memory of the block that no fence.proxy.async has shown to it")

@@ -42,11 +42,11 @@ class Processor:
         at_once = max(1, self.at_once // padded)
         if self.chance is not None:
             at_once = int(self.chance.integers(1, min(at_once, 8), endpoint=True))
-        self.memory.begin_launch(code.least_device_access, code.has_guesses)
+        self.memory.log.begin_launch(code.least_device_access)
         with np.errstate(all="ignore"):
             for first in range(0, blocks, at_once):
                 _Launch(self, code, grid, block, parameters, dynamic_bytes, order[first : first + at_once]).run()
-        self.memory.end_launch()
+        self.memory.log.end_launch()
 
 
 class _Launch:
@@ -54,7 +54,7 @@ class _Launch:
 
     def __init__(self, processor, code, grid, block, parameters, dynamic_bytes, numbers):
         self.chance = processor.chance
-        self.code, self.numbers, self._known = code, numbers, processor.memory.intervals
+        self.code, self.numbers, self._known = code, numbers, processor.memory.log.intervals
         self._intervals = self._known.begin(numbers)  # of each block
         threads = block[0] * block[1] * block[2]
         self.padded = -(-threads // LANES) * LANES
@@ -62,7 +62,7 @@ class _Launch:
         shared_bytes = code.dynamic_begin + dynamic_bytes if code.dynamic_names else code.shared_bytes + dynamic_bytes
         self.memories = {
             "global": processor.memory,
-            "shared": SharedMemory(len(numbers), shared_bytes, code.least_shared_access, processor.memory.intervals),
+            "shared": SharedMemory(len(numbers), shared_bytes, code.least_shared_access, self._known),
             "local": LocalMemory(self.count, code.local_bytes),
         }
         thread = np.tile(np.arange(self.padded), len(numbers))
