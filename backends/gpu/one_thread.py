@@ -11,7 +11,7 @@ from .kernel import ONE_THREAD, Kernel
 from .own_scalars import OwnScalars
 from .phase_writer import PhaseWriter
 from .plan import Copy, Fill, Launch, Place, Step, While, inside, named, places_of, pointers
-from .resumable_writer import BEGINS, ResumableWriter, loops_to_leave, words_for
+from .resumable_writer import ResumableWriter, begin, loops_to_leave, words_for
 
 MOST_POINTERS = 128
 _MANY_POINTERS = 16  # each of which takes a driver some time
@@ -82,7 +82,7 @@ def in_one_thread(
     if not may_be_left:
         return [launch]
     # Processors need not be waited for, to read a byte.
-    first = [Fill(given[-1], BEGINS, 1), *([launch] if frame.target.processor is None else [])]
+    first = [begin(given[-1], count), *([launch] if frame.target.processor is None else [])]
     return [*first, While([launch], given[-1])]
 
 

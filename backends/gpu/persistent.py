@@ -16,7 +16,7 @@ from .one_thread import MOST_POINTERS, in_one_thread, is_of_one_thread, uses_in_
 from .phase_writer import PhaseWriter, blocks_at_once
 from .phases import MOST_THREADS, MOST_TURNS, is_phase
 from .plan import Advance, Conditional, Copy, Fill, Launch, Place, Point, Step, While, inside, places_of
-from .resumable_writer import BEGINS, ResumableWriter, loops_to_leave, words_for
+from .resumable_writer import ResumableWriter, begin, loops_to_leave, words_for
 from .running_ahead import running_ahead
 from .values import Loop
 
@@ -97,7 +97,7 @@ def in_one_kernel(frame: Frame, loop: Loop, uses: Counter[Place], in_loop: bool)
     name = frame.kernels.kernel("loop", object(), len(places), grid, emit, phase, overlap=True)
     launch = Launch(name, grid.blocks, grid.threads, tuple(places), source=loop.source)
     if words is not None:
-        return [Fill(words, BEGINS, 1), launch, While([launch], words)]
+        return [begin(words, count), launch, While([launch], words)]
     return [While([launch], loop.step.predicate) if left else launch]
 
 

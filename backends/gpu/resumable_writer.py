@@ -21,12 +21,12 @@ from .frame import Frame
 from .kernel import Kernel
 from .own_scalars import SCALAR_BYTES, OwnScalars
 from .phase_writer import PhaseWriter, is_over_soon, moved, phase_count
-from .plan import Conditional, Place, Step, While, inside
+from .plan import Conditional, Fill, Place, Step, While, inside
 from .values import Stored
 
 _WORD = 8
 # The byte that says in which loop to go on: its number, from 1; and before the first launch.
-_MOST_LOOPS, BEGINS = 254, 255
+_MOST_LOOPS, _BEGINS = 254, 255
 
 
 def loops_to_leave(frame: Frame, steps: Sequence[Step]) -> list[While]:
@@ -40,6 +40,11 @@ def words_for(frame: Frame, steps: Sequence[Step], scalars: int = 0) -> int | No
     if len(loops) > _MOST_LOOPS:
         return None
     return 1 + len(moved(steps)) + len(loops) + scalars * SCALAR_BYTES // _WORD
+
+
+def begin(words: Place, count: int) -> Fill:
+    """What comes before the first launch. All of the words are read there, before it is known which of them count."""
+    return Fill(words, _BEGINS, count * _WORD)
 
 
 class ResumableWriter(PhaseWriter):
@@ -72,7 +77,7 @@ class ResumableWriter(PhaseWriter):
         if self.scalars is not None:
             self.leaving = b.append_basic_block("leaving")
         number = b.load(self.words, typ=I8, align=1)
-        begins = b.icmp_unsigned("==", number, I8(BEGINS))
+        begins = b.icmp_unsigned("==", number, I8(_BEGINS))
         self.resumed = b.zext(b.select(begins, I8(0), number), I32)
         device = ir.PointerType(addrspace=self.frame.target.spaces.device)
         for number, place in enumerate(self.moving, 1):

@@ -16,6 +16,7 @@ from ..code_generation.code_object import link_code_object
 from ..code_generation.lane_negations import with_lane_negations
 from ..code_generation.optimized_modules import assembly_text, object_code
 from ..drivers.driver import DeviceProperties
+from ..errors import DriverUnavailableError
 from ..family import Family
 from ..given_code.forms import CODE_OBJECT
 from ..kernels.wave_product import WAVE_UNITS
@@ -163,5 +164,14 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
 
 
 def amdgpu_target_of(device: DeviceProperties) -> Target:
-    """What kernels for a device are generated for: code for any setting of its features."""
-    return amdgpu_target(device.architecture.partition(":")[0])
+    """What kernels for a device are generated for: code for any setting of its features.
+
+    Raises DriverUnavailableError where waves are not as wide as code would have them.
+    """
+    target = amdgpu_target(device.architecture.partition(":")[0])
+    if not target.architecture or target.sub_group != device.sub_group:
+        raise DriverUnavailableError(
+            f"{device.name} is of the architecture {device.architecture or 'without a name'}, with waves of {device.sub_group} "
+            "lanes; kernels are made for gfx9 with 64 lanes, and for later ones with 32"
+        )
+    return target

@@ -12,6 +12,7 @@ from ...llvm.module import declaration
 from ...llvm.types import I1, I16, I32, I64
 from ..code_generation.ptx import compile_to_ptx, ptx_text
 from ..drivers.driver import DeviceProperties
+from ..errors import DriverUnavailableError
 from ..family import Family
 from ..given_code.forms import CUBIN, NVIDIA_FAT_BINARY, PTX_TEXT
 from ..kernels.warp_product import WARP_UNITS
@@ -38,6 +39,12 @@ _HAVE_FAST_DOUBLES = frozenset({80, 90, 100})
 _FULL_MASK = -1
 # Of shared memory, by architecture ("CUDA C++ Programming Guide", technical specifications); others have less.
 _DYNAMIC_BYTES = {80: 163 << 10, 87: 163 << 10, 90: 227 << 10, 100: 227 << 10, 103: 227 << 10}
+# PTX ISA, release notes: the version that has an architecture, or all that kernels for it use. LLVM ends the process over an
+# earlier one, and takes an architecture that it does not know for its oldest.
+_PTX_VERSIONS = {
+    80: 72, 86: 72, 87: 74, 88: 90, 89: 78, 90: 81, 100: 86, 103: 88, 110: 90, 120: 87, 121: 88,
+}  # fmt: skip
+_FIRST = min(_PTX_VERSIONS)
 
 
 def _registers(kind: str) -> tuple[str, str, str]:
@@ -108,13 +115,13 @@ def _keep_resident(function: ir.Function, blocks: int) -> None:
 
 
 def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes: int = 48 << 10) -> Target:
-    """The target of devices of this architecture, ``sm_80`` or later."""
-    number = int("".join(filter(str.isdigit, architecture)))
+    """The target of devices of this architecture, one of those that LLVM knows from ``sm_80`` on."""
+    number = _number(architecture)
     return Target(
         family=NVPTX,
         architecture=architecture,
         triple="nvptx64-nvidia-cuda",
-        features="+ptx81" if number >= 90 else "+ptx72",
+        features=f"+ptx{_PTX_VERSIONS[number]}",
         calling_convention="ptx_kernel",
         spaces=AddressSpaces(generic=0),
         sub_group=32,
@@ -139,6 +146,19 @@ def nvptx_target(architecture: str = "sm_80", threads: int = 1024, shared_bytes:
 
 
 def nvptx_target_of(device: DeviceProperties) -> Target:
-    """What kernels for a device are generated for."""
+    """What kernels for a device are generated for: the last architecture that LLVM knows whose code it runs.
+
+    Raises DriverUnavailableError where that is too old.
+    """
+    number = _number(device.architecture)
+    if number < _FIRST:
+        raise DriverUnavailableError(
+            f"{device.name} is of the architecture {device.architecture}; kernels are made for sm_{_FIRST} and later ones"
+        )
+    known = max(one for one in _PTX_VERSIONS if one <= number)
     # What this one alone has is in code for it under another name.
-    return nvptx_target("sm_90a" if device.architecture == "sm_90" else device.architecture)
+    return nvptx_target("sm_90a" if number == 90 else f"sm_{known}")
+
+
+def _number(architecture: str) -> int:
+    return int("".join(filter(str.isdigit, architecture)))
