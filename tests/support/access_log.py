@@ -84,6 +84,12 @@ class AccessLog:
             self._require(self._changers[at], own, "read", "atomically changed")
         self._note(self._readers, at, own)
 
+    def require_unchanged(self, at: np.ndarray) -> None:
+        """Raises RaceError for what anybody has written since the launch began."""
+        for known in (self._writers, self._changers) if self._has_changes() else (self._writers,):
+            if (known[at] >= self._intervals.first << _THREAD_BITS).any():
+                raise RaceError("bytes are read through a cache that does not see that the same launch has written them")
+
     def write(self, at: np.ndarray, own: np.ndarray) -> None:
         self._require(self._writers[at], own, "written", "written")
         self._require(self._readers[at], own, "written", "read")
@@ -196,11 +202,17 @@ class DeviceLog:
             found = found | self._is_written[places + byte]
         return found
 
-    def read(self, places: np.ndarray, size: int, stamps: np.ndarray, is_constant: bool = False) -> None:
+    def read(
+        self, places: np.ndarray, size: int, stamps: np.ndarray, is_constant: bool = False, is_cached: bool = False
+    ) -> None:
+        """``is_cached``: what the launch has written by then is not seen."""
         if is_constant:
             self._constant.append((places, size))
+        log = self._logs[self._unit]
         for at in units_of(places, size, self._unit):
-            self._logs[self._unit].read(at, stamps)
+            log.read(at, stamps)
+            if is_cached:
+                log.require_unchanged(at)
 
     def write(self, places: np.ndarray, size: int, stamps: np.ndarray) -> None:
         self._written.append((places, size))

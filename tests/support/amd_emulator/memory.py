@@ -9,7 +9,7 @@ import re
 
 import ml_dtypes
 import numpy as np
-from access_log import AccessLog, DeviceLog, of_several, units_of
+from access_log import AccessLog, DeviceLog, units_of
 from emulated_library import GRANULE, UNWRITTEN
 from written_bytes import WrittenBytes
 
@@ -63,7 +63,7 @@ class Memory:
         if is_atomic:
             self.log_change(offsets, size, stamps, writes=False)
         else:
-            self.log_read(offsets, size, of_several(stamps) if is_scalar else stamps, is_scalar)
+            self.log_read(offsets, size, stamps, is_scalar)
         unit = min(size, 4)
         places = offsets[:, None] + np.arange(0, size, unit)
         if (offsets % unit).any():
@@ -86,7 +86,7 @@ class Memory:
         else:
             self.views[unit][places // unit] = values
 
-    def log_read(self, offsets, size, stamps, is_constant):
+    def log_read(self, offsets, size, stamps, is_cached):
         pass
 
     def log_write(self, offsets, size, stamps):
@@ -122,8 +122,8 @@ class DeviceMemory(Memory):
         super().__init__(data, begin, is_allocated, written)
         self.log = DeviceLog(data.size)
 
-    def log_read(self, offsets, size, stamps, is_constant):
-        self.log.read(offsets, size, stamps, is_constant)
+    def log_read(self, offsets, size, stamps, is_cached):
+        self.log.read(offsets, size, stamps, is_cached=is_cached)
 
     def log_write(self, offsets, size, stamps):
         self.log.write(offsets, size, stamps)
@@ -148,7 +148,7 @@ class SharedMemory(MemoryOfEach):
         self._unit, self._log = unit, AccessLog(self.size // unit, intervals, several_blocks=False)
         self._log.loads_may_be = loads_may_be
 
-    def log_read(self, offsets, size, stamps, is_constant):
+    def log_read(self, offsets, size, stamps, is_cached):
         for at in units_of(offsets, size, self._unit):
             self._log.read(at, stamps)
 
@@ -305,8 +305,7 @@ def scalar_memory_step(instruction: Instruction, architecture: str):
         if read is not None:
             address = address + read(waves).astype(np.uint64)
         address = np.broadcast_to(address, (waves.shape[0], 1))[:, 0] & ~np.uint64(3)
-        lanes = np.arange(waves.shape[0]), np.zeros(waves.shape[0], np.int64)
-        data = waves.memories.device.load(address, size, waves.stamps(lanes), is_scalar=True)
+        data = waves.memories.device.load(address, size, waves.stamps_of_waves(), is_scalar=True)
         for number in range(data.shape[1]):
             waves.scalar[to + number] = data[:, number : number + 1]
             waves.changed(to + number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from access_log import stamps_of
+from access_log import of_several, stamps_of
 
 VCC, M0_CDNA, M0_RDNA, EXEC = 106, 124, 125, 126
 NULL = 124  # of RDNA, where waves have 32 lanes: always 0
@@ -88,10 +88,21 @@ class Waves:
             np.copyto(self.vector[register], value, where=active)
 
     def stamps(self, lanes):
-        """These lanes, indices of waves and lanes, as threads of blocks in their intervals."""
+        """These lanes, indices of waves and lanes, as threads of blocks in their intervals.
+
+        Those of a wave that is a block's only one are in order without barriers, which LLVM leaves out there: they are one.
+        """
         waves, inside = lanes
-        threads = self.numbers[waves] % self.memories.waves_of_block * self.lanes + inside
+        of_block = self.memories.waves_of_block
+        threads = self.numbers[waves] % of_block * self.lanes + inside if of_block > 1 else 0
         return stamps_of(self.memories.intervals[self.blocks[waves]], threads)
+
+    def stamps_of_waves(self):
+        """Likewise what a wave does for all of its lanes that are active."""
+        active = self.active_lanes()
+        stamps = self.stamps((np.arange(self.shape[0]), np.argmax(active, axis=1)))
+        is_one = np.add.reduce(active, axis=1) <= 1
+        return stamps if self.memories.waves_of_block == 1 else np.where(is_one, stamps, of_several(stamps))
 
     def part(self, which):
         """Some of the waves, as ones of their own."""
