@@ -171,4 +171,6 @@ class _Level:
         held, elements = others
         is_full = b.icmp_unsigned("!=", held.load(b, (Affine(position),), 1), I8(0))
         place = b.add(b.mul(position, I64(self.form.elements)), wide(b, element))
-        return is_full, elements.load(b, (Affine(place),), 1)
+        # Of a part that holds nothing, nobody has written the element.
+        (found,) = chosen(b, is_full, [lambda: [elements.load(b, (Affine(place),), 1)], lambda: [zero_of(elements.shape)]])
+        return is_full, found

@@ -92,7 +92,10 @@ class _Algebra:
 
 
 class _Team:
-    """The threads of a block that deal with one matrix of a batch, of several whose threads lie one behind the other."""
+    """The threads of a block that deal with one matrix of a batch, of several whose threads lie one behind the other.
+
+    In the last block there may be more teams than matrices: these do with the last matrix what others do, and store nothing.
+    """
 
     def __init__(self, kernel: Kernel, teams: int, size: int, batch: int) -> None:
         b = kernel.builder
@@ -107,16 +110,18 @@ class _Team:
 
     @contextmanager
     def elements(self, count: int, row: int) -> Iterator[tuple[ir.Value, ir.Value]]:
-        """A loop of each thread over its elements of a matrix with rows of this length, those of a matrix that counts."""
-        with _strided(self.builder, wide(self.builder, self.member), 0, count, self.size, self.has_matrix) as number:
+        """A loop of each thread over its elements of a matrix with rows of this length."""
+        with _strided(self.builder, wide(self.builder, self.member), 0, count, self.size) as number:
             yield _row_and_column(self.kernel, number, row)
+
+    def stores_if(self, condition: ir.Value) -> ir.Value:
+        """The condition, of teams with a matrix of their own."""
+        return condition if self.has_matrix is None else self.builder.and_(condition, self.has_matrix)
 
 
 @contextmanager
-def _strided(
-    b: ir.IRBuilder, member: ir.Value, start: Base, stop: int, step: int, counts: ir.Value | None = None
-) -> Iterator[ir.Value]:
-    """A loop over a thread's part of the numbers from start to below stop, where the thread counts.
+def _strided(b: ir.IRBuilder, member: ir.Value, start: Base, stop: int, step: int) -> Iterator[ir.Value]:
+    """A loop over a thread's part of the numbers from start to below stop.
 
     All threads go through it as often: of ``step`` neighbouring numbers, each has one.
     """
@@ -124,7 +129,7 @@ def _strided(
     with counted_loop(b, -(-stop // step), "strided", stop=I64(-(-stop // step)), start=first) as trip:
         number = b.add(b.mul(i64(trip), I64(step)), member)
         inside = b.and_(b.icmp_signed(">=", number, i64(start)), b.icmp_signed("<", number, I64(stop)))
-        with b.if_then(inside if counts is None else b.and_(inside, counts)):
+        with b.if_then(inside):
             yield number
 
 
@@ -203,7 +208,7 @@ def _write_cholesky(
         k = kernel.own(i64(k))
         pivot = algebra.real_part(work.load(b, (Affine(k), Affine(k)), 1))
         after = b.add(k, I64(1))
-        with _strided(b, first_row, after, size, threads // tile, team.has_matrix) as row:
+        with _strided(b, first_row, after, size, threads // tile) as row:
             factor = algebra.conjugated(work.load(b, (Affine(k), Affine(row)), 1))
             factor = algebra.divided_by_real(factor, pivot)
             with _strided(b, first_column, after, size, tile) as column, b.if_then(b.icmp_signed("<=", row, column)):
@@ -229,7 +234,8 @@ def _write_cholesky(
         value = algebra.chosen(b.icmp_signed("==", row, column), algebra.of_real(root), value)
         value = algebra.chosen(has_factor, value, nan)
         value = algebra.chosen(b.icmp_signed("<=", row, column), value, zero)
-        output.store(b, (Affine(team.matrix), Affine(row), Affine(column)), value, 1)
+        with b.if_then(team.stores_if(I1(1))):
+            output.store(b, (Affine(team.matrix), Affine(row), Affine(column)), value, 1)
 
 
 @emits("triangular-solve", is_native=_is_native_solve)
@@ -290,7 +296,7 @@ def _write_solve_of_few(
                 factor = matrix.load(b, (of_matrix, Affine(row), Affine(known)), 1)
                 rest = algebra.without(shared.load(b, (of_team, *place), 1), factor, unknown)
                 shared.store(b, (of_team, *place), rest, 1)
-            with b.if_then(b.icmp_signed("==", row, known)):
+            with b.if_then(team.stores_if(b.icmp_signed("==", row, known))):
                 output.store(b, (of_matrix, *place), unknown, 1)
 
 
