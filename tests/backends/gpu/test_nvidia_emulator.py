@@ -230,12 +230,13 @@ FAULTS = {
     "a neighbour's result": (f"{NEIGHBOUR} st.global.b64 [%rd5], %rd6; ld.global.b64 %rd9, [%rd11]; bar.sync 0;", RaceError),
     "a neighbour's result, behind a barrier": (
         f"{NEIGHBOUR} st.global.b64 [%rd5], %rd6; bar.sync 0; ld.global.b64 %rd9, [%rd11]; bar.sync 0;", None),
-    "over what a neighbour reads": (f"{NEIGHBOUR} ld.global.b64 %rd9, [%rd11];", RaceError),
+    "over what a neighbour reads": (
+        f"{NEIGHBOUR} st.global.b64 [%rd5], %rd6; bar.sync 0; ld.global.b64 %rd9, [%rd11];", RaceError),
     "counted and read": (f"{COUNT} ld.shared.b32 %r9, [%r10]; cvt.u64.u32 %rd9, %r9;", RaceError),
     "counted and read, behind a barrier": (f"{COUNT} bar.sync 0; ld.shared.b32 %r9, [%r10]; cvt.u64.u32 %rd9, %r9;", None),
     "counted by each block": (f"{ZERO} atom.relaxed.cta.global.add.u64 %rd9, [%rd2+8], 1; ret;", RaceError, 2),
     "counted by all blocks": (f"{ZERO} atom.relaxed.gpu.global.add.u64 %rd9, [%rd2+8], 1; ret;", None, 2),
-    "constants that change": ("ld.global.nc.b64 %rd9, [%rd5];", RaceError),
+    "constants that change": ("st.global.b64 [%rd5], %rd6; ld.global.nc.b64 %rd9, [%rd5];", RaceError),
     "a result that is not there yet": ("ld.global.b64 %rd9, [%rd5];", UnwrittenError),
     "the block's memory, half of it written": (
         "mov.b64 %rd10, tile; add.s64 %rd10, %rd10, %rd3; cvt.u32.u64 %r9, %rd10; "

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from . import floats
-from .memory import LOCAL_WINDOW, SHARED_WINDOW
+from .memory import LOCAL_WINDOW, SHARED_WINDOW, require_alignment
 from .operations import DTYPES, bits_of_type, is_float
 
 _SHARED, _LOCAL = np.uint64(SHARED_WINDOW), np.uint64(LOCAL_WINDOW)
@@ -172,24 +172,14 @@ def copy_later(size, target_offset, source_offset):
             raise ValueError("a copy that reads more than it writes")
         data = np.zeros((running.count, size), np.uint8)
         device = running.memories["global"]
-        which = np.flatnonzero(read)
-        if which.size:
-            part = running.part(which)
-            places = device.places(source[which], size, part) if (read[which] == size).all() else None
-            if places is None:
-                at = (source[which] - np.uint64(device.begin)).astype(np.int64)
-                device.places(source[which], 1, part)
-                device.places(source[which] + read[which] - np.uint64(1), 1, part)
-                if (at % size).any():
-                    device.places(source[which], size, part)
-                places = at
-            for length in np.unique(read[which]):
-                here = read[which] == length
-                device.note_read(places[here], int(length), part.stamps[here])
-            columns = np.arange(size)
-            inside = columns < read[which, None]
-            taken = np.where(inside, places[:, None] + columns, places[:, None])
-            data[which] = np.where(inside, device.views[1][taken], 0)
+        for length in np.unique(read[read > 0]):
+            which = np.flatnonzero(read == length)
+            part, unit = running.part(which), 4 if length % 4 == 0 else 1
+            require_alignment(source[which].astype(np.int64), size)
+            places = device.places(source[which], unit, part)
+            device.places(source[which] + length - np.uint64(1), 1, part)
+            words = np.stack(device.read(places, unit, int(length) // unit, part), axis=1)
+            data[which, :length] = words.view(np.uint8)
         shared = running.memories["shared"]
         running.copy_later(shared.places(target, size, running), data)
 

@@ -37,7 +37,7 @@ class DeviceMemory:
             wrong = ~fine
         if wrong is not None:
             raise IllegalAddressError(f"{size} bytes at {int(np.broadcast_to(addresses, offsets.shape)[wrong][0]):#x}")
-        _require_alignment(offsets, size)
+        require_alignment(offsets, size)
         return offsets
 
     def read(self, places, size, count, running, is_kept=False):
@@ -61,7 +61,7 @@ class DeviceMemory:
         self.log.change(places, size, running.stamps, in_block)
 
 
-def _require_alignment(offsets, size):
+def require_alignment(offsets, size):
     wrong = offsets & (size - 1)
     if wrong.any():
         raise MisalignedAddressError(
@@ -84,7 +84,7 @@ class _OfEach:
         if offsets.size and (offsets.min() < 0 or offsets.max() > self.limit - size):
             wrong = offsets[(offsets < 0) | (offsets > self.limit - size)][0]
             raise IllegalAddressError(f"{size} bytes at {int(wrong):#x} of the {self.limit} of a {what}")
-        _require_alignment(offsets, size)
+        require_alignment(offsets, size)
         return numbers * self.size + offsets
 
     def read(self, places, size, count, running, is_kept=False):
@@ -172,7 +172,7 @@ class SharedMemory(_OfEach):
 
     def note_product(self, places, stamps):
         """Bytes that a group of warps reads, in the name of all of its threads: whatever writes them is another one."""
-        self.written.require(places, 1)
+        self.written.require(places.reshape(-1), 1)
         units = np.unique(places // self._unit)
         if self._unseen is None or self._unseen[units].any():
             raise RaceError("a product reads memory of the block that no fence.proxy.async has shown to it")

@@ -43,25 +43,31 @@ class Processor:
         if self.chance is not None:
             at_once = int(self.chance.integers(1, min(at_once, 8), endpoint=True))
         self.memory.log.begin_launch(code.least_device_access)
-        with np.errstate(all="ignore"):
-            for first in range(0, blocks, at_once):
-                _Launch(self, code, grid, block, parameters, dynamic_bytes, order[first : first + at_once]).run()
+        for first in range(0, blocks, at_once):
+            numbers = order[first : first + at_once]
+            run_blocks(self.memory, code, grid, block, parameters, dynamic_bytes, numbers, self.chance)
         self.memory.log.end_launch()
+
+
+def run_blocks(memory, code: KernelCode, grid, block, parameters: bytes, dynamic_bytes: int, numbers, chance=None) -> None:
+    """Run the blocks of these numbers together."""
+    with np.errstate(all="ignore"):
+        _Launch(memory, code, grid, block, parameters, dynamic_bytes, numbers, chance).run()
 
 
 class _Launch:
     """Blocks of a launch that are in the processor together."""
 
-    def __init__(self, processor, code, grid, block, parameters, dynamic_bytes, numbers):
-        self.chance = processor.chance
-        self.code, self.numbers, self._known = code, numbers, processor.memory.log.intervals
+    def __init__(self, memory, code, grid, block, parameters, dynamic_bytes, numbers, chance):
+        self.chance = chance
+        self.code, self.numbers, self._known = code, numbers, memory.log.intervals
         self._intervals = self._known.begin(numbers)  # of each block
         threads = block[0] * block[1] * block[2]
         self.padded = -(-threads // LANES) * LANES
         self.count = len(numbers) * self.padded
         shared_bytes = code.dynamic_begin + dynamic_bytes if code.dynamic_names else code.shared_bytes + dynamic_bytes
         self.memories = {
-            "global": processor.memory,
+            "global": memory,
             "shared": SharedMemory(len(numbers), shared_bytes, code.least_shared_access, self._known),
             "local": LocalMemory(self.count, code.local_bytes),
         }
