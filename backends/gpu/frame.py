@@ -373,6 +373,12 @@ class Frame:
         if phase and self.target.processor is not None and instruction is not None:
             self.kernels.work[kernel] = 1 + _nanoseconds(instruction) // _NANOSECONDS_OF_PHASE
         shared, grid = self.kernels.dynamic_bytes[kernel], asked.grid if asked.numbers else self.kernels.grids[kernel]
+        most = self.target.grid_threads
+        if most is not None and any(count * size >= most for count, size in zip(grid.blocks, grid.threads)):
+            raise NotImplementedError(
+                f"{asked.name} by {grid.blocks} blocks of {grid.threads} threads: "
+                f"a grid of {self.target.family.backend} has fewer than {most:,} threads along a dimension"
+            )
         places += [Place("number", number) for number in asked.numbers]
         source = asked.source or self._source
         self.steps.append(Launch(kernel, grid.blocks, grid.threads, tuple(places), shared, source, instruction))

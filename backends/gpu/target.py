@@ -51,6 +51,7 @@ class Target:
 
     ``architecture`` is the processor's name for LLVM, if there is one.
     ``sub_group`` threads run in step; ``threads`` are in a block at most, which may have ``shared_bytes`` of memory in common.
+    A grid has fewer than ``grid_threads`` along a dimension, where blocks are not all that counts.
     ``vector_bytes`` are loaded at once by a thread, at most. ``thread_index`` and ``block_index`` read an i32 along a
     dimension, ``barrier`` waits for all threads of the block, ``shuffle_xor(builder, value, distance)`` returns the i32 of the
     thread whose number in its sub-group differs by these bits, ``shuffle(builder, value, lane)`` that of the thread with this
@@ -105,6 +106,7 @@ class Target:
     approximations: Mapping[str, str] = field(default_factory=dict)
     has_float_extrema: bool = False
     arguments_together: int = 1
+    grid_threads: int | None = None
 
     @property
     def lanes(self) -> int:

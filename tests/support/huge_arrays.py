@@ -18,7 +18,7 @@ _AT_ONCE, _OTHERS = 3, 5
 
 
 class _Arrays:
-    """The device's memory. ``elements`` are functions of arrays of indices, by argument; ``shapes`` of arguments and results."""
+    """The device's memory. ``elements`` are functions of arrays of indices, by argument, ``shapes`` those of all arrays."""
 
     def __init__(self, elements, shapes):
         self.log, self._elements, self._shapes = SimpleNamespace(intervals=Intervals()), elements, shapes

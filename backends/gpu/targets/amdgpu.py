@@ -160,6 +160,7 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         add_atomically=_add_atomically(architecture),
         lacks=frozenset({"unoptimized calls"}),
         module_flags=(_CODE_OBJECT_VERSION,),
+        grid_threads=1 << 32,  # the packet of a dispatch counts work-items, in words
     )
 
 

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+from gpu_backends import target
 from huge_arrays import indices_and_results
+from phlox.backends.gpu.backend import program_of
+from phlox.hlo import parse_module
 from thinning import one_in_all
 
 HUGE = (1 << 31) + 12_345
@@ -102,3 +105,22 @@ def test_huge_arrays(name, architecture):
     indices, results = indices_and_results(f"{COMPUTATIONS}ENTRY e {{\n {lines}\n}}", arguments, architecture)
     np.testing.assert_array_equal(results, expected(indices).astype(results.dtype))
     assert indices.min() == 0 and np.unique(indices).size == indices.size
+
+
+@pytest.mark.parametrize("architecture", ["sm_80", "gfx942"])
+def test_grids_that_no_launch_has_are_refused(architecture):
+    """AMD's have fewer than 2**32 threads; NVIDIA's fewer than 2**31 blocks."""
+
+    def launch_of(size):
+        lines = f"x = f64[{size}] parameter(0)\n ROOT y = f64[{size}] reverse(x), dimensions={{0}}"
+        (launch,) = program_of(parse_module(f"HloModule m\nENTRY e {{\n {lines}\n}}"), target(architecture)).plan.steps
+        return launch
+
+    size = 1 << 31
+    threads = launch_of(size).grid[0] * launch_of(size).block[0]
+    too_many = size * (1 << 32) // threads
+    if architecture == "sm_80":
+        assert launch_of(too_many).grid[0] < 1 << 31
+    else:
+        with pytest.raises(NotImplementedError, match="reverse by .* a grid of rocm has fewer than 4,294,967,296 threads"):
+            launch_of(too_many)

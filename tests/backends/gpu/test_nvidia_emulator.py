@@ -241,7 +241,8 @@ FAULTS = {
     "the block's memory, half of it written": (
         "mov.b64 %rd10, tile; add.s64 %rd10, %rd10, %rd3; cvt.u32.u64 %r9, %rd10; "
         "st.shared.b32 [%r9], %r2; ld.shared.b64 %rd9, [%r9];", UnwrittenError),
-    "counted from nothing": ("mov.b32 %r9, 8; atom.relaxed.cta.shared.add.u32 %r10, [%r9], 1; mov.b64 %rd9, 0;", UnwrittenError),
+    "counted from nothing": (
+        "mov.b32 %r9, 8; atom.relaxed.cta.shared.add.u32 %r10, [%r9], 1; mov.b64 %rd9, 0;", UnwrittenError),
     "copied from nowhere": (f"{COPY.replace('%rd4', '%rd5')} cp.async.wait_group 0; mov.b64 %rd9, 0;", UnwrittenError),
     "a word of which half is written": (
         "mov.b64 %rd10, tile; cvt.u32.u64 %r10, %rd10; shl.b32 %r11, %r1, 2; add.s32 %r12, %r10, %r11; "

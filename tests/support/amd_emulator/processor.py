@@ -63,9 +63,7 @@ class Kernel:
         shared, private, arguments, entry, rsrc3, rsrc1, rsrc2, properties, preload = _DESCRIPTOR.unpack(descriptor)
         if preload:
             raise NotImplementedError("arguments that are loaded before a kernel begins")
-        kernel = cls(
-            name, architecture, address + entry, shared, private, arguments, rsrc1, rsrc2, rsrc3, properties, accesses
-        )
+        kernel = cls(name, architecture, address + entry, shared, private, arguments, rsrc1, rsrc2, rsrc3, properties, accesses)
         kernel._check()
         return kernel
 
