@@ -65,7 +65,8 @@ class Target:
     them; None where an assembler or a driver does, which loads no earlier than they allow. ``shared_barrier`` is a barrier that
     waits for the block's memory alone, where there is one.
     ``atomic_adds`` says of types of floats, by name, how they are added to those in the device's memory by one instruction,
-    which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored.
+    which ``add_atomically(builder, element_type, address, parts)`` emits: of elements as they are stored. Other atomic
+    instructions have the metadata of ``atomic_metadata``, names of LLVM's.
     ``phases`` of a loop in one kernel are run through before the host is asked, which can be interrupted (`persistent`).
     ``processor`` is there where the device is a CPU, as the emitters of loop nests know it (`kernels.nests`).
     ``module_flags`` are flags of LLVM modules, by name. ``approximations`` and ``has_float_extrema`` are those of
@@ -107,6 +108,7 @@ class Target:
     has_float_extrema: bool = False
     arguments_together: int = 1
     grid_threads: int | None = None
+    atomic_metadata: tuple[str, ...] = ()
 
     @property
     def lanes(self) -> int:

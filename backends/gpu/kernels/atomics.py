@@ -62,11 +62,13 @@ def has_instruction(operation: str | None, element_type: ElementType) -> bool:
 
 
 def _combine_by_instruction(
-    b: ir.IRBuilder, scope: str, operation: str, element_type: ElementType, address: ir.Value, value: ir.Value
+    b: ir.IRBuilder, target: Target, scope: str, operation: str, element_type: ElementType, address: ir.Value, value: ir.Value
 ) -> None:
     """Combine the element at an address with a value, among the threads of a scope."""
     instruction = _INSTRUCTIONS[operation][element_type.kind == "unsigned"]
-    b.atomic_rmw(instruction, address, value, f'syncscope("{scope}") monotonic')
+    combined = b.atomic_rmw(instruction, address, value, f'syncscope("{scope}") monotonic')
+    for name in target.atomic_metadata:
+        combined.set_metadata(name, b.module.add_metadata([]))
 
 
 def combine_in_block(
@@ -83,7 +85,7 @@ def combine_in_block(
     Where floats are added in the device's memory they are in that of blocks, which keeps subnormal ones everywhere.
     """
     if has_instruction(operation, element_type):
-        _combine_by_instruction(b, target.block_scope, operation, element_type, address, value)
+        _combine_by_instruction(b, target, target.block_scope, operation, element_type, address, value)
     elif operation == "add" and element_type.name in target.atomic_adds:
         b.atomic_rmw("fadd", address, value, f'syncscope("{target.block_scope}") monotonic')
     else:
@@ -129,7 +131,7 @@ def combine_atomically(
     Neighbouring elements likewise, of vectors of `atomic_lanes`, which lie at multiples of their size.
     """
     if has_instruction(operation, element_type):
-        _combine_by_instruction(b, target.device_scope, operation, element_type, address, value)
+        _combine_by_instruction(b, target, target.device_scope, operation, element_type, address, value)
         return
     if isinstance(value, ComplexValue):  # of which sums are made part by part
         part = component_type(element_type)

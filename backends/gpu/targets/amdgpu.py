@@ -107,7 +107,8 @@ _ATOMIC_ADDS = {
     "gfx942": {"f32": AtomicAdd(), "f64": AtomicAdd(), "f16": AtomicAdd((2,)), "bf16": AtomicAdd((2,))},
     "gfx1100": {"f32": AtomicAdd()},
 }
-# What arrays lie in: memory of the device itself, which no other one changes meanwhile.
+# What arrays lie in: memory of the device itself, which no other one changes meanwhile. In other memory only some atomic
+# instructions work; for all else, as the larger of two integers, LLVM then writes loops that compare and exchange.
 _OF_THE_DEVICE = ("amdgpu.no.fine.grained.memory", "amdgpu.no.remote.memory")
 
 
@@ -160,6 +161,7 @@ def amdgpu_target(architecture: str = "gfx942", threads: int = 1024, shared_byte
         add_atomically=_add_atomically(architecture),
         lacks=frozenset({"unoptimized calls"}),
         module_flags=(_CODE_OBJECT_VERSION,),
+        atomic_metadata=_OF_THE_DEVICE,
         grid_threads=1 << 32,  # the packet of a dispatch counts work-items, in words
     )
 

@@ -1,5 +1,7 @@
 """Scatters whose results may differ from run to run, by atomic operations: exact on numbers whose sums are; their code."""
 
+import re
+
 import ml_dtypes
 import numpy as np
 import phlox
@@ -13,6 +15,7 @@ from phlox.hlo.determinism import set_determinism
 from phlox.hlo.operation import Sample
 from phlox.hlo.window import WindowDimension
 from ptx_assembler import assemble, find_ptxas
+from thinning import one_in_all
 
 ORDERS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 # The least subnormal number of each type.
@@ -173,11 +176,11 @@ def test_windows_that_overlap_send_what_they_select(run, random, dtype, opcode):
 # --- code ---
 
 
-def program_for(architecture, dtype, width, is_deterministic=False):
+def program_for(architecture, dtype, width, is_deterministic=False, operation="add"):
     dtype = np.dtype(dtype)
     x = np.zeros((1000, width) if width else 100_000, dtype)
     places, updates = np.zeros((2000, 1), np.int32), np.zeros((2000, *x.shape[1:]), dtype)
-    attributes = scattering(dtype, "add", (1,) if width else ())
+    attributes = scattering(dtype, operation, (1,) if width else ())
     return program_of(module_for("scatter", [x, places, updates], attributes, is_deterministic), target(architecture))
 
 
@@ -223,6 +226,25 @@ def test_instructions_of_amd(architecture, dtype, expected):
     assert expected in text
     # What flushes subnormal numbers is for others alone.
     assert ("cmpswap" in text) == (architecture == "gfx90a" and dtype == "float32" or "cmpswap" in expected)
+
+
+@pytest.mark.parametrize("architecture", AMD_ARCHITECTURES)
+@pytest.mark.parametrize("operation, dtype", one_in_all(2, ["maximum", "minimum", "add", "or"], ["int32", "uint64"]))
+def test_integers_have_instructions_of_amd(architecture, operation, dtype):
+    """LLVM writes loops for most of them, where it does not know that memory is the device's own."""
+    program = program_for(architecture, dtype, 0, operation=operation)
+    text = assembly(program.llvm_ir, program.target)
+    assert "global_atomic" in text and "cmpswap" not in text
+
+
+@pytest.mark.parametrize(
+    "architecture, guess", [("sm_80", r"ld\.relaxed\.gpu"), ("gfx90a", r"global_load_dword .* glc"), ("gfx942", "sc1")]
+)
+def test_what_is_exchanged_is_read_atomically_first(architecture, guess):
+    program = program_for(architecture, "int8", 0, operation="maximum")
+    text = assembly(program.llvm_ir, program.target)
+    assert "cas" in text or "cmpswap" in text
+    assert re.search(guess, text)
 
 
 @pytest.mark.parametrize("architecture", ["", *PTX_ARCHITECTURES, *AMD_ARCHITECTURES])
