@@ -61,9 +61,9 @@ class DeviceMemory(Protocol):
         ...
 
     # A memory may say more of itself, by attributes that are not required: ``dlpack_device``, ``adopt``, ``copy``, ``stream``,
-    # ``wait_for`` and ``let_wait`` for what `tracer.device.exchange` shares, ``synchronize()``, which waits for all that was
-    # asked for, and raises what went wrong, ``statistics()``, a dict of counts of bytes, and ``write_together(pairs)``, which
-    # makes buffers of shapes with copies of arrays at once.
+    # ``wait_for``, ``let_wait`` and ``wait_for_others`` for what `tracer.device.exchange` shares, ``synchronize()``, which
+    # waits for all that was asked for, and raises what went wrong, ``statistics()``, a dict of counts of bytes, and
+    # ``write_together(pairs)``, which makes buffers of shapes with copies of arrays at once.
 
 
 @dataclass(slots=True, eq=False)

@@ -50,7 +50,7 @@ class GpuMemory:
     """The memory of a device, which ``name`` names: that of its driver, with the device's number where it is not the first.
 
     ``dlpack_device`` is how DLPack calls it, where it does, and ``stream`` the address of the stream that it is used in; then
-    ``wait_for(stream)`` and ``let_wait(stream)`` bring that and another one in order.
+    ``wait_for(stream)`` and ``let_wait(stream)`` bring that and another one in order, and ``wait_for_others()`` waits for all.
     """
 
     def __init__(self, name: str, device: Device) -> None:
@@ -59,6 +59,7 @@ class GpuMemory:
         if driver in _DLPACK_DEVICES:
             self.dlpack_device = (_DLPACK_DEVICES[driver], int(number or 0))
             self.stream, self.wait_for, self.let_wait = device.stream, device.wait_for, device.let_wait
+            self.wait_for_others = device.wait_for_others
 
     def synchronize(self) -> None:
         """Wait for all that was asked of the device. Raises what went wrong meanwhile."""

@@ -135,6 +135,9 @@ class Mapped(device_with_memory.SeparateMemory):
     def let_wait(self, stream):
         self.ordered.append(("let wait", stream))
 
+    def wait_for_others(self):
+        self.ordered.append("wait for others")
+
     def synchronize(self):
         self.ordered.append("synchronize")
 
@@ -230,8 +233,13 @@ def test_streams_of_dlpack(mapped):
     x = phlox.device_put(np.ones(3), NAME)
     for stream, ordered in ((0x77, [("let wait", 0x77)]), (1, [("let wait", 1)]), (-1, []), (None, ["synchronize"])):
         mapped.ordered.clear()
-        x.__dlpack__(stream=stream)
+        capsule = x.__dlpack__(stream=stream)
         assert mapped.ordered == ordered
+        del capsule  # what was asked for in the other stream may still use the memory
+        assert mapped.ordered == [*ordered, "wait for others"]
+    mapped.ordered.clear()
+    x.__dlpack__(stream=mapped.stream)
+    assert mapped.ordered == [("let wait", mapped.stream)]
     with pytest.raises(BufferError, match="1 is the default one"):
         x.__dlpack__(stream=0)
 

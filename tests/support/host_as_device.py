@@ -26,6 +26,7 @@ class HostAsDevice:
         self.stream_status = SUCCESS
         self.refuse = None  # a log: code is refused with it
         self.refusal = INVALID_PTX
+        self.refused_launch = SUCCESS
         self.allowed_shared = {}
         self.loaded = []  # code, where it is text or a cubin
         self.threads = []  # that were allowed for compiling, None where nothing was said of it
@@ -106,6 +107,9 @@ class HostAsDevice:
 
     _StreamQuery = _StreamSynchronize
 
+    def _ContextSynchronize(self):
+        return self.stream_status
+
     def _EventCreate(self, event, flags):
         assert flags == 2
         event[0] = 0x9000 + len(self.events)
@@ -141,6 +145,8 @@ class HostAsDevice:
         function[0] = 0x7000 + list(self.kernels).index(text)
 
     def _LaunchKernel(self, handle, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra):
+        if self.refused_launch:
+            return self.refused_launch
         if bx * by * bz > 1024 or shared > self.allowed_shared.get(handle, 48 << 10):
             return INVALID_VALUE
         kernel = list(self.kernels.values())[handle - 0x7000]

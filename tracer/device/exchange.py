@@ -3,7 +3,7 @@
 A memory says by ``dlpack_device``, a type and a number (``DLDeviceType``), where DLPack knows it; by ``adopt(shape, address,
 owner)``, which makes a buffer of memory that is another's, that it takes such; ``copy(target, source)`` changes what is shared;
 by ``stream`` it says which stream its work is in, which ``wait_for(stream)`` and ``let_wait(stream)`` bring in order with
-another one. One without the first shares nothing.
+another one; ``wait_for_others()`` waits for all streams. One without the first shares nothing.
 
 Sources: https://dmlc.github.io/dlpack/latest/c_api.html ("C API") and
 https://numba.readthedocs.io/en/stable/cuda/cuda_array_interface.html ("CUDA Array Interface (Version 3)").
@@ -66,7 +66,11 @@ _shared: dict[int, tuple[Any, ...]] = {}  # by the address of a tensor: what liv
 
 @_Deleter
 def _delete(tensor: Any) -> None:
-    _shared.pop(ctypes.addressof(tensor.contents), None)
+    shared = _shared.pop(ctypes.addressof(tensor.contents), None)
+    if shared is not None and (wait := shared[-1]) is not None:
+        # What the consumer has asked for may still use the memory, in a stream that may be gone: nothing else may be put there.
+        with suppress(RuntimeError):  # of a device that is lost
+            wait()
 
 
 def dlpack_device_of(device: Device) -> tuple[int, int]:
@@ -112,7 +116,9 @@ def capsule_of(
         None,
         _delete,
     )
-    _shared[ctypes.addressof(tensor)] = tensor, shape, buffer
+    is_own = stream is not None and stream == getattr(array.device.memory, "stream", None)
+    wait = None if is_own else getattr(array.device.memory, "wait_for_others", None)
+    _shared[ctypes.addressof(tensor)] = tensor, shape, buffer, wait
     end = get_backend("cpu").capsule_end(_DLManagedTensor.deleter.offset)  # type: ignore[attr-defined]
     return _new(ctypes.addressof(tensor), b"dltensor", end)
 

@@ -36,6 +36,7 @@ _NAMES = {
     "StreamSynchronize": "cuStreamSynchronize",
     "StreamQuery": "cuStreamQuery",
     "StreamWaitEvent": "cuStreamWaitEvent",
+    "ContextSynchronize": "cuCtxSynchronize",
     "EventCreate": "cuEventCreate",
     "EventRecord": "cuEventRecord",
     "EventDestroy": "cuEventDestroy_v2",
@@ -86,7 +87,7 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
         check(retain(byref(context), number), "retaining the primary context")
         return context.value or 0
 
-    def load_module(module: c_void_p, code: bytes, properties: DeviceProperties) -> tuple[int, str]:
+    def load_module(module: c_void_p, code: bytes, properties: DeviceProperties) -> tuple[int, str, bytes]:
         logs = [ctypes.create_string_buffer(_LOG_BYTES) for _ in range(2)]
         info, error = map(ctypes.addressof, logs)
         logging = {
@@ -95,7 +96,7 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
         }  # fmt: skip
         text = code if code.endswith(b"\0") else code + b"\0"
         status = with_threads(lambda options: api.ModuleLoad(byref(module), text, *_arrays(logging | options)))
-        return status, "\n".join(log.value.decode(errors="replace") for log in reversed(logs) if log.value)
+        return status, "\n".join(log.value.decode(errors="replace") for log in reversed(logs) if log.value), b""
 
     def with_threads(call: Callable[[dict[int, int]], int]) -> int:
         """The status of a call that compiles, in several threads where the driver can."""

@@ -41,6 +41,7 @@ _NAMES = {
     "StreamSynchronize": "hipStreamSynchronize",
     "StreamQuery": "hipStreamQuery",
     "StreamWaitEvent": "hipStreamWaitEvent",
+    "ContextSynchronize": "hipDeviceSynchronize",
     "EventCreate": "hipEventCreateWithFlags",
     "EventRecord": "hipEventRecord",
     "EventDestroy": "hipEventDestroy",
@@ -52,6 +53,7 @@ _NAMES = {
 
 # hipDeviceAttribute_t
 _MAX_THREADS_PER_BLOCK, _MULTIPROCESSOR_COUNT, _MAX_SHARED_MEMORY_PER_BLOCK, _WARP_SIZE = 56, 63, 74, 87
+_LAUNCH_FAILURE = 719  # also of blocks with more threads than a kernel is made for
 _PROPERTIES_BYTES = 16 << 10  # more than hipDeviceProp_t has in any version
 _NAME_BYTES = 256  # of the device, at its beginning
 
@@ -135,9 +137,9 @@ def _bind(api: SimpleNamespace, get: Callable[[str, Signature], Any]) -> None:
     def open_context(number: int, check: Callable[[int, str], None]) -> int:
         return number
 
-    def load_module(module: c_void_p, code: bytes, properties: DeviceProperties) -> tuple[int, str]:
+    def load_module(module: c_void_p, code: bytes, properties: DeviceProperties) -> tuple[int, str, bytes]:
         linked = link(code, properties.architecture) if code[_ELF_TYPE] == _RELOCATABLE else code
-        return api.ModuleLoad(byref(module), linked), ""
+        return api.ModuleLoad(byref(module), linked), "", linked
 
     api.error_text = lambda status: f"{error_name(status).decode()}: {error_string(status).decode()}"
     api.architecture, api.open_context, api.enter = architecture, open_context, set_device
@@ -154,6 +156,7 @@ HIP = Vendor(
     attributes=(_MAX_THREADS_PER_BLOCK, _MAX_SHARED_MEMORY_PER_BLOCK, _WARP_SIZE, _MULTIPROCESSOR_COUNT),
     version_text=lambda version: f"HIP {version // 10_000_000}.{version // 100_000 % 100}",
     signatures={**SIGNATURES, "ModuleLoad": (c_int, ctypes.POINTER(c_void_p), c_char_p)},
+    refused_launches=frozenset({_LAUNCH_FAILURE}),
 )
 
 

@@ -57,6 +57,7 @@ SIGNATURES: dict[str, Signature] = {
     "StreamSynchronize": (c_int, c_void_p),
     "StreamQuery": (c_int, c_void_p),
     "StreamWaitEvent": (c_int, c_void_p, c_void_p, c_uint),
+    "ContextSynchronize": (c_int,),
     "EventCreate": (c_int, POINTER(c_void_p), c_uint),
     "EventRecord": (c_int, c_void_p, c_void_p),
     "EventDestroy": (c_int, c_void_p),
@@ -74,6 +75,8 @@ OUT_OF_MEMORY, NO_DEVICE, NOT_FOUND, NOT_READY = 2, 100, 500, 600
 LOST = {
     46: "the device is in use by others or cannot be reached",
     214: "its memory has an error that cannot be corrected",
+    220: "its link to other devices has an error that cannot be corrected",
+    226: "it has contained an error",
     700: "a kernel accessed memory that is not there (an illegal address)",
     702: "a kernel ran for longer than the system lets kernels run",
     709: "its context is gone",
@@ -87,7 +90,7 @@ LOST = {
     999: "the driver does not know why",
 }
 NEWER_CODE = 222  # of a version of PTX that the driver does not know
-REFUSED_CODE = {98, 200, 201, 209, 218, 220, 221, 222, 223, 301, 302, 303, 801}
+REFUSED_CODE = {98, 200, 201, 209, 218, 221, 222, 223, 300, 301, 302, 303, 801}
 TOO_MUCH = {1, 9, 701}  # what a launch asks for and the device has not
 
 
@@ -97,7 +100,8 @@ class Vendor:
 
     ``names`` are the functions' names by those that are used here. ``bind`` adds what is done by different functions: it is
     given the others, by those names, and ``get(name, signature)``. ``attributes`` are the numbers of a device's threads of a
-    block, shared bytes, threads in step, and multiprocessors.
+    block, shared bytes, threads in step, and multiprocessors. ``refused_launches`` are statuses by which a launch is refused
+    that mean something else of kernels.
     """
 
     name: str
@@ -108,6 +112,7 @@ class Vendor:
     attributes: tuple[int, int, int, int]
     version_text: Callable[[int], str]
     signatures: dict[str, Signature] = field(default_factory=lambda: SIGNATURES)
+    refused_launches: frozenset[int] = frozenset()
 
 
 def load_functions(vendor: Vendor, library: ctypes.CDLL | None = None) -> SimpleNamespace:
@@ -197,11 +202,11 @@ class StreamKernel:
 
 
 class StreamCode:
-    """A module, loaded in the device's context."""
+    """A module, loaded in the device's context. HIP goes on reading the ``image`` that it was loaded from."""
 
-    def __init__(self, device: StreamDevice, module: int) -> None:
+    def __init__(self, device: StreamDevice, module: int, image: bytes) -> None:
         self.device, self._module = device, module
-        weakref.finalize(self, device.unload, module).atexit = False
+        weakref.finalize(self, device.unload, module, image).atexit = False
 
     def kernel(self, name: str, together: int = 1) -> StreamKernel:
         """The kernel with this name. Raises DeviceCodeError where the code has none."""
@@ -349,7 +354,7 @@ class StreamDevice:
     def load(self, code: bytes) -> StreamCode:
         module = c_void_p()
         with self.entered() as api:
-            status, log = api.load_module(module, code, self.properties)
+            status, log, image = api.load_module(module, code, self.properties)
         if status in REFUSED_CODE:
             properties = self.properties
             raise (DriverTooOldError if status == NEWER_CODE else DeviceCodeError)(
@@ -357,15 +362,15 @@ class StreamDevice:
                 f"{api.error_text(status)}\n{log}".rstrip()
             )
         self.check(status, "loading code")
-        return StreamCode(self, module.value or 0)
+        return StreamCode(self, module.value or 0, image)
 
     def made_of(self, code: bytes) -> bytes | None:
         # HIP is given machine code. CUDA's driver keeps what it makes of PTX, and gives it to nobody: its linker does, but that
         # compiles PTX as parts of programs, whose kernels take up to half as many registers more (a softmax 56 instead of 39).
         return None
 
-    def unload(self, module: int) -> None:
-        """Give a module back, when what was asked for before is done."""
+    def unload(self, module: int, image: bytes) -> None:
+        """Give a module back, and what it was loaded from, when what was asked for before is done."""
         if self._is_usable():
             with self.entered() as api:
                 api.StreamSynchronize(self.stream)
@@ -408,7 +413,7 @@ class StreamDevice:
         self.check_launch(status, kernel, grid, block, shared_bytes)
 
     def check_launch(self, status: int, kernel: Any, grid: Dimensions, block: Dimensions, shared_bytes: int) -> None:
-        if status in TOO_MUCH:
+        if status in TOO_MUCH or status in self._driver.vendor.refused_launches:
             raise launch_error(self.properties, kernel.name, grid, block, shared_bytes, self._api.error_text(status))
         self.check(status, f"launching the kernel {kernel.name}")
 
@@ -425,6 +430,11 @@ class StreamDevice:
     def let_wait(self, stream: int) -> None:
         """Let what another stream is asked for from now on wait for what was asked for here."""
         self._in_order(self.stream or 0, stream)
+
+    def wait_for_others(self) -> None:
+        """Wait for all that any library has asked of the device in this process, in whichever stream."""
+        with self.entered() as api:
+            self.check(api.ContextSynchronize(), "waiting for all streams")
 
     def _in_order(self, first: int, then: int) -> None:
         """Let a stream wait for another one; the host waits for neither."""

@@ -1,6 +1,7 @@
 """The drivers of CUDA and HIP, with a library whose device is the host."""
 
 import ctypes
+import sys
 
 import numpy as np
 import phlox
@@ -167,6 +168,38 @@ def test_code_is_unloaded_when_nothing_refers_to_it(library, device):
     assert library.calls.count(unload) == 1
 
 
+def test_what_code_was_loaded_from_lives_as_long(library, device):
+    """HIP's loader keeps the address."""
+    library.kernels["add"] = add
+    code = bytes(bytearray(b"\x7fELF" + 1000 * b"a"))
+    before = sys.getrefcount(code)
+    loaded = device.load(code)
+    is_hip = not hasattr(library, "cuInit")
+    assert sys.getrefcount(code) == before + is_hip
+    del loaded
+    assert sys.getrefcount(code) == before
+
+
+@pytest.mark.parametrize("status, error", [(300, DeviceCodeError), (209, DeviceCodeError), (220, DeviceLostError)])
+def test_what_a_driver_says_of_code(library, device, status, error):
+    library.refuse, library.refusal = b"", status
+    with pytest.raises(error):
+        device.load(b"code")
+
+
+def test_blocks_larger_than_a_kernel_is_made_for_lose_no_device(library, device):
+    """HIP refuses the launch by the status of kernels that have failed."""
+    library.kernels["add"] = add
+    kernel, addresses = device.load(b"code").kernel("add"), [device.allocate(256) for _ in range(3)]
+    library.refused_launch = 719
+    error = DeviceLostError if hasattr(library, "cuInit") else DeviceCodeError
+    with pytest.raises(error, match="the kernel add"):
+        device.launch(kernel, (1, 1, 1), (64, 1, 1), addresses)
+    library.refused_launch = SUCCESS
+    if error is DeviceCodeError:
+        device.launch(kernel, (1, 1, 1), (64, 1, 1), addresses)
+
+
 def test_a_driver_that_is_not_installed(monkeypatch):
     def missing(name):
         raise OSError(f"{name}: cannot open shared object file: No such file or directory")
@@ -252,5 +285,7 @@ def test_other_streams_are_brought_in_order(library, device):
     assert library.in_order == [(others, device.stream), (device.stream, others)] and not library.events
     device.wait_for(device.stream)
     device.let_wait(device.stream)
+    device.wait_for_others()
+    assert {"cuCtxSynchronize", "hipDeviceSynchronize"} & {*library.calls}
     assert len(library.in_order) == 2
     assert not any(name.endswith("StreamSynchronize") for name in library.calls)

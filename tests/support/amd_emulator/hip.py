@@ -85,7 +85,7 @@ class EmulatedHip(EmulatedLibrary):
 
     def _LaunchKernel(self, handle, gx, gy, gz, bx, by, bz, shared, stream, arguments, extra):
         if self.stream_status != SUCCESS:
-            return self.stream_status
+            return SUCCESS  # who waits is told
         kernel, note = self._functions[handle - 1]
         threads = bx * by * bz
         if threads > note[".max_flat_workgroup_size"] or kernel.shared_bytes + shared > _SHARED_BYTES:
