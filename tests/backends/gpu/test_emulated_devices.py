@@ -3,13 +3,22 @@
 import numpy as np
 import phlox
 import pytest
+from access_log import RaceError
 from emulated_library import SEED
-from gpu_backends import AMD_ARCHITECTURES, PTX_ARCHITECTURES, WITH_SAMPLES, emulated_backend, native_samples
+from gpu_backends import (
+    AMD_ARCHITECTURES,
+    PTX_ARCHITECTURES,
+    WITH_SAMPLES,
+    emulated_backend,
+    emulated_failure,
+    native_samples,
+)
 from operation_checks import check_samples
 from phlox import jit
 from phlox.backends.gpu import choices
-from phlox.backends.gpu.errors import DeviceLostError
+from phlox.backends.gpu.errors import DeviceError, DeviceLostError
 from thinning import LEFT_TO_CI, left_to_ci, marks_at, one_in_all
+from written_bytes import UnwrittenError
 
 AT_ONCE = 4  # samples of an operation
 LONG = {
@@ -228,6 +237,49 @@ def test_addresses_that_are_not_there_lose_the_device(emulated, architecture):
     np.testing.assert_array_equal(jit(lambda x: custom(x), backend="emulated")(reversed_), reversed_)
     with pytest.raises(DeviceLostError, match="memory that is not there .an illegal address"):
         jit(lambda x: custom(x), backend="emulated")(reversed_ << 24)
+
+
+FAULTY = """
+@tile = internal addrspace(3) global [256 x i32] undef, align 16
+declare i32 @phlox.thread.x()
+declare void @phlox.barrier()
+define void @custom(ptr %x, ptr %y) {
+  %thread = call i32 @phlox.thread.x()
+  %other = xor i32 %thread, 128
+  %own = getelementptr i32, ptr addrspace(3) @tile, i32 %thread
+  %far = getelementptr i32, ptr addrspace(3) @tile, i32 %other
+  %result = getelementptr i32, ptr %y, i32 %thread
+  %neighbour = getelementptr i32, ptr %y, i32 %other
+{lines}
+  store i32 %value, ptr %result
+  ret void
+}"""
+STORE, LOAD = "  store i32 %thread, ptr addrspace(3) %own", "  %value = load i32, ptr addrspace(3) %far"
+BARRIER = "  call void @phlox.barrier()"
+FAULTS = {
+    "none": ([STORE, BARRIER, LOAD], None),
+    "no barrier": ([STORE, LOAD], RaceError),
+    "nothing is written": ([LOAD, BARRIER, STORE], UnwrittenError),
+    "over what others read": (
+        ["  store i32 %thread, ptr %result", BARRIER, "  %value = load i32, ptr %neighbour"], RaceError),
+    "results of nobody": (["  %value = load i32, ptr %neighbour", BARRIER], UnwrittenError),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name, architecture", one_in_all(4, FAULTS, ARCHITECTURES))
+def test_accesses_without_order_and_of_what_nobody_has_written_are_found(emulated, name, architecture):
+    """Between waves, whether these have 32 or 64 lanes."""
+    lines, error = FAULTS[name]
+    emulated(architecture)
+    text = FAULTY.replace("{lines}", "\n".join(lines))
+    custom = phlox.gpu.kernel("custom", result=lambda x: x, grid=1, block=256, llvm=text)
+    x = np.arange(256, dtype=np.int32)
+    if error is None:
+        np.testing.assert_array_equal(jit(lambda x: custom(x), backend="emulated")(x), x ^ 128)
+        return
+    with pytest.raises(DeviceError):
+        jit(lambda x: custom(x), backend="emulated")(x)
+    assert isinstance(emulated_failure(architecture), error)
 
 
 SCOPES = {"sm": "device", "gf": "agent"}
