@@ -289,7 +289,7 @@ define void @custom(ptr %x, ptr %y) {
 entry:
   %block = call i32 @phlox.block.x()
   %before = sub i32 %block, 1
-  %at = getelementptr i32, ptr %y, i32 %before
+  %at = getelementptr i32, ptr %x, i32 %before
   %first = icmp eq i32 %block, 0
   br i1 %first, label %go, label %again
 again:
@@ -297,9 +297,11 @@ again:
   %ready = icmp eq i32 %seen, %block
   br i1 %ready, label %go, label %again
 go:
-  %own = getelementptr i32, ptr %y, i32 %block
+  %own = getelementptr i32, ptr %x, i32 %block
   %number = add i32 %block, 1
   store atomic i32 %number, ptr %own syncscope("{scope}") release, align 4
+  %result = getelementptr i32, ptr %y, i32 %block
+  store i32 %number, ptr %result
   ret void
 }"""
 
