@@ -434,6 +434,7 @@ class StreamDevice:
     def wait_for_others(self) -> None:
         """Wait for all that any library has asked of the device in this process, in whichever stream."""
         with self.entered() as api:
+            self._wait(api)  # no longer than kernels may take
             self.check(api.ContextSynchronize(), "waiting for all streams")
 
     def _in_order(self, first: int, then: int) -> None:
