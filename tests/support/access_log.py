@@ -167,11 +167,11 @@ class AccessLog:
 class DeviceLog:
     """What a launch does to the device's memory, so many bytes from 0 on. ``intervals`` are those of its blocks.
 
-    What is read as constant, no thread of the launch may write.
+    What is read as constant, where the device's code ``has_constants``, no thread of the launch may write.
     """
 
-    def __init__(self, size: int) -> None:
-        self.intervals = Intervals()
+    def __init__(self, size: int, has_constants: bool) -> None:
+        self.intervals, self._has_constants = Intervals(), has_constants
         self._size, self._logs, self._unit = size, {}, 1
         self._is_written, self._written, self._constant = np.zeros(size, bool), [], []
 
@@ -196,6 +196,10 @@ class DeviceLog:
         if wrong:
             raise RaceError(f"byte {int(wrong[0][0]):#x} is read as constant, and the same launch writes it")
 
+    def _note_written(self, places, size):
+        if self._has_constants:
+            self._written.append((places, size))
+
     def _any_written(self, places, size):
         found = self._is_written[places]
         for byte in range(1, size):
@@ -215,13 +219,13 @@ class DeviceLog:
                 log.require_unchanged(at)
 
     def write(self, places: np.ndarray, size: int, stamps: np.ndarray) -> None:
-        self._written.append((places, size))
+        self._note_written(places, size)
         for at in units_of(places, size, self._unit):
             self._logs[self._unit].write(at, stamps)
 
     def change(self, places: np.ndarray, size: int, stamps: np.ndarray, in_block: bool = False, writes: bool = True) -> None:
         """``writes`` is whether it is more than a load."""
         if writes:
-            self._written.append((places, size))
+            self._note_written(places, size)
         for at in units_of(places, size, self._unit):
             self._logs[self._unit].change(at, stamps, in_block=in_block)

@@ -288,4 +288,4 @@ def test_other_streams_are_brought_in_order(library, device):
     assert len(library.in_order) == 2
     assert not any(name.endswith("Synchronize") for name in library.calls)
     device.wait_for_others()
-    assert library.calls[-1] in ("cuCtxSynchronize", "hipDeviceSynchronize")
+    assert {"cuCtxSynchronize", "hipDeviceSynchronize"} & {*library.calls}

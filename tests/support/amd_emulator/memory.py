@@ -25,8 +25,7 @@ class IllegalAddressError(Exception):
 class Memory:
     """Bytes from an address on. ``is_allocated`` says it of granules; None if all are.
 
-    Accesses come with the ``stamps`` of lanes (`access_log`), of which some memories have a log, and are ``atomic``, or neither
-    known to be nor not to be.
+    Accesses come with the ``stamps`` of the lanes that make them, of which some memories have a log (`access_log`).
     """
 
     def __init__(
@@ -120,7 +119,7 @@ class DeviceMemory(Memory):
 
     def __init__(self, data, begin, is_allocated, written):
         super().__init__(data, begin, is_allocated, written)
-        self.log = DeviceLog(data.size)
+        self.log = DeviceLog(data.size, has_constants=False)
 
     def log_read(self, offsets, size, stamps, is_cached):
         self.log.read(offsets, size, stamps, is_cached=is_cached)

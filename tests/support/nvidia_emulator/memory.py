@@ -27,7 +27,7 @@ class DeviceMemory:
     def __init__(self, data: np.ndarray, begin: int, granted: np.ndarray, written: WrittenBytes) -> None:
         self.views = {size: data.view(f"u{size}") for size in (1, 2, 4, 8)}
         self.begin, self.size, self.granted = begin, data.size, granted
-        self.written, self.log = written, DeviceLog(data.size)
+        self.written, self.log = written, DeviceLog(data.size, has_constants=True)
 
     def places(self, addresses, size, running):
         offsets = (addresses - np.uint64(self.begin)).astype(np.int64)
