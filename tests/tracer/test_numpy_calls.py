@@ -480,3 +480,45 @@ def test_places_outside_of_the_counts():
     for size in (5, 100_000):
         many = np.arange(size) % 1500  # more than are guessed at first
         np.testing.assert_array_equal(jit(lambda i: np.bincount(i))(many), np.bincount(many))
+
+
+FACTOR = 2.0
+
+
+class Threshold:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def cut(self, v):
+        return v if v > self.limit else self.limit
+
+
+@np.vectorize
+def bent(v, slope=0.5):
+    return v * FACTOR if v > 0 else v * slope
+
+
+halves = np.vectorize(otypes=[float])(lambda v: v // 2)
+lines = np.vectorize(lambda a, b: (a @ b, b[0]), signature="(n),(n)->(),()")
+threshold = Threshold(0.25)
+cut = np.vectorize(threshold.cut)
+signs = np.vectorize(lambda v: "up" if v > 0 else "down")
+
+
+def test_vectorize_outside():
+    """What `numpy.vectorize` has made outside is followed, and what its function reads is looked at before each call."""
+
+    def several(x):
+        matrix = x.reshape(2, 2)
+        made_here = np.vectorize(otypes=[int])(lambda v: v * 1.5 * FACTOR)
+        known = bent(np.arange(3)), bent(3.0, slope=1.0)
+        of_matrices = halves(matrix), lines(matrix, matrix), cut(matrix)
+        return bent(x), bent(x, slope=0.25), of_matrices, made_here(x), signs(x).tolist(), known, list(map(bent, x))
+
+    jitted, decorated, x = jit(several), jit(bent), np.array([-1.0, 0.1, 2.0, 3.0])
+    global FACTOR
+    for FACTOR in (2.0, 4.0, 2.0, 3.0, 5.0):
+        threshold.limit = FACTOR / 8
+        require_same(jitted(x), several(x))
+        require_same(decorated(x), bent(x))
+    assert jitted.cache_info().misses <= 3

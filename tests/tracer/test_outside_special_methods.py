@@ -238,7 +238,8 @@ def test_what_a_method_changes_where_nobody_sees_it_is_an_error():
     pair = Slotted(1.0)
 
     class Counting:
-        __slots__ = ("n",)
+        def __init_subclass__(cls):
+            pass
 
         def __add__(self, other):
             self.n += 1
@@ -424,3 +425,65 @@ def test_objects_of_libraries_and_records():
     for value in (1.0, 2.0, 3.0):
         polynomial.coeffs[0] = table["a"] = records["u"][0] = value
         np.testing.assert_array_equal(f(X), polynomial(X) + 3 * value)
+
+
+class Arrow:
+    """As many people write vectors: ``__slots__``, and operators that make others."""
+
+    __slots__ = ("x", "y")
+
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __add__(self, other):
+        return Arrow(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, factor):
+        return Arrow(self.x * factor, self.y * factor)
+
+    def __neg__(self):
+        return Arrow(-self.x, -self.y)
+
+    def __iadd__(self, other):
+        self.x += other.x
+        return self
+
+    def __abs__(self):
+        return np.hypot(self.x, self.y)
+
+    def __getitem__(self, index):
+        return self.x[index]
+
+    def __len__(self):
+        return len(self.x)
+
+
+class ArrowBelow(Arrow):
+    """With a dict besides the slots of the class that it derives from, one of which holds nothing."""
+
+    __slots__ = ("__dict__", "nothing")
+
+
+@pytest.mark.parametrize("kind", [Arrow, ArrowBelow])
+def test_objects_with_slots(kind):
+    held = {}
+
+    def loop(place, step, n):
+        for _ in range(n):
+            place = -(place + step * 0.5)
+        return place.x, abs(place)
+
+    def read(place, keep):
+        return place[keep > 1], len(place), hasattr(place, "nothing")
+
+    def change(x):
+        place = held["place"]
+        place += Arrow(x, 0)
+        return place.x + 1
+
+    def results(decorate):
+        held["place"] = kind(1.0, 2.0)
+        changed = [decorate(change)(2.0), decorate(change)(3.0), held["place"].x, type(held["place"])]
+        return [decorate(loop)(kind(1.0, 2.0), kind(0.5, 1.0), 7), decorate(read)(kind(X, 0), X), changed]
+
+    assert repr(results(jit)) == repr(results(lambda function: function))

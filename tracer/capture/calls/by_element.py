@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,50 +15,55 @@ from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_tr
 from ..lists.mapping import mapped
 from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
+from ..outside.surroundings import current_surroundings
 from .dispatch import call
 from .meanings import implements
 
+implements(np.vectorize)(np.vectorize)
 
-class Vectorized:
-    """`numpy.vectorize` of a function of the user's."""
 
-    def __init__(self, plain: np.vectorize) -> None:
-        self._plain = plain
+@implements(np.vectorize.__call__)
+def vectorized(plain: np.vectorize, *args: Any, **kwargs: Any) -> Any:
+    """A call of what `numpy.vectorize` has made of a function, here or outside."""
+    if not isinstance(plain.pyfunc, Callable):  # np.vectorize(otypes=...), which is a decorator
+        return plain(*args, **kwargs)
+    function = plain.pyfunc
+    if (surroundings := current_surroundings()) is not None:
+        function = surroundings.functions.held(plain, "pyfunc")
+    if not has_traced(list(args)) and not has_traced(list(kwargs.values())):
+        seen = functools.partial(call, function)
+        return np.vectorize(seen, plain.otypes, None, plain.excluded, plain.cache, plain.signature)(*args, **kwargs)
+    names = [*range(len(args)), *kwargs]
+    given = dict(zip(names, (*args, *kwargs.values())))
+    loops = [name for name in names if name not in plain.excluded]
+    cores = _cores(plain.signature, len(loops)) if plain.signature is not None else [0] * len(loops)
+    arrays = [given[name] if isinstance(given[name], DynamicArray) else as_traced(given[name]) for name in loops]
+    if any(one.ndim < core for one, core in zip(arrays, cores)):
+        raise ValueError("an argument has fewer dimensions than the signature of np.vectorize asks for")
+    shape, rows = _rows_of(arrays, cores)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        plain = self._plain
-        if not has_traced(list(args)) and not has_traced(list(kwargs.values())):
-            return plain(*args, **kwargs)
-        names = [*range(len(args)), *kwargs]
-        given = dict(zip(names, (*args, *kwargs.values())))
-        loops = [name for name in names if name not in plain.excluded]
-        cores = _cores(plain.signature, len(loops)) if plain.signature is not None else [0] * len(loops)
-        arrays = [given[name] if isinstance(given[name], DynamicArray) else as_traced(given[name]) for name in loops]
-        if any(one.ndim < core for one, core in zip(arrays, cores)):
-            raise ValueError("an argument has fewer dimensions than the signature of np.vectorize asks for")
-        shape, rows = _rows_of(arrays, cores)
+    def of_elements(values: tuple) -> Any:
+        whole = {**given, **dict(zip(loops, values))}
+        return call(function, *[whole[name] for name in range(len(args))], **{name: whole[name] for name in kwargs})
 
-        def of_elements(values: tuple) -> Any:
-            whole = {**given, **dict(zip(loops, values))}
-            return call(plain.pyfunc, *[whole[name] for name in range(len(args))], **{name: whole[name] for name in kwargs})
+    found = mapped(of_elements, Zip(rows))
+    if is_open_list(found):
+        return _joined(plain.otypes, found, shape, 0)
+    if found and isinstance(found[0], tuple):
+        count = len(found[0])
+        parts = [mapped(lambda row, number=number: row[number], ListRows(found)) for number in range(count)]
+        return tuple([_joined(plain.otypes, part, shape, number) for number, part in enumerate(parts)])
+    return _joined(plain.otypes, found, shape, 0)
 
-        found = mapped(of_elements, Zip(rows))
-        if is_open_list(found):
-            return self._joined(found, shape, 0)
-        if found and isinstance(found[0], tuple):
-            count = len(found[0])
-            parts = [mapped(lambda row, number=number: row[number], ListRows(found)) for number in range(count)]
-            return tuple([self._joined(part, shape, number) for number, part in enumerate(parts)])
-        return self._joined(found, shape, 0)
 
-    def _joined(self, found: list, shape: tuple[int, ...], number: int) -> Any:
-        made = call(np.array, found)
-        if is_open_list(found) and made.ndim > 1:
-            raise NotImplementedError(
-                "np.vectorize of a function that returns a tuple, of an array whose size is known at run time only"
-            )
-        otypes = self._plain.otypes
-        return made.astype(otypes[number] if otypes else made.dtype).reshape((*shape, *made.shape[1:]))
+def _joined(otypes: str | None, found: list, shape: tuple[int, ...], number: int) -> Any:
+    made = call(np.array, found)
+    if is_open_list(found) and made.ndim > 1:
+        raise NotImplementedError(
+            "np.vectorize of a function that returns a tuple, of an array whose size is known at run time only"
+        )
+    made = call(np.astype, made, np.dtype(otypes[number])) if otypes else made
+    return made if len(shape) == 1 else call(np.reshape, made, (*shape, *made.shape[1:]))
 
 
 def _rows_of(arrays: list, cores: list[int]) -> tuple[tuple, list[ArrayRows]]:
@@ -84,11 +90,6 @@ def _cores(signature: str, count: int) -> list[int]:
     if len(parts) != count:
         raise TypeError(f"wrong number of positional arguments: expected {len(parts)}, got {count}")
     return [len(part.split(",")) if part.strip() else 0 for part in parts]
-
-
-@implements(np.vectorize)
-def vectorize(function: Any = None, *args: Any, **kwargs: Any) -> Any:
-    return Vectorized(np.vectorize(function, *args, **kwargs))
 
 
 @implements(np.apply_along_axis)

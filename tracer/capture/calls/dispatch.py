@@ -231,6 +231,8 @@ def _of_applied(call: Call, function: Any, args: tuple, kwargs: dict) -> Any:
         return call(applied, *first, *args, **{**keywords, **kwargs})
     if kind is operator.methodcaller or kind is operator.attrgetter:
         return _called_on(function, *args)
+    if kind is np.vectorize:
+        return MEANINGS[np.vectorize.__call__](function, *args, **kwargs)
     if kind is _WITH_CACHE:
         found = recorded_call(call, function, args, kwargs)
         return look(function, *args, **kwargs) if found is None else found[0]

@@ -7,12 +7,15 @@ import operator
 import types
 from typing import Any
 
+import numpy as np
+
 from ...outside.ownership import is_of_the_user
 from .followed_libraries import call_method, is_users
 from .meanings import Call
 from .users_functions import captured
 
-_CALLED_ANEW = (operator.methodcaller, operator.attrgetter, types.MethodWrapperType)  # in place of a function of the user's
+# What stands in the place of a function of the user's.
+_CALLED_ANEW = (operator.methodcaller, operator.attrgetter, types.MethodWrapperType, np.vectorize)
 
 
 def may_call(function: Any) -> bool:

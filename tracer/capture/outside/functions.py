@@ -37,13 +37,18 @@ class FunctionsOutside:
         meet_object(self._surroundings, holder)
         return function
 
+    def held(self, holder: Any, name: str) -> Any:
+        """The function that an object of a library's class calls."""
+        path, function = self._surroundings.path_of(holder), getattr(holder, name)
+        if path is None or not (type(function) is types.MethodType or belongs_to_the_user(type(function))):
+            return function
+        return self._surroundings.convert(function, Attribute(path, name))
+
     def applied(self, partial: functools.partial) -> tuple[Any, list[Any], dict[str, Any]]:
         """What a partial application calls, and its arguments."""
-        path, function = self._surroundings.path_of(partial), partial.func
+        path, function = self._surroundings.path_of(partial), self.held(partial, "func")
         if path is None:
             return function, list(partial.args), partial.keywords
-        if type(function) is types.MethodType or belongs_to_the_user(type(function)):
-            function = self._surroundings.convert(function, Attribute(path, "func"))
         args = [
             self._surroundings.convert(one, Item(Attribute(path, "args"), number)) for number, one in enumerate(partial.args)
         ]

@@ -12,6 +12,7 @@ import functools
 import types
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ import numpy as np
 from ...outside.ownership import belongs_to_the_user, is_of_the_user
 from ...recording import pytree
 from ...recording.array import TracedArray
-from ...recording.attributes import is_generated
+from ...recording.attributes import has_attributes_alone, is_generated, slots_of
 from ...recording.current_trace import current_trace
 from ...recording.errors import HINTS, ConcretizationError, TracerError
 from ...recording.trace import Trace
@@ -67,7 +68,11 @@ def followed(value: Any) -> Any:
     if made_of is kind or made_of is None:
         return value if made_of is kind else None
     made = object.__new__(made_of)
-    object.__setattr__(made, "__dict__", object.__getattribute__(value, "__dict__"))
+    if kind.__dictoffset__:
+        object.__setattr__(made, "__dict__", object.__getattribute__(value, "__dict__"))
+    for slot in slots_of(kind).values():
+        with suppress(AttributeError):  # it holds nothing
+            slot.__set__(made, slot.__get__(value))
     return made
 
 
@@ -117,7 +122,7 @@ def _is_the_users(method: types.FunctionType) -> bool:
 
 def _can_be_shared(kind: type) -> bool:
     """Whether another object can have the attributes of one of this class."""
-    return kind.__basicsize__ == _Plain.__basicsize__ and kind.__dictoffset__ != 0 and not kind.__itemsize__
+    return has_attributes_alone(kind) and not kind.__itemsize__
 
 
 def _following(kind: type, names: set[str], is_made: bool = False) -> type | None:
@@ -141,10 +146,6 @@ def _following(kind: type, names: set[str], is_made: bool = False) -> type | Non
     if is_made:
         pytree.register_as(made, kind)
     return made
-
-
-class _Plain:
-    pass
 
 
 def _called(kind: type, name: str, self: Any, /, *args: Any, **kwargs: Any) -> Any:
