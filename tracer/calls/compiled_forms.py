@@ -277,6 +277,8 @@ class CompiledForms:
             except (ConcretizationError, UnprovenInterval) as error:
                 if not make_known(self.reader, self._policy, call, form, error):
                     forget_other_way(self._guessed_bounds)
+                    if isinstance(missing := error.__cause__, NotImplementedError):  # which known values would do without
+                        raise missing.with_traceback(error.__traceback__) from None
                     raise
                 objects.update(call.object_values())  # arrays whose contents are known are among them from now on
             except Exception:

@@ -15,8 +15,8 @@ from ..recording.attributes import (
     UNBOUND,
     attributes_of,
     container_behind,
+    delete_held,
     has_attributes_alone,
-    is_property,
     set_held,
     slots_of,
 )
@@ -91,15 +91,9 @@ class Attribute(Place):
 
     def set(self, value: Any) -> None:
         if value is not UNBOUND:
-            if isinstance(self.holder, type):
-                type.__setattr__(self.holder, self.attribute, value)
-            else:
-                set_held(self.holder, self.attribute, value)
+            set_held(self.holder, self.attribute, value)
         elif self.get() is not UNBOUND:
-            if is_property(type(self.holder), self.attribute):
-                del self.holder.__dict__[self.attribute]
-            else:
-                (type if isinstance(self.holder, type) else object).__delattr__(self.holder, self.attribute)
+            delete_held(self.holder, self.attribute)
 
 
 def dict_type(holder: dict) -> type[dict]:

@@ -176,7 +176,10 @@ class StructuredArray(Lazy):
             codes = codes.reshape((*self.shape, *dimensions, base.itemsize // codes.dtype.itemsize))
             return TextArray(codes, base)[()] if self.form.is_record else TextArray(codes, base)
         if base.kind in "mMV" and base.names is None or base.newbyteorder("=") in (np.longdouble, np.clongdouble):
-            raise NotImplementedError(f"the field {name!r} of a structured array, of type {base}, is not implemented")
+            raise NotImplementedError(
+                f"the field {name!r} of a structured array, of type {base}, is not implemented: "
+                f"let it be an argument of its own, f(table, table[{name!r}])"
+            )
         if base.names is not None:
             numbers = part.reshape((*self.shape, *dimensions, part.shape[-1] // max(1, int(np.prod(dimensions)))))
             return StructuredArray(numbers, Form(base, self.form.is_record and not dimensions, self.form.has_attributes))

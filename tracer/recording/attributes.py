@@ -52,7 +52,23 @@ def set_held(value: Any, name: str, held: Any) -> None:
     if is_property(type(value), name):
         value.__dict__[name] = held
     else:
-        object.__setattr__(value, name, held)
+        _of_c(type(value), "__setattr__")(value, name, held)
+
+
+def delete_held(value: Any, name: str) -> None:
+    """Let an attribute hold nothing, past what its class does when one is deleted."""
+    if is_property(type(value), name):
+        del value.__dict__[name]
+    else:
+        _of_c(type(value), "__delattr__")(value, name)
+
+
+def _of_c(kind: type, name: str) -> Callable[..., None]:
+    """What the first class written in C does: Python lets its objects be changed by no method of object's."""
+    if not kind.__flags__ & _HEAP_TYPE:  # some of these have no such method, but a slot
+        return setattr if name == "__setattr__" else delattr
+    found = (vars(base).get(name) for base in kind.__mro__)
+    return next(method for method in found if type(method) is types.WrapperDescriptorType)
 
 
 def has_attributes_alone(kind: type) -> bool:

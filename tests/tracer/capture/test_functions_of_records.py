@@ -227,7 +227,11 @@ def groups(a):
     sums = {}
     for person in a:
         sums[person["name"]] = sums.get(person["name"], 0.0) + person["weight"]
-    return list(sums.items()), [a["weight"][a["name"] == name].mean() for name in np.unique(a["name"])]
+    names, rows = np.unique(a["name"], return_inverse=True)
+    ages, columns = np.unique(a["age"] > 15, return_inverse=True)
+    pivot = np.zeros((len(names), len(ages)))
+    np.add.at(pivot, (rows, columns), a["weight"])
+    return list(sums.items()), [a["weight"][a["name"] == name].mean() for name in names], pivot, len(names), np.ones(names.size)
 
 
 def texts_made(x):

@@ -104,6 +104,22 @@ def test_within_loops():
 
     np.testing.assert_allclose(jit(program)(TABLE, 3), program(TABLE, 3), rtol=1e-13)
 
+    def levels(x, n):
+        return np.array([special.hermite(k)(x) for k in range(n)])
+
+    np.testing.assert_allclose(jit(levels)(LINE, 3), levels(LINE, 3), rtol=1e-13)  # of rounds whose number is known
+
+
+def test_what_is_not_there_in_a_loop_is_named():
+    def at_most(x):
+        total = 0
+        for k in range(int(x.sum())):
+            total += np.min_scalar_type(x[k]).itemsize
+        return total
+
+    with pytest.raises(NotImplementedError, match="np.min_scalar_type is not implemented"):
+        jit(at_most)(LINE)
+
 
 def test_exact_integers_are_of_numbers_that_are_known():
     f = jit(lambda n: special.comb(n, 2, exact=True))

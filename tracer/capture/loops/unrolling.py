@@ -266,11 +266,16 @@ def _are_long_with_texts(trace: Trace, rows: Rows, body: Block, names: Names) ->
 def _with_static_numbers(number: TracedArray, run: Callable[[], Any]) -> Any:
     """Run this; a number of rounds may become static: of several the one made of least.
 
-    So it does where types cannot be reconciled, where Python needs what changes from round to round, and where rounds ask an
-    iterator from outside.
+    So it does where types cannot be reconciled, where Python needs what changes from round to round, where that has no
+    implementation for traced values, and where rounds ask an iterator from outside.
     """
     try:
         return run()
+    except NotImplementedError as error:
+        concrete = ConcretizationError(number, "as a number of rounds")
+        if not concrete.sources:
+            raise
+        raise concrete.with_traceback(error.__traceback__) from error
     except TracerError as error:
         if not isinstance(error, (CarryTypeError, ChangedCopyError, ConcretizationError)) and not error.is_of_an_iterator:
             raise
