@@ -43,6 +43,9 @@ def calls_users(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
+_OF_A_RECURSION = 20  # frames of the user's: it is a function of theirs that calls itself
+
+
 def keep_frames_of_users(error: BaseException) -> None:
     """Take the frames of phlox and NumPy out of the tracebacks of an exception, and of those that it comes from.
 
@@ -79,11 +82,13 @@ def for_users(function: _F) -> _F:
 
 
 def _is_a_mistake_of_the_compiler(error: BaseException) -> bool:
-    """Whether the error arose in the compiler, but not from a ``raise`` of its own, nor for want of memory."""
+    """Whether the error arose in the compiler, but not from a ``raise`` of its own, nor for want of memory or by Ctrl-C."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
-    if traceback is None or isinstance(error, MemoryError):
+    if traceback is None or isinstance(error, MemoryError) or not isinstance(error, Exception):
+        return False
+    if isinstance(error, RecursionError) and len(_entries(error.__traceback__)) > _OF_A_RECURSION:
         return False
     code = traceback.tb_frame.f_code
     if code.co_filename == __file__:  # `for_users` has not come to call the function: its arguments are others

@@ -1,5 +1,6 @@
 """Tracebacks have the user's lines, as without jit, and none of phlox's."""
 
+import importlib
 import os
 import subprocess
 import sys
@@ -176,7 +177,7 @@ def shown(error):
 def caught(function, *arguments, **keywords):
     try:
         function(*arguments, **keywords)
-    except Exception as error:
+    except (Exception, KeyboardInterrupt) as error:
         return error
     raise AssertionError("nothing was raised")
 
@@ -205,9 +206,11 @@ def test_the_names_of_functions(function, names):
         assert [name for name, _ in shown(caught(jitted, np.ones(3)))] == names
 
 
-@pytest.mark.parametrize("done, is_shown", [("bytearray(1 << 62)", False), ("int('mistake')", True)])
+@pytest.mark.parametrize("done, is_shown", [
+    ("bytearray(1 << 62)", False), ("int('mistake')", True), ("(n for n in ()).throw(KeyboardInterrupt)", False)
+])  # fmt: skip
 def test_lines_of_the_compiler_are_shown_where_it_fails_by_a_mistake(done, is_shown):
-    """Not where there is no memory."""
+    """Not where there is no memory, nor for Ctrl-C."""
     compiler = compile(done, phlox.hlo.__file__, "exec")
 
     def call():
@@ -320,9 +323,21 @@ def test_mistakes_of_the_compiler_keep_all_frames(monkeypatch):
     def mistaken(*arguments, **keywords):
         return {}["missing"]
 
-    mistaken.__code__ = mistaken.__code__.replace(co_filename=sys.modules["phlox.backends.cpu.backend"].__file__)
+    mistaken.__code__ = mistaken.__code__.replace(co_filename=importlib.import_module("phlox.backends.cpu.backend").__file__)
     monkeypatch.setattr("phlox.backends.cpu.backend.assign_buffers", mistaken)
     assert "compile" in [name for name, _ in shown(caught(jit(lambda x: x + 1), np.ones(3)))]
+
+
+def test_recursions_without_end():
+    """The lines are the user's, and no note speaks of a library that phlox has called at the end."""
+
+    @jit
+    def downward(n):
+        return downward(n - 1) + 1
+
+    error = caught(downward, 5)
+    assert type(error) is RecursionError and "downward" in [name for name, _ in shown(error)]
+    assert "record" not in [name for name, _ in shown(error)] and not hasattr(error, "__notes__")
 
 
 def test_exceptions_that_phlox_handles_are_not_shown():

@@ -69,6 +69,8 @@ def add_note(error: Exception) -> None:
         elif not belongs_to_a_library(frame.f_code.co_filename):
             name = ""
         traceback = traceback.tb_next
+    if isinstance(error, (RecursionError, MemoryError)):
+        return
     if name:
         error.add_note(f"If {name} was given traced arrays, {_WAY_OUT.format(name=name)}")
     elif "TracedArray" in str(error) and type(error).__module__ != __name__.partition(".")[0]:
