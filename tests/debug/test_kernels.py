@@ -47,6 +47,7 @@ def test_a_slice_and_an_update_count_what_they_touch():
     with debug.kernels() as profile:
         f(np.zeros(1000))
     assert [row.bytes for row in profile.rows if "sine" in row.operations] == [2 * 8 + 2 * 8]
+    assert "f is compiled for one form of call" in str(f.explain())
 
 
 def test_calls_afterwards_and_before_are_not_counted():

@@ -251,7 +251,10 @@ class JittedFunctionBase(HasCode):
         Which loops are loops of the program and which were unrolled, and why; what becomes of branches; what is read and set
         outside; the exceptions that the program may raise; the arrays that are copied; operations, memory, and time.
         """
-        return explanation(self.__name__, self._all_entries(), self._reason_not_captured)
+        entries = self._all_entries()
+        for sibling in self._siblings.values():  # which make the calls where kernels are timed, in the place of this one
+            entries = entries or sibling._all_entries()
+        return explanation(self.__name__, entries, self._reason_not_captured)
 
     @property
     def _reason_not_captured(self) -> str | None:
