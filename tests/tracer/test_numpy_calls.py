@@ -521,3 +521,14 @@ def test_vectorize_outside():
         threshold.limit = FACTOR / 8
         require_same(jitted(x), several(x))
         require_same(decorated(x), bent(x))
+
+
+def test_poly1d_is_an_argument():
+    def several(x):
+        p, line = np.poly1d(x), np.poly1d([1.0, 2.0])
+        made = np.polyder(p), np.polyint(p, 2), np.polymul(line, p), np.polyadd(p, 1.0), p(line), np.polyval(line, p)
+        return [one.coeffs for one in made], np.polyval(p, x), np.sort(np.roots(p)), np.asarray(p), list(line), np.sum(p)
+
+    jitted = jit(several)
+    for x in (np.array([3.0, 1.0, -2.0]), np.array([0.0, 1.0, -2.0])):
+        require_same(jitted(x), several(x))

@@ -59,6 +59,7 @@ from .meanings import (
 )
 from .methods_of_containers import holds_open_list, is_keyed_call
 from .numpy_calls import call_numpy, of_numpy, with_arrays
+from .old_polynomials import of_old_polynomial
 from .ordinary import FUNCTION_OF_ARRAYS, OF_ITERTOOLS, ORDINARY, PLAIN
 from .python_functions import not_captured, of_dispatching_method, of_python_function
 from .repeated_calls import repeated
@@ -291,8 +292,8 @@ def _of_other(call: Call, function: Any, args: tuple, kwargs: dict) -> Any:
 
 # Each answers the calls that concern it; those behind it are asked about the others.
 _RULES = (
-    _of_users_class, _of_several, _of_state_outside, _of_slot, _of_outside_container, of_python_function, of_built_in_method,
-    _of_open_lists, _of_meaning, _of_applied, of_dispatching_method, _of_class, _of_object,
+    _of_users_class, _of_several, _of_state_outside, _of_slot, _of_outside_container, of_old_polynomial, of_python_function,
+    of_built_in_method, _of_open_lists, _of_meaning, _of_applied, of_dispatching_method, _of_class, _of_object,
 )  # fmt: skip
 
 
