@@ -14,6 +14,7 @@ linalg = pytest.importorskip("scipy.linalg")
 blas = pytest.importorskip("scipy.linalg.blas")
 ndimage = pytest.importorskip("scipy.ndimage")
 stats = pytest.importorskip("scipy.stats")
+spatial = pytest.importorskip("scipy.spatial")
 distance = pytest.importorskip("scipy.spatial.distance")
 integrate = pytest.importorskip("scipy.integrate")
 interpolate = pytest.importorskip("scipy.interpolate")
@@ -154,6 +155,31 @@ def test_in_loops_they_are_called_in_each_round():
         return x
 
     np.testing.assert_array_equal(jit(grown)(MATRIX, 3), grown(MATRIX, 3))
+
+
+def test_trees_are_asked():
+    points, places = RANDOM.random((60, 2)), RANDOM.random((4, 2))
+    outside, other = spatial.cKDTree(points[:50]), spatial.KDTree(points[50:])
+
+    def program(points, places):
+        tree, total = spatial.KDTree(points, leafsize=5), 0.0
+        for place in places:
+            distance, number = tree.query(place)
+            total += distance * number
+        of_moved = spatial.cKDTree(points + total).query(places + total, k=2)
+        return total, of_moved, tree.query(places, k=3, distance_upper_bound=0.1), (tree.n, tree.m), tree.data[0]
+
+    def of_known(places):
+        return outside.query(places), other.query(places, 2, p=1.0), other.query(places[0])
+
+    check(lambda x: program(x, places), points)
+    check(lambda x: program(points, x), places)
+    check(of_known, places)
+    with pytest.raises(NotImplementedError, match="cKDTree.query_pairs"):
+        jit(lambda x: spatial.cKDTree(x).query_pairs(0.1))(points)
+    for shape in (points[0], points[None]):
+        with pytest.raises(ValueError, match="data must be 2 dimensions"):
+            jit(lambda x: spatial.cKDTree(x).n)(shape)
 
 
 def test_numbers_that_decide_sizes_become_known():

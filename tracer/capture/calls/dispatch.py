@@ -254,6 +254,8 @@ def _of_class(call: Call, function: Any, args: tuple, kwargs: dict) -> Any:
     if isinstance(function, type):
         if len(args) == 1 and issubclass(function, enum.Enum):  # its members are there already
             return MEANINGS[enum.EnumType](function, *args) if has_traced(args) else function(*args)
+        if (meaning := meaning_of_scipy(function, args, kwargs)) is not None:
+            return meaning(*args, **kwargs)
         return made_instance(call, function, args, kwargs)
     if type(function) in _GENERIC and isinstance(function.__origin__, type):
         return call(function.__origin__, *args, **kwargs)

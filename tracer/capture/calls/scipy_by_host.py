@@ -36,6 +36,7 @@ _NAMES = {
         "distance_transform_bf distance_transform_cdt distance_transform_edt"
     ),
     "scipy.optimize._lsap": "linear_sum_assignment",
+    "scipy.spatial._ckdtree": "query",
 }
 BY_HOST = {module: frozenset(names.split()) for module, names in _NAMES.items()}
 # What some of these write their results to, if it is given.

@@ -6,12 +6,13 @@ SciPy is not imported for them: they are found by the module that they say they 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ...recording.operands import as_traced, first_traced
-from ..library import distances, matrices, neighbourhoods, peaks, roots, signal_filters, splines
+from ..library import distances, matrices, neighbourhoods, peaks, roots, signal_filters, splines, trees
 from .scipy_by_host import BY_HOST, by_host
 from .scipy_with_functions import with_functions
 from .users_functions import captured
@@ -26,6 +27,8 @@ def meaning_of_scipy(function: Any, args: tuple, kwargs: dict[str, Any]) -> _Mea
         return None
     name = getattr(function, "__name__", "")
     found = _MEANINGS.get((module, name))
+    if name in ("KDTree", "cKDTree") and isinstance(function, type):
+        found = partial(trees.Tree, function, by_host)
     if found is None and name in BY_HOST.get(module, ()):
         found = by_host(function)
     if found is None and (meaning := with_functions(function, (module, name), args, kwargs)) is not None:
