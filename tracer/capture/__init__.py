@@ -16,6 +16,7 @@ from . import (  # noqa: F401
     record_fields,
     record_functions,
     slots,
+    texts_of_numbers,
 )
 from .calls import (  # noqa: F401
     array_iterators,

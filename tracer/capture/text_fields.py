@@ -93,7 +93,7 @@ class _TextRows(Rows):
 
 
 def _not_implemented(what: str) -> NotImplementedError:
-    return NotImplementedError(f"{what} of texts in a field of a structured array is not implemented")
+    return NotImplementedError(f"{what} of texts in a field of a structured array, or of numbers, is not implemented")
 
 
 def with_last_axis(index: Any) -> Any:

@@ -227,7 +227,8 @@ class MaskedSelection(DynamicArray):
 def _astype(
     array: MaskedSelection, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
 ):
-    if array.whole is None or not copy and hlo.as_dtype(dtype) == array.dtype:
+    target = hlo.as_dtype(dtype)
+    if array.whole is None or target.kind == "U" or not copy and target == array.dtype:
         return DynamicArray.implementation_of(array, np.ndarray.astype, np.ndarray.astype)(
             array, dtype, order, casting, subok, copy
         )
