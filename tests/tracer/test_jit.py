@@ -180,9 +180,19 @@ def test_pickled_and_copied_by_name():
         pickle.dumps(compiled(lambda x: x))
 
 
-@pytest.mark.parametrize("wrong", [3, classmethod(lambda cls: 1)])
-def test_jit_requires_a_function(wrong):
-    with pytest.raises(TypeError, match="jit requires a function"):
+class Particle:
+    pass
+
+
+@pytest.mark.parametrize(
+    "wrong, reason",
+    [
+        (3, "int given"), (classmethod(lambda cls: 1), "put @classmethod above"), ("f8(f8)", "'f8.f8.' given: the types .* each call"),
+        (Particle, "'Particle' is a class: decorate its methods"),
+    ],
+)  # fmt: skip
+def test_jit_requires_a_function(wrong, reason):
+    with pytest.raises(TypeError, match=f"jit requires a function.*{reason}"):
         jit(wrong)
 
 

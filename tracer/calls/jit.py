@@ -12,6 +12,7 @@ from ...backends.registry import require_name
 from ...hlo.tracebacks import for_users
 from ...runtime.compile_budget import seconds_of
 from ...runtime.determinism import require_truth
+from ..outside.ownership import belongs_to_the_user
 from ..recording.callables import callable_name, is_ordinary
 from .jitted_function import JittedFunction
 
@@ -100,8 +101,12 @@ def jit(
         raise ValueError(f"jit: control_flow must be 'source' or 'trace', {control_flow!r} given")
     if isinstance(function, (classmethod, staticmethod)):
         raise TypeError(f"jit requires a function; put @{type(function).__name__} above @jit")
+    if isinstance(function, str):
+        raise TypeError(f"jit requires a function, {function!r} given: the types of arguments are those of each call")
     if not callable(function):
         raise TypeError(f"jit requires a function, {type(function).__name__} given")
+    if isinstance(function, type) and belongs_to_the_user(function):
+        raise TypeError(f"jit requires a function; {function.__name__!r} is a class: decorate its methods, or what uses it")
     if not is_ordinary(function):
         name = callable_name(function)
         if not inspect.isgeneratorfunction(function):
