@@ -187,8 +187,8 @@ class Particle:
 @pytest.mark.parametrize(
     "wrong, reason",
     [
-        (3, "int given"), (classmethod(lambda cls: 1), "put @classmethod above"), ("f8(f8)", "'f8.f8.' given: the types .* each call"),
-        (Particle, "'Particle' is a class: decorate its methods"),
+        (3, "int given"), (classmethod(lambda cls: 1), "put @classmethod above"),
+        ("f8(f8)", "'f8.f8.' given: the types .* each call"), (Particle, "'Particle' is a class: decorate its methods"),
     ],
 )  # fmt: skip
 def test_jit_requires_a_function(wrong, reason):

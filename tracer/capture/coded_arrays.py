@@ -127,7 +127,7 @@ def _element(table: np.ndarray, code: TracedArray) -> Any:
         return table[int(code.known_value)]
     if len(table) <= _MOST_ALTERNATIVES:
         return Choice(code, list(table))
-    if table.dtype.kind != "U":
+    if table.dtype.kind == "S":
         raise _not_implemented("an element")
     return Deferred(operator.getitem, table, code)
 
