@@ -6,6 +6,7 @@ ordered as the elements are.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -24,6 +25,7 @@ from .loops.iteration import ArrayRows, Lazy, Rows
 from .texts.deferred import Deferred
 
 _KINDS = "USmM"
+_MOST_PAIRS = 1 << 20  # of elements of two tables, of which all sums or differences are known
 _MOST_ALTERNATIVES = 32  # values of one text that may be one of several
 
 
@@ -49,7 +51,7 @@ class CodedArray(Lazy):
 
     def __setitem__(self, index: Any, value: Any) -> None:
         value = coded(value)
-        value = value if value.dtype == self.dtype else value.astype(self.dtype)
+        value = value if value.dtype == self.dtype else coded(value.astype(self.dtype))
         require_in_tables(value.table, self.table)
         self.codes[index] = _in_table(value, self.table)
 
@@ -82,6 +84,8 @@ class CodedArray(Lazy):
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
+        if name in _EXTREMA and self.dtype.kind in "mM":
+            return functools.partial(_EXTREMA[name], self)
         if name not in _METHODS:
             raise _not_implemented(name)
         method = getattr(self.codes, name)
@@ -115,24 +119,30 @@ class _Table:
 
 def _put_together(table: _Table, children: Sequence[Any]) -> Any:
     (codes,) = children
-    return CodedArray(codes, table.values) if isinstance(codes, TracedArray) else np.asarray(table.values[codes])
+    if isinstance(codes, TracedArray):
+        return CodedArray(codes, table.values)
+    return np.asarray(table.values[codes]) if isinstance(codes, np.ndarray) else table.values[codes]
 
 
 pytree.register_pytree(CodedArray, lambda array: ((array.codes,), _Table(array.table)), _put_together)
 
 
 def _element(table: np.ndarray, code: TracedArray) -> Any:
-    """One element of the table; a text of many exists when the program runs."""
+    """One element of the table; a text of many exists when the program runs, a date is its number."""
     if code.known_value is not None:
         return table[int(code.known_value)]
     if len(table) <= _MOST_ALTERNATIVES:
         return Choice(code, list(table))
-    if table.dtype.kind == "S":
+    if table.dtype.kind in "mM":
+        return CodedArray(code, table)
+    if table.dtype.kind != "U":
         raise _not_implemented("an element")
     return Deferred(operator.getitem, table, code)
 
 
 def as_python(element: Any) -> Any:
+    if isinstance(element, CodedArray):
+        raise _not_implemented("an object of Python's of an element")
     if isinstance(element, Choice):
         return Choice(element.number, [one.item() for one in element.values])
     return Deferred(str, element) if isinstance(element, Deferred) else element.item()
@@ -212,15 +222,24 @@ def operated(function: Callable, *operands: Any) -> Any:
     operands = tuple([coded(one) if _is_known(one) and np.ndim(one) else one for one in operands])
     arrays = [one for one in operands if isinstance(one, CodedArray)]
     if len(arrays) == 1 and not has_traced([one for one in operands if one is not arrays[0]]):
-        found = np.asarray(function(*[one.table if one is arrays[0] else one for one in operands]))
-        if found.dtype.kind not in _KINDS:
-            return _constant(found)[arrays[0].codes]
-        table = _table_of(found)
-        return CodedArray(_constant(np.searchsorted(table, found))[arrays[0].codes], table)
-    if len(arrays) != 2 or getattr(function, "__name__", "").strip("_") not in _COMPARISONS:
-        raise _not_implemented(getattr(function, "__name__", "a function"))
-    table = _joint_table(arrays)
-    return function(*[_in_table(one, table) for one in arrays])
+        return _chosen(np.asarray(function(*[one.table if one is arrays[0] else one for one in operands])), arrays[0].codes)
+    name = getattr(function, "__name__", "a function")
+    if len(arrays) == 2 and name.strip("_") in _COMPARISONS:
+        table = _joint_table(arrays)
+        return function(*[_in_table(one, table) for one in arrays])
+    if len(arrays) != 2 or len(operands) > 2 or len(arrays[0].table) * len(arrays[1].table) > _MOST_PAIRS:
+        raise _not_implemented(name)
+    first, second = arrays
+    of_all = np.asarray(function(first.table[:, None], second.table)).ravel()
+    return _chosen(of_all, first.codes * len(second.table) + second.codes)
+
+
+def _chosen(found: np.ndarray, codes: Any) -> Any:
+    """Those of known values that the codes say: numbers, or codes in a table of their own."""
+    if found.dtype.kind not in _KINDS:
+        return _constant(found)[codes]
+    table = _table_of(found)
+    return CodedArray(None, table)._of(_constant(np.searchsorted(table, found))[codes])
 
 
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}
@@ -276,6 +295,11 @@ def call_with_codes(function: Callable, args: tuple, kwargs: dict) -> Any:
         if kwargs:
             raise _not_implemented(function.__name__)
         return operated(function, *args)
+    name = getattr(function, "__name__", "")
+    if name in _EXTREMA and isinstance(args[0], CodedArray) and args[0].dtype.kind in "mM":
+        return _EXTREMA[name](*args, **kwargs)
+    if function is np.diff and len(args) == 1 and not kwargs and args[0].ndim == 1:
+        return operated(np.subtract, args[0][1:], args[0][:-1])
     if function is not np.unique and function not in _ELSEWHERE | _NUMBERS:
         raise _not_implemented(f"np.{getattr(function, '__name__', function)}")
     _refuse_numbers(function, args, kwargs)
@@ -324,6 +348,19 @@ def _refuse_numbers(function: Callable, args: tuple, kwargs: dict) -> None:
                 f"np.{function.__name__} of numbers together with texts or dates that depend on traced values is not "
                 "implemented. Fix: give it texts, or dates, alone; np.select has 0 as its default"
             )
+
+
+def _extremum(name: str, array: CodedArray, axis: int | None = None) -> Any:
+    """The first or last of dates, or where it is; NaT, the last one of the table, where there is any."""
+    find = getattr(np, name)
+    found = find(array.codes, axis)
+    if name.endswith("min") and len(array.table) and np.isnat(array.table[-1]):
+        of_nat = np.argmax(array.codes, axis) if name == "argmin" else len(array.table) - 1
+        found = np.where(np.max(array.codes, axis) == len(array.table) - 1, of_nat, found)[()]
+    return found if name.startswith("arg") else array._of(found)
+
+
+_EXTREMA = {name: functools.partial(_extremum, name) for name in ("min", "max", "argmin", "argmax")}
 
 
 def _decoded(codes: Any, table: np.ndarray) -> Any:

@@ -163,7 +163,44 @@ def test_lists_of_them():
         assert repr(jitted(np.array(x))) == repr(function(np.array(x)))
 
 
+YEAR = np.arange("2024-01-01", "2024-12-31", dtype="M8[D]")
+
+
+def day_of_many(x):
+    best, rest = YEAR[np.argmax(x)], YEAR[x < 0.9]
+    numbers = best.astype("M8[M]").astype(int) % 12 + 1, (best - YEAR[0]).astype(int), best > YEAR[100], np.isnat(best)
+    texts = str(best), f"{best} {x.max():.2f}", YEAR.astype(str)[np.argmax(x)]
+    return best, best - YEAR[np.argmin(x)], numbers, texts, rest[0], [YEAR[k] for k in np.argsort(x)[:3]], {"day": best}
+
+
+def extremes(x):
+    days, known = YEAR[x > 0.3], np.where(x > 0.5, YEAR, np.datetime64("NaT"))
+    of_known = known.min(), known.argmin(), known.max(), known.argmax(), np.min(known[x > 0.6]), np.argmin(known[:3])
+    return days.min(), np.max(days), days.argmax(), of_known, known[:360].reshape(10, 36).max(axis=1), days.max() - days.min()
+
+
+def gaps_between(x):
+    gaps = np.diff(YEAR[x > 0.7])
+    return gaps, gaps.max(), gaps.astype(int), gaps / np.timedelta64(1, "D"), np.unique(gaps)[0], gaps[1:] - gaps[:-1]
+
+
+@pytest.mark.parametrize("function", [day_of_many, extremes, gaps_between])
+def test_dates_of_many(function):
+    """More than the program would choose among one by one."""
+    jitted = jit(function)
+    for seed in (0, 1):
+        x = np.random.default_rng(seed).random(YEAR.size)
+        assert repr(jitted(x)) == repr(function(x))
+    if function is extremes:
+        with pytest.raises(ValueError, match="zero-size array"):
+            jitted(x * 0)
+
+
 def test_what_is_not_implemented_says_so():
+    with pytest.raises(NotImplementedError, match="an object of Python's of an element"):
+        jit(lambda x: YEAR[np.argmax(x)].item())(YEAR.astype(int))
+    with pytest.raises(NotImplementedError, match="min of an array of texts"):  # of which NumPy has none, either
+        jit(lambda x: np.where(x > 0, "a", "b").min())(np.ones(3))
     with pytest.raises(ConcretizationError, match="where dates and times are made of numbers"):
         jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3.0))
     with pytest.raises(NotImplementedError, match="np.partition of an array of texts"):
