@@ -225,13 +225,23 @@ def operated(function: Callable, *operands: Any) -> Any:
         return _chosen(np.asarray(function(*[one.table if one is arrays[0] else one for one in operands])), arrays[0].codes)
     name = getattr(function, "__name__", "a function")
     if len(arrays) == 2 and name.strip("_") in _COMPARISONS:
-        table = _joint_table(arrays)
-        return function(*[_in_table(one, table) for one in arrays])
+        return _compared(function, arrays)
     if len(arrays) != 2 or len(operands) > 2 or len(arrays[0].table) * len(arrays[1].table) > _MOST_PAIRS:
         raise _not_implemented(name)
     first, second = arrays
     of_all = np.asarray(function(first.table[:, None], second.table)).ravel()
     return _chosen(of_all, first.codes * len(second.table) + second.codes)
+
+
+def _compared(function: Callable, arrays: Sequence[CodedArray]) -> Any:
+    """A comparison of two, in which NaT, the last one of the table, is not equal to anything, nor before or behind it."""
+    table = _joint_table(arrays)
+    first, second = (_in_table(one, table) for one in arrays)
+    found, last = function(first, second), len(table) - 1
+    if table.dtype.kind not in "mM" or last < 0 or not np.isnat(table[last]):
+        return found
+    is_nat = (first == last) | (second == last)
+    return found | is_nat if function.__name__.strip("_") in ("ne", "not_equal") else found & ~is_nat
 
 
 def _chosen(found: np.ndarray, codes: Any) -> Any:
@@ -350,8 +360,10 @@ def _refuse_numbers(function: Callable, args: tuple, kwargs: dict) -> None:
             )
 
 
-def _extremum(name: str, array: CodedArray, axis: int | None = None) -> Any:
+def _extremum(name: str, array: CodedArray, axis: int | None = None, **others: Any) -> Any:
     """The first or last of dates, or where it is; NaT, the last one of the table, where there is any."""
+    if others:
+        raise _not_implemented(f"{name} with {', '.join(others)}")
     find = getattr(np, name)
     found = find(array.codes, axis)
     if name.endswith("min") and len(array.table) and np.isnat(array.table[-1]):

@@ -59,6 +59,8 @@ def add_note(error: Exception) -> None:
 
     What Python says of operands that do not go together names the classes that they have where nothing is traced.
     """
+    if isinstance(error, (RecursionError, MemoryError)):
+        return
     if isinstance(error, TypeError) and _OF_OPERANDS.match(str(error)):
         error.args = (_OWN_CLASSES.sub(lambda found: found[1].lower() if found[1] else "numpy.ndarray", str(error)),)
     name, traceback = "", error.__traceback__
@@ -69,8 +71,6 @@ def add_note(error: Exception) -> None:
         elif not belongs_to_a_library(frame.f_code.co_filename):
             name = ""
         traceback = traceback.tb_next
-    if isinstance(error, (RecursionError, MemoryError)):
-        return
     if name:
         error.add_note(f"If {name} was given traced arrays, {_WAY_OUT.format(name=name)}")
     elif "TracedArray" in str(error) and type(error).__module__ != __name__.partition(".")[0]:

@@ -181,7 +181,9 @@ def extremes(x):
 
 def gaps_between(x):
     gaps = np.diff(YEAR[x > 0.7])
-    return gaps, gaps.max(), gaps.astype(int), gaps / np.timedelta64(1, "D"), np.unique(gaps)[0], gaps[1:] - gaps[:-1]
+    one, other = (np.where(x > limit, YEAR, np.datetime64("NaT")) for limit in (0.3, 0.6))
+    compared = one == other, one != other, one < other, one >= other, (one < other).any()
+    return compared, gaps, gaps.max(), gaps.astype(int), gaps / np.timedelta64(1, "D"), np.unique(gaps)[0], gaps[1:] - gaps[:-1]
 
 
 @pytest.mark.parametrize("function", [day_of_many, extremes, gaps_between])
@@ -201,6 +203,8 @@ def test_what_is_not_implemented_says_so():
         jit(lambda x: YEAR[np.argmax(x)].item())(YEAR.astype(int))
     with pytest.raises(NotImplementedError, match="min of an array of texts"):  # of which NumPy has none, either
         jit(lambda x: np.where(x > 0, "a", "b").min())(np.ones(3))
+    with pytest.raises(NotImplementedError, match="max with keepdims of an array of texts or dates"):
+        jit(lambda x: YEAR[x > 0].max(keepdims=True))(YEAR.astype(int))
     with pytest.raises(ConcretizationError, match="where dates and times are made of numbers"):
         jit(lambda x: DAYS[0] + x.astype("m8[D]"))(np.arange(3.0))
     with pytest.raises(NotImplementedError, match="np.partition of an array of texts"):

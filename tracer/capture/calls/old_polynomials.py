@@ -12,12 +12,14 @@ from .users_functions import captured
 
 # What these give of a polynomial is one.
 _POLYNOMIALS = frozenset({np.polyadd, np.polysub, np.polymul, np.polydiv, np.polyder, np.polyint})
-_TAKE_ELEMENTS = frozenset({np.array, list, tuple})
+_TAKE_ELEMENTS = (np.array, list, tuple)
 
 
 def of_old_polynomial(call: Call, function: Any, args: tuple, kwargs: dict) -> Any:
     is_one = [isinstance(one, np.poly1d) for one in args]
-    if not any(is_one) or isinstance(function, np.poly1d) or not (of_numpy(function) or function in _TAKE_ELEMENTS):
+    if not any(is_one) or isinstance(function, np.poly1d):
+        return UNANSWERED
+    if not of_numpy(function) and not any(function is one for one in _TAKE_ELEMENTS):
         return UNANSWERED
     if function is np.polyval and len(args) == 2 and is_one[1]:
         return captured(_composed)(args[0], args[1])
