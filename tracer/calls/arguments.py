@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ... import hlo
 from ..recording import pytree
 from ..recording.callables import callable_name
 from ..recording.device_arrays import ArrayOnDevice
@@ -16,9 +17,10 @@ from ..recording.errors import StaticArgumentError
 from ..recording.intervals import Interval
 from ..recording.ndarrays import memory_key
 from .integers import below, first_interval, interval_key, narrowed
-from .leaves import Leaf, ObjectLeaf, PackedLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
+from .leaves import Leaf, ObjectLeaf, PackedLeaf, TextLeaf, is_object, leaf_key, make_leaf, packed, static_key, static_leaf
 from .opened_arguments import OpenedArguments
 from .recorded_function import CallForm, Structures
+from .text_arguments import TextArguments, pack_of_texts
 
 # By the position of an argument: its structure, and how many leaves it has.
 Containers = dict[int, tuple[pytree.Structure, int]]
@@ -72,6 +74,7 @@ class ArgumentReader:
         self.known: set[str] = set()
         self.taken_apart: set[str] = set()
         self.opened = OpenedArguments()
+        self.texts = TextArguments()
 
     def _static_names(self, numbers: int | Iterable[int], names: str | Iterable[str]) -> frozenset[str]:
         numbers = (numbers,) if isinstance(numbers, int) else tuple(numbers)
@@ -146,6 +149,8 @@ class ArgumentReader:
     # --- the parts of a key, one for each argument ---
 
     def leaf_part(self, value: Any, name: str) -> Any:
+        if type(value) is str and name in self.texts.places:
+            return str, self.texts.room(name, (value,))
         if type(value) is int and name in self.intervals:
             return interval_key(value, self.interval_of(value, name))
         is_static = self.is_static_number(value, name) and type(value) is not np.ndarray
@@ -163,6 +168,10 @@ class ArgumentReader:
             for index, path in enumerate(pytree.leaf_paths(structure, name)):
                 if path in self.intervals or path in self.known:
                     keys[index] = self.leaf_part(leaves[index], path)
+        if self.texts and (texts := self.texts.of(name, structure, leaves)):
+            for index in texts:
+                keys[index] = str
+            keys.append(self.texts.room(name, [leaves[index] for index in texts]))
         return structure, pytree.types_within(structure), tuple(keys), name in self.taken_apart
 
     def interval_of(self, value: int, name: str) -> Interval | None:
@@ -255,6 +264,17 @@ class Call:
             if one.name not in self.reader.static_names:
                 yield from zip(pytree.leaf_paths(one.structure, one.name), one.leaves)
 
+    def open_texts(self) -> dict[str, int]:
+        """The places of texts that are inputs in this call, with how many characters all of the argument may have."""
+        found: dict[str, int] = {}
+        texts = self.reader.texts
+        for one in self.arguments if texts else ():
+            if one.name not in self.reader.static_names and (numbers := texts.of(one.name, one.structure, one.leaves)):
+                paths = pytree.leaf_paths(one.structure, one.name)
+                room = texts.room(one.name, [one.leaves[number] for number in numbers])
+                found |= dict.fromkeys([paths[number] for number in numbers], room)
+        return found
+
     def taken_apart(self) -> frozenset[str]:
         """The arguments of this call whose numbers are a parameter each."""
         return frozenset([one.name for one in self.arguments if one.name in self.reader.taken_apart])
@@ -325,6 +345,7 @@ class Call:
         packs: list[PackedLeaf] = []
         taken_apart = self.taken_apart()
         numbers = self.numbers()
+        texts = self.open_texts()
         for one in self.canonical:
             begin = len(leaves)
             if one.name in self.reader.static_names:
@@ -332,12 +353,15 @@ class Call:
                 continue
             for leaf, path in zip(one.leaves, pytree.leaf_paths(one.structure, one.name)):
                 interval = numbers.get(path)
-                if type(leaf) is np.ndarray and path in numbers:
+                if path in texts:
+                    leaves.append(TextLeaf(path, hlo.Shape(hlo.S32), "text", room=texts[path]))
+                elif type(leaf) is np.ndarray and path in numbers:
                     leaves.append(ObjectLeaf(path, np.ndarray))
                 elif interval is None and path in numbers:
                     leaves.append(static_leaf(leaf, path))
                 else:
                     leaves.append(make_leaf(leaf, path, descriptions, interval))
+            packs += pack_of_texts(one.name, begin, leaves)
             if one.name not in taken_apart:
                 packs += packed(one.name, begin, leaves)
         structures = tuple([(one.name, one.structure) for one in self.canonical])

@@ -11,6 +11,7 @@ from typing import Any
 from ...backends.registry import Backend, get_backend
 from ...hlo.determinism import set_determinism
 from ...hlo.fast_math import allow_fast_math
+from ...hlo.interrupts import not_of_a_signal
 from ...runtime.determinism import determinism
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
@@ -28,11 +29,11 @@ from ..recording.errors import (
     SizeBeyondBound,
     StaleCapture,
 )
-from ..recording.guessed_bounds import outgrown
+from ..recording.guessed_bounds import copied_guesses, outgrown
 from ..recording.intervals import UnprovenInterval
 from .arguments import Call, structure_words
 from .cache import CacheEntry, explain_miss, static_numbers
-from .concretization import make_known
+from .concretization import make_known, texts_behind
 from .native_call import has_arrays_on_device, install
 from .own_code import read_function
 from .prepared_calls import PreparedCalls
@@ -77,6 +78,7 @@ class CompiledForms:
         self.prepared.clear()
         self.reader.intervals.clear()
         self.reader.taken_apart.clear()
+        self.reader.texts.clear()
         self._policy.clear()
         self.hits = self.misses = 0
         self._compilations = Recompilations()
@@ -114,7 +116,7 @@ class CompiledForms:
             return self.run(jitted, args, kwargs, turned)
         if specialization is None:
             call = Call(self.reader, args, kwargs, leaves, containers)
-            if (reason := opened.opens(call, self._policy)) is not None:
+            if reason := opened.opens(call, self._policy) or self.reader.texts.note(call):
                 self._outgrown = reason
                 return self.run(jitted, args, kwargs, turned)
             objects = call.object_values()
@@ -172,7 +174,7 @@ class CompiledForms:
         """Make the code for such a call."""
         _, leaves, containers = self.reader.read(args, kwargs)
         call = Call(self.reader, args, kwargs, leaves, containers)
-        if self.reader.opened.opens(call, self._policy) is not None:
+        if self.reader.opened.opens(call, self._policy) or self.reader.texts.note(call):
             self.prepare_for(jitted, args, kwargs)
         else:
             with rare_collections():
@@ -265,6 +267,7 @@ class CompiledForms:
         self, name: str, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
         """Trace the function, for fewer values of integers where it needs that. No recording where there is code already."""
+        texts, closed = self.reader.texts, set[str]()  # texts that are static, as the function needs to know some
         while True:
             form = call.form(descriptions)
             others = () if known_too else self._specializations.get(call.canonical_key(), ())
@@ -272,18 +275,20 @@ class CompiledForms:
                 return form, None
             if others:
                 self._policy.learn(others[0].recording.guards, objects)
+            guessed = copied_guesses(self._guessed_bounds)
             try:
                 return form, self._recorded(name, form, objects)
-            except (ConcretizationError, UnprovenInterval) as error:
-                if not make_known(self.reader, self._policy, call, form, error):
-                    forget_other_way(self._guessed_bounds)
-                    if isinstance(missing := error.__cause__, NotImplementedError):  # which known values would do without
-                        raise missing.with_traceback(error.__traceback__) from None
-                    raise
+            except not_of_a_signal(Exception) as error:
+                is_of_values = isinstance(error, (ConcretizationError, UnprovenInterval))
+                if not is_of_values or not make_known(self.reader, self._policy, call, form, error):
+                    needed = texts.close(call, texts_behind(form, error))
+                    if not needed:
+                        forget_other_way(self._guessed_bounds)
+                        texts.open_again(closed)
+                        raise
+                    closed |= needed
+                    self._guessed_bounds, self._outgrown = guessed, ""
                 objects.update(call.object_values())  # arrays whose contents are known are among them from now on
-            except Exception:
-                forget_other_way(self._guessed_bounds)
-                raise
 
     def _recorded(self, name: str, form: CallForm, objects: Objects, *sharing: Any) -> Recording:
         recording = record(self.to_trace(), name, form, self._policy, objects, self._guessed_bounds, *sharing)

@@ -12,6 +12,13 @@ from .leaves import PackedLeaf
 from .recorded_function import CallForm
 
 
+def texts_behind(form: CallForm, error: Exception) -> set[str]:
+    """The arguments with texts that an error comes from, as far as it says so."""
+    leaves, sources = form.parameters, getattr(error, "sources", None) or ()
+    numbers = [parameter.attributes["number"] for parameter in sources]
+    return {leaves[number].path for number in numbers if number < len(leaves) and leaves[number].kind == "texts"}
+
+
 def make_known(
     reader: ArgumentReader, policy: Policy, call: Call, form: CallForm, error: ConcretizationError | UnprovenInterval
 ) -> bool:
@@ -25,6 +32,8 @@ def make_known(
         return False
     sources = [leaves[number] for number in numbers]
     if not all([call.is_on_host(leaf.path) for leaf in sources if not isinstance(leaf, PackedLeaf)]):
+        return False
+    if any(leaf.kind == "texts" for leaf in sources):
         return False
     if packs := [leaf for leaf in sources if isinstance(leaf, PackedLeaf)]:  # it is to be seen which of them it is
         reader.taken_apart.update(leaf.path for leaf in packs)

@@ -71,7 +71,7 @@ class TracedLeaf:
 
     path: str
     shape: hlo.Shape
-    kind: str  # "array", "numpy scalar" or "python scalar"
+    kind: str  # "array", "numpy scalar", "python scalar", "text", or of several parts "packed" or "texts"
     convert: Callable[[Any], Any] | None = None
     interval: Interval | None = None
     strides: tuple[int, ...] | None = None
@@ -138,6 +138,24 @@ class PackedLeaf(TracedLeaf):
     """
 
     members: tuple[tuple[int, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TextLeaf(TracedLeaf):
+    """A text whose characters are a part of a parameter, a `PackedLeaf` of the kind "texts".
+
+    ``room``: how many characters all texts of the argument may have together.
+    """
+
+    room: int = 0
+
+    @property
+    def facts(self) -> dict[str, str]:
+        return {"text": f"any, up to {self.room} characters in all"}
+
+    @property
+    def summary(self) -> str:
+        return "text"
 
 
 @dataclass(frozen=True, slots=True)

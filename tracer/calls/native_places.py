@@ -19,7 +19,7 @@ from ..outside.entries import Entries, EntryForm, entries_key
 from ..recording import pytree
 from ..recording.intervals import SMALL
 from ..recording.ndarrays import array_form_key
-from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TracedLeaf, is_known_by_identity, is_one_object, static_key
+from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TextLeaf, TracedLeaf, is_known_by_identity, is_one_object, static_key
 
 # Whose entries are Python's own to read and to change.
 _AS_COLUMNS = frozenset({dict, Counter, defaultdict, set, list})
@@ -45,10 +45,13 @@ class Around:
         self, types: Any, slots: dict[Any, int], changed: set[int], objects: paths.Objects, packs: Sequence[PackedLeaf] = ()
     ) -> None:
         self.types, self.slots, self.changed, self.objects = types, slots, changed, objects
-        self.packed: dict[str, tuple[int, int]] = {}  # by the names of leaves: where the pack begins, and where they stand
+        # By the names of leaves: where the pack begins, where they stand, and how many there are in it.
+        self.packed: dict[str, tuple[int, int, int]] = {}
+        first = 0
         for pack in packs:
-            first = len(self.packed)
-            self.packed |= {path: (first, first + place) for place, (_, path) in enumerate(pack.members)}
+            count = len(pack.members)
+            self.packed |= {path: (first, first + place, count) for place, (_, path) in enumerate(pack.members)}
+            first += types.size_of_texts(count, pack.shape.size - 2 * count) if pack.kind == "texts" else count
         self.places: list[dict[str, Any]] = []
         self.identities: dict[tuple, Any] = {}  # by the keys of paths: objects of which memory tells that they stand there
         self._leaves: dict[str, int] = {}  # by their names
@@ -83,8 +86,8 @@ class Around:
                 if leaf.type in (list, dict):
                     self._opened.append((self._leaves[name], leaf.type))
             guard = self._leaf(leaf, value)
-            if isinstance(guard, self.types.CheckedGuard):
-                self.require_place(self.place_of_leaf(name, position), guard)
+            if isinstance(guard, (self.types.CheckedGuard, self.types.TextGuard)):
+                self.require_place(self.place_of_leaf(name, position), guard, self.slots.get(name))
                 return self.types.TypeGuard(type(value)), None
             if _is_converted(leaf):
                 self.converted(self.place_of_leaf(name, position), leaf.shape, leaf.convert, value, self.slots[name])
@@ -119,8 +122,10 @@ class Around:
         if isinstance(leaf, ObjectLeaf):
             return types.TypeGuard(leaf.type)
         if isinstance(leaf, TracedLeaf):
+            if isinstance(leaf, TextLeaf):
+                return types.TextGuard(*self.packed[leaf.path], leaf.room)
             if leaf.path in self.packed:
-                return types.PackedGuard(type(value), *self.packed[leaf.path], *(leaf.interval or ()))
+                return types.PackedGuard(type(value), *self.packed[leaf.path][:2], *(leaf.interval or ()))
             if leaf.kind == "python scalar":
                 return types.PythonScalarGuard(type(value), *(leaf.interval or ()))
             if leaf.kind == "numpy scalar":

@@ -31,6 +31,7 @@ from ..capture.raising import (
 )
 from ..capture.shared_containers import with_shared
 from ..capture.texts.deferred import is_open
+from ..capture.texts.given import texts_given
 from ..capture.texts.shared import is_recorded_again
 from ..outside.guards import SameErrorHandling, raised_by
 from ..outside.paths import Argument, Called, Objects
@@ -209,6 +210,7 @@ def _traced_arguments(
     leaves: list[TracedLeaf] = []
     handles: list[TracedArray] = []
     memories: dict[int, TracedArray] = {}
+    packs: list[tuple[PackedLeaf, TracedArray]] = []
     for leaf, index in form.numbered_parameters():
         number = len(handles)
         place = number if same_as is None else same_as[number]
@@ -223,8 +225,12 @@ def _traced_arguments(
             leaves.append(leaf)
         values[index] = handles[-1]
         if isinstance(leaf, PackedLeaf):
-            for position, (member, _) in enumerate(leaf.members):
-                values[member] = number_of_pack(handles[-1], position, leaf.interval)
+            packs.append((leaf, handles[-1]))
+    texts = texts_given([(pack, len(leaf.members)) for leaf, pack in packs if leaf.kind == "texts"])
+    for leaf, pack in packs:
+        for position, (member, _) in enumerate(leaf.members):
+            is_text = leaf.kind == "texts"
+            values[member] = next(texts) if is_text else number_of_pack(pack, position, leaf.interval)
     for place, *_ in aliases.values():
         if isinstance(place, Place) and place.memory not in memories:  # arrays from outside alone
             memories[place.memory] = _memory(trace, place, "the memory of arrays from outside", leaves)
@@ -244,12 +250,12 @@ def _parameter(trace: Trace, leaf: TracedLeaf) -> TracedArray:
     program = trace.program
     parameter = trace.builder.parameter(leaf.shape, identifier(leaf.path))
     program.argument_names[parameter] = leaf.path
-    if leaf.is_python_number or isinstance(leaf, PackedLeaf):
+    if leaf.is_python_number or leaf.kind == "packed":
         program.python_numbers.add(parameter)
     if leaf.interval is not None:
         program.python_integers.add(parameter)
         program.intervals[parameter] = leaf.interval
-    is_scalar = leaf.kind not in ("array", "packed")
+    is_scalar = leaf.kind not in ("array", "packed", "texts")
     made = TracedArray.from_instruction(trace, parameter, leaf.weak_type, is_scalar, origin=f"argument {leaf.path}")
     made.unusual_strides = leaf.strides or made.unusual_strides
     made.storage.has_other_order = leaf.has_other_order

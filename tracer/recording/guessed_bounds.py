@@ -6,8 +6,10 @@ cost its other dimension each: of ``np.zeros((k, k))`` with ten rows a thousand 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterable, Iterator
 from math import prod
+from typing import Any
 
 from ... import hlo
 from .errors import RecordedAgain
@@ -54,6 +56,11 @@ def _places_behind(size: hlo.Instruction, places: dict[hlo.Instruction, str], de
         for operand in size.operands:
             if operand.shape in _SIZES:
                 yield from _places_behind(operand, places, depth - 1)
+
+
+def copied_guesses(guesses: dict[str, Any]) -> dict[str, Any]:
+    """What has been guessed so far, of which nothing changes where more is found out."""
+    return {place: copy.copy(one) if isinstance(one, (set, dict, list)) else one for place, one in guesses.items()}
 
 
 def outgrown(bound: int, size: int | None) -> int:

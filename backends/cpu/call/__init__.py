@@ -25,7 +25,17 @@ from .kept_values import InstanceValue, entry_number, instance_value
 from .new_entries import NewEntries
 from .object_layout import unsupported_reason
 from .outside import Fact, words_of
-from .places import CheckedGuard, FunctionGuard, IdentityGuard, MethodGuard, PackedGuard, Place, SameGuard
+from .places import (
+    CheckedGuard,
+    FunctionGuard,
+    IdentityGuard,
+    MethodGuard,
+    PackedGuard,
+    Place,
+    SameGuard,
+    TextGuard,
+    size_of_texts,
+)
 from .rows import Choice, Container, Leaf, Numbers, Rows, Shared, Shown
 from .texts import Text, number_format
 from .vectorcall_type import make_vectorcall_type
@@ -63,6 +73,7 @@ __all__ = [
     "StaticGuard",
     "Step",
     "Text",
+    "TextGuard",
     "TypeGuard",
     "ValueGuard",
     "bind_entry",
@@ -72,6 +83,7 @@ __all__ = [
     "make_vectorcall_type",
     "number_format",
     "remove_entries",
+    "size_of_texts",
     "unsupported_reason",
     "words_of",
 ]

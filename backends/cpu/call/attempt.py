@@ -7,8 +7,8 @@ from __future__ import annotations
     ARGUMENT_INLINE, ARGUMENT_ARRAY, ARGUMENT_INTEGER, ARGUMENT_BOOL, ARGUMENT_STATIC, ARGUMENT_TYPE, ARGUMENT_SIZE,
     ARGUMENT_KEYS, ARGUMENT_FLOAT_VALUE, ARGUMENT_INTEGER_VALUE, ARGUMENT_METHOD, ARGUMENT_FUNCTION, ARGUMENT_SAME,
     ARGUMENT_OTHER, ARGUMENT_ANY, ARGUMENT_ADDRESS, ARGUMENT_PACKED_FLOAT, ARGUMENT_PACKED_INTEGER, ARGUMENT_AS_GOOD,
-    ARGUMENT_CHECKED,
-) = range(20)  # fmt: skip
+    ARGUMENT_CHECKED, ARGUMENT_TEXT,
+) = range(21)  # fmt: skip
 # Kinds of results: objects that are made before the kernel runs, then objects that are made of memory that it fills, then
 # memory that is copied into an argument, or read by native code alone.
 RESULT_ARRAY, RESULT_SIZED_ARRAY, RESULT_ARRAY_CONTENTS, RESULT_SCALAR, RESULT_FLOAT, RESULT_INTEGER, RESULT_TRUTH = range(7)

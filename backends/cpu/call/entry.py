@@ -10,7 +10,7 @@ from ....runtime.locks import new_lock
 from . import lookup, made_records, native_functions, object_layout, outside, records, result_pool
 from .call_signature import ArrayGuard, CallSignature, ResultSpec, StaticGuard
 from .finishing import Step
-from .places import PackedGuard, Place
+from .places import Place, packed_size
 from .vectorcall_type import get_entries, set_entries
 
 _install_lock = new_lock()
@@ -98,9 +98,8 @@ def bind_entry(
     builder.references.extend([*facts, *variables])
     apart = _kept_apart(signature, around)
     places = [builder.place(place) for place in around]
-    packed_count = sum(isinstance(place.guard, PackedGuard) for place in around)
     record = builder.entry(
-        signature, kernel, arguments, places, apart, results, steps, words, variables, packed_count, put_back
+        signature, kernel, arguments, places, apart, results, steps, words, variables, packed_size(around), put_back
     )
     record.hash = lookup.hash_of(signature, statics)
     record.error = builder.object(_no_error_function if raise_error is None else raise_error)

@@ -79,7 +79,36 @@ class PackedGuard:
     greatest: int = 0
 
 
-PlaceGuard = ArgumentGuard | IdentityGuard | CheckedGuard | MethodGuard | FunctionGuard | SameGuard | PackedGuard
+@dataclass(frozen=True, slots=True, eq=False)
+class TextGuard:
+    """A str, by exact type, that is one of several of which the kernel gets an array of 32-bit integers.
+
+    For each of them, ``count`` in all, that has where its characters begin and how many there are; then come the characters of
+    all, for which there is ``room``. ``first`` and ``number`` are as of a `PackedGuard`; those before have passed already.
+    """
+
+    first: int
+    number: int
+    count: int
+    room: int
+
+
+PlaceGuard = (
+    ArgumentGuard | IdentityGuard | CheckedGuard | MethodGuard | FunctionGuard | SameGuard | PackedGuard | TextGuard
+)
+
+
+def packed_size(around: Sequence[Place]) -> int:
+    """How many times 8 bytes the arrays take of which there is a part at each of these places."""
+    guards = [place.guard for place in around]
+    ends = [guard.number + 1 for guard in guards if isinstance(guard, PackedGuard)]
+    ends += [guard.first + size_of_texts(guard.count, guard.room) for guard in guards if isinstance(guard, TextGuard)]
+    return max(ends, default=0)
+
+
+def size_of_texts(count: int, room: int) -> int:
+    """How many times 8 bytes so many texts take with so many characters."""
+    return count + -(-room // 2)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -188,7 +217,8 @@ check_kind:
                                  i64 ARGUMENT_FUNCTION, label %parts
                                  i64 ARGUMENT_ADDRESS, label %address
                                  i64 ARGUMENT_PACKED_FLOAT, label %packed_float
-                                 i64 ARGUMENT_PACKED_INTEGER, label %packed_integer ]
+                                 i64 ARGUMENT_PACKED_INTEGER, label %packed_integer
+                                 i64 ARGUMENT_TEXT, label %text ]
 inline:
   ; The object holds the value as the kernel reads it, and lives as long as the call.
   %value_at = getelementptr i8, ptr %object, i64 SCALAR_VALUE
@@ -250,6 +280,42 @@ pack:
   %pack_at = getelementptr i8, ptr %data, i64 %pack_begin
   store ptr %pack_at, ptr %data_at
   ret i1 true
+text:
+  ; Behind the characters of the text before.
+  %text_cell = getelementptr i8, ptr %data, i64 %size
+  %texts_begin = field i64 %guard, Argument_shape
+  %texts_at = getelementptr i8, ptr %data, i64 %texts_begin
+  store ptr %texts_at, ptr %data_at
+  %is_first_text = icmp eq i64 %size, %texts_begin
+  br i1 %is_first_text, label %place_text, label %behind_text
+behind_text:
+  %start_before_at = getelementptr i32, ptr %text_cell, i64 -2
+  %start_before = load i32, ptr %start_before_at
+  %length_before_at = getelementptr i32, ptr %text_cell, i64 -1
+  %length_before = load i32, ptr %length_before_at
+  %end_before = add i32 %start_before, %length_before
+  br label %place_text
+place_text:
+  %text_start = phi i32 [ 0, %text ], [ %end_before, %behind_text ]
+  %get_text_length = load ptr, ptr @PyUnicode_GetLength
+  %text_length = call i64 %get_text_length(ptr %object)
+  %room_for_texts = field i64 %guard, Argument_greatest
+  %text_begin = zext i32 %text_start to i64
+  %room_for_text = sub i64 %room_for_texts, %text_begin
+  %has_room = icmp sle i64 %text_length, %room_for_text
+  br i1 %has_room, label %copy_text, label %no
+copy_text:
+  store i32 %text_start, ptr %text_cell
+  %length_at = getelementptr i32, ptr %text_cell, i64 1
+  %length_to_note = trunc i64 %text_length to i32
+  store i32 %length_to_note, ptr %length_at
+  %characters_begin = field i64 %guard, Argument_least
+  %characters_at = getelementptr i8, ptr %data, i64 %characters_begin
+  %characters_of_text = getelementptr i32, ptr %characters_at, i64 %text_begin
+  %copy_characters = load ptr, ptr @PyUnicode_AsUCS4
+  %copied = call ptr %copy_characters(ptr %object, ptr %characters_of_text, i64 %room_for_text, i32 0)
+  %is_copied = icmp ne ptr %copied, null
+  ret i1 %is_copied
 count:
   %count_found = field i64 %object, TUPLE_SIZE
   %same_count = icmp eq i64 %count_found, %size

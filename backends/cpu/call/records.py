@@ -299,6 +299,10 @@ class Builder:
                 code = attempt.ARGUMENT_PACKED_INTEGER if kind is int else attempt.ARGUMENT_PACKED_FLOAT
                 begin, at = self.packs_offset + 8 * first, self.packs_offset + 8 * number
                 return Argument(kind=code, expected=self.object(kind), shape=begin, size=at, least=least, greatest=greatest)
+            case places.TextGuard(first=first, number=number, count=count, room=room):
+                begin, at, behind = (self.packs_offset + 8 * one for one in (first, number, first + count))
+                code = attempt.ARGUMENT_TEXT
+                return Argument(kind=code, expected=self.object(str), shape=begin, size=at, least=behind, greatest=room)
             case places.SameGuard(place=place, differs=differs):
                 return Argument(kind=attempt.ARGUMENT_OTHER if differs else attempt.ARGUMENT_SAME, size=place)
         return Argument(kind=attempt.ARGUMENT_ANY)
@@ -353,7 +357,7 @@ class Builder:
         steps: Sequence[finishing.Step],
         words: Sequence[outside.Word],
         variables: Sequence[tuple[Any, Any, Any]],
-        packed_count: int,
+        packed_size: int,
         put_back: Sequence[tuple[int, int]],
     ) -> Entry:
         """The record of the whole; its fields hash, error, found_error, left_to_python, noting, make_again are left empty."""
@@ -375,7 +379,7 @@ class Builder:
         sizes = {
             "data": self.pointers,
             "cells": self.pointers,
-            "packs": packed_count,
+            "packs": packed_size,
             "memory": len(results),
             "objects": len(results),
             "shared": self.shared_count,

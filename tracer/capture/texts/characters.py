@@ -11,6 +11,7 @@ of the format, and its 64 bits. Only who returns or prints the text makes it of 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,13 +41,13 @@ ARE_KEYS = "whether texts that the program makes are keys"
 class Memory:
     """The characters of a program: code points, their number, and the formats of numbers among them."""
 
-    def __init__(self, capacity: int) -> None:
+    def __init__(self, capacity: int, end: int) -> None:
         # No text has a character that has not been written: filling places for a long text takes longer than a short one.
         unfilled = hlo.custom_call(shape=hlo.Shape(hlo.S32, (capacity,)), custom_call_target=ALLOCATE)
         # In front of a text of no characters that begins nowhere the first one is read.
         first = hlo.constant(np.zeros(1, np.int32))
         self.codes = array_of_column(hlo.dynamic_update_slice(unfilled, first, hlo.constant(np.int64(0))), False)
-        self.end = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), 0), True)
+        self.end = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), end), True)
         self.capacity, self.formats = capacity, Formats()
         # For `interned`: from where on the texts lie that are keys, and what finds them.
         self.top: Any = None
@@ -101,14 +102,23 @@ def below(first: TracedArray, second: TracedArray) -> TracedArray:
 
 
 def memory() -> Memory:
+    if require_trace().program.characters is None:
+        begin_with(())
+    return require_trace().program.characters
+
+
+def begin_with(arrays: Sequence[Instruction]) -> list[int]:
+    """Let the characters of the program begin with those of these arrays; where each of them lies."""
     trace = require_trace()
-    if trace.program.characters is None:
-        with recording_in(trace.root):
-            capacity = trace.program.guessed_bounds.setdefault(PLACE, _LEAST_CAPACITY)
-            trace.program.characters = held = Memory(capacity)
-            if ARE_KEYS in trace.program.guessed_bounds:
-                held.top = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), capacity), True)
-    return trace.program.characters
+    *places, end = itertools.accumulate([array.shape.size for array in arrays], initial=0)
+    with recording_in(trace.root):
+        capacity = end + trace.program.guessed_bounds.setdefault(PLACE, _LEAST_CAPACITY)
+        trace.program.characters = held = Memory(capacity, end)
+        for place, array in zip(places, arrays):
+            held.put(hlo.constant(np.int64(place)), array)
+        if ARE_KEYS in trace.program.guessed_bounds:
+            held.top = array_of_column(hlo.full(hlo.Shape(hlo.S64, (1,)), capacity), True)
+    return places
 
 
 def text_at(start: Instruction, length: Instruction, is_plain: bool = True) -> WrittenText:

@@ -1,0 +1,131 @@
+"""Texts among the arguments that are others at each call: they are inputs, whose characters the program reads when it runs.
+
+At first a text is static, as its value may say what is to be done. Where a place has had other texts it is *open*: its
+characters are a part of one array for each argument, a parameter of the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ... import hlo
+from ..capture.texts.formats import codes_of
+from ..recording import pytree
+from .leaves import Leaf, PackedLeaf, TextLeaf
+
+if TYPE_CHECKING:
+    from .arguments import Call
+
+# A text that is an argument may be one of a few names of what is to be done; the elements of a list are what it is done to.
+_MOST_STATIC, _MOST_STATIC_IN_LISTS = 2, 1
+_LEAST_ROOM = 64  # characters
+_ELEMENT = "[]"
+
+
+class TextArguments:
+    """At which places of one function's arguments texts are open. The elements of a list are one place: ``words[]``."""
+
+    def __init__(self) -> None:
+        self.places: set[str] = set()
+        self._closed: set[str] = set()
+        self._seen: dict[str, set[Any]] = {}
+        self._room: dict[str, int] = {}
+
+    def __bool__(self) -> bool:
+        return bool(self.places)
+
+    def clear(self) -> None:
+        """Forget what texts there have been."""
+        for one in (self.places, self._closed, self._seen, self._room):
+            one.clear()
+
+    def of(self, name: str, structure: pytree.Structure, leaves: Sequence[Any]) -> list[int]:
+        """Which of the leaves of an argument are texts at open places."""
+        return [number for number, place in _texts(name, structure, leaves) if place in self.places]
+
+    def room(self, name: str, texts: Iterable[str]) -> int:
+        """How many characters all open texts of an argument together may have, these among them."""
+        needed, found = sum(map(len, texts)), self._room.get(name, 0)
+        if needed > found or not found:
+            found = self._room[name] = max(_LEAST_ROOM, 1 << (2 * needed - 1).bit_length())
+        return found
+
+    def note(self, call: Call) -> str | None:
+        """Takes down the texts of a call that is to be compiled for, and opens the places that have had others; says so."""
+        new = []
+        for place, texts in _by_place(call).items():
+            if place not in self.places and place not in self._closed:
+                seen = self._seen.setdefault(place, set())
+                seen.add(tuple(texts))
+                if len(seen) > (_MOST_STATIC_IN_LISTS if _ELEMENT in place else _MOST_STATIC):
+                    new.append(place)
+        self.places.update(new)
+        return "; ".join([f"argument {place}: texts are inputs from now on, as there have been several" for place in new])
+
+    def close(self, call: Call, names: Collection[str] = ()) -> set[str]:
+        """Let the open texts of a call, or of these arguments of it, be static for good; their places."""
+        found = self.places.intersection(_by_place(call, names)) or self.places.intersection(_by_place(call))
+        self.places -= found
+        self._closed |= found
+        return found
+
+    def open_again(self, places: set[str]) -> None:
+        """Take back what `close` has done."""
+        self._closed -= places
+        self.places |= places
+
+
+def _by_place(call: Call, names: Collection[str] = ()) -> dict[str, list[str]]:
+    """The texts of a call, or of these arguments of it, by their places."""
+    found: dict[str, list[str]] = {}
+    for one in call.arguments:
+        if one.name not in call.reader.static_names and (not names or one.name in names):
+            for number, place in _texts(one.name, one.structure, one.leaves):
+                found.setdefault(place, []).append(one.leaves[number])
+    return found
+
+
+def _texts(name: str, structure: pytree.Structure, leaves: Sequence[Any]) -> list[tuple[int, str]]:
+    """Which of the leaves of an argument are texts, and their places."""
+    if str not in map(type, leaves):
+        return []
+    return [(number, place) for number, place in enumerate(_places(structure, name)) if type(leaves[number]) is str]
+
+
+def _places(structure: pytree.Structure, prefix: str) -> Iterator[str]:
+    """The place of each leaf: as `pytree.leaf_paths` has it, but for the elements of lists, which are one."""
+    if structure is pytree.LEAF:
+        yield prefix
+        return
+    is_list = structure[0] is list
+    for label, child in zip(pytree.child_labels(structure), structure[2]):
+        yield from _places(child, prefix + (_ELEMENT if is_list else label))
+
+
+def pack_of_texts(name: str, begin: int, leaves: list[Leaf]) -> Iterator[PackedLeaf]:
+    """The one parameter that the open texts of an argument are, whose leaves are those from ``begin`` on, if there are some."""
+    members = [(number, leaf.path) for number, leaf in enumerate(leaves[begin:], begin) if isinstance(leaf, TextLeaf)]
+    if members:
+        room = leaves[members[0][0]].room
+        shape = hlo.Shape(hlo.S32, (2 * len(members) + room,))
+        yield PackedLeaf(name, shape, "texts", partial(characters, room), members=tuple(members))
+
+
+def characters(room: int, texts: Sequence[str]) -> np.ndarray:
+    """For each text where its characters begin, and how many there are; behind them the characters of all.
+
+    >>> characters(5, ["ab", "", "c"]).tolist()
+    [0, 2, 2, 0, 2, 1, 97, 98, 99, 0, 0]
+    """
+    found = np.zeros(2 * len(texts) + room, np.int32)
+    lengths = np.fromiter(map(len, texts), np.int32, len(texts))
+    ends = np.cumsum(lengths)
+    found[0 : 2 * len(texts) : 2] = ends - lengths
+    found[1 : 2 * len(texts) : 2] = lengths
+    codes = codes_of("".join(texts))
+    found[2 * len(texts) : 2 * len(texts) + len(codes)] = codes
+    return found
