@@ -278,7 +278,7 @@ class CompiledForms:
             guessed = copied_guesses(self._guessed_bounds)
             try:
                 return form, self._recorded(name, form, objects)
-            except not_of_a_signal(Exception) as error:
+            except not_of_a_signal(UnprovenInterval, Exception) as error:
                 is_of_values = isinstance(error, (ConcretizationError, UnprovenInterval))
                 if not is_of_values or not make_known(self.reader, self._policy, call, form, error):
                     needed = texts.close(call, texts_behind(form, error))

@@ -26,7 +26,7 @@ from ...recording.errors import CarryTypeError
 from ...recording.trace import Storage
 from ..choices import Choice, Maybe
 from ..copies import TRY_LISTED
-from ..forms import is_number, is_plain_text, kind_of, may_be_shared, same
+from ..forms import is_number, is_plain_text, is_written_text, kind_of, may_be_shared, same
 from ..parts import Parts
 from ..parts import parts_of as parts_of_object
 from ..places import where_made
@@ -352,7 +352,7 @@ def joined_types(values: Sequence[Any]) -> ElementType | None:
 
 
 def are_alike(values: Sequence[Any]) -> bool:
-    """Whether these are numbers of one type, or tuples or lists of such, which then have one length."""
+    """Whether these are numbers of one type, texts of the program's, or tuples or lists of such, which then have one length."""
     kinds = set(map(type, values))
     if len(kinds) != 1:
         return False
@@ -362,7 +362,7 @@ def are_alike(values: Sequence[Any]) -> bool:
         return len(types) == 1 and values[0].is_scalar and values[0].exact is None
     if kind in (tuple, list):
         return len(set(map(len, values))) == 1 and all(map(are_alike, zip(*values)))
-    return kind in _PYTHON_NUMBERS
+    return kind in _PYTHON_NUMBERS or all(map(is_written_text, values))
 
 
 _PYTHON_NUMBERS = frozenset({float, int, bool, complex})

@@ -24,6 +24,7 @@ from ...recording.trace import Trace
 from .. import journals, made_iterators
 from ..copies import note_copies
 from ..entries import has_open_keys
+from ..forms import is_written_text
 from ..library.listed import Listed
 from ..lists.access import item_of
 from ..lists.elements import are_alike
@@ -33,7 +34,7 @@ from ..lists.tables import reference
 from .stacked_rows import Columns, columns_of, is_of_python, lists_of, whole_lists
 
 # Lists with fewer elements are gone over one by one; of numbers that the program computes, fewer than the other number.
-_LONG_LIST, _LONG_LIST_OF_TRACED = 32, 9
+_LONG_LIST, _LONG_LIST_OF_TRACED, _LONG_LIST_WITH_TEXTS = 32, 9, 3
 # Of texts among the elements that may be different: what is done with one of them is done with each.
 _MOST_TEXTS = 8
 
@@ -486,12 +487,19 @@ def _is_long(holder: Sequence[Any]) -> bool:
     """Whether what is alike in a list may be gone over position by position."""
     if len(holder) >= _LONG_LIST:
         return True
-    if len(holder) < _LONG_LIST_OF_TRACED or (trace := current_trace()) is None:
+    if len(holder) < _LONG_LIST_WITH_TEXTS or (trace := current_trace()) is None:
+        return False
+    if len(holder) < _LONG_LIST_OF_TRACED and not _holds_text(holder[0]):
         return False
     first = holder[0]
     while type(first) in (list, tuple) and first:
         first = first[0]
-    return type(first) is TracedArray and _ONE_BY_ONE not in trace.program.guessed_bounds
+    return (type(first) is TracedArray or is_written_text(first)) and _ONE_BY_ONE not in trace.program.guessed_bounds
+
+
+def _holds_text(element: Any) -> bool:
+    """Whether it is a text that the program reads, or holds one; what is done with those records much."""
+    return any(map(_holds_text, element)) if type(element) in (list, tuple) else is_written_text(element)
 
 
 def note_captured(program: Program, rows: Rows) -> None:
