@@ -267,7 +267,8 @@ class CompiledForms:
         self, name: str, call: Call, objects: dict[str, Any], descriptions: bool = False, known_too: bool = False
     ) -> tuple[CallForm, Recording | None]:
         """Trace the function, for fewer values of integers where it needs that. No recording where there is code already."""
-        texts, closed = self.reader.texts, set[str]()  # texts that are static, as the function needs to know some
+        texts = self.reader.texts
+        open_at_first = texts.state()
         while True:
             form = call.form(descriptions)
             others = () if known_too else self._specializations.get(call.canonical_key(), ())
@@ -281,12 +282,10 @@ class CompiledForms:
             except not_of_a_signal(UnprovenInterval, Exception) as error:
                 is_of_values = isinstance(error, (ConcretizationError, UnprovenInterval))
                 if not is_of_values or not make_known(self.reader, self._policy, call, form, error):
-                    needed = texts.close(call, texts_behind(form, error))
-                    if not needed:
+                    if not texts.close(call, texts_behind(form, error)):
                         forget_other_way(self._guessed_bounds)
-                        texts.open_again(closed)
+                        texts.put_back(open_at_first)
                         raise
-                    closed |= needed
                     self._guessed_bounds, self._outgrown = guessed, ""
                 objects.update(call.object_values())  # arrays whose contents are known are among them from now on
 

@@ -19,7 +19,17 @@ from ..outside.entries import Entries, EntryForm, entries_key
 from ..recording import pytree
 from ..recording.intervals import SMALL
 from ..recording.ndarrays import array_form_key
-from .leaves import RANDOM_GENERATORS, Leaf, ObjectLeaf, PackedLeaf, TextLeaf, TracedLeaf, is_known_by_identity, is_one_object, static_key
+from .leaves import (
+    RANDOM_GENERATORS,
+    Leaf,
+    ObjectLeaf,
+    PackedLeaf,
+    TextLeaf,
+    TracedLeaf,
+    is_known_by_identity,
+    is_one_object,
+    static_key,
+)
 
 # Whose entries are Python's own to read and to change.
 _AS_COLUMNS = frozenset({dict, Counter, defaultdict, set, list})

@@ -6,6 +6,7 @@ characters are a part of one array for each argument, a parameter of the program
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -24,15 +25,16 @@ if TYPE_CHECKING:
 _MOST_STATIC, _MOST_STATIC_IN_LISTS = 2, 1
 _LEAST_ROOM = 64  # characters
 _ELEMENT = "[]"
+_MOST_NOTED = 64  # calls
 
 
 class TextArguments:
     """At which places of one function's arguments texts are open. The elements of a list are one place: ``words[]``."""
 
     def __init__(self) -> None:
-        self.places: set[str] = set()
-        self._closed: set[str] = set()
-        self._seen: dict[str, set[Any]] = {}
+        self.places: frozenset[str] = frozenset()
+        self._closed: frozenset[str] = frozenset()  # as the function needs to know them
+        self._calls: deque[dict[str, int]] = deque(maxlen=_MOST_NOTED)  # hashes of the texts at each place
         self._room: dict[str, int] = {}
 
     def __bool__(self) -> bool:
@@ -40,8 +42,7 @@ class TextArguments:
 
     def clear(self) -> None:
         """Forget what texts there have been."""
-        for one in (self.places, self._closed, self._seen, self._room):
-            one.clear()
+        self.__init__()
 
     def of(self, name: str, structure: pytree.Structure, leaves: Sequence[Any]) -> list[int]:
         """Which of the leaves of an argument are texts at open places."""
@@ -54,29 +55,36 @@ class TextArguments:
             found = self._room[name] = max(_LEAST_ROOM, 1 << (2 * needed - 1).bit_length())
         return found
 
-    def note(self, call: Call) -> str | None:
-        """Takes down the texts of a call that is to be compiled for, and opens the places that have had others; says so."""
-        new = []
-        for place, texts in _by_place(call).items():
-            if place not in self.places and place not in self._closed:
-                seen = self._seen.setdefault(place, set())
-                seen.add(tuple(texts))
-                if len(seen) > (_MOST_STATIC_IN_LISTS if _ELEMENT in place else _MOST_STATIC):
-                    new.append(place)
-        self.places.update(new)
+    def note(self, call: Call) -> str:
+        """Takes down the texts of a call that is to be compiled for, and opens places that have had others; says which."""
+        if not (texts := _by_place(call)):
+            return ""
+        self._calls.append({place: hash(tuple(found)) for place, found in texts.items()})
+        new = [place for place in texts if place not in self.places | self._closed and self._has_had_others(place)]
+        self.places |= {*new}
         return "; ".join([f"argument {place}: texts are inputs from now on, as there have been several" for place in new])
 
-    def close(self, call: Call, names: Collection[str] = ()) -> set[str]:
-        """Let the open texts of a call, or of these arguments of it, be static for good; their places."""
-        found = self.places.intersection(_by_place(call, names)) or self.places.intersection(_by_place(call))
-        self.places -= found
-        self._closed |= found
-        return found
+    def _has_had_others(self, place: str) -> bool:
+        """Whether it had several texts beside the same ones at the closed places, which are compiled for in any case."""
+        most = _MOST_STATIC_IN_LISTS if _ELEMENT in place else _MOST_STATIC
+        seen: dict[Any, set[int | None]] = {}
+        for one in self._calls:
+            seen.setdefault(tuple([one.get(closed) for closed in self._closed]), set()).add(one.get(place))
+        return any(len(texts) > most for texts in seen.values())
 
-    def open_again(self, places: set[str]) -> None:
-        """Take back what `close` has done."""
-        self._closed -= places
-        self.places |= places
+    def close(self, call: Call, names: Collection[str]) -> bool:
+        """Let the open texts of these arguments of a call, or of all, be static for good; whether there are any."""
+        found = self.places.intersection(_by_place(call, names)) or self.places.intersection(_by_place(call))
+        self._closed |= found
+        self.places = frozenset([place for place in self.places - found if self._has_had_others(place)])
+        return bool(found)
+
+    def state(self) -> tuple[frozenset[str], frozenset[str]]:
+        """What `put_back` takes to undo `close`."""
+        return self.places, self._closed
+
+    def put_back(self, state: tuple[frozenset[str], frozenset[str]]) -> None:
+        self.places, self._closed = state
 
 
 def _by_place(call: Call, names: Collection[str] = ()) -> dict[str, list[str]]:

@@ -16,6 +16,7 @@ from ...recording.array import TracedArray, require_trace
 from ...recording.errors import no_integer
 from ..calls.dispatch import call
 from ..calls.meanings import implements
+from ..library import splitting
 from ..lists.access import fail_where, is_unknown
 from ..lists.runs import instruction_of, number_of
 from ..loops.iteration import ROWS_OF_TEXTS, ListRows, Rows
@@ -186,7 +187,8 @@ def contains(text: Any, wanted: Any) -> Any:
 def _is_one_of(text: str, character: WrittenText) -> TracedArray:
     known = hlo.constant(np.array(list(map(ord, text)) or [-1], np.int32))
     same = hlo.eq(known, hlo.full_like(known, memory().at(instruction_of(character.start))))
-    return np.any(TracedArray.from_instruction(require_trace(), same, is_scalar=False))
+    trace = require_trace()
+    return flag(np.any(TracedArray.from_instruction(trace, same, is_scalar=False)).instruction(trace))
 
 
 @answers(TextMethod("find"))
@@ -252,6 +254,24 @@ def count(text: Any, args: tuple, kwargs: dict) -> Any:
 
     zero = hlo.constant(np.int64(0))
     return while_loop(goes_on, one, (number_of(zero), number_of(zero)))[1]
+
+
+# --- parts of texts ---
+
+
+@answers(TextMethod("split"))
+def split(text: Any, args: tuple, kwargs: dict) -> Any:
+    """The parts of a text that is there to be read."""
+    if type(text) is not WrittenText or not text.is_plain or kwargs or len(args) > 1:
+        return None
+    if not args or args[0] is None:
+        return call(splitting.words, text)
+    return call(splitting.parts_between, text, args[0]) if isinstance(args[0], str) and args[0] else None
+
+
+@answers(TextMethod("splitlines"))
+def lines(text: Any, args: tuple, kwargs: dict) -> Any:
+    return call(splitting.lines, text) if type(text) is WrittenText and text.is_plain and not args and not kwargs else None
 
 
 # --- characters and numbers ---

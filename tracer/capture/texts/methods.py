@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...recording.errors import TracerError
-from .deferred import Deferred, DeferredObject, DeferredParts, asked, is_bytes
+from .deferred import Deferred, DeferredObject, DeferredParts, answered, asked, is_bytes
 from .formatting import padded
 
 
@@ -55,6 +55,8 @@ def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     def made(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs and (number := padded(value, name, args[0])) is not None:
             return number
+        if kind is DeferredParts and (parts := answered(TextMethod(name), value, args, kwargs)) is not None:
+            return parts
         found = kind(TextMethod(name), value, args, kwargs)
         return tuple([found[place] for place in range(3)]) if name in ("partition", "rpartition") else found
 
