@@ -21,8 +21,8 @@ from .leaves import Leaf, PackedLeaf, TextLeaf
 if TYPE_CHECKING:
     from .arguments import Call
 
-# A text that is an argument may be one of a few names of what is to be done; the elements of a list are what it is done to.
-_MOST_STATIC, _MOST_STATIC_IN_LISTS = 2, 1
+# So many are compiled for before a place is opened: a text may be one of a few names of what is to be done.
+_MOST_STATIC = 2
 _LEAST_ROOM = 64  # characters
 _ELEMENT = "[]"
 _MOST_NOTED = 64  # calls
@@ -66,11 +66,10 @@ class TextArguments:
 
     def _has_had_others(self, place: str) -> bool:
         """Whether it had several texts beside the same ones at the closed places, which are compiled for in any case."""
-        most = _MOST_STATIC_IN_LISTS if _ELEMENT in place else _MOST_STATIC
         seen: dict[Any, set[int | None]] = {}
         for one in self._calls:
             seen.setdefault(tuple([one.get(closed) for closed in self._closed]), set()).add(one.get(place))
-        return any(len(texts) > most for texts in seen.values())
+        return any(len(texts) > _MOST_STATIC for texts in seen.values())
 
     def close(self, call: Call, names: Collection[str]) -> bool:
         """Let the open texts of these arguments of a call, or of all, be static for good; whether there are any."""

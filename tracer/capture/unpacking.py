@@ -20,7 +20,7 @@ from .lists.runs import is_open_list
 from .loops.iteration import is_of_open_length, unlisted
 from .printing import Spread
 from .special_methods import special_method
-from .texts.deferred import DeferredParts, unpacked_parts
+from .texts.deferred import Deferred, DeferredParts, unpacked_parts
 
 
 def unpacked(value: Any, before: int, behind: int | None) -> Any:
@@ -47,7 +47,7 @@ def _rows_of_array(value: DynamicArray, count: int) -> list[Any]:
 
 def is_sequence(value: Any, count: int, or_more: bool) -> Any:
     """Whether a pattern of this many elements, or of more, is one for a value."""
-    is_one = isinstance(value, (Sequence, deque)) and not isinstance(value, (str, bytes, bytearray))
+    is_one = isinstance(value, (Sequence, deque, DeferredParts)) and not isinstance(value, (str, bytes, bytearray))
     if not is_one:
         return False
     length = call(len, value)
@@ -64,8 +64,10 @@ def known_to_python(value: Any) -> Any:
 
 def _meets_traced(value: Any, depth: int = 4) -> bool:
     """Whether patterns may come to a traced value, be it known or not: it is no float for them."""
-    if isinstance(value, TracedArray) or depth == 0:
-        return isinstance(value, TracedArray)
+    if isinstance(value, (TracedArray, Deferred)) or is_open_list(value):
+        return True
+    if depth == 0:
+        return False
     parts = value.values() if isinstance(value, dict) else value if isinstance(value, (tuple, list)) else ()
     return any(_meets_traced(part, depth - 1) for part in (*parts, *getattr(value, "__dict__", {}).values()))
 
