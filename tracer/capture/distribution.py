@@ -150,6 +150,8 @@ for _name in ("lt", "le", "gt", "ge", "eq", "ne", "neg", "pos", "abs", "invert",
 
 def _iterate(self: Choice) -> Iterator[Any]:
     """The elements; all of the values have to have as many."""
+    if any(map(is_open_list, self.values)):
+        _refuse(self)
     parts = [list(value) for value in self.values]
     if len({len(part) for part in parts}) > 1:
         _refuse(self)

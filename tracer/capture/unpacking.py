@@ -12,6 +12,8 @@ from ..recording.dynamic_array import DynamicArray
 from ..recording.errors import LeftToPython
 from . import made_iterators
 from .calls.dispatch import call
+from .choices import Choice
+from .distribution import each
 from .entries import has_open_keys, is_open_dict
 from .keys import dicts
 from .keys.views import DictView
@@ -30,6 +32,8 @@ def unpacked(value: Any, before: int, behind: int | None) -> Any:
     value = value if type(value) is tuple else starred(value)
     if type(value) is DeferredParts:
         return unpacked_parts(value, before, behind)
+    if type(value) is Choice and any(map(is_open_list, value.values)):
+        return each(lambda one: tuple(list_access.unpacked(one, before, behind)), value)
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value
 
 
