@@ -360,7 +360,7 @@ def are_alike(values: Sequence[Any]) -> bool:
     if kind is TracedArray:
         types = {(one.element_type, one.weak_type, one.is_scalar, one.exact is None) for one in values}
         return len(types) == 1 and values[0].is_scalar and values[0].exact is None
-    if kind in (tuple, list):
+    if kind is list or issubclass(kind, tuple):
         return len(set(map(len, values))) == 1 and all(map(are_alike, zip(*values)))
     return kind in _PYTHON_NUMBERS or all(map(is_written_text, values))
 

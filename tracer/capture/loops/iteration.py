@@ -492,14 +492,15 @@ def _is_long(holder: Sequence[Any]) -> bool:
     if len(holder) < _LONG_LIST_OF_TRACED and not _holds_text(holder[0]):
         return False
     first = holder[0]
-    while type(first) in (list, tuple) and first:
+    while (type(first) is list or isinstance(first, tuple)) and first:
         first = first[0]
     return (type(first) is TracedArray or is_written_text(first)) and _ONE_BY_ONE not in trace.program.guessed_bounds
 
 
 def _holds_text(element: Any) -> bool:
     """Whether it is a text that the program reads, or holds one; what is done with those records much."""
-    return any(map(_holds_text, element)) if type(element) in (list, tuple) else is_written_text(element)
+    is_row = type(element) is list or isinstance(element, tuple)
+    return any(map(_holds_text, element)) if is_row else is_written_text(element)
 
 
 def note_captured(program: Program, rows: Rows) -> None:
