@@ -29,9 +29,9 @@ def unpacked(value: Any, before: int, behind: int | None) -> Any:
     """What is unpacked to this many names, with ``behind`` of them behind one with a star."""
     if isinstance(value, DynamicArray) and behind is None and value.bounds.is_dynamic(0):
         return _rows_of_array(value, before)
+    if type(value) is DeferredParts and behind is None:
+        return unpacked_parts(value, before)
     value = value if type(value) is tuple else starred(value)
-    if type(value) is DeferredParts:
-        return unpacked_parts(value, before, behind)
     if type(value) is Choice and any(map(is_open_list, value.values)):
         return each(lambda one: tuple(list_access.unpacked(one, before, behind)), value)
     return list_access.unpacked(value, before, behind) if is_open_list(value) else value

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import random
 
 import numpy as np
 import pytest
@@ -80,6 +81,54 @@ def test_texts(function):
                 assert called(jitted, x) == called(function, x)
 
 
-def test_a_loop_over_parts_is_an_error():
+def over_parts(x):
+    text = f"{x[0]},{x[1]}"
+    found = [float(one) + 1 for one in text.split(",")]
+    for line in "\n".join(str(int(v)) for v in x).splitlines():
+        found.append(len(line))
+    counts = {}
+    for word in f"{int(x[0])} a  {int(x[1])} {x[2]:.0f}\n".split():
+        counts[word] = counts.get(word, 0) + 1
+    return found, counts
+
+
+def test_loops_over_parts():
+    jitted = jit(over_parts)
+    for x in ([1.25, -20.5, 3.0], [1.0, 1.0, 1.0], [-7.5, 1e10, 12.0]):
+        assert jitted(np.array(x)) == over_parts(np.array(x))
+
+
+def test_parts_that_are_not_looked_for_are_an_error():
     with pytest.raises(TracerError, match="known when the program runs"):
-        jit(lambda x: [float(one) for one in f"{x[0]},{x[1]}".split(",")])(np.ones(2))
+        jit(lambda x: [float(one) for one in f"{x[0]},{x[1]}".rsplit(",")])(np.ones(2))
+
+
+def matched(text, number):
+    match f"{number} {text}".split():
+        case [a, "b"]:
+            return a
+        case [a, "c", *rest]:
+            return rest
+    match text.split(","):
+        case [a]:
+            return "one", a
+        case [_, _]:
+            return "two"
+    return "no"
+
+
+def split(text):
+    return text.split(), text.split("ab"), text.splitlines(), [word.strip("b").split("a") for word in text.split(" ")]
+
+
+def test_parts_of_arguments():
+    """The third text is the first that is an input."""
+    jitted = jit(matched)
+    for text in ("b", "c x y", "d", "b", "c", "e,", "e,f", ",,", "c x"):
+        for number in (1, 23):
+            assert jitted(text, number) == matched(text, number)
+    generator, jitted = random.Random(2), jit(split)
+    for _ in range(30):
+        text = "".join(generator.choices("aab \n\r\t\x1c\x85\u2003\u2028\u00a0", k=generator.randrange(12)))
+        assert jitted(text) == split(text)
+    assert jitted.cache_info().misses == 3

@@ -21,7 +21,18 @@ from ..lists.access import fail_where, is_unknown
 from ..lists.runs import instruction_of, number_of
 from ..loops.iteration import ROWS_OF_TEXTS, ListRows, Rows
 from .characters import below, memory
-from .deferred import ANSWERS, Deferred, FString, WrittenText, for_host, is_bytes, is_text, numbers_in, part_of_text
+from .deferred import (
+    ANSWERS,
+    Deferred,
+    DeferredParts,
+    FString,
+    WrittenText,
+    for_host,
+    is_bytes,
+    is_text,
+    numbers_in,
+    part_of_text,
+)
 from .methods import TextMethod
 from .reading import alike, flag, is_integer, is_less, native, next_one, places_of, plain, stands_at
 from .writing import WRITERS, Piece, text_at, written
@@ -259,19 +270,39 @@ def count(text: Any, args: tuple, kwargs: dict) -> Any:
 # --- parts of texts ---
 
 
-@answers(TextMethod("split"))
-def split(text: Any, args: tuple, kwargs: dict) -> Any:
-    """The parts of a text that is there to be read."""
-    if type(text) is not WrittenText or not text.is_plain or kwargs or len(args) > 1:
-        return None
-    if not args or args[0] is None:
+def _of_words(text: WrittenText, *separator: Any) -> list | None:
+    if not separator or separator == (None,):
         return call(splitting.words, text)
-    return call(splitting.parts_between, text, args[0]) if isinstance(args[0], str) and args[0] else None
+    is_followed = len(separator) == 1 and isinstance(separator[0], str) and separator[0] != ""
+    return call(splitting.parts_between, text, *separator) if is_followed else None
 
 
-@answers(TextMethod("splitlines"))
-def lines(text: Any, args: tuple, kwargs: dict) -> Any:
-    return call(splitting.lines, text) if type(text) is WrittenText and text.is_plain and not args and not kwargs else None
+def _of_lines(text: WrittenText, *arguments: Any) -> list | None:
+    return None if arguments else call(splitting.lines, text)
+
+
+_SPLITTING = {TextMethod("split"): _of_words, TextMethod("splitlines"): _of_lines}
+
+
+def _splits(method: TextMethod, followed: Callable[..., Any]) -> None:
+    """The parts of a text that lies there; those of others are looked for where somebody goes over them."""
+
+    @answers(method)
+    def parts(text: Any, args: tuple, kwargs: dict) -> Any:
+        return followed(text, *args) if type(text) is WrittenText and text.is_plain and not kwargs else None
+
+
+for _method, _followed in _SPLITTING.items():
+    _splits(_method, _followed)
+
+
+def _rows_of_parts(parts: DeferredParts) -> Rows:
+    text, args, kwargs = parts.values if parts.function in _SPLITTING else (None, (), {})
+    found = None if text is None or kwargs else _SPLITTING[parts.function](plain(text), *args)
+    return ListRows(parts._refuse() if found is None else found)
+
+
+ROWS_OF_TEXTS[DeferredParts] = _rows_of_parts
 
 
 # --- characters and numbers ---

@@ -128,10 +128,8 @@ class WrittenText(Deferred):
         self.start, self.length, self.is_plain = start, length, is_plain
 
 
-def unpacked_parts(parts: DeferredParts, count: int, behind: int | None) -> list[Any]:
+def unpacked_parts(parts: DeferredParts, count: int) -> list[Any]:
     """``a, b = text.split(":")``"""
-    if behind is not None:
-        raise TracerError("a text that depends on traced values is split into as many names as the program decides")
     asked(_require_count, 0, parts, count)
     return [parts[place] for place in range(count)]
 
