@@ -130,6 +130,23 @@ def a_triangle(x, n=4):
     return rows, [len(row) for row in rows]
 
 
+@program
+def unpacked_of_open_lengths(x):
+    one, two = [x[0]], [x[1], x[2]]
+    for v in x[3:5]:
+        if v % 2:
+            one.append(v)
+        else:
+            two.append(v)
+    chosen = one if x[5] % 2 else two
+    first, *others = chosen
+    try:
+        a, b = chosen
+    except ValueError as error:
+        return first, others, "not" in str(error)
+    return first, others, a, b
+
+
 def test_results_that_are_one_object():
     def several(x):
         a, b, c = [x[0]], [x[1], x[2]], {"k": x[3]}
