@@ -299,7 +299,7 @@ for _method, _followed in _SPLITTING.items():
 def _rows_of_parts(parts: DeferredParts) -> Rows:
     text, args, kwargs = parts.values if parts.function in _SPLITTING else (None, (), {})
     found = None if text is None or kwargs else _SPLITTING[parts.function](plain(text), *args)
-    return ListRows(parts._refuse() if found is None else found)
+    return ListRows(list(parts) if found is None else found)
 
 
 ROWS_OF_TEXTS[DeferredParts] = _rows_of_parts
