@@ -189,7 +189,7 @@ class CompiledForms:
         """
         form, recording = self.form_and_recording(jitted.__name__, call, objects)
         with compilation_lock:
-            if (form.numbers, form.taken_apart) != (call.numbers(), call.taken_apart()):
+            if (form.numbers, form.taken_apart, form.texts) != (call.numbers(), call.taken_apart(), call.open_texts()):
                 # Another thread has found that they must be traced for fewer values.
                 return self._prepare(jitted, call, objects)
             canonical_key, order = call.canonical_key(), call.leaf_order()

@@ -15,7 +15,7 @@ from ..outside.paths import Path
 from ..recording import pytree
 from ..recording.intervals import Interval
 from ..recording.program import Capture, ErrorMessage
-from .leaves import Leaf, PackedLeaf, TracedLeaf
+from .leaves import Leaf, PackedLeaf, TextLeaf, TracedLeaf
 from .returned_views import Steps
 
 # The arguments' names with their structures.
@@ -50,6 +50,11 @@ class CallForm:
         given = [pytree.unflatten_from(structure, remaining) for _, structure in self.structures]
         positional = len(given) - len(self.keywords)
         return tuple(given[:positional]), dict(zip(self.keywords, given[positional:]))
+
+    @property
+    def texts(self) -> dict[str, int]:
+        """The places of texts that are inputs, with how many characters all of the argument may have."""
+        return {leaf.path: leaf.room for leaf in self.leaves if isinstance(leaf, TextLeaf)}
 
     def selection(self, order: Sequence[int]) -> Selection | None:
         """For each parameter the number of its leaf, or of its leaves, among those of a call in this order; None where these

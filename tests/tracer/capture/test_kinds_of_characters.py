@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from phlox import jit
+from phlox import TracerError, jit
 
 from ...support.native_calls import calls_noted
 
@@ -101,3 +101,23 @@ def test_arguments_that_are_wrong_raise_what_python_raises():
 
     with pytest.raises(TypeError, match="takes no arguments"):
         jit(f)(*codes_of("abc"))
+
+
+_COMPLEMENT = str.maketrans("ACGT", "TGCA")
+
+
+def translated(text, number):
+    table = {65: "\u20ac", ord("x"): 0x1F600}
+    found = text.translate(_COMPLEMENT)[::-1], f"{number}A".translate(table), text.translate({})
+    table[65] = "b"
+    return found
+
+
+def test_characters_in_the_place_of_others():
+    compiled = jit(translated)
+    for text in ("ACGT", "GATTACA", "CCx", "", "\ud800AxT", "TT"):
+        for number in (7, 12):
+            assert compiled(text, number) == translated(text, number)
+    assert compiled.cache_info().misses == 3
+    with pytest.raises(TracerError, match="takes a dict of characters"):
+        jit(lambda x: f"{x}".translate({49: None}))(np.arange(3))

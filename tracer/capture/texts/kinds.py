@@ -178,3 +178,26 @@ for _name in ("lower", "upper", "swapcase", "casefold"):
     _writer(_name, _as(_name))
 _writer("capitalize", _capital)
 _writer("title", _title)
+
+
+def _translated(text: Any, args: tuple, kwargs: dict) -> Piece | None:
+    """``text.translate(table)``"""
+    if not is_text(text) or (found := native(text)) is None:
+        return None
+    (table,) = args
+    start, count = map(number_of, places_of(found))
+    codes, others = (np.array([*column, -1], np.int32) for column in (table, table.values()))
+
+    def code_of(code: Instruction, before: Instruction, place: Instruction) -> Instruction:
+        trace = require_trace()
+        known = hlo.constant(codes)
+        is_it = hlo.eq(known, hlo.full_like(known, code))
+        other = hlo.select(is_it, hlo.constant(others), hlo.full_like(known, -1))
+        made = np.max(TracedArray.from_instruction(trace, other, is_scalar=False)).instruction(trace)
+        return hlo.select(hlo.lt(made, 0), code, made)
+
+    length = instruction_of(count)
+    return Piece(length, length, lambda position: _converted(start, position, count, code_of))
+
+
+WRITERS[TextMethod("translate")] = _translated

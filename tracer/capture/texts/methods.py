@@ -31,7 +31,7 @@ _ANSWERS = {"startswith": False, "endswith": False, "find": 0, "index": 0, "rfin
 _ANSWERS |= {name: False for name in dir(str) if name.startswith("is")}
 _ANSWERS_OF_LISTS = {"index": 0, "count": 0, "__len__": 0}
 _OF_BYTES = {"decode", "hex"}  # which make texts
-_LEFT_OUT = {"encode", "translate", "maketrans"}
+_LEFT_OUT = {"encode", "maketrans"}
 
 
 def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
@@ -50,6 +50,8 @@ def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     if name not in dir(str) or name in _LEFT_OUT or type(value) is DeferredParts:
         kind = "list" if type(value) is DeferredParts else "str"
         raise TracerError(f"{kind}.{name} of a text that depends on traced values is known when the program runs")
+    if name == "translate":
+        return lambda table: Deferred(TextMethod(name), value, (_codes_by_code(table),), {})
     kind = DeferredParts if name in ("split", "rsplit", "splitlines") else Deferred
 
     def made(*args: Any, **kwargs: Any) -> Any:
@@ -61,3 +63,14 @@ def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
         return tuple([found[place] for place in range(3)]) if name in ("partition", "rpartition") else found
 
     return made
+
+
+def _codes_by_code(table: Any) -> dict[int, int]:
+    """What `str.translate` puts in the place of characters. Raises TracerError where that is no character, or not known."""
+    found = {}
+    for key, value in table.items() if isinstance(table, dict) else ((None, None),):
+        code = ord(value) if isinstance(value, str) and len(value) == 1 else value
+        if type(key) is not int or type(code) is not int:
+            raise TracerError("str.translate of a text that depends on traced values takes a dict of characters for characters")
+        found[key] = code
+    return found
