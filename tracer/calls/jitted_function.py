@@ -223,6 +223,7 @@ class JittedFunctionBase(HasCode):
             options = {**self.options, "tiered": False} | ({"deterministic": True} if deterministic else {})
             sibling = self._siblings[key] = type(self)(self._function, **options)
             sibling._forms.backend = backend
+            sibling._forms.reader.texts = self._forms.reader.texts  # what is input here, is there
         return self._siblings[key]
 
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
