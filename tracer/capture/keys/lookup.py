@@ -83,7 +83,7 @@ def place_of_key(run: Run, key: Any) -> Instruction | None:
         _, held = slot_of(run, row_of(key, kind))
         return hlo.select(hlo.eq(held, 0), hlo.constant(np.int64(run.form.capacity)), hlo.subtract(held, 1))
     trace = require_trace()
-    found = equal_rows(retyped(keys_of(run), kind), settled([key], kind), True)
+    found = equal_rows(retyped(keys_of(run), kind), settled([key], kind), True, are_keys=True)
     rows = hlo.iota(hlo.Shape(hlo.S32, found.shape.dimensions), 0)
     candidates = hlo.select(found, rows, hlo.full_like(rows, run.form.capacity))
     first = np.min(TracedArray.from_instruction(trace, candidates, is_scalar=False))

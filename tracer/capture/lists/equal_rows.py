@@ -11,8 +11,11 @@ from .runs import Run, instructions
 Instruction = hlo.Instruction
 
 
-def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
-    """Which rows of both are equal; where ``is_single``, with the first row of the other one."""
+def equal_rows(one: Run, other: Run, is_single: bool, are_keys: bool = False) -> Instruction:
+    """Which rows of both are equal; where ``is_single``, with the first row of the other one.
+
+    are_keys: of equal texts among them there is one copy, so that it is enough to compare where they begin.
+    """
     one, other = (with_texts_alone(of_common_types(run)) for run in (one, other))
     found, place = None, 0
     columns, others = instructions(one), instructions(other)
@@ -30,7 +33,10 @@ def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
                     "a comparison of texts that the program makes, as elements of lists, with None or floats among them is not "
                     "implemented"
                 )
-            equal = rows_alike(columns[place], others[place], is_single)
+            if are_keys:
+                equal = hlo.eq(_begins(columns[place]), against(_begins(others[place]), _begins(columns[place])))
+            else:
+                equal = rows_alike(columns[place], others[place], is_single)
             found = equal if found is None else hlo.and_(found, equal)
             place += 1
             continue
@@ -47,3 +53,9 @@ def equal_rows(one: Run, other: Run, is_single: bool) -> Instruction:
             found = equal if found is None else hlo.and_(found, equal)
             place += 1
     return hlo.full(hlo.Shape(hlo.PRED, (one.form.capacity + 1,)), True) if found is None else found
+
+
+def _begins(column: Instruction) -> Instruction:
+    """Where each text of a column begins."""
+    count, _ = column.shape.dimensions
+    return hlo.reshape(hlo.slice(column, (0, 0), (count, 1)), (count,))
