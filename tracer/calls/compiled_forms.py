@@ -16,6 +16,7 @@ from ...runtime.determinism import determinism
 from ...runtime.garbage import rare_collections
 from ...runtime.locks import compilation_lock
 from ...runtime.progress import Progress
+from ..capture.calls.dispatch import reason_not_captured
 from ..capture.lists.references import forget_other_way
 from ..capture.outside.arguments import require_distinct
 from ..outside.paths import NO_OBJECTS, Objects
@@ -116,7 +117,7 @@ class CompiledForms:
             return self.run(jitted, args, kwargs, turned)
         if specialization is None:
             call = Call(self.reader, args, kwargs, leaves, containers)
-            if reason := opened.opens(call, self._policy) or self.reader.texts.note(call):
+            if reason := opened.opens(call, self._policy) or self._opened_texts(call):
                 self._outgrown = reason
                 return self.run(jitted, args, kwargs, turned)
             objects = call.object_values()
@@ -174,12 +175,18 @@ class CompiledForms:
         """Make the code for such a call."""
         _, leaves, containers = self.reader.read(args, kwargs)
         call = Call(self.reader, args, kwargs, leaves, containers)
-        if self.reader.opened.opens(call, self._policy) or self.reader.texts.note(call):
+        if self.reader.opened.opens(call, self._policy) or self._opened_texts(call):
             self.prepare_for(jitted, args, kwargs)
         else:
             with rare_collections():
                 self._prepare(jitted, call, call.object_values())
             self.reader.opened.close_known(self._policy)
+
+    def _opened_texts(self, call: Call) -> str:
+        """As `TextArguments.note`; where the function is not written anew Python asks texts itself, and has to know them."""
+        if self._options["control_flow"] != "source" or reason_not_captured(self._function) is not None:
+            return ""
+        return self.reader.texts.note(call)
 
     def _prepare(self, jitted: Any, call: Call, objects: dict[str, Any]) -> tuple[KnownForm, Specialization]:
         """Trace and compile for this form of call, unless only its spelling is new.

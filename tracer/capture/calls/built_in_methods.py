@@ -13,6 +13,8 @@ from ..distribution import each_within, holds_choice
 from ..lists.runs import is_open_list
 from ..lists.text_ranks import in_one_run
 from ..outside.surroundings import current_surroundings
+from ..texts.deferred import Deferred
+from ..texts.methods import method_of_text
 from .handed_functions import seen_in
 from .meanings import DICT_METHODS, LIST_METHODS, SET_METHODS, TEXT_METHODS, UNANSWERED, Call
 from .methods_of_containers import is_keyed_call, is_open_call
@@ -62,6 +64,8 @@ def of_built_in_method(call: Call, function: Any, args: tuple, kwargs: dict) -> 
             surroundings.require_followed(holder)
     if type(holder) is str and function.__name__ in TEXT_METHODS:
         return TEXT_METHODS[function.__name__](function, args, kwargs)
+    if type(holder) is str and any([isinstance(one, Deferred) for one in args]):
+        return method_of_text(holder, function.__name__)(*args, **kwargs)
     return UNANSWERED
 
 

@@ -32,7 +32,8 @@ from ..distribution import each, each_within, holds_choice
 from ..lists.runs import is_open_list
 from ..outside.containers import OutsideDict, OutsideList
 from ..outside.surroundings import current_surroundings
-from ..texts.deferred import Deferred
+from ..texts.deferred import Deferred, is_text
+from ..texts.methods import method_of_text
 from .built_in_methods import of_built_in_method, with_texts_together
 from .cached_functions import recorded_call
 from .calls_when_run import call_when_run, called_again
@@ -153,6 +154,8 @@ def _of_slot(call: Call, function: Any, args: tuple, kwargs: dict) -> Any:
         return call(slot, function.__self__, *args, **kwargs)
     if kind in _OF_CONTAINERS and args and isinstance(args[0], function.__objclass__) and isinstance(args[0], _CHANGEABLE):
         return call(function.__get__(args[0]), *args[1:], **kwargs)
+    if kind in _OF_CONTAINERS and args and function.__objclass__ is str and isinstance(args[0], Deferred) and is_text(args[0]):
+        return method_of_text(args[0], function.__name__)(*args[1:], **kwargs)
     if isinstance(getattr(function, "__self__", None), _CHANGEABLE) and function.__name__ in SPECIAL_METHODS:
         return SPECIAL_METHODS[function.__name__](function.__self__, *args)
     return UNANSWERED

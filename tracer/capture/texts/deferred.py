@@ -55,6 +55,8 @@ class Deferred:
     def __mul__(self, count: Any) -> Any:
         return Deferred(operator.mul, self, count)
 
+    __rmul__ = __mul__
+
     def __mod__(self, values: Any) -> Any:
         return Deferred(operator.mod, self, values)
 
@@ -105,7 +107,7 @@ class DeferredParts(Deferred):
     def __getitem__(self, index: Any) -> Any:
         return (DeferredParts if isinstance(index, slice) else Deferred)(operator.getitem, self, index)
 
-    __add__ = __radd__ = __mul__ = __mod__ = Deferred._refuse
+    __add__ = __radd__ = __mul__ = __rmul__ = __mod__ = Deferred._refuse
 
 
 class DeferredObject(Deferred):
@@ -113,7 +115,7 @@ class DeferredObject(Deferred):
 
     __slots__ = ()
 
-    __add__ = __radd__ = __mul__ = __mod__ = __getitem__ = Deferred._refuse
+    __add__ = __radd__ = __mul__ = __rmul__ = __mod__ = __getitem__ = Deferred._refuse
 
 
 class WrittenText(Deferred):

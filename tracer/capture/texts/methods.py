@@ -36,6 +36,8 @@ _LEFT_OUT = {"encode", "maketrans"}
 
 def method_of_text(value: Deferred, name: str) -> Callable[..., Any]:
     """``value.name`` for a method of str."""
+    if name == "__class__" and not isinstance(value, DeferredObject):
+        return list if type(value) is DeferredParts else bytes if is_bytes(value) else str
     if is_bytes(value):
         if name not in _OF_BYTES | {"__len__"}:
             raise TracerError(f"bytes.{name} of bytes that depend on traced values is not followed. Fix: use an array of uint8")
