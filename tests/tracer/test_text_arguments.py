@@ -158,6 +158,34 @@ def test_errors_of_the_function_decide_nothing():
     assert compiled.cache_info().misses == 3
 
 
+_WITHOUT_SOURCE = eval("lambda text: (isinstance(text, str), type(text).__name__, text + '!')")
+
+
+def of_another(text):
+    return _WITHOUT_SOURCE(text), text.__class__.__name__
+
+
+@pytest.mark.parametrize("compiled", [jit(_WITHOUT_SOURCE), jit(of_another), jit(counted, control_flow="trace")])
+def test_what_is_not_written_anew_gets_texts(compiled):
+    for text in "abcd":
+        assert compiled(text) == compiled.__wrapped__(text)
+    assert compiled.cache_info().misses == 4
+
+
+def methods(words):
+    return (
+        list(map(str.upper, words)), sorted(words, key=str.lower), "xaxb".replace(words[0], "-"), ["abc".find(w) for w in words],
+        [2 * w for w in words], words[0].__class__, type(words[1]), "%s|" % words[1],
+    )  # fmt: skip
+
+
+def test_methods_as_functions_and_of_known_texts():
+    compiled = jit(methods)
+    for given in (["a", " b"], ["b", "c"], ["q", "-"], ["x", "A"], ["7", "\u00e9z"]):
+        assert compiled(given) == methods(given)
+    assert compiled.cache_info().misses == 3
+
+
 class Name(str):
     pass
 

@@ -8,6 +8,7 @@ import types
 from ...outside.guards import SameFunction
 from ...outside.ownership import stays_as_it_is
 from ...outside.paths import Fixed
+from ...recording.errors import TracerError
 from ...source.rewriting import is_rewritten, rewritten
 from .. import journals
 from ..outside.surroundings import current_surroundings
@@ -24,6 +25,9 @@ def captured(function: types.FunctionType) -> types.FunctionType:
     if known is None or not all(map(operator.is_, known[1], held)):
         made = as_loop(surroundings, function) or captured_alone(function)
         is_followed = is_rewritten(made.__code__)
+        if not is_followed and surroundings.trace.program.has_given_texts:
+            name = function.__qualname__
+            raise TracerError(f"{name} is not written anew, and may ask texts what only Python knows: isinstance(text, str)")
         if not stays_as_it_is(function.__code__.co_filename):
             made = surroundings.functions.bound(made)
             if made.__globals__ is not function.__globals__:  # else the function is made by one that is traced

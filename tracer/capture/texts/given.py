@@ -18,6 +18,7 @@ def texts_given(packs: Sequence[tuple[TracedArray, int]]) -> Iterator[WrittenTex
     if not packs:
         return iter(())
     given = [(pack.instruction(require_trace()), count) for pack, count in packs]
+    require_trace().program.has_given_texts = True
     places = begin_with([codes for codes, _ in given])
     return (text for (codes, count), place in zip(given, places) for text in _texts(codes, count, place))
 
