@@ -174,8 +174,8 @@ def test_what_is_not_written_anew_gets_texts(compiled):
 
 def methods(words):
     return (
-        list(map(str.upper, words)), sorted(words, key=str.lower), "xaxb".replace(words[0], "-"), ["abc".find(w) for w in words],
-        [2 * w for w in words], words[0].__class__, type(words[1]), "%s|" % words[1],
+        list(map(str.upper, words)), sorted(words, key=str.lower), "xaxb".replace(words[0], "-"), [2 * word for word in words],
+        ["abc".find(word) for word in words], words[0].__class__, type(words[1]),
     )  # fmt: skip
 
 
