@@ -42,7 +42,9 @@ class TextArguments:
 
     def clear(self) -> None:
         """Forget what texts there have been."""
-        self.__init__()
+        self.places = self._closed = frozenset()
+        self._calls.clear()
+        self._room.clear()
 
     def of(self, name: str, structure: pytree.Structure, leaves: Sequence[Any]) -> list[int]:
         """Which of the leaves of an argument are texts at open places."""
@@ -66,9 +68,10 @@ class TextArguments:
 
     def _has_had_others(self, place: str) -> bool:
         """Whether it had several texts beside the same ones at the closed places, which are compiled for in any case."""
-        seen: dict[Any, set[int | None]] = {}
+        seen: dict[Any, set[int]] = {}
         for one in self._calls:
-            seen.setdefault(tuple([one.get(closed) for closed in self._closed]), set()).add(one.get(place))
+            if place in one:
+                seen.setdefault(tuple([one.get(closed) for closed in self._closed]), set()).add(one[place])
         return any(len(texts) > _MOST_STATIC for texts in seen.values())
 
     def close(self, call: Call, names: Collection[str]) -> bool:

@@ -93,9 +93,7 @@ class TextGuard:
     room: int
 
 
-PlaceGuard = (
-    ArgumentGuard | IdentityGuard | CheckedGuard | MethodGuard | FunctionGuard | SameGuard | PackedGuard | TextGuard
-)
+PlaceGuard = ArgumentGuard | IdentityGuard | CheckedGuard | MethodGuard | FunctionGuard | SameGuard | PackedGuard | TextGuard
 
 
 def packed_size(around: Sequence[Place]) -> int:

@@ -271,7 +271,7 @@ def count(text: Any, args: tuple, kwargs: dict) -> Any:
 
 
 def _of_words(text: WrittenText, *separator: Any) -> list | None:
-    if not separator or separator == (None,):
+    if not separator or len(separator) == 1 and separator[0] is None:
         return call(splitting.words, text)
     is_followed = len(separator) == 1 and isinstance(separator[0], str) and separator[0] != ""
     return call(splitting.parts_between, text, *separator) if is_followed else None
