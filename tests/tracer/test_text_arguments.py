@@ -97,11 +97,15 @@ def test_programs(function):
 def test_named_arguments_and_longer_texts():
     compiled = jit(same_as)
     for number in range(40):
-        first, second, third = f"{number}", "ab" * (number % 3), "c" * number
+        first, second, third = f"{number}", "ab" * (number % 3), "c" * (5 * number)
         found = compiled(first, third=third, second=second)
         assert found == same_as(first, second, third=third)
     # Three are compiled for, one for each of the others that comes to differ later, and one for more characters.
     assert compiled.cache_info().misses <= 6
+    # A profile takes as inputs what calls do.
+    profile = compiled.profile("1", third="c", second="")
+    assert profile.result == same_as("1", "", third="c")
+    assert profile.rows
 
 
 def test_errors():
