@@ -118,7 +118,13 @@ def matched(text, number):
 
 
 def split(text):
-    return text.split(None), text.split("ab"), text.splitlines(), text.split(text[:1] or "a"), [word.strip("b").split("a") for word in text.split(" ")]
+    return (
+        text.split(None),
+        text.split("ab"),
+        text.splitlines(),
+        text.split(text[:1] or "a"),
+        [word.strip("b").split("a") for word in text.split(" ")],
+    )
 
 
 def test_parts_of_arguments():
