@@ -30,8 +30,8 @@ from ..nest_samples import samples
 from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import VectorLoop, combined_lanes, tail_mask
 from .row_extrema import RowExtremum
-from .row_truths import CountedLanes, is_decided_early
-from .rows_in_lanes import PARTIAL_VECTORS, merged_in_pairs, reduced_rows, result_lanes, row_lanes
+from .row_truth_words import TruthWords
+from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
 from .short_rows import emit_short_rows, has_short_rows
 from .transpose import LARGEST_TILE, folded
 
@@ -63,6 +63,10 @@ _LEAST_CALLED_LINES = 16
     }""",
 )
 def emit_rows(builder: ir.IRBuilder, target: Target, reduction: Reduction, store: Store) -> None:
+    words = TruthWords.of(target, reduction)
+    if words is not None:
+        words.emit(builder, reduction, store)
+        return
     if has_short_rows(builder, target, reduction):
         emit_short_rows(builder, target, reduction, store)
         return

@@ -1,7 +1,7 @@
 """Reductions of truth values as those of words of them: so vectors of 16 lanes have four times as many values.
 
 Before: ``or`` of ``pred[1000,1000]`` along the first dimension. After: ``or`` of ``u32[1000,250]``, which is the same memory: a
-truth value is a byte there, 0 or 1. Of rows that are counted, a word's four bytes are added up by a product.
+truth value is a byte there, 0 or 1.
 """
 
 from __future__ import annotations
@@ -12,14 +12,12 @@ import numpy as np
 
 from ....hlo import PRED, U32, Computation, Instruction, Shape, make_instruction
 from ....hlo.builder import scalar_computation
-from ....hlo.ops.elementwise import ADD, AND, OR
+from ....hlo.ops.elementwise import AND, OR
 from ...llvm.arrays import Array
 from ...llvm.elemental import Binding
 
 _VALUES = 4  # of a word
 _EVERY = 0x01010101  # the word of true ones
-_HIGHEST_BYTE = 24
-_LONG_ROW = 64
 
 
 def in_words(computation: Computation) -> Computation:
@@ -28,9 +26,7 @@ def in_words(computation: Computation) -> Computation:
     if len(reduce.operands) != 2:
         return computation
     operation = reduce.attributes["to_apply"].combining_operation
-    if operation in (AND, OR):
-        return _combined(computation, operation.opcode)
-    return _counted(computation) if operation is ADD else computation
+    return _combined(computation, operation.opcode) if operation in (AND, OR) else computation
 
 
 def _combined(computation: Computation, opcode: str) -> Computation:
@@ -50,36 +46,6 @@ def _combined(computation: Computation, opcode: str) -> Computation:
     root = make_instruction("reduce", (words, init), attributes, _words(reduce.shape))
     given = [words if one is values else one for one in computation.instructions if one is not reduce]
     return Computation(computation.name, (*given, every, number, init, root), root)
-
-
-def _counted(computation: Computation) -> Computation:
-    """Rows of which each number is the count of the true values."""
-    reduce = computation.root
-    numbers, first = reduce.operands
-    if numbers.opcode != "convert" or not numbers.shape.element_type.is_integer or numbers.shape.element_type.bits < U32.bits:
-        return computation
-    (values,) = numbers.operands
-    if values.opcode != "parameter" or values.shape.element_type is not PRED:
-        return computation
-    rows, dimensions = values.shape, reduce.attributes["dimensions"]
-    if len(set(dimensions)) == rows.rank:
-        rows, dimensions = Shape(PRED, (rows.size,)), (0,)
-    last = rows.rank - 1
-    if last not in dimensions or rows.dimensions[last] < _LONG_ROW or rows.dimensions[last] % _VALUES:
-        return computation
-    words = make_instruction("parameter", (), values.attributes, _words(rows))
-
-    def splat(number: int) -> list[Instruction]:
-        scalar = make_instruction("constant", (), {"literal": np.uint32(number).reshape(())}, Shape(U32, ()))
-        return [scalar, make_instruction("broadcast", (scalar,), {"dimensions": ()}, words.shape)]
-
-    every, distance = splat(_EVERY), splat(_HIGHEST_BYTE)
-    sums = make_instruction("multiply", (words, every[-1]), {}, words.shape)
-    counts = make_instruction("shift-right-logical", (sums, distance[-1]), {}, words.shape)
-    wide = make_instruction("convert", (counts,), {}, words.shape.with_element_type(numbers.shape.element_type))
-    root = make_instruction("reduce", (wide, first), {**reduce.attributes, "dimensions": dimensions}, reduce.shape)
-    given = [words if one is values else one for one in computation.instructions if one not in (reduce, numbers)]
-    return Computation(computation.name, (*given, *every, *distance, sums, counts, wide, root), root)
 
 
 def _words(shape: Shape) -> Shape:
