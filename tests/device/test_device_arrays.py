@@ -451,3 +451,49 @@ def test_pickle_of_a_device_that_is_not_there(far):
     data = pickle.dumps(far(X)).replace(NAME.encode(), b"device_with_mem0ry")
     with pytest.raises((ValueError, BackendUnavailableError), match="device_with_mem0ry"):
         pickle.loads(data)
+
+
+def test_what_an_ndarray_has(put):
+    """Each of its public names is there, or raises an error that says what to do instead."""
+    x = put(X)
+    for name in [name for name in dir(np.ndarray) if not name.startswith("_")]:
+        if not hasattr(x, name):
+            with pytest.raises(AttributeError, match=f"no attribute {name!r}: .*x"):
+                getattr(x, name)
+    assert {name for name in dir(np.ndarray) if not name.startswith("_") and not hasattr(x, name)} == {
+        "ctypes", "data", "getfield", "resize", "setfield"
+    }  # fmt: skip
+    with pytest.raises(AttributeError, match=r"np\.asarray\(x\)"):
+        x.get()
+
+
+def test_strides_and_flags(put):
+    x = put(X)
+    for array, like in ((x, X.copy()), (x[0], X[0]), (x.T, X.T.copy()[...]), (x.sum(), X.sum()), (put(X[:0]), X[:0].copy())):
+        assert array.strides == like.strides and (array.itemsize, array.nbytes) == (like.itemsize, like.nbytes)
+        assert array.flags == like.flags and repr(array.flags) == repr(like.flags)
+    assert x.flags["C_CONTIGUOUS"] and x.flags.forc and x.flags.owndata and not x.T.flags.owndata
+    x.flags.writeable = False
+    for change in (lambda: x.__setitem__(0, 1), lambda: x.__iadd__(1), lambda: np.add(x, 1, out=x)):
+        with pytest.raises(ValueError, match="read-only"):
+            change()
+    view = x[0]
+    with pytest.raises(ValueError, match="cannot set WRITEABLE flag"):
+        view.flags["W"] = True
+    with pytest.raises(AttributeError):
+        x.flags.owndata = False
+    x.setflags(write=True)
+    x += 1
+    same(x, X + 1)
+
+
+def test_files_and_devices(put, tmp_path):
+    x = put(X)
+    x.tofile(tmp_path / "contents")
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "contents").reshape(X.shape), X)
+    x.dump(tmp_path / "pickle")
+    for kept in (pickle.loads(x.dumps()), pickle.loads((tmp_path / "pickle").read_bytes())):
+        same(kept, X)
+        assert kept.device.name == x.device.name
+    assert x.to_device(x.device) is x
+    same(x.to_device("cpu"), X)

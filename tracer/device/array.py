@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import operator
+import pickle
 from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,8 @@ from ..recording.function_tables import SEQUENCES
 from ..recording.object_operands import is_none_or_text
 from ..recording.operators import require_matrix
 from .exchange import capsule_of, cuda_interface_of, dlpack_device_of
+from .memory_facts import INSTEAD, Flags, missing, set_writeable, strides_of
+from .placement import device_put
 from .views import PARTS, ViewAs, computed, item, shares_memory, write
 
 # Functions that ask for shapes and dtypes alone; and those that make texts and files of contents.
@@ -144,6 +148,31 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
             return _eager_method("view").call_in_python(self, *args, **kwargs)
         return self.view_of(self, (ViewAs(np.dtype(*given)),))
 
+    # --- its memory ---
+
+    @property
+    def strides(self) -> tuple[int, ...]:
+        """As `numpy.ndarray.strides`, of elements in row-major order: those of views, too."""
+        return strides_of(self)
+
+    @property
+    def flags(self) -> Flags:
+        """As `numpy.ndarray.flags`, of elements in row-major order."""
+        return Flags(self)
+
+    def setflags(self, write: Any = None, align: Any = None, uic: Any = None) -> None:
+        """As `numpy.ndarray.setflags`; elements are aligned in any case."""
+        if uic or align is not None and not align:
+            raise ValueError("an array on a device is aligned, and nobody else's copy")
+        if write is not None:
+            set_writeable(self, write)
+
+    def to_device(self, device: Any, /, *, stream: None = None) -> Any:
+        """The array on a device, as `phlox.device_put`: itself where it lies there."""
+        if stream is not None:
+            raise ValueError("a stream is not taken: what is asked of a device is in order")
+        return device_put(self, device)
+
     # --- to the host ---
 
     def item(self, *index: Any) -> Any:
@@ -157,6 +186,21 @@ class DeviceArray(NDArrayOperatorsMixin, ArrayOnDevice):
     def tobytes(self, order: Any = "C") -> bytes:
         """As `numpy.ndarray.tobytes`, of a copy in the host's memory."""
         return self.to_host().tobytes(order)
+
+    def tofile(self, fid: Any, sep: str = "", format: str = "%s") -> None:
+        """As `numpy.ndarray.tofile`, of a copy in the host's memory."""
+        self.to_host().tofile(fid, sep, format)
+
+    def dump(self, file: Any) -> None:
+        """As `numpy.ndarray.dump`: a pickle in a file, of the contents and the device's name."""
+        if hasattr(file, "write"):
+            file.write(self.dumps())
+        else:
+            Path(file).write_bytes(self.dumps())
+
+    def dumps(self) -> bytes:
+        """As `numpy.ndarray.dumps`: a pickle of the contents and the device's name."""
+        return pickle.dumps(self)
 
     def __bool__(self) -> bool:
         return bool(self.to_host())
@@ -400,6 +444,8 @@ for _name in _METHODS:
     setattr(DeviceArray, _name, _method(_name))
 for _name in _ATTRIBUTES:
     setattr(DeviceArray, _name, _attribute(_name))
+for _name in INSTEAD:
+    setattr(DeviceArray, _name, missing(_name))
 
 
 def _in_trace(array: Any) -> Any:
