@@ -29,6 +29,7 @@ from .executable import GpuExecutable
 from .fewer_launches import in_fewer_launches
 from .frame import ALIGNMENT, Frame, is_deterministic
 from .host_programs import HostExecutable, is_for_the_host
+from .host_runs import HostRuns
 from .kept_code import kept_program
 from .kernels.contraction import runs_on_units
 from .memory import GpuMemory
@@ -73,18 +74,21 @@ class GpuBackend:
         arrays that no memory can hold.
         """
         if self._has_host and is_for_the_host(module):
-            return HostExecutable(module, self.compile_for_buffers)
-        return self.compile_for_buffers(module)
+            return HostExecutable(module, self._as_kernels, self.memory)
+        return self._as_kernels(module)
 
-    def compile_for_buffers(self, module: Module) -> GpuExecutable | PaddedExecutable:
+    def compile_for_buffers(self, module: Module) -> GpuExecutable | PaddedExecutable | HostExecutable:
         """Likewise, for arrays that lie on the device."""
+        return self.compile(module) if HostRuns.may_be_of(module, self.device) else self._as_kernels(module)
+
+    def _as_kernels(self, module: Module) -> GpuExecutable | PaddedExecutable:
         require_runnable(module)
         check_address_space(module)
         with compilation_lock, Progress(module.name, "optimizing"), rare_collections():
             program = kept_program(module, self.target, program_of, _texts_of)
             executable = GpuExecutable(module, program, self.device, self.memory)
         padding = executable.program.padding
-        return executable if padding is None else PaddedExecutable(executable, padding, self.compile_for_buffers)
+        return executable if padding is None else PaddedExecutable(executable, padding, self._as_kernels)
 
     def support(self, opcode: str) -> str | None:
         return support(opcode)

@@ -7,16 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...hlo import Module, Shape
+from ...hlo import Module
 from ...runtime.kernel_time import kernel_time
-from ..arguments import check_arguments, check_sizes
-from ..device_memory import Buffer, call_on_device, in_layout
+from ..arguments import check_arguments
+from ..device_memory import Buffer, call_on_device
 from ..text_forms import text_in_form
 from .code_generation.compiling import assembly
 from .custom_kernels import load_kernel
 from .driver_code import load_code
 from .drivers.driver import Device
 from .errors import DeviceOutOfMemoryError
+from .given_buffers import GivenBuffers
 from .given_up import results_in_place, with_arguments_given_up
 from .host_arrays import call_where_they_lie, reaches_arrays
 from .memory import DeviceBuffer, GpuMemory
@@ -24,8 +25,6 @@ from .native_entry import NativeEntry, has_entry
 from .native_run import NativeRun
 from .program import GpuProgram
 from .small_calls import SmallCalls
-
-_SEQUENCES = (list, tuple)
 
 
 class GpuExecutable:
@@ -46,8 +45,7 @@ class GpuExecutable:
         self._results = [(shape, shape.byte_size) for shape in program.results]
         self._in_place = results_in_place(program.plan, [shape for _, shape in program.parameters], program.results)
         self._runs_in_place: dict[frozenset[int], tuple[NativeRun, dict[int, int]]] = {}
-        # The shapes that buffers had which were passed last: those of the next ones are often the same objects.
-        self._accepted: list[Shape | None] = [None] * len(program.parameters)
+        self._given = GivenBuffers(program.name, program.parameters, memory)
         self.reaches_arrays = reaches_arrays(program, device)
         self._small = None if self.reaches_arrays else SmallCalls.of(program, device, memory, self._kernels, self._constants)
         self._entry: NativeEntry | None = None
@@ -69,16 +67,8 @@ class GpuExecutable:
 
         Raises TypeError and ValueError for buffers that are of another memory, or have other element types or dimensions.
         """
-        given = arguments if type(arguments) in _SEQUENCES else list(arguments)
-        device, accepted = self.device, self._accepted
-        addresses = []
-        for buffer, shape in zip(given, accepted):
-            if type(buffer) is not DeviceBuffer or buffer.shape is not shape or buffer.device is not device:
-                break
-            addresses.append(buffer.address)
-        if len(addresses) != len(accepted) or len(given) != len(accepted):
-            given = self._in_layout(given)  # which is referred to until it was asked for
-            addresses = [buffer.address for buffer in given]
+        given, addresses = self._given(arguments)
+        device = self.device
         allocate, results = self._allocate, []
         run, taken = self._run, None
         if given_up and self._in_place:
@@ -129,21 +119,6 @@ class GpuExecutable:
         shapes = ", ".join([f"{shape} ({size:,} bytes)" for shape, size in self._results]) or "nothing"
         needs = f"the results of {self.program.name} are {shapes}, its temporaries have {self._temporary_bytes:,} bytes"
         return DeviceOutOfMemoryError(f"{needs}: {error}")
-
-    def _in_layout(self, arguments: Sequence[Buffer]) -> list[Buffer]:
-        program, found = self.program, []
-        if len(arguments) != len(program.parameters):
-            raise TypeError(f"module {program.name} takes {len(program.parameters)} arrays, {len(arguments)} given")
-        for number, (buffer, (name, shape)) in enumerate(zip(arguments, program.parameters)):
-            self.memory.own(f"argument {number}", buffer)
-            if buffer.shape.element_type != shape.element_type:
-                raise TypeError(f"module {program.name}, {name}: {shape} is required, {buffer.shape} given")
-            if buffer.shape.dimensions != shape.dimensions:
-                check_sizes(f"module {program.name}, {name}", shape, buffer.shape.dimensions)
-            found.append(in_layout(self.memory, buffer, shape))
-            if found[-1] is buffer:
-                self._accepted[number] = buffer.shape
-        return found
 
     @property
     def optimized(self) -> Module:

@@ -2,14 +2,14 @@
 
 A launch costs as much as one thread takes for some thousand elements, and a loop of short rounds, or a branch, may cost one in
 each round. Called with arrays of the host, for whose results it waits, such a program runs as the CPU backend compiles it, in
-one native call. What lies on the device is computed by kernels, behind what is under way there; they are compiled when they are
-first asked for.
+one native call. So it does with arrays on the device, if it does not take long (`host_runs`); behind what is under way there,
+and else, they are given to kernels, which are compiled when they are first asked for.
 """
 
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +23,8 @@ from ..device_memory import Buffer
 from .custom_kernels import is_custom_kernel
 from .dynamic_shapes import PaddedExecutable
 from .executable import GpuExecutable
+from .host_runs import HostRuns
+from .memory import GpuMemory
 
 OnDevice = GpuExecutable | PaddedExecutable
 
@@ -50,11 +52,12 @@ def is_for_the_host(program: Module) -> bool:
 
 
 class HostExecutable:
-    """Such a program: native code of the host, and what ``compile`` makes for the device."""
+    """Such a program: native code of the host, and what ``compile`` makes for the device with this memory."""
 
-    def __init__(self, module: Module, compile: Callable[[Module], OnDevice]) -> None:
+    def __init__(self, module: Module, compile: Callable[[Module], OnDevice], memory: GpuMemory) -> None:
         self.module, self._compile = module, compile
         self._on_host = CpuBackend().compile(module)
+        self._runs = HostRuns.of(self._on_host, module, memory)
 
     @cached_property
     def on_device(self) -> OnDevice:
@@ -64,8 +67,13 @@ class HostExecutable:
         """As `GpuExecutable` does; kernels, which can be left behind, where there is a limit on their time."""
         return (self._on_host if kernel_time.seconds is None else self.on_device)(*arguments)
 
-    def execute(self, arguments: Iterable[Buffer], given_up: Iterable[int] = ()) -> tuple[Buffer, ...]:
+    def execute(self, arguments: Iterable[Buffer], given_up: Collection[int] = ()) -> tuple[Buffer, ...]:
         """The results, as buffers, for one buffer for each leaf of the parameters. Raises as `GpuExecutable.execute`."""
+        if self._runs is not None:
+            arguments = list(arguments)
+            results = self._runs.execute(arguments, given_up)
+            if results is not None:
+                return results
         return self.on_device.execute(arguments, given_up) if given_up else self.on_device.execute(arguments)
 
     def install(self, instance: Any, signature: CallSignature, *, facts: Sequence[Fact] = (), **options: Any) -> bool:
@@ -77,7 +85,7 @@ class HostExecutable:
 
     @property
     def takes_over_arguments(self) -> bool:
-        return getattr(self.on_device, "takes_over_arguments", False)
+        return getattr(self.on_device if self._runs is None else self._runs, "takes_over_arguments", False)
 
     @property
     def optimized(self) -> Module:

@@ -10,7 +10,7 @@ from .plan import Conditional, HostCall, Launch, Step, While, inside
 from .target import Target
 
 # To wake another thread, once a step, and to wait for it, takes some tens of microseconds.
-_NANOSECONDS_OF_OTHERS = 200_000
+NANOSECONDS_OF_OTHERS = 200_000
 # A program that takes less is not divided; the estimate of anything but products is about twice what it takes.
 _LEAST_NANOSECONDS, _LEAST_NANOSECONDS_WITHOUT_PRODUCTS = 60_000, 100_000
 
@@ -34,7 +34,7 @@ def is_short(target: Target, program: Module, steps: Sequence[Step]) -> bool:
     """
     if target.processor is None or not has_blocks_of_one_thread(steps):
         return False
-    return any(map(waits, inside(steps))) or nanoseconds(program.entry) < _NANOSECONDS_OF_OTHERS
+    return any(map(waits, inside(steps))) or nanoseconds(program.entry) < NANOSECONDS_OF_OTHERS
 
 
 def waits(step: Step) -> bool:
