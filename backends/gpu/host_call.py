@@ -23,7 +23,7 @@ from .drivers.driver import ALIGNMENT, Device
 from .memory import side_by_side
 from .plan import HostCall, Plan, inside
 
-_MOST_BYTES = 1 << 18  # of arrays of what native code calls
+MOST_BYTES = 1 << 18  # of arrays of what native code calls
 
 
 class HostInstruction:
@@ -108,7 +108,7 @@ def _is_called_between_launches(call: Instruction) -> bool:
 
 def _is_soon_done(executable: NativeExecutable) -> bool:
     program = executable.program
-    return not (program.may_take_long or program.host_calls) and executable.bytes_touched <= _MOST_BYTES
+    return not (program.may_take_long or program.host_calls) and executable.bytes_touched <= MOST_BYTES
 
 
 def _compiled(call: Instruction) -> Any:

@@ -1,7 +1,8 @@
 """Code of the host on arrays in a device's memory that is the host's: a launch costs as much as a small program takes.
 
 The thread that asks runs it, as it runs short programs of kernels (`short_plans`): where all is done that was asked of the
-device before. It is the CPU backend's code, whose results are those of the kernels, which are the CPU backend's loop nests.
+device before; else it is given to kernels. So this is for what both compute to the same bits alone: not for sums of products,
+as the CPU backend may round a product and a sum together.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from collections.abc import Collection, Iterable
 from typing import Any
 
 from ...compile.traversal import has_dynamic_shapes
+from ...compile.trip_count import known_trip_count
 from ...hlo import Module, Shape
+from ...hlo.fast_math import has_fast_math
 from ...runtime.kernel_time import kernel_time
 from ..arguments import parameter_leaves
 from ..cpu.executable import NativeExecutable
-from ..cpu.work_estimate import nanoseconds
+from ..cpu.work_estimate import CONTRACTIONS, nanoseconds
 from ..device_memory import Buffer
 from .drivers.driver import Device
 from .given_buffers import GivenBuffers
+from .host_call import MOST_BYTES
 from .memory import DeviceBuffer, GpuMemory
 from .short_plans import NANOSECONDS_OF_OTHERS
 
@@ -47,16 +51,20 @@ class HostRuns:
     @staticmethod
     def may_be_of(module: Module, device: Device) -> bool:
         """Whether there may be runs of a program: it takes no longer than who asks for it is to wait."""
-        is_short = not has_dynamic_shapes(module) and nanoseconds(module.entry) < NANOSECONDS_OF_OTHERS
-        return is_short and getattr(device, "own_thread", None) is not None
+        if getattr(device, "own_thread", None) is None or has_dynamic_shapes(module) or has_fast_math(module):
+            return False
+        instructions = [one for part in module.computations() for one in part.instructions]
+        if any(one.opcode in CONTRACTIONS or one.opcode == "while" and known_trip_count(one) is None for one in instructions):
+            return False
+        return nanoseconds(module.entry) < NANOSECONDS_OF_OTHERS
 
     @classmethod
     def of(cls, executable: Any, module: Module, memory: GpuMemory) -> HostRuns | None:
-        """None where a program takes longer, may be interrupted, or calls Python."""
+        """None where a program takes longer, or calls Python. Meanwhile no other thread runs Python."""
         if not cls.may_be_of(module, memory.device) or not isinstance(executable, NativeExecutable):
             return None
-        program = executable.program
-        return None if program.may_take_long or program.host_calls else cls(executable, module, memory)
+        is_soon_done = not executable.program.may_take_long or executable.bytes_touched <= MOST_BYTES
+        return cls(executable, module, memory) if is_soon_done and not executable.program.host_calls else None
 
     @property
     def takes_over_arguments(self) -> bool:
@@ -71,15 +79,19 @@ class HostRuns:
         given, addresses = self._given(arguments)
         results, over = [], self._over
         for number, (shape, size) in enumerate(self._results):
-            if over and number in over:
-                buffer = self._over_argument(given, addresses, over[number], shape, over[number] in given_up)
-            else:
-                block = self._allocate(size)
-                buffer = DeviceBuffer(shape, block.address, block, device)
-            results.append(buffer)
-        addresses += [buffer.address for buffer in results]
-        if not device.asked.is_done:  # another thread has asked for more, which may read what this memory was before
+            if over and over.get(number) in given_up:
+                buffer = given[over[number]]
+                results.append(DeviceBuffer(shape, buffer.address, buffer.owner, device))
+                continue
+            block = self._allocate(size)
+            results.append(DeviceBuffer(shape, block.address, block, device))
+        if not device.asked.is_done:  # another thread has asked for more, which may use what this memory was before
             return None
+        for number, argument in over.items():
+            address, size = results[number].address, self._results[number][1]
+            ctypes.memmove(address, addresses[argument], size)  # which may be the same
+            addresses[argument] = address
+        addresses += [buffer.address for buffer in results]
         try:
             table, address = self._unused.pop()
         except IndexError:
@@ -91,12 +103,3 @@ class HostRuns:
         if status:
             self._executable.raise_error(status)
         return tuple(results)
-
-    def _over_argument(self, given: Any, addresses: list[int], argument: int, shape: Shape, is_given_up: bool) -> DeviceBuffer:
-        """The memory of a result that the code writes where an argument lies: that of the argument, or of a copy."""
-        if is_given_up:
-            return DeviceBuffer(shape, given[argument].address, given[argument].owner, self._device)
-        block = self._allocate(shape.byte_size)
-        ctypes.memmove(block.address, addresses[argument], shape.byte_size)
-        addresses[argument] = block.address
-        return DeviceBuffer(shape, block.address, block, self._device)
