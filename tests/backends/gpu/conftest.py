@@ -39,6 +39,15 @@ def backend(request):
     return backend_or_skip(request.param)
 
 
+@pytest.fixture(autouse=True)
+def _kernels_of_gpus(request):
+    """Skips what is ``of_gpus`` where processors run their own kernels, as users have it, but on other devices."""
+    if os.environ["PHLOX_OPENCL_KERNELS"] == "gpu" or request.node.get_closest_marker("of_gpus") is None:
+        return
+    if "backend" not in request.fixturenames or request.getfixturevalue("backend").target.processor is not None:
+        pytest.skip("the kernels of GPUs are looked at; PHLOX_OPENCL_KERNELS=gpu lets a processor run them")
+
+
 @pytest.fixture
 def emulated(registered):
     """``emulated(architecture)`` makes an emulated device the backend "emulated", and returns it."""

@@ -17,6 +17,8 @@ from phlox.hlo.window import WindowDimension
 from ptx_assembler import assemble, find_ptxas
 from thinning import one_in_all
 
+pytestmark = pytest.mark.of_gpus
+
 ORDERS = {"add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum}
 # The least subnormal number of each type.
 LEAST = {"float16": 2.0**-24, "bfloat16": 2.0**-133, "float32": 2.0**-149, "float64": 2.0**-1074}

@@ -5,6 +5,7 @@ To compile a program for SPIR-V takes long, so that each has several cases.
 
 import ml_dtypes
 import numpy as np
+import pytest
 from gpu_backends import backend_or_skip
 from phlox import jit
 from phlox.backends.gpu import backend as gpu_backend
@@ -16,6 +17,8 @@ from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.backends.gpu.plan import Launch, inside
 from phlox.backends.gpu.targets.nvptx import nvptx_target
 from phlox.hlo import parse_module
+
+pytestmark = pytest.mark.of_gpus
 
 JOINING = (FUSE_EPILOGUES, FUSE_EPILOGUES_OF_REDUCTIONS, GROUP_ALIKE)
 # Cases that are one program have kernels of their own.

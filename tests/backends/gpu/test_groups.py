@@ -3,6 +3,7 @@
 import re
 
 import numpy as np
+import pytest
 from gpu_backends import backend_or_skip
 from phlox import jit
 from phlox.backends.gpu import backend as gpu_backend
@@ -12,6 +13,8 @@ from phlox.backends.gpu.loop_groups import GROUP_LOOPS
 from phlox.backends.gpu.pipeline import PIPELINE
 from phlox.backends.gpu.plan import Launch, Point, While, inside
 from phlox.backends.gpu.targets.nvptx import nvptx_target
+
+pytestmark = pytest.mark.of_gpus
 
 WITHOUT = tuple([step for step in PIPELINE if step not in (GROUP_ALIKE, GROUP_LOOPS)])
 

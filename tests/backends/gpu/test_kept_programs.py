@@ -104,6 +104,7 @@ def run(folder):
     return ended.stdout, tuple(map(int, ended.stderr.split()[-5:]))
 
 
+@pytest.mark.of_gpus
 def test_a_second_process_makes_nothing(tmp_path):
     opencl_driver()
     printed, counts = run(tmp_path / "kept")

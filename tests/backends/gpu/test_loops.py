@@ -64,6 +64,7 @@ DOUBLED = "y = f32[6] add(x, x)  k = {kind}[] copy(j)"
 ADDED = "f = f32[] convert({value})  g = f32[6] broadcast(f), dimensions={{}}  y = f32[6] add(x, g)  k = {kind}[] copy({value})"
 
 
+@pytest.mark.of_gpus
 def test_a_counter_that_nothing_reads_is_not_computed():
     plan = plan_of(counting(DOUBLED.format(kind="s32")), X)
     assert plan.count("launch") == 2 and "launch loop_" in plan and "constant: 0 bytes" in plan
@@ -91,6 +92,7 @@ def test_long_counters_are_computed():
     assert len(plan) < 2000 and "constant: 0 bytes" in plan
 
 
+@pytest.mark.of_gpus
 def test_rounds_of_arrays_that_are_not_small_are_launched():
     size = 1 << 20
     plan = plan_of(counting(f"y = f32[{size}] add(x, x)  k = s32[] copy(j)", limit=2, size=size), np.ones(size, np.float32))
@@ -109,6 +111,7 @@ REDUCED = """z0 = f32[] constant(0)
 
 
 @pytest.mark.parametrize("size", [1, 31, 513, 1500])
+@pytest.mark.of_gpus
 def test_phases_with_barriers_and_with_several_turns(size):
     body = REDUCED.format(n=size).replace(f"m = f32[{size}] constant({{...}})", "")
     x = np.random.default_rng(0).uniform(0, 1, size).astype(np.float32)
@@ -183,6 +186,7 @@ ENTRY e {
 
 
 @pytest.mark.parametrize("phases", [1, 20, 1 << 14])
+@pytest.mark.of_gpus
 def test_loops_that_end_when_the_device_says_so(monkeypatch, phases):
     """Also where the host runs the kernel several times: the arrays that move are then where they were at the beginning."""
     backend = get_backend("opencl")
@@ -229,6 +233,7 @@ BETWEEN_TWO = "v = f32[300] reverse(x), dimensions={0}  y = f32[300] multiply(v,
 
 @pytest.mark.parametrize("bound", ["2e6", "200", "100", "40", "20", "1", "1e-3"])
 @pytest.mark.parametrize("update", [IN_PLACE, BETWEEN_TWO])
+@pytest.mark.of_gpus
 def test_rounds_that_were_asked_for_after_the_last_do_nothing(monkeypatch, update, bound):
     """Whatever number of rounds there is, and in whichever of two places the array is then."""
     monkeypatch.setattr(persistent, "MOST_TURNS", 0)

@@ -9,6 +9,8 @@ from phlox.hlo import F32, PRED, S32, Builder, Shape, element_type_of, scalar_co
 from phlox.hlo.determinism import set_determinism
 from phlox.hlo.operation import Sample
 
+pytestmark = pytest.mark.of_gpus
+
 
 @pytest.fixture
 def random():

@@ -16,6 +16,7 @@ def test_plan_of_a_typical_program(program, golden, monkeypatch):
     golden(f"{program.__name__}.plan", gpu_backend.program_of(module_of(program), target("sm_90a")).plan.as_text())
 
 
+@pytest.mark.of_gpus
 def test_a_compiled_function_shows_its_plan():
     backend_or_skip("opencl")
     stage = jit(lambda x: np.exp(-x).sum(axis=1), backend="opencl").compile(np.ones((4, 30)))

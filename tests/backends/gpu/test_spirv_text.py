@@ -129,6 +129,7 @@ def test_numbers_that_llvm_prints_otherwise():
     assert body(assemble_spirv(with_own_numbers(text.decode()))) == body(module)
 
 
+@pytest.mark.of_gpus
 def test_text_that_phlox_prints_runs_edited():
     opencl_driver()
     compiled = phlox.jit(lambda x: np.float32(3) * x, backend="opencl").compile(X)

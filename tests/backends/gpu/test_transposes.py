@@ -5,6 +5,8 @@ import phlox
 import pytest
 from gpu_backends import compiled, launched
 
+pytestmark = pytest.mark.of_gpus
+
 TYPES = {"f32": "f4", "f64": "f8", "s8": "i1", "c128": "c16", "f16": "f2", "pred": "?"}
 
 
