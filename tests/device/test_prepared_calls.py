@@ -404,17 +404,30 @@ def test_an_exception_of_the_device(far, monkeypatch):
     same(f(x), X + 1)
 
 
-def test_errors_of_the_function(put):
+def test_errors_of_the_function(put, long_way):
+    """Calls that raise take the long way, others do not."""
+
     @jit
     def checked(x, n):
         if x.sum() > 100:
             raise ValueError("too much")
-        return x + n
+        return x + n, x[0]
 
-    for _ in range(3):
-        same(checked(put(X), 1), X + 1)
-        with pytest.raises(ValueError, match="too much"):
-            checked(put(X * 100), 1)
+    @jit
+    def alone(x):
+        if x.sum() > 100:
+            raise ValueError("too much")
+
+    for number in range(3):
+        del long_way[:]
+        for found, expected in zip(checked(put(X), 1), (X + 1, X[0]), strict=True):
+            same(found, expected)
+        assert alone(put(X)) is None
+        assert (long_way == []) is (number > 0)
+        for call in (lambda: checked(put(X * 100), 1), lambda: alone(put(X * 100))):
+            with pytest.raises(ValueError, match="too much"):
+                call()
+        assert long_way[-2:] == ["checked", "alone"]
     for _ in range(3):
         with pytest.raises(TypeError, match="positional argument"):
             checked(put(X))

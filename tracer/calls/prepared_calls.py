@@ -184,7 +184,7 @@ class _Program:
 
     __slots__ = (
         "guards", "_specialization", "_execute", "_parameters", "_in_order", "_on_device", "_first", "_numbers", "_others",
-        "_kept_numbers", "_integers", "_shapes", "_accepted", "_forms", "_captures", "_has_results", "_is_plain",
+        "_kept_numbers", "_integers", "_shapes", "_accepted", "_forms", "_captures", "_has_results", "_has_errors", "_is_plain",
         "_of_form",
     )  # fmt: skip
 
@@ -208,7 +208,8 @@ class _Program:
         self._accepted: list[Any] = [None] * len(kinds)
         self._forms: list[tuple[Any, bool]] | None = None
         self._captures = specialization.captured_forms
-        self._has_results = bool(recording.result_count)
+        self._has_errors = bool(recording.error_messages)
+        self._has_results = bool(recording.result_count) or self._has_errors
         # Whether it takes the arguments as they stand in the call, arrays on devices, and returns an array, or a tuple of some.
         has_arrays_alone = self._in_order and len(self._on_device) == len(kinds) == len(self._shapes)
         self._is_plain = has_arrays_alone and (specialization.is_single or specialization.is_tuple)
@@ -241,6 +242,10 @@ class _Program:
             if buffers is None:
                 return NOT_PREPARED
             found = self._execute(buffers)
+            if self._has_errors:
+                *found, flag = found
+                if device.memory.read(flag)[()]:
+                    return NOT_PREPARED  # the usual way says what is wrong
             forms = self._forms
             if forms is None:
                 forms = [(one.shape.dimensions, np.dtype(one.shape.dtype)) for one in found]

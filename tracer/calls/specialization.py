@@ -87,9 +87,11 @@ class Specialization:
         # Whether arrays on a device that are changed, and nothing else refers to, are changed where they lie: nothing can fail.
         self._is_sure = self.changes_arrays and not recording.error_messages and not recording.host_functions
         self._is_plain = not self.changes_arrays and not recording.error_messages and not recording.effects
-        # Whether a call does no more than run the program on its arguments and on what is captured.
-        self.can_be_prepared = self._is_plain and not (
-            self.needs_python
+        # Whether a call does no more than run the program on its arguments and on what is captured, and may do so again.
+        self.can_be_prepared = not (
+            self.changes_arrays
+            or recording.effects
+            or self.needs_python
             or self.may_meet_aliases
             or self.has_effects
             or recording.host_functions
