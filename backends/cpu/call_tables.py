@@ -117,7 +117,7 @@ def run_calls(
         function.count += pieces
     if caller is not None:
         if is_interrupted:
-            caller.leave_if(builder.icmp_signed("!=", status, I32(0)))
+            caller.leave_if(builder, builder.icmp_signed("!=", status, I32(0)))
         caller.add(cost)
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import phlox
 import pytest
 from phlox import jit, load_hlo
+from phlox.backends.cpu import call_tables
 from phlox.backends.cpu.regions import contraction_blocks
 
 THREADS = (1, 2, 3, 8)
@@ -60,6 +61,20 @@ def test_triangular_systems_in_threads(lower):
     a, b = random.normal(size=(100, 100)) + 100 * np.eye(100), random.normal(size=(100, 203))
     x = in_threads(load_hlo(text), a, b)
     np.testing.assert_allclose((np.tril(a) if lower else np.triu(a)) @ x, b, atol=1e-12)
+
+
+def test_products_that_take_long_may_be_interrupted(monkeypatch):
+    """Where the calls of blocks are left, so is the function; here of a product that counts as a long one."""
+    monkeypatch.setattr(call_tables, "UNINTERRUPTED", 1 << 10)
+    x = np.random.default_rng(0).integers(-9, 9, (64, 3000)).astype(np.float32)
+
+    def repeated(x, rounds):
+        total = x @ x.T
+        while total[0, 0] * rounds > 0:
+            total, rounds = x @ x.T + rounds, rounds - 1
+        return total
+
+    assert np.array_equal(in_threads(jit(repeated), x, 3), x @ x.T + 1)
 
 
 def products_of_different_sizes(x, y, z):
