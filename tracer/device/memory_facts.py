@@ -32,6 +32,8 @@ class Flags:
         object.__setattr__(self, "_array", array)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_array":  # which a copy has not yet
+            raise AttributeError(name)
         return getattr(_on_host(self._array).flags, name)
 
     def __getitem__(self, name: str) -> bool:

@@ -32,6 +32,8 @@ _LANES = 16
 _LEAST_OF_LANES = 4 * _LANES
 # From so many on a short row is a vector of four words, or two that overlap.
 _LEAST_OF_SHORT_VECTORS = 32
+# Rows of which many are turned in registers, and combined so, in fewer steps (`short_rows`).
+_TURNED = range(5, 16)
 # A count for each lane has 32 bits.
 _MOST_COUNTED = 1 << 32
 _COMBINED = {AND: ir.IRBuilder.and_, OR: ir.IRBuilder.or_}
@@ -57,7 +59,7 @@ class TruthWords(NamedTuple):
         (values,), size = reduction.operands, reduction.dimensions[last]
         if operation is ADD and values.opcode == "convert" and values.shape.element_type.is_integer:
             (values,) = values.operands
-        elif operation not in _COMBINED or size >= _LEAST_OF_LANES:  # of a longer row the end may decide nothing
+        elif operation not in _COMBINED or size >= _LEAST_OF_LANES or size in _TURNED:  # a longer row may be left early
             return None
         array = reduction.bindings.get(values)
         if values.shape.element_type is not PRED or type(array) is not Array or array.strides[last] != 1:
@@ -110,9 +112,9 @@ class TruthWords(NamedTuple):
 
         def added(state: list[RegisterValue], words: list[ir.Value]) -> list[RegisterValue]:
             found = reduce(partial(self._merged, b), words)
-            return [
-                self._merged(b, state[0], self._in_words(b, found if size >= _LEAST_OF_LANES else self._of_lanes(b, found)))
-            ]
+            if size < _LEAST_OF_LANES:
+                found = self._of_lanes(b, found)
+            return [self._merged(b, state[0], self._in_words(b, found))]
 
         def whole(base: ir.Value, state: list[RegisterValue]) -> list[RegisterValue]:
             return added(state, [word(indices.add_base(b, base, n * self._bytes)) for n in range(_VECTORS_OF_ROUND)])

@@ -114,7 +114,7 @@ def test_truth_values_along_rows_are_added_up_as_words(backend):
         return x.sum(axis=-1), x.sum(), x.sum(axis=-1, dtype=np.int8), x.any(axis=-1), x.all(axis=-1), x.sum(axis=(0, 2))
 
     with in_place_of("opencl", backend):
-        for size in (4, 7, 8, 31, 32, 63, 64, 515, 1100):
+        for size in (4, 8, 31, 63, 64, 515, 1100):
             x = random.random((2, 5, size)) < 1 - 1 / size
             compiled = jit(of_rows, backend="opencl").compile(x).executable
             for found, expected in zip(compiled(x), of_rows(x), strict=True):
