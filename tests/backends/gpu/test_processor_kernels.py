@@ -106,30 +106,6 @@ def test_loops_and_reductions_are_kernels_of_one_thread_a_block(backend):
     assert "<8 x double>" in compiled.executable.as_text("llvm") or backend.target.processor.vector_bytes < 64
 
 
-def test_truth_values_along_rows_are_added_up_as_words(backend):
-    """Of any length: what a last word overlaps is not counted twice."""
-    random = np.random.default_rng(0)
-
-    def of_rows(x):
-        return x.sum(axis=-1), x.sum(), x.sum(axis=-1, dtype=np.int8), x.any(axis=-1), x.all(axis=-1), x.sum(axis=(0, 2))
-
-    with in_place_of("opencl", backend):
-        for size in (4, 8, 31, 63, 64, 515, 1100):
-            x = random.random((2, 5, size)) < 1 - 1 / size
-            compiled = jit(of_rows, backend="opencl").compile(x).executable
-            for found, expected in zip(compiled(x), of_rows(x), strict=True):
-                np.testing.assert_array_equal(found, expected)
-            assert re.search(r"load <16 x i32>" if size >= 64 else r"load i(64|32),|load <4 x i64>", compiled.as_text("llvm"))
-
-
-def test_truth_values_that_are_counted_by_several_threads(backend):
-    x = np.random.default_rng(0).random(3_000_001) < 0.5
-    with in_place_of("opencl", backend):
-        executable = jit(np.count_nonzero, backend="opencl").compile(x).executable
-    assert max(step.grid[0] for step in executable.program.plan.steps) > 1
-    assert executable(x) == (np.count_nonzero(x),)
-
-
 def test_a_loop_over_small_arrays_is_one_kernel_of_one_thread(backend):
     def smooth(x):
         for _ in range(100):
@@ -229,16 +205,29 @@ def test_truths_along_columns(backend, shape, axis):
     assert (re.search(r"= or (<\d+ x )?i32", code) is not None) == (shape[-1] % 4 == 0)
 
 
-@left_to_ci
-@pytest.mark.parametrize("shape, axis", [((3, 5, 84), None), ((3, 5, 84), (0, 2)), ((9, 64), 1), ((9, 63), 1), ((9, 8), 1)])
-def test_truths_along_rows_are_counted_by_words(backend, shape, axis):
-    x = np.random.default_rng(3).random(shape) < 0.6
+def test_truth_values_along_rows_are_added_up_as_words(backend):
+    """Of any length: what a last word overlaps is not counted twice."""
+    random = np.random.default_rng(0)
+
+    def of_rows(x):
+        counts = x.sum(axis=-1), x.sum(dtype=np.int32), x.sum(axis=-1, dtype=np.int8), x.sum(axis=(0, 2))
+        return *counts, x.any(axis=-1), x.all(axis=-1)
+
     with in_place_of("opencl", backend):
-        compiled = jit(lambda x: (x.sum(axis=axis), x.sum(axis=axis, dtype=np.int32)), backend="opencl")
-        for found, dtype in zip(compiled(x), (np.int64, np.int32), strict=True):
-            np.testing.assert_array_equal(found, x.sum(axis=axis, dtype=dtype))
-        code = compiled.compile(x).as_text("llvm")
-    assert (re.search(r"= mul <\d+ x i32>", code) is not None) == (axis is None or shape[-1] in (84, 64))
+        for size in (4, 8, 31, 63, 64, 515, 1100):
+            x = random.random((2, 5, size)) < 1 - 1 / size
+            compiled = jit(of_rows, backend="opencl").compile(x).executable
+            for found, expected in zip(compiled(x), of_rows(x), strict=True):
+                np.testing.assert_array_equal(found, expected)
+            assert re.search(r"load <16 x i32>" if size >= 64 else r"load i(64|32),|load <4 x i64>", compiled.as_text("llvm"))
+
+
+def test_truth_values_that_are_counted_by_several_threads(backend):
+    x = np.random.default_rng(0).random(3_000_001) < 0.5
+    with in_place_of("opencl", backend):
+        executable = jit(np.count_nonzero, backend="opencl").compile(x).executable
+    assert max(step.grid[0] for step in executable.program.plan.steps) > 1
+    assert executable(x) == (np.count_nonzero(x),)
 
 
 @left_to_ci
