@@ -97,8 +97,7 @@ class _Needs:
         if opcode == "get-tuple-element":
             (operand,), number = instruction.operands, instruction.attributes["index"]
             if not instruction.shape.is_tuple:
-                before = sum(len(leaves(one)) for one in operand.shape.elements[:number])
-                self.need(operand, before, self._need_of(instruction))
+                self.need(operand, operand.shape.leaf_offsets[number], self._need_of(instruction))
                 return
         elif opcode == "scan":
             self._visit_scan(instruction, as_computation(instruction))

@@ -6,6 +6,7 @@ part computes and another needs goes through memory, its slots; addresses of buf
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
@@ -215,7 +216,8 @@ class FunctionParts:
         last = slots if before_slots else value
         b = Builder(last.parent)
         if isinstance(last, ir.PhiInstr):
-            b.position_before(next(i for i in last.parent.instructions if not isinstance(i, ir.PhiInstr)))
+            instructions = last.parent.instructions
+            b.position_before(instructions[bisect_left(instructions, True, key=lambda one: not isinstance(one, ir.PhiInstr))])
         else:
             b.position_after(last)
         b.store(value, self._address(b, owner, slot))

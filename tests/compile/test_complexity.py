@@ -25,6 +25,7 @@ from phlox.backends.cpu.target import host_target
 from phlox.compile import arena_packing, fusion_groups, loop_rolling, pass_manager
 from phlox.compile.buffer_assignment import assign_buffers
 from phlox.compile.fusion import fusion_pass
+from phlox.compile.live_sizes import live_sizes
 from phlox.compile.simplification import concatenation, slices
 from phlox.hlo import F64, PRED, S64, Shape, TupleShape, parse_module, scalar_computation, verify
 from phlox.xla_builder import XlaBuilder
@@ -271,6 +272,21 @@ def test_stages_take_steps_in_proportion_to_the_program(program, monkeypatch):
     small, large = (steps_by_stage(program, n, monkeypatch) for n in (SIZE, 2 * SIZE))
     ratios = {name: round(count / small[name], 2) for name, count in large.items() if count > 2000}
     assert not {name: ratio for name, ratio in ratios.items() if ratio > MOST}, ratios
+
+
+@pytest.mark.parametrize("stage", ["live sizes", "emission"])
+def test_loops_with_many_numbers_take_steps_in_proportion_to_these(stage):
+    counts = []
+    for n in (6 * SIZE, 12 * SIZE):
+        b = XlaBuilder("f")
+        start = b.parameter(SCALAR)
+        values = loop(b, [start] * n, lambda c, values: [c.Sin(value) for value in values])
+        module = b.build_module(b.Tuple(values))
+        if stage == "live sizes":
+            counts.append(steps_of(live_sizes, module.entry)[1])
+        else:
+            counts.append(steps_of(emit_module, module, assign_buffers(module, scratch_bytes, 64), host_target())[1])
+    assert counts[1] < MOST * counts[0], counts
 
 
 # --- tracing ---

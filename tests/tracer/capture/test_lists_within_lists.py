@@ -267,6 +267,68 @@ def test_compiling_takes_as_long_for_any_number_of_rows():
     assert lengths[1] - lengths[0] < 40 * 500  # what puts the rows into the table
 
 
+def growing(ends, count):
+    adjacent = [[] for _ in range(count)]
+    for a, b in ends:
+        adjacent[a].append(b)
+    return adjacent
+
+
+def begun_unlike(ends, count):
+    adjacent = [[k] * (k % 3) for k in range(count)]
+    for a, b in ends:
+        adjacent[a].append(b)
+    return adjacent
+
+
+def pairs_and_names(ends, count):
+    adjacent = [[(k, "first", None if k % 2 else 2.5)] for k in range(count)]
+    for a, b in ends:
+        if a < b:
+            adjacent[a].append((b, "later", a / 2))
+    return adjacent
+
+
+def shared_between_two(ends, count):
+    first = [[k, k + 1] for k in range(count)]
+    second = first[::-1]
+    for a, b in ends:
+        first[a].append(b)
+        second[b][0] -= 1
+    return first, [first[k] is second[count - 1 - k] for k in range(2)]
+
+
+def of_computed_elements(ends, count):
+    rows = [[ends[0, 0] + k] * (k % 4 + 1) for k in range(count)]
+    for a, b in ends:
+        rows[a][0] += rows[b][-1]
+    return rows
+
+
+def of_arrays(ends, count):
+    rows = [[np.arange(3) * k] for k in range(count)]
+    for a, b in ends:
+        rows[a].append(rows[b][0] + 1)
+    return [row[-1] for row in rows]
+
+
+ROWS_MADE = [growing, begun_unlike, pairs_and_names, shared_between_two, of_computed_elements, of_arrays]
+
+
+@pytest.mark.parametrize("function", ROWS_MADE)
+def test_rows_are_filled_as_lists_are(function):
+    for seed, count in ((0, 5), (1, 12)):
+        check(function, np.random.default_rng(seed).integers(0, count, (20, 2)), count)
+
+
+@pytest.mark.parametrize("function", [growing, begun_unlike, pairs_and_names])
+def test_rows_are_filled_by_as_many_operations_for_any_number(function):
+    ends = np.zeros((20, 2), int)
+    lowered = [jit(function, static_argnames=("count",)).lower(ends, count) for count in (40, 80)]
+    lengths = [len(one.module.entry.instructions) for one in lowered]
+    assert lengths[1] - lengths[0] <= 40  # the position of each that is returned
+
+
 def test_rows_of_which_some_are_made_in_a_round_that_is_not_captured():
     def program(x, tolerance):
         table = [[x]]

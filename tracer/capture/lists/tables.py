@@ -42,6 +42,8 @@ from .runs import (
     plus,
     read,
     require_capacity,
+    require_read,
+    run_of,
     settled,
     with_capacity,
 )
@@ -216,12 +218,38 @@ def _fill(table: Table, lists: Sequence[list]) -> None:
         wanted = table.kind.columns
         rows = [_column_of_array(lists, wanted)] if len(wanted) == 1 and table.place is None else [None]
         if None in rows:
+            rows = _rows_of_known_lengths(lists, table)
+        if rows is None:
             runs = [with_capacity(ordered(settled(one, table.kind)), table.capacity, table.place) for one in lists]
             rows = map(_stacked, zip(*map(instructions, runs)))
         columns = tuple([_outside_of_branches(column, like.weak_type) for column, like in zip(rows, wanted)])
     if table.length is None:
-        table.lengths = _outside_of_branches(_stacked([instruction_of(length_of(one)) for one in lists]), True)
+        lengths = [length_of(one) for one in lists]
+        are_known = all([isinstance(one, int) for one in lengths])
+        held = hlo.constant(np.array(lengths, np.int64)) if are_known else _stacked(list(map(instruction_of, lengths)))
+        table.lengths = _outside_of_branches(held, True)
     table.columns = columns
+
+
+def _rows_of_known_lengths(lists: Sequence[list], table: Table) -> list[Instruction] | None:
+    """The columns of lists of which each item is an element: one block of all elements. None where one has a run."""
+    contents = [read(one) for one in lists]
+    values, longest = [item for items in contents for item in items], max(map(len, contents))
+    if longest > table.capacity or any(type(item) is Run for item in values):
+        return None
+    require_read(values)
+    shapes = [(len(lists), table.capacity + 1, *one.shape.dimensions) for one in table.kind.columns]
+    if not values:
+        return [hlo.full(hlo.Shape(one.shape.element_type, shape), 0) for one, shape in zip(table.kind.columns, shapes)]
+    held = np.full((len(lists), longest), len(values))  # the row behind all elements
+    held[np.arange(longest) < np.array(list(map(len, contents)))[:, None]] = np.arange(len(values))
+    rows = []
+    for column in instructions(run_of(values, table.kind)):
+        taken = np.take(array_of_column(column, False), held, axis=0).instruction(require_trace())
+        rest = [(0, 0, 0)] * (column.shape.rank - 1)
+        nothing = hlo.constant(0, column.shape.element_type)
+        rows.append(hlo.pad(taken, nothing, padding=((0, 0, 0), (0, table.capacity + 1 - longest, 0), *rest)))
+    return rows
 
 
 def _column_of_array(lists: Sequence[list], wanted: Sequence[Any]) -> Instruction | None:
