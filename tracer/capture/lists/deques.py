@@ -14,8 +14,9 @@ from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS, implements
 from ..copies import require_own
 from ..library.listed_deques import ListedDeque
-from .access import change, gathered, is_unknown, items_of, sliced
+from .access import change, is_unknown, items_of, sliced
 from .listed import made_listed, note_container
+from .moving_rows import rotated_rows
 from .runs import Run, instruction_of, is_open_list, settled, type_of_items
 
 
@@ -147,13 +148,8 @@ def _rotate(holder: TracedDeque, count: int = 1) -> None:
 def _rotated(run: Run, count: Any) -> Run:
     length = hlo.maximum(instruction_of(run.length), 1)
     rest = hlo.remainder(instruction_of(count), length)
-    steps = hlo.select(hlo.lt(rest, 0), hlo.add(rest, length), rest)
-
-    def position_of(rows: hlo.Instruction) -> hlo.Instruction:
-        before = hlo.subtract(rows, hlo.full_like(rows, steps))
-        return hlo.select(hlo.lt(before, 0), hlo.add(before, hlo.full_like(rows, length)), before)
-
-    return gathered(run, position_of, run.length)
+    back = hlo.select(hlo.lt(rest, 0), hlo.add(rest, length), rest)
+    return rotated_rows(run, back, hlo.subtract(length, back))
 
 
 @implements(TracedDeque.copy)

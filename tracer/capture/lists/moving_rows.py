@@ -9,6 +9,7 @@ import numpy as np
 from .... import hlo
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
+from .columns import with_rest
 from .runs import Run, instruction_of, instructions, made, number_of, ordered, plus
 
 Instruction = hlo.Instruction
@@ -58,3 +59,36 @@ def moved_rows(run: Run, first: TracedArray, end: Any, distance: int | TracedArr
 
         first, columns = while_loop(goes_on, move, (first, columns))
     return made(run.type, [column.instruction(trace) for column in columns], length, run.form.place)
+
+
+def rotated_rows(run: Run, back: Instruction, forward: Instruction) -> Run:
+    """The run with so many elements from its end in front, or, if these are fewer, so many from its front at the end.
+
+    Both are the same order; only what changes its end moves, as the rows are a ring.
+    """
+    trace, capacity, length = require_trace(), run.form.capacity, instruction_of(run.length)
+    is_back = hlo.le(back, forward)
+    columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
+    length, step = number_of(length), number_of(hlo.select(is_back, hlo.constant(np.int64(-1)), hlo.constant(np.int64(1))))
+
+    def within(row: TracedArray) -> TracedArray:
+        return row + np.where(row < 0, capacity, np.where(row >= capacity, -capacity, 0))
+
+    def move(state: tuple[TracedArray, TracedArray, list[TracedArray]]) -> tuple[TracedArray, TracedArray, list[TracedArray]]:
+        left, start, columns = state
+        taken, place = start + np.where(step < 0, length - 1, 0), start + np.where(step < 0, -1, length)
+        taken, place = (within(row).instruction(require_trace()) for row in (taken, place))
+        return left - 1, within(start + step), [_with_copied_row(column, taken, place) for column in columns]
+
+    start = number_of(instruction_of(run.start))
+    state = (number_of(hlo.minimum(back, forward)), start, columns)
+    _, start, columns = while_loop(lambda state: state[0] > 0, move, state)
+    return made(run.type, [column.instruction(trace) for column in columns], run.length, run.form.place, start)
+
+
+def _with_copied_row(column: TracedArray, taken: Instruction, place: Instruction) -> TracedArray:
+    trace = require_trace()
+    base = column.instruction(trace)
+    row = hlo.dynamic_slice(base, *with_rest(base, taken), sizes=(1, *base.shape.dimensions[1:]))
+    moved = hlo.dynamic_update_slice(base, row, *with_rest(base, place))
+    return TracedArray.from_instruction(trace, moved, is_scalar=False)
