@@ -281,6 +281,8 @@ class Frame:
             else:
                 register = self.parts.local_leaf(values[size][0])
                 register = register if register.type == I64 else self.builder.sext(register, I64)
+                # Sizes are taken without their lower bounds, and blocks are counted as numbers without a sign.
+                register = self.builder.select(self.builder.icmp_signed("<", register, I64(0)), I64(0), register)
             found[dimension] = indices.least(self.builder, register, bound)
             if keeps_rest:
                 found[KEEPS_REST] = found[dimension]

@@ -32,6 +32,7 @@ from .keys import dicts
 from .keys.listed_dicts import made_by_factory
 from .lists import access as list_access
 from .lists import tables
+from .lists import unpacking as list_unpacking
 from .lists.as_arrays import array_of_list
 from .lists.growing import note_list
 from .lists.runs import is_open_list
@@ -260,7 +261,7 @@ def _with_arrays(index: Any) -> Any:
 def _without_lists(index: Any) -> Any:
     """The index of an array with arrays in the place of lists of traced values."""
     if type(index) is tuple:
-        return tuple(map(_without_lists, list_access.elements_of(index) if is_open_list(index) else index))
+        return tuple(map(_without_lists, list_unpacking.elements_of(index) if is_open_list(index) else index))
     return call(np.array, index) if type(index) is list and (has_traced(index) or is_open_list(index)) else index
 
 

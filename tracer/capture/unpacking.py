@@ -18,6 +18,7 @@ from .entries import has_open_keys, is_open_dict
 from .keys import dicts
 from .keys.views import DictView
 from .lists import access as list_access
+from .lists import unpacking as list_unpacking
 from .lists.runs import is_open_list
 from .loops.iteration import is_of_open_length, unlisted
 from .printing import Spread
@@ -32,9 +33,9 @@ def unpacked(value: Any, before: int, behind: int | None) -> Any:
     if type(value) is DeferredParts and behind is None:
         return unpacked_parts(value, before)
     value = value if type(value) is tuple else starred(value)
-    if type(value) is Choice and any(map(is_open_list, value.values)):
-        return each(lambda one: tuple(list_access.unpacked(one, before, behind)), value)
-    return list_access.unpacked(value, before, behind) if is_open_list(value) else value
+    if type(value) is DeferredParts:
+        return unpacked_parts(value, before, behind)
+    return list_unpacking.unpacked(value, before, behind) if is_open_list(value) else value
 
 
 def _rows_of_array(value: DynamicArray, count: int) -> list[Any]:
@@ -79,7 +80,7 @@ def _meets_traced(value: Any, depth: int = 4) -> bool:
 def spread(value: Any) -> Any:
     """What stands behind a star among elements or arguments."""
     value = starred(value)
-    return list_access.elements_of(value) if is_open_list(value) else value
+    return list_unpacking.elements_of(value) if is_open_list(value) else value
 
 
 def spread_text(value: Any) -> Any:
@@ -95,7 +96,7 @@ def zipped(function: Any, value: Any) -> Any:
     value = starred(value)
     if is_open_list(value) and not isinstance(length := call(len, value), int):
         if function is zip:
-            return iter(list_access.zipped(value))
+            return iter(list_unpacking.zipped(value))
         if function is max or function is min:
             trace = require_trace()
             trace.add_error_flag((length < 2).instruction(trace), LeftToPython, f"{function.__name__} of one element or none")

@@ -5,6 +5,8 @@ import re
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.backends.registry import get_backend
+from phlox.hlo import parse_module
 
 SIZE = 300
 BOUNDS = [(0, 0), (0, SIZE), (3, 40), (255, 257), (-7, -2), (100, 50), (SIZE - 3, SIZE + 9), (-SIZE - 5, 3), (SIZE, SIZE)]
@@ -39,3 +41,38 @@ def test_loops_begin_with_the_slice():
     compiled = jit(scaled).compile(np.ones(SIZE), np.array(BOUNDS))
     starts = re.findall(r"phi +i64 \[([^,]+), %\"entry\"\]", compiled.executable.llvm_ir())
     assert any(start.startswith("%") for start in starts)
+
+
+MOVED = """HloModule moved
+assign {
+  a = f64[] parameter(0)
+  ROOT b = f64[] parameter(1)
+}
+ENTRY e {
+  x = f64[300] parameter(0)
+  n = s64[] parameter(1)
+  zero = s64[] constant(0)
+  count = s64[] maximum(n, zero)
+  rows = s64[300] iota(), iota_dimension=0
+  counts = s64[300] broadcast(count), dimensions={}
+  one = s64[] constant(1)
+  ones = s64[300] broadcast(one), dimensions={}
+  behind = s64[300] add(rows, ones)
+  outside = s64[] constant(300)
+  outsides = s64[300] broadcast(outside), dimensions={}
+  inside = pred[300] compare(rows, counts), direction=LT
+  places = s64[300] select(inside, behind, outsides)
+  wave = f64[300] sine(x)
+  ROOT y = f64[300] scatter(x, places, wave), update_window_dims={}, inserted_window_dims={0},
+    scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=assign
+}
+"""
+
+
+def test_what_is_scattered_in_front_of_a_negative_size_is_nothing():
+    executable = get_backend("cpu").compile(parse_module(MOVED))
+    x = np.arange(300.0)
+    for count in (-200, -1, 0, 1, 150, 299):
+        expected = x.copy()
+        expected[1 : max(count, 0) + 1] = np.sin(x[: max(count, 0)])
+        np.testing.assert_allclose(executable(x, np.int64(count))[0], expected, rtol=1e-14)

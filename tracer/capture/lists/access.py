@@ -1,4 +1,4 @@
-"""``x[...]`` and ``a, b = x`` on lists whose length the program decides; traced positions in any list."""
+"""``x[...]`` on lists whose length the program decides; traced positions in any list."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from ..forms import carried, is_number
 from ..texts.leaves import written_rows
 from . import number_types, tables
 from .columns import rows_between, with_rest
-from .elements import ElementType, LeafForm, parts_of
+from .elements import ElementType, LeafForm
 from .known_lists import element_at
-from .moving_rows import moved_rows, pulled_forward
+from .moving_rows import moved_rows, pulled_forward, replaced_rows
 from .references import row_of
 from .runs import (
     Run,
@@ -31,8 +31,10 @@ from .runs import (
     guessed,
     instruction_of,
     instructions,
+    known_length,
     length_of,
     made,
+    note_elements,
     number_of,
     ordered,
     place_of,
@@ -197,8 +199,12 @@ def set_(holder: list, index: Any, value: Any) -> None:
     if isinstance(index, slice):
         if index.step not in (None, 1):
             raise NotImplementedError("x[i:j:k] = ... of a list whose length the program decides is not implemented")
-        before, behind = _around(items, index)
-        change(holder, [*before, *items_of(value), *behind])
+        values = items_of(value)
+        if index.stop is None or 0 in (known_length(items), known_length(values)):
+            before, behind = _around(items, index)
+            change(holder, [*before, *values, *behind])
+        else:
+            change(holder, [_with_slice(items, index, values)])
         return
     if known_item(items, index) is not _NONE:
         journals.note(places.Contents(holder))
@@ -229,10 +235,29 @@ def delete(holder: list, index: Any) -> None:
         change(holder, [_without_slice(ordered(settled(items)), index)])
 
 
+def _with_slice(items: Sequence[Any], index: slice, values: Sequence[Any]) -> Run:
+    kind = type_of_items([*items, *values])
+    run, piece = ordered(settled(items, kind)), settled(values, kind)
+    note_elements([*items, *values])
+    count = known_length(values)
+    if count is not None and count == _few_apart(run, index.start, index.stop):
+        return replaced_rows(run, instruction_of(index.start), hlo.constant(np.int64(count)), piece)
+    length = instruction_of(run.length)
+    start, removed = _begin_and_count(index, length)
+    if run.form.place is None and constant_difference(instruction_of(piece.length), removed) != 0:
+        run = with_capacity(run, run.form.capacity + piece.form.capacity, None)
+    return replaced_rows(run, start, removed, piece)
+
+
+def _begin_and_count(index: slice, length: Instruction) -> tuple[Instruction, Instruction]:
+    """Where a slice begins, and how many elements are in it."""
+    start, stop = (_bound(one, length, 0, length, 0) for one in (index.start, index.stop))
+    return start, hlo.maximum(hlo.subtract(stop, start), 0)
+
+
 def _without_slice(run: Run, index: slice) -> Run:
     length = instruction_of(run.length)
-    start, stop = (_bound(one, length, 0, length, 0) for one in (index.start, index.stop))
-    count = hlo.maximum(hlo.subtract(stop, start), 0)
+    start, count = _begin_and_count(index, length)
     less = number_of(hlo.subtract(length, count))
     return moved_rows(run, number_of(start), less, number_of(count), less)
 
@@ -276,6 +301,9 @@ def sliced(items: Sequence[Any], index: slice) -> list[Any]:
     if step == 1 and (few := _few_between(run, index.start, index.stop)) is not None:
         return [few]
     length = instruction_of(run.length)
+    if step == -1 and index.start is None and index.stop is None:
+        last = hlo.subtract(length, 1)
+        return [gathered(run, lambda rows: hlo.subtract(hlo.full_like(rows, last), rows), run.length)]
     first, last = (0, length) if step > 0 else (-1, hlo.subtract(length, 1))
     start = _bound(index.start, length, first, last, first if step > 0 else last)
     stop = _bound(index.stop, length, first, last, last if step > 0 else first)
@@ -292,6 +320,18 @@ def sliced(items: Sequence[Any], index: slice) -> list[Any]:
 
 def _few_between(run: Run, start: Any, stop: Any) -> Run | None:
     """``x[i:i + 3]``: a few elements, as many as the bounds are apart, for as long as none of these is beyond the ends."""
+    if (count := _few_apart(run, start, stop)) is None:
+        return None
+    begin = instruction_of(start)
+    columns = [
+        hlo.dynamic_slice(column, *with_rest(column, begin), sizes=(count + 1, *column.shape.dimensions[1:]))
+        for column in instructions(ordered(run))
+    ]
+    return made(run.type, columns, count, run.form.place)
+
+
+def _few_apart(run: Run, start: Any, stop: Any) -> int | None:
+    """How many elements are between bounds that are a few apart, for as long as none of these is beyond the ends."""
     if not isinstance(start, TracedArray) or not isinstance(stop, TracedArray):
         return None
     begin, end = instruction_of(start), instruction_of(stop)
@@ -300,13 +340,7 @@ def _few_between(run: Run, start: Any, stop: Any) -> Run | None:
         return None
     is_inside = hlo.and_(hlo.ge(begin, 0), hlo.le(end, instruction_of(run.length)))
     inside = TracedArray.from_instruction(require_trace(), is_inside, weak_type=True)
-    if not expected_to_hold("a slice within a list", inside):
-        return None
-    columns = [
-        hlo.dynamic_slice(column, *with_rest(column, begin), sizes=(count + 1, *column.shape.dimensions[1:]))
-        for column in instructions(ordered(run))
-    ]
-    return made(run.type, columns, count, run.form.place)
+    return count if expected_to_hold("a slice within a list", inside) else None
 
 
 def _known_slice(run: Run, rows: range) -> list[Run]:
@@ -338,10 +372,14 @@ def moved(run: Run, start: Instruction, length: Any) -> Run:
 
 def gathered(run: Run, position_of: Any, length: Any) -> Run:
     """The elements at the positions that are made of 0, 1, 2, ..."""
-    run = ordered(run)
     trace = require_trace()
     rows = hlo.iota(hlo.Shape(hlo.S64, (run.form.capacity + 1,)), 0)
-    positions = TracedArray.from_instruction(trace, position_of(rows), is_scalar=False)
+    places = position_of(rows)
+    if run.form.is_ring:
+        places = hlo.add(places, hlo.full_like(places, instruction_of(run.start)))
+        capacity = hlo.full_like(places, run.form.capacity)
+        places = hlo.select(hlo.ge(places, capacity), hlo.subtract(places, capacity), places)
+    positions = TracedArray.from_instruction(trace, places, is_scalar=False)
     columns = [
         np.take(TracedArray.from_instruction(trace, column, is_scalar=False), positions, axis=0, mode="clip").instruction(trace)
         for column in instructions(run)
@@ -430,57 +468,3 @@ def leave_empty_to_python(run: Run, what: str) -> None:
     if not isinstance(run.length, int):
         is_empty = hlo.eq(instruction_of(run.length), 0)
         require_trace().add_error_flag(is_empty, LeftToPython, f"{what} of a list without elements")
-
-
-# --- unpacking ---
-
-
-def unpacked(items: Sequence[Any], before: int, behind: int | None) -> list[Any]:
-    """``a, b = x``, or with ``behind`` names behind one with a star, as a list that Python's own unpacking takes."""
-    items = read(items)
-    length = length_of(items)
-    count = before + (behind or 0)
-    if isinstance(length, int):
-        wrong = None if length == count or behind is not None and length >= count else length < count
-        if wrong is not None:
-            raise ValueError(_unpacking_message(count, behind, wrong))
-    else:
-        few = hlo.lt(instruction_of(length), count)
-        fail_where(few, ValueError(_unpacking_message(count, behind, True)))
-        if behind is None:
-            fail_where(hlo.gt(instruction_of(length), count), ValueError(_unpacking_message(count, behind, False)))
-    found = [item_at(items, place) for place in range(before)]
-    if behind is None:
-        return found
-    last = [item_at(items, plus(length, place - behind)) for place in range(behind)]
-    return [*found, *sliced(items, slice(before, -behind or None)), *last]
-
-
-def elements_of(holder: list) -> list[Any]:
-    """All elements, where it is known how many there are. Raises ConcretizationError elsewhere."""
-    items = items_of(holder)
-    length = length_of(items)
-    if not isinstance(length, int):
-        raise ConcretizationError(length, "as the number of elements behind a star", HINTS["range"])
-    return [item_at(items, place) for place in range(length)]
-
-
-def zipped(holder: list) -> list[tuple]:
-    """``zip(*holder)``: a tuple of each part of the elements."""
-    run = settled(items_of(holder))
-    kinds, pending = parts_of(run.type), instructions(run)
-    if not kinds:
-        raise NotImplementedError(f"zip(*x) of a list of {run.type} whose length the program decides is not implemented")
-    leave_empty_to_python(run, "zip(*x)")
-    found = []
-    for kind in kinds:
-        count = len(kind.columns)
-        found.append((made(kind, pending[:count], run.length, run.form.place, run.start),))
-        del pending[:count]
-    return found
-
-
-def _unpacking_message(count: int, behind: int | None, too_few: bool) -> str:
-    if too_few:
-        return f"not enough values to unpack (expected {'' if behind is None else 'at least '}{count})"
-    return f"too many values to unpack (expected {count})"

@@ -9,8 +9,9 @@ import numpy as np
 from .... import hlo
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
-from .columns import with_rest
-from .runs import Run, instruction_of, instructions, made, number_of, ordered, plus
+from ...recording.differences import constant_difference
+from .columns import rows_between, with_block, with_rest
+from .runs import Run, instruction_of, instructions, made, number_of, ordered, plus, require_capacity
 
 Instruction = hlo.Instruction
 
@@ -29,13 +30,39 @@ def pulled_forward(run: Run, place: Instruction, length: Any) -> Run:
     return moved_rows(run, number_of(place), plus(run.length, -1), 1, length)
 
 
-def moved_rows(run: Run, first: TracedArray, end: Any, distance: int | TracedArray, length: Any) -> Run:
+def replaced_rows(run: Run, start: Instruction, removed: Instruction, piece: Run) -> Run:
+    """The run with the elements of another one in the place of so many from a position on, which are there."""
+    added = instruction_of(piece.length)
+    difference = constant_difference(added, removed)
+    if difference != 0:
+        more, behind = hlo.subtract(added, removed), hlo.add(start, added)
+        length = number_of(hlo.add(instruction_of(run.length), more))
+        require_capacity(length, run.form.capacity, run.form.place)
+        if difference is None or difference < 0:
+            first = number_of(hlo.select(hlo.lt(more, 0), behind, instruction_of(length)))
+            run = moved_rows(run, first, length, number_of(hlo.negate(more)), run.length)
+        if difference is None or difference > 0:
+            last = plus(length, -1)
+            end = number_of(hlo.select(hlo.gt(more, 0), hlo.subtract(behind, 1), instruction_of(last)))
+            run = moved_rows(run, last, end, number_of(hlo.negate(more)), run.length, is_backwards=True)
+    else:
+        length = run.length
+    count = min(piece.form.capacity, run.form.capacity)
+    blocks = [rows_between(column, 0, count) for column in instructions(ordered(piece))]
+    within = None if piece.form.length == count else added
+    columns = [with_block(column, start, block, within) for column, block in zip(instructions(run), blocks)]
+    return made(run.type, columns, length, run.form.place)
+
+
+def moved_rows(
+    run: Run, first: TracedArray, end: Any, distance: int | TracedArray, length: Any, is_backwards: bool = False
+) -> Run:
     """From a row on, before the end, each holds what the one at a distance held: many at once, as long as there are so many.
 
-    Backwards where the distance is -1.
+    Backwards where that is said, or the distance is -1.
     """
     trace = require_trace()
-    step = -1 if isinstance(distance, int) and distance < 0 else 1
+    step = -1 if is_backwards or isinstance(distance, int) and distance < 0 else 1
     columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
     for count in (_ROWS_AT_ONCE, 1) if run.form.capacity >= _ROWS_AT_ONCE else (1,):
 

@@ -17,9 +17,9 @@ from ..choices import Choice, Maybe
 from ..distribution import condition
 from ..entries import has_open_keys
 from ..forms import may_be_shared
-from ..lists.access import unpacked
 from ..lists.growing import note_list
 from ..lists.runs import is_open_list
+from ..lists.unpacking import unpacked
 from ..outcomes import BREAK
 from ..places import NO_NAMES
 from .generators import TracedGenerator, begun
