@@ -46,6 +46,7 @@ from .as_arrays import INHOMOGENEOUS, array_of, array_of_list, arrays_of_one_siz
 from .comparisons import rows_of_nan
 from .elements import ElementType, LeafForm, hold_texts
 from .mapping import keys_of
+from .nearly_sorted import is_worth_it, moved_into_order
 from .references import are_positions
 from .runs import (
     Run,
@@ -91,6 +92,20 @@ def sorted_by(items: list[Any], keys: list[Any] | None, reverse: bool) -> list[A
     keys = items if keys is None else keys
     if type_of_items(keys) is None:
         return items
+    of_keys = settled(keys)
+    if not is_worth_it(of_keys):
+        return _sorted_wholly(items, keys, reverse)
+    run, is_in_order = moved_into_order(settled(items), None if keys is items else of_keys, reverse)
+
+    def wholly() -> list[Any]:
+        (found,) = _sorted_wholly([run], [run] if keys is items else keys, reverse)
+        start = number_of(hlo.constant(np.int64(0))) if run.form.is_ring else 0
+        return [made(run.type, instructions(ordered(found)), run.length, run.form.place, start)]
+
+    return choose(is_in_order, lambda: [run], wholly)
+
+
+def _sorted_wholly(items: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
     if reverse:  # equal elements keep their order
         items, keys = (sliced(part, slice(None, None, -1)) for part in (items, keys))
     compare_themselves = _compare_themselves(type_of_items(keys).structure)

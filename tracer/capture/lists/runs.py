@@ -272,7 +272,7 @@ def instructions(run: Run) -> list[Instruction]:
     return [column.instruction(trace) for column in run.columns]
 
 
-def _physical(run: Run, position: Instruction) -> Instruction:
+def row_in_memory(run: Run, position: Instruction) -> Instruction:
     """The row of the element at this position, which is less than the capacity."""
     if not run.form.is_ring:
         return position
@@ -282,7 +282,7 @@ def _physical(run: Run, position: Instruction) -> Instruction:
 
 def element(run: Run, position: Any, is_copied: bool = False) -> Any:
     """The element at a position that is in range; arrays in it are views that are not to be written to, or copies."""
-    row = _physical(run, instruction_of(position))
+    row = row_in_memory(run, instruction_of(position))
 
     def read_from(base: Instruction) -> Instruction:
         sizes = base.shape.dimensions[1:]
@@ -341,7 +341,7 @@ def set_row(run: Run, position: Instruction, value: Any) -> Run:
 
 def _with_row(run: Run, position: Instruction, row: Sequence[Instruction]) -> Run:
     capacity = run.form.capacity
-    place = hlo.select(hlo.lt(position, capacity), _physical(run, position), hlo.constant(np.int64(capacity)))
+    place = hlo.select(hlo.lt(position, capacity), row_in_memory(run, position), hlo.constant(np.int64(capacity)))
     columns = [
         hlo.dynamic_update_slice(column, hlo.reshape(part, (1, *part.shape.dimensions)), *with_rest(column, place))
         for column, part in zip(instructions(run), row)
