@@ -18,10 +18,12 @@ from .references import are_positions
 from .runs import Run, instruction_of, instructions, made, number_of, row_in_memory
 
 Instruction = hlo.Instruction
-_MOVES_OF_FEW = 64
+# What has more elements in wrong places, or needs more moves besides one for each, is in no order.
+_MOST_MISPLACED, _MOST_MOVES = 32, 1024
 
-# The element that is moved, where it has come to, how many more moves there are, whether something was NaN; the columns.
-_State = tuple[TracedArray, TracedArray, TracedArray, TracedArray, list[list[TracedArray]]]
+# The element that is moved, where it has come to, how many more moves and misplaced elements there may be, whether one was NaN,
+# and the columns.
+_State = tuple[TracedArray, TracedArray, TracedArray, TracedArray, TracedArray, list[list[TracedArray]]]
 
 
 def is_worth_it(keys: Run) -> bool:
@@ -43,18 +45,19 @@ def _is_in_loop(trace: Trace | None) -> bool:
 def moved_into_order(run: Run, keys: Run | None, descending: bool) -> tuple[Run, TracedArray]:
     """The run with its elements moved by the order of the keys, its own where there are none, and whether they are in order.
 
-    They are not where that takes more than about one move for each, or something is NaN.
+    They are not where many are misplaced, or something is NaN.
     """
     runs = [run] if keys is None else [run, keys]
     length = number_of(instruction_of(run.length))
     columns = [[_array(column) for column in instructions(one)] for one in runs]
 
     def goes_on(state: _State) -> TracedArray:
-        element, _, moves, is_nan, _ = state
-        return np.logical_and(np.logical_and(element < length, moves > 0), np.logical_not(is_nan))
+        element, _, moves, misplaced, is_nan, _ = state
+        is_in_order = np.logical_and(np.logical_and(moves > 0, misplaced > 0), np.logical_not(is_nan))
+        return np.logical_and(element < length, is_in_order)
 
     def step(state: _State) -> _State:
-        element, place, moves, is_nan, columns = state
+        element, place, moves, misplaced, is_nan, columns = state
         here, before = ([_row(one, each, place - back) for one, each in zip(runs, columns)] for back in (0, 1))
         compared = [(_number(a), _number(b)) for a, b in zip(here[-1], before[-1])]
         pairs = [(b, a) if descending else (a, b) for a, b in compared]
@@ -66,11 +69,14 @@ def moved_into_order(run: Run, keys: Run | None, descending: bool) -> tuple[Run,
             kept = [np.where(moves_on, b, a) for a, b in zip(rows, others)]
             each = [_with_row(one, column, second, row) for column, row in zip(each, kept)]
             exchanged.append([_with_row(one, column, first, row) for column, row in zip(each, rows)])
+        misplaced = misplaced - np.where(np.logical_and(moves_on, place == element), 1, 0)
         element = element + np.where(moves_on, 0, 1)
-        return element, np.where(moves_on, place - 1, element), moves - np.where(moves_on, 1, 0), is_nan, exchanged
+        return element, np.where(moves_on, place - 1, element), moves - np.where(moves_on, 1, 0), misplaced, is_nan, exchanged
 
     first, no = number_of(hlo.constant(np.int64(0))), _array(hlo.constant(np.bool_(False)), is_scalar=True)
-    element, _, _, is_nan, columns = while_loop(goes_on, step, (first, first, length + _MOVES_OF_FEW, no, columns))
+    misplaced = number_of(hlo.constant(np.int64(_MOST_MISPLACED)))
+    state = (first, first, length + _MOST_MOVES, misplaced, no, columns)
+    element, _, _, _, is_nan, columns = while_loop(goes_on, step, state)
     start = run.start if run.form.is_ring else 0
     found = made(run.type, [c.instruction(require_trace()) for c in columns[0]], run.length, run.form.place, start)
     return found, np.logical_and(element >= length, np.logical_not(is_nan))
