@@ -119,7 +119,14 @@ def two_lists(first, second):
     return len(second)
 
 
+def changes_a_grid(grid, i):
+    for row in grid:
+        row[i] += row[i - 1]
+    return grid[i][i]
+
+
 CHANGES = {
+    "grid": (changes_a_grid, lambda: ([[k * 10 + j for j in range(40)] for k in range(40)], 7)),
     "list": (changes_list, lambda: ([1.0, 2.0, 3.0],)),
     "dict": (changes_dict, lambda: ({"n": 1, "x": np.ones(3), "old": 2.5},)),
     "dataclasses": (moves, lambda: ([Body(1.0, 2.0), Body(2.0, 3.0)], 0.5)),
@@ -150,6 +157,10 @@ def test_one_container_at_two_places():
     with pytest.raises(ValueError, match="stands at two places"):
         compiled([body, body], 0.5)
     assert (one, body.place) == ([1.0], 1.0)
+    compiled, grid = jit(changes_a_grid), [[k, 1] for k in range(30)]
+    assert compiled(grid, 1) == grid[1][1] == 2
+    with pytest.raises(ValueError, match="stands at two places"):
+        compiled([*grid[:-1], grid[3]], 1)
 
 
 RECENT, COUNTS, NAMED = deque([1.0, 2.0, 3.0], maxlen=3), Counter(), OrderedDict(a=1.0)

@@ -36,7 +36,7 @@ _AS_COLUMNS = frozenset({dict, Counter, defaultdict, set, list})
 
 
 # Of containers of one type, of which each call sees that they are not the same.
-_MOST_PAIRS = 100
+_MOST_PAIRS = 10_000
 
 
 class NotNative(Exception):
