@@ -194,9 +194,25 @@ def turned_under_two_names(a):
     return list(e), list(f), e is d
 
 
+def reversed_in_place(a):
+    q, r, total = [], [], 0
+    other = q
+    for v in a:
+        q.append((int(v), v / 4))
+        r.append([int(v)])
+        r.reverse()
+        if len(q) > 6:
+            q.reverse()
+            q.pop(0)
+            total += other[0][0] - r[-1][0]
+        q.reverse()
+    r.reverse()
+    return q, total, [row[0] for row in r], other is q
+
+
 SLICES = [
     two_opt, few_reversed, shrinking, growing, either, of_others, from_itself, arrays, rows, pancakes, ringed,
-    behind_one_another, long_pieces, lists_in_it,
+    behind_one_another, long_pieces, lists_in_it, reversed_in_place,
 ]  # fmt: skip
 DEQUES = [turned, turned_while_it_changes, turned_with_a_greatest_length, turned_under_two_names]
 

@@ -26,7 +26,7 @@ from .access import (
     without,
 )
 from .comparisons import first_match, matches
-from .moving_rows import pushed_back
+from .moving_rows import exchanged_rows, pushed_back
 from .references import row_of
 from .runs import (
     Run,
@@ -159,7 +159,10 @@ def copy(holder: list) -> list[Any]:
 
 @method("reverse")
 def reverse(holder: list) -> None:
-    change(holder, sliced(items_of(holder), slice(None, None, -1)))
+    items = items_of(holder)
+    run = settled(items) if type_of_items(items) is not None else None
+    is_open = run is not None and run.form.length is None
+    change(holder, [exchanged_rows(run)] if is_open else sliced(items, slice(None, None, -1)))
 
 
 @method("append")

@@ -11,11 +11,12 @@ from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
 from ...recording.differences import constant_difference
 from .columns import rows_between, with_block, with_rest
-from .runs import Run, instruction_of, instructions, made, number_of, ordered, plus, require_capacity
+from .runs import Run, instruction_of, instructions, made, number_of, ordered, plus, require_capacity, row_in_memory
 
 Instruction = hlo.Instruction
 
 _ROWS_AT_ONCE = 64
+_PlacesAndColumns = tuple[TracedArray, TracedArray, list[TracedArray]]
 
 
 def pushed_back(run: Run, place: Instruction, length: Any) -> Run:
@@ -101,7 +102,7 @@ def rotated_rows(run: Run, back: Instruction, forward: Instruction) -> Run:
     def within(row: TracedArray) -> TracedArray:
         return row + np.where(row < 0, capacity, np.where(row >= capacity, -capacity, 0))
 
-    def move(state: tuple[TracedArray, TracedArray, list[TracedArray]]) -> tuple[TracedArray, TracedArray, list[TracedArray]]:
+    def move(state: _PlacesAndColumns) -> _PlacesAndColumns:
         left, start, columns = state
         taken, place = start + np.where(step < 0, length - 1, 0), start + np.where(step < 0, -1, length)
         taken, place = (within(row).instruction(require_trace()) for row in (taken, place))
@@ -111,6 +112,31 @@ def rotated_rows(run: Run, back: Instruction, forward: Instruction) -> Run:
     state = (number_of(hlo.minimum(back, forward)), start, columns)
     _, start, columns = while_loop(lambda state: state[0] > 0, move, state)
     return made(run.type, [column.instruction(trace) for column in columns], run.length, run.form.place, start)
+
+
+def exchanged_rows(run: Run) -> Run:
+    """The run in the other order: the first element changes places with the last one, and so on."""
+    trace = require_trace()
+    columns = [TracedArray.from_instruction(trace, column, is_scalar=False) for column in instructions(run)]
+
+    def exchange(state: _PlacesAndColumns) -> _PlacesAndColumns:
+        first, last, columns = state
+        one, other = (row_in_memory(run, position.instruction(require_trace())) for position in (first, last))
+        return first + 1, last - 1, [_with_rows_exchanged(column, one, other) for column in columns]
+
+    state = (number_of(hlo.constant(np.int64(0))), number_of(instruction_of(plus(run.length, -1))), columns)
+    *_, columns = while_loop(lambda state: state[0] < state[1], exchange, state)
+    start = run.start if run.form.is_ring else 0
+    return made(run.type, [column.instruction(trace) for column in columns], run.length, run.form.place, start)
+
+
+def _with_rows_exchanged(column: TracedArray, one: Instruction, other: Instruction) -> TracedArray:
+    base = column.instruction(require_trace())
+    sizes = (1, *base.shape.dimensions[1:])
+    rows = [hlo.dynamic_slice(base, *with_rest(base, place), sizes=sizes) for place in (other, one)]
+    for place, row in zip((one, other), rows):
+        base = hlo.dynamic_update_slice(base, row, *with_rest(base, place))
+    return TracedArray.from_instruction(require_trace(), base, is_scalar=False)
 
 
 def _with_copied_row(column: TracedArray, taken: Instruction, place: Instruction) -> TracedArray:
