@@ -72,8 +72,22 @@ def in_no_order(x):
                 kept.append(float(w))
         kept.sort()
         ordered = sorted(kept, key=lambda w: -w)
-        total += kept[len(kept) // 2] - ordered[0] * kept[-1]
+        total += kept[len(kept) // 2] - ordered[len(kept) // 3] * kept[-1]
     return total
+
+
+def by_keys_in_no_order(x):
+    out = []
+    for v in x[:5]:
+        jobs = []
+        for k in range(len(x)):
+            if x[k] > v / 8:
+                jobs.append((k, float(x[k])))
+        out.append(sorted(jobs, key=lambda job: int(job[1] * 9)))
+        jobs.sort(key=lambda job: -job[0], reverse=True)
+        jobs.sort(key=lambda job: job[0] % 5, reverse=True)
+        out.append(jobs)
+    return out
 
 
 def copies_in_order(x):
@@ -123,7 +137,7 @@ def with_nan(x):
 
 PROGRAMS = [
     greatest, greatest_first, events, by_a_key, by_a_key_backwards, in_no_order, copies_in_order, flags_and_empty_ones,
-    beside_bisect,
+    beside_bisect, by_keys_in_no_order,
 ]  # fmt: skip
 
 

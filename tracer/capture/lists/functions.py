@@ -95,10 +95,11 @@ def sorted_by(items: list[Any], keys: list[Any] | None, reverse: bool) -> list[A
     of_keys = settled(keys)
     if not is_worth_it(of_keys):
         return _sorted_wholly(items, keys, reverse)
-    run, is_in_order = moved_into_order(settled(items), None if keys is items else of_keys, reverse)
+    runs, is_in_order = moved_into_order([of_keys] if keys is items else [settled(items), of_keys], reverse)
+    run = runs[0]
 
     def wholly() -> list[Any]:
-        (found,) = _sorted_wholly([run], [run] if keys is items else keys, reverse)
+        (found,) = _sorted_wholly([run], [runs[-1]], reverse)
         start = number_of(hlo.constant(np.int64(0))) if run.form.is_ring else 0
         return [made(run.type, instructions(ordered(found)), run.length, run.form.place, start)]
 

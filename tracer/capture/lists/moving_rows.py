@@ -1,4 +1,4 @@
-"""Rows of lists that move: what is inserted has rows pushed back, what is taken out has them pulled forward."""
+"""Rows of lists that move: pushed back by what is inserted, pulled forward, turned round, exchanged."""
 
 from __future__ import annotations
 

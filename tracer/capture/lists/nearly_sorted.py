@@ -6,6 +6,8 @@ be in no order is left for a sort of all of them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .... import hlo
@@ -42,13 +44,12 @@ def _is_in_loop(trace: Trace | None) -> bool:
     return trace is not None
 
 
-def moved_into_order(run: Run, keys: Run | None, descending: bool) -> tuple[Run, TracedArray]:
-    """The run with its elements moved by the order of the keys, its own where there are none, and whether they are in order.
+def moved_into_order(runs: Sequence[Run], descending: bool) -> tuple[list[Run], TracedArray]:
+    """The runs with their elements moved alike, by the order of the last one's, and whether they are in order.
 
     They are not where many are misplaced, or something is NaN.
     """
-    runs = [run] if keys is None else [run, keys]
-    length = number_of(instruction_of(run.length))
+    length = number_of(instruction_of(runs[0].length))
     columns = [[_array(column) for column in instructions(one)] for one in runs]
 
     def goes_on(state: _State) -> TracedArray:
@@ -77,9 +78,13 @@ def moved_into_order(run: Run, keys: Run | None, descending: bool) -> tuple[Run,
     misplaced = number_of(hlo.constant(np.int64(_MOST_MISPLACED)))
     state = (first, first, length + _MOST_MOVES, misplaced, no, columns)
     element, _, _, _, is_nan, columns = while_loop(goes_on, step, state)
-    start = run.start if run.form.is_ring else 0
-    found = made(run.type, [c.instruction(require_trace()) for c in columns[0]], run.length, run.form.place, start)
+    found = [_with_columns(run, own) for run, own in zip(runs, columns)]
     return found, np.logical_and(element >= length, np.logical_not(is_nan))
+
+
+def _with_columns(run: Run, columns: Sequence[TracedArray]) -> Run:
+    start = run.start if run.form.is_ring else 0
+    return made(run.type, [one.instruction(require_trace()) for one in columns], run.length, run.form.place, start)
 
 
 def _array(instruction: Instruction, is_scalar: bool = False) -> TracedArray:
