@@ -22,7 +22,6 @@ from ..recording.intervals import narrowed
 from ..recording.trace import Trace
 from . import journals
 from .choices import Maybe
-from .contents import with_contents
 from .copies import note_same_copies
 from .endless import make_loop, make_loop_of_deep
 from .failures import errors_found_in, note_errors, put_flag_aside
@@ -30,7 +29,7 @@ from .forms import NOWHERE, is_unchanged
 from .journals import journal, put_back
 from .lists.references import note_same_makers
 from .merging import describe_value
-from .origins import make_unreadable, require_readable
+from .origins import is_shared_by_names, make_unreadable, require_readable
 from .outcomes import RETURN_CODE, Return, code_of, outcome_of, possible_codes, returned_value
 from .places import NO_NAMES, UNBOUND, Contents, Item, LocalName, Names, Place, local_names
 from .raising import is_raised_when_run, record_raise
@@ -158,14 +157,14 @@ def _decided(
     # What the function goes on to change is not returned from here; who called it would have both.
     held = results
     if results[0] is not results[1]:
-        held = [with_contents(result, side.ends, outer.program.returned.append) for result, side in zip(results, sides)]
+        note = outer.program.returned.append
+        held = [side.as_held(result, note) for result, side in zip(results, sides)]
     value = merger.merge("the result", *held, surely=True)
     arrays = merger.chosen(branches, selector)
     for place, recipe, old, ends in recipes:
         journals.note(place) if not isinstance(place, LocalName) else None
         held = recipe(arrays)
-        if not isinstance(place, Contents):
-            held = merger.one_of(held, ends)
+        held = _with_same_parts(held, ends) if isinstance(place, Contents) else merger.one_of(held, ends)
         note_same_makers(held, ends)
         note_same_copies(held, ends)
         if isinstance(place, LocalName) and not any(held is end for end in ends):
@@ -175,6 +174,9 @@ def _decided(
             merger.note_origins(held, ends)
         elif not isinstance(held, (list, dict, set)):
             raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
+        else:
+            for part, *parts in _rows_of_parts(held, ends):
+                merger.note_origins(part, parts)
         place.set(held)
     for place in dead:
         if not all(is_unchanged(place, before[place.key], side.values[place.key]) for side in sides):
@@ -219,6 +221,18 @@ def _put_items_into_contents(concerned: dict[Any, tuple[Place, Any]], sides: Seq
                     contents.pop(index, None)
         for one in items:
             del concerned[one]
+
+
+def _rows_of_parts(held: Any, ends: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """What a list holds behind the branch, and on each side, element by element; none of a list of several lengths."""
+    are_alike = all(type(one) is list and len(one) == len(held) for one in (held, *ends))
+    return list(zip(held, *ends)) if are_alike else []
+
+
+def _with_same_parts(held: Any, ends: Sequence[Any]) -> Any:
+    """What a list holds, with those containers and objects themselves that it holds on both sides: others hold them, too."""
+    rows = _rows_of_parts(held, ends)
+    return [first if first is second and is_shared_by_names(first) else one for one, first, second in rows] or held
 
 
 def _two_contents(test: TracedArray, name: str, first: Any, second: Any, reason: str | None) -> ConcretizationError:

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import operator
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..recording import pytree
+from ..recording.attributes import attributes_of
 from ..recording.trace import Trace
 from .choices import Choice, Maybe
 from .entries import elements_of_set
-from .forms import Fixed, form_of, is_around
-from .parts import put_together, taken_apart
+from .forms import Fixed, form_of, is_around, with_holder
+from .parts import AttributeNames, put_together, taken_apart
 from .places import Item, where_made
 
 _DICTS = (dict, OrderedDict, Counter, defaultdict)
@@ -24,15 +26,16 @@ def with_contents(
     """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
 
     ``inside`` is called with each list in another container of which a copy takes the place. ``outer`` is the trace that goes
-    on with what a round of a loop leaves: objects that it makes hold what they held, too.
+    on with what is left: objects that the current one has made hold what they held, too.
     """
-    return _Ends(ends, inside, outer).held_by(value, False) if ends else value
+    return _Ends(ends, inside, outer, []).held_by(value, False) if ends else value
 
 
 class _Ends(NamedTuple):
     ends: Mapping[Any, Any]
     inside: Callable[[list], None] | None
     outer: Trace | None
+    holders: list[Any]  # the objects of which the parts are looked at
 
     def held_by(self, value: Any, is_inside: bool, is_copied: bool = False) -> Any:
         if isinstance(value, list) and id(value) in self.ends:
@@ -58,15 +61,18 @@ class _Ends(NamedTuple):
         if isinstance(value, (list, tuple)) and (apart := pytree.taken_apart(value)) is not None:
             parts = [self.held_by(item, True) for item in apart[1]]
             return value if all(map(operator.is_, parts, apart[1])) else pytree.put_together(type(value), apart[0], parts)
-        if self.outer is not None and where_made(value) is not None and pytree.taken_apart(value) is None:
+        if self.outer is not None and (where_made(value) is not None or dataclasses.is_dataclass(type(value))):
             return self.object_held(value, is_copied)
         return value
 
     def object_held(self, value: Any, is_copied: bool) -> Any:
-        if not is_copied and is_around(where_made(value), self.outer):
+        where = where_made(value)
+        if where is not None and not is_copied and is_around(where, self.outer):
             return value
-        names, parts = taken_apart(value)
+        names, parts = AttributeNames(attributes_of(value)), attributes_of(value).values()
+        self.holders[:], before = with_holder(tuple(self.holders), value), self.holders[:]
         held = [self.held_by(self.ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
+        self.holders[:] = before
         return value if all(map(operator.is_, held, parts)) else put_together(type(value), names, held)
 
 

@@ -10,12 +10,12 @@ import numpy as np
 from ... import hlo
 from ..functions.dates import known_as_dates
 from ..recording.array import TracedArray, require_trace
-from ..recording.errors import IntegerOverflow
+from ..recording.errors import IntegerOverflow, name_of_type
 from ..recording.intervals import note_interval
 from ..recording.operands import ARRAYS_ARE_NUMBERS, as_traced
 from .branches import truth
 from .calls.meanings import implements
-from .distribution import condition, each, truth_of
+from .distribution import condition, each, truth_of, type_when_run
 from .special_methods import special_method
 from .texts.deferred import Deferred, asked
 from .truths import not_
@@ -96,7 +96,10 @@ def _is_integer(value: TracedArray) -> bool:
 @implements(float)
 def float_(*args: Any) -> Any:
     if args and (method := special_method(args[0], "__float__")) is not None:
-        return method()
+        found = method()
+        if not issubclass(kind := type_when_run(found), float):
+            raise TypeError(f"{type(args[0]).__name__}.__float__ returned non-float (type {name_of_type(kind)})")
+        return float_(found)
     if args and isinstance(args[0], Deferred):
         return asked(float, 0.0, *args)
     if not args or not is_open(args[0]):
@@ -136,8 +139,8 @@ def round_(number: Any, ndigits: int | None = None) -> Any:
     ndigits = None if ndigits is None else operator.index(ndigits)
     if number.weak_type and number.element_type is hlo.PRED:
         return round_(number + 0, ndigits)
-    if number.element_type.is_complex:
-        raise TypeError("type complex doesn't define __round__ method")
+    if not hasattr(number.run_time_type, "__round__"):
+        raise TypeError(f"type {name_of_type(number.run_time_type)} doesn't define __round__ method")
     if _is_integer(number):
         return number if ndigits is None or ndigits >= 0 else _rounded_integer(number, 10**-ndigits)
     if ndigits is None:

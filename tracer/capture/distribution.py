@@ -9,8 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from ... import hlo
 from ..recording.array import TracedArray
-from ..recording.errors import ConcretizationError, TracerError
+from ..recording.current_trace import current_trace
+from ..recording.errors import ConcretizationError, TracerError, name_of_type, no_integer
+from ..recording.intervals import INT64, interval_of, require
 from .branches import choose, truth
 from .choices import BINARY_OPERATORS, Choice, Maybe
 from .entries import has_open_keys
@@ -102,11 +105,47 @@ def condition(value: Any) -> Any:
         return asked(len, 0, value) > 0
     if has_open_keys(value) or type(value) is DictView:
         return (value if type(value) is DictView else DictView(value, KEYS)).length > 0
-    if (method := special_method(value, "__bool__", "__len__")) is not None:
-        return truth_of(method())
+    if (method := special_method(value, "__bool__")) is not None:
+        return each(_as_told, method())
+    if (method := special_method(value, "__len__")) is not None:
+        return length_told(method) > 0
     if type(value) is TracedRange:
         return value.length > 0
     return length_of(value) > 0 if is_open_list(value) else value
+
+
+def type_when_run(value: Any) -> type:
+    """What ``type(value)`` is of a number, an array or a text when the program runs."""
+    if isinstance(value, TracedArray):
+        return value.run_time_type
+    return str if isinstance(value, Deferred) or is_text(value) else type(value)
+
+
+def _as_told(found: Any) -> Any:
+    """What a ``__bool__`` of the user's returns, which has to be a bool of Python's."""
+    if getattr(found, "exact", None) is not None:
+        return each(_as_told, found.exact)
+    if (kind := type_when_run(found)) is not bool:
+        raise TypeError(f"__bool__ should return bool, returned {name_of_type(kind)}")
+    return found
+
+
+def length_told(method: Callable[[], Any]) -> Any:
+    """``len`` of an object with this ``__len__`` of the user's, which has to return an integer that is not negative."""
+    return each(_as_length, method())
+
+
+def _as_length(found: Any) -> Any:
+    if not isinstance(found, TracedArray):
+        return len(type("Sized", (), {"__len__": lambda _: found})())
+    if not issubclass(found.run_time_type, (int, np.integer)):
+        raise no_integer(found)
+    length = found + 0 if found.weak_type else found.item()
+    trace = current_trace()
+    if interval_of(trace, length)[0] < 0:
+        error = ValueError("__len__() should return >= 0")
+        require(trace, (length,), lambda: hlo.lt(length.instruction(trace), 0), error, (0, INT64[1]))
+    return length
 
 
 def truth_of(value: Any) -> Any:

@@ -285,7 +285,7 @@ def _in_lexical_order(name: str, first: Sequence[Any], second: Sequence[Any]) ->
     return choose(
         is_equal,
         lambda: _in_lexical_order(name, first[1:], second[1:]),
-        lambda: _as_bool(_one_truth(ordered(name, one, other))),
+        lambda: _one_truth(ordered(name, one, other)),  # and not its truth: of NumPy's numbers a bool of NumPy's
     )
 
 

@@ -12,11 +12,12 @@ import numpy as np
 
 from ... import hlo
 from ..recording.array import TracedArray, require_trace
-from ..recording.errors import no_integer
+from ..recording.errors import name_of_type, no_integer
 from ..recording.function_tables import SPECIAL_KERNELS
 from ..recording.operands import has_traced
 from .calls.meanings import MEANINGS, implements
 from .conversions import converted, integer_of, is_open
+from .distribution import each
 from .texts.deferred import asked
 
 _MATH = {
@@ -137,6 +138,10 @@ def _to_integer(name: str, ufunc: np.ufunc) -> Callable:
     def implementation(number: Any) -> Any:
         if not is_open(number):
             return function(number)
+        if number.exact is not None:
+            return each(implementation, number.exact)
+        if name == "trunc" and not hasattr(number.run_time_type, "__trunc__"):  # what the others take for a float
+            raise TypeError(f"type {name_of_type(number.run_time_type)} doesn't define __trunc__ method")
         return integer_of(number if number.element_type.is_integer else ufunc(number))
 
     return implementation

@@ -77,6 +77,14 @@ class Side:
                 take_flag_again(self.trace, self.flag)
             self.flag = None
 
+    def as_held(self, value: Any, note: Callable[[list], None]) -> Any:
+        """A value with what is held in it at the end of the side; ``note`` is called with lists in other containers."""
+        if not self.ends:
+            return value
+        outer = current_trace()
+        with _reopened(self.trace):  # copies of objects that it has made are made there, too
+            return with_contents(value, self.ends, note, outer)
+
     def has_inside(self, one: Any) -> bool:
         """Whether a container is in another one that is changed on this side."""
         ends = [self.values[key] for key, (place, _) in self.places.items() if not isinstance(place, LocalName)]
@@ -142,7 +150,7 @@ class Merger:
         if unchanged(first, second, is_changed):
             return lambda arrays: first if first is second or not isinstance(first, list) else list(first)
         note = partial(note_copies, current_trace())
-        first, second = (with_contents(end, side.ends, note) for end, side in zip((first, second), self.sides))
+        first, second = (side.as_held(end, note) for end, side in zip((first, second), self.sides))
         ends = self._aligned(name, is_changed, *((_bound_end(first), _bound_end(second)) if surely else (first, second)))
         known = [end for end in ends if end is not NOWHERE]
         if len(known) == 1 and self._is_from_outside(known[0]):

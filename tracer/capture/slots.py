@@ -7,12 +7,11 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..recording.array import TracedArray
 from .calls.dispatch import call
 from .calls.meanings import implements
-from .texts.deferred import Deferred, is_text
+from .distribution import type_when_run
+from .texts.deferred import Deferred
 
 _BINARY = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "and", "or", "xor", "lshift", "rshift", "divmod")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
@@ -27,19 +26,13 @@ _TAKES: dict[type, tuple[type, ...]] = {
 }  # fmt: skip
 
 
-def _type_of(value: Any) -> type:
-    if isinstance(value, TracedArray):
-        return value.run_time_type if value.is_scalar else np.ndarray
-    return str if isinstance(value, Deferred) or is_text(value) else type(value)
-
-
 def _is_open(value: Any) -> bool:
     return isinstance(value, (TracedArray, Deferred))
 
 
 def _as_its_class(kind: type, value: Any) -> Any:
     """A value as that of the class whose method is called: objects of classes that inherit from it have others."""
-    own = _type_of(value)
+    own = type_when_run(value)
     if own is kind or own in (bool, int, float, complex, str):
         return value
     found = next(one for one in (bool, int, float, complex, str) if issubclass(own, one))
@@ -62,17 +55,17 @@ def _with_meaning(kind: type, name: str, slot: Callable) -> None:
     def method(*args: Any) -> Any:
         if not any(map(_is_open, args)):
             return slot(*args)
-        if not issubclass(_type_of(args[0]), kind):
-            shown = _type_of(args[0]).__name__
+        if not issubclass(type_when_run(args[0]), kind):
+            shown = type_when_run(args[0]).__name__
             raise TypeError(f"descriptor '__{name}__' requires a '{kind.__name__}' object but received a '{shown}'")
         if plain in _BINARY or plain in _COMPARISONS:
             takes = (int,) if kind is str and plain == "mul" else () if kind is str else _TAKES[kind]
             if plain in _COMPARISONS and kind is str:
                 takes = (str,)
-            if takes and not all(issubclass(_type_of(one), takes) for one in args[1:]):
+            if takes and not all(issubclass(type_when_run(one), takes) for one in args[1:]):
                 return NotImplemented
         args = tuple(
-            [_as_its_class(kind, one) if issubclass(_type_of(one), (int, float, complex, str)) else one for one in args]
+            [_as_its_class(kind, one) if issubclass(type_when_run(one), (int, float, complex, str)) else one for one in args]
         )
         return call(function, *(args[::-1] if is_reflected else args))
 

@@ -21,7 +21,7 @@ from .. import journals, made_iterators
 from ..choices import Choice, Maybe
 from ..coded_arrays import CodedArray, coded
 from ..conversions import bool_, is_open
-from ..distribution import each, truth_of
+from ..distribution import each, length_told, truth_of
 from ..entries import elements_in, has_open_keys, is_open_set
 from ..equality import choose, is_none
 from ..keys.set_views import view_of_set
@@ -83,8 +83,8 @@ def len_(value: Any) -> Any:
     if has_open_keys(value) or type(value) is DictView:
         return (value if type(value) is DictView else DictView(value, KEYS)).length
     if (method := special_method(value, "__len__")) is not None:
-        return method()
-    if isinstance(value, (CodedArray, TextArray)):
+        return length_told(method)
+    if isinstance(value, CodedArray):
         value = value.codes
     if isinstance(value, StructuredArray) and not value.form.is_record:
         value = value.numbers
