@@ -114,6 +114,36 @@ def results_of_calls_that_are_alike(x, n):
     return flags, sum(flags), flags[3] + 0
 
 
+def failing(operate):
+    def function(x, n):
+        number = np.uint8(3) if x[0] > 0 else (True if n > 5 else 2.5)
+        try:
+            return operate(number, n)
+        except (OverflowError, TypeError, ZeroDivisionError) as error:
+            return type(error), str(error)
+
+    return function
+
+
+OF_ONE_TYPE = [
+    lambda number, n: number + -1, lambda number, n: number * 300, lambda number, n: number - (n - 2),
+    lambda number, n: -number, lambda number, n: number * 10**20 if n <= 5 else 0,
+    lambda number, n: number | 1, lambda number, n: number << n, lambda number, n: ~number, lambda number, n: number / n,
+    lambda number, n: number // n, lambda number, n: number % n, lambda number, n: divmod(number, n),
+    lambda number, n: divmod(7, number - 2.5), lambda number, n: number**-1, lambda number, n: (n > 1) - number,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("operate", OF_ONE_TYPE)
+def test_errors_of_one_of_the_types(operate):
+    function = failing(operate)
+    jitted = jit(function)
+    for sign, n in ((1, 2), (-1, 7), (1, 0), (-1, 0), (1, 7), (-1, 2)):
+        x = np.array([1.0, 2.0, 3.0]) * sign
+        with np.errstate(all="ignore"):
+            assert typed(function(x, n)) == typed(jitted(x, n))
+
+
 FUNCTIONS = [
     conditional_expressions, and_or_not, greatest_and_least, early_returns, names_and_containers, best_so_far,
     changed_in_each_round, perhaps_no_round, of_an_exception, three_types, asked_for, in_a_comprehension, power,

@@ -13,8 +13,7 @@ from ..recording.errors import LeftToPython
 from . import made_iterators
 from .calls.dispatch import call
 from .choices import Choice
-from .distribution import each
-from .entries import has_open_keys, is_open_dict
+from .entries import has_open_keys
 from .keys import dicts
 from .keys.views import DictView
 from .lists import access as list_access
@@ -119,6 +118,6 @@ def tuple_of(elements: list[Any]) -> tuple:
 
 
 def pairs_of(value: Any) -> Any:
-    """What stands behind two stars in a dict that is written down."""
+    """What stands behind two stars in a dict that is written down; one of several is in its place (`dict_of`)."""
     value = unlisted(value)
-    return dicts.items(value).listed() if is_open_dict(value) else value.items()
+    return [value] if type(value) is Choice else dicts.pairs_in(value)

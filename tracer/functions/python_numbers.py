@@ -18,6 +18,7 @@ from ..recording.errors import IntegerOverflow, LeftToPython
 from ..recording.function_tables import METHODS, PYTHON_OPERATORS
 from ..recording.intervals import INT64, Interval, interval_of, note_checked, require, within
 from ..recording.operands import convert
+from ..recording.operators import refused
 from ..recording.trace import Trace
 from .integer_overflow import difference_overflows, is_least, product_overflows, sum_overflows
 
@@ -108,6 +109,11 @@ def _fits_or_is_traced(number: Any) -> bool:
     return not isinstance(number, int) or within((number, number), INT64)
 
 
+def _require_integers(ufunc: np.ufunc, *numbers: Any) -> None:
+    if _kind(*numbers) not in ("pred", "signed"):
+        refused(ufunc, [one.run_time_type if isinstance(one, TracedArray) else type(one) for one in numbers])
+
+
 def _corners(operate: Callable, first: Interval, second: Interval) -> Interval:
     values = [operate(x, y) for x in first for y in second]
     return min(values), max(values)
@@ -143,6 +149,8 @@ def _(ufunc, x, y):
 @_operates(np.negative, np.absolute, np.positive, np.invert)
 def _(ufunc, x):
     x = _as_integer(x)
+    if ufunc is np.invert and _kind(x) in ("float", "complex"):
+        raise TypeError(f"bad operand type for unary ~: '{_kind(x)}'")
     if _kind(x) != "signed":
         return _by_ufunc(ufunc, x)
     low, high = interval_of(require_trace(x), x)
@@ -157,6 +165,7 @@ def _(ufunc, x):
 
 @_operates(np.bitwise_and, np.bitwise_or, np.bitwise_xor)
 def _(ufunc, x, y):
+    _require_integers(ufunc, x, y)
     if _kind(x, y) != "signed":
         return _by_ufunc(ufunc, x, y)
     x, y = _as_integer(x), _as_integer(y)
@@ -170,8 +179,7 @@ def _(ufunc, x, y):
 
 @_operates(np.left_shift, np.right_shift)
 def _(ufunc, x, y):
-    if _kind(x, y) not in ("pred", "signed"):
-        return _by_ufunc(ufunc, x, y)
+    _require_integers(ufunc, x, y)
     x, y = _as_integer(x), _as_integer(y)
     trace = require_trace(x, y)
     values, counts = interval_of(trace, x), interval_of(trace, y)

@@ -405,8 +405,9 @@ class TracedArray(ArrayMethods, Operators, PythonConversions):
     def operate(self, ufunc: np.ufunc, operands: tuple) -> Any:
         if self.is_scalar and any(map(_is_sequence, operands)) and self._knows_no_sequences(ufunc, operands):
             return refused(ufunc, [self.run_time_type if one is self else type(one) for one in operands])
-        found = self._operate(ufunc, operands)
-        return with_types(found, self._operate, ufunc, operands) if any(map(is_of_several_types, operands)) else found
+        if any(map(is_of_several_types, operands)):
+            return with_types(self._operate, ufunc, operands)
+        return self._operate(ufunc, operands)
 
     def _knows_no_sequences(self, ufunc: np.ufunc, operands: Sequence) -> bool:
         """NumPy's numbers make arrays of them, but for ``@``; Python's have an error, or repeat a list or a tuple."""

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 import itertools
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .current_trace import current_trace
+from .errors import IntegerOverflow, TracerError
 from .intervals import INT64, Interval, interval_of, note_interval, within
 
 if TYPE_CHECKING:
     from .array import TracedArray
 
-# Those that can be done with every number, also with what stands in the place of a type that a number does not have.
+# Those that fail for integers alone, where NumPy's have no room for Python's, or 64 bits none for the result.
 _ARITHMETIC: dict[np.ufunc, Callable] = {
     np.add: operator.add,
     np.subtract: operator.sub,
@@ -24,7 +25,10 @@ _ARITHMETIC: dict[np.ufunc, Callable] = {
     np.positive: operator.pos,
     np.absolute: operator.abs,
 }
-_WITH_ERRORS = frozenset({np.true_divide, np.floor_divide, np.remainder, np.power})
+_WITH_ERRORS = frozenset({
+    np.true_divide, np.floor_divide, np.remainder, np.divmod, np.power,
+    np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, np.left_shift, np.right_shift,
+})  # fmt: skip
 _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
 
 
@@ -32,52 +36,90 @@ def is_of_several_types(operand: Any) -> bool:
     return getattr(operand, "exact", None) is not None
 
 
-def with_types(found: TracedArray, operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> TracedArray:
-    """What is found in the common type, with what it is for each of the types that the operands may have."""
-    is_one = ufunc in _ARITHMETIC or ufunc in _COMPARISONS or ufunc in _WITH_ERRORS
-    if not is_one or not getattr(found, "is_scalar", False):
-        return found
+def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
+    """What is found in the common type, with what it is for each of the types that the operands may have.
+
+    What one type raises the program raises where the operands have that one.
+    """
+    if ufunc not in _ARITHMETIC and ufunc not in _COMPARISONS and ufunc not in _WITH_ERRORS:
+        return operate(ufunc, operands)
     choices = list({id(one): one.exact for one in operands if is_of_several_types(one)}.items())
-    place, values, types = 0, [], {}
+    if not all(_is_number(one) for one in operands):
+        return operate(ufunc, operands)
+    place: Any = 0
+    values, errors, may_fail = {}, {}, False
     for _, choice in choices:
         place = place * len(choice.values) + choice.number
-    for alternatives in itertools.product(*[choice.values for _, choice in choices]):
+    for number, alternatives in enumerate(itertools.product(*[choice.values for _, choice in choices])):
         exact = dict(zip([key for key, _ in choices], alternatives))
         given = [exact.get(id(one), one) for one in operands]
         if ufunc in _WITH_ERRORS or ufunc in _ARITHMETIC and not _fits(_ARITHMETIC[ufunc], given):
-            own = {id(one): _or_one(choice, one) for (_, choice), one in zip(choices, alternatives)}
-            given = [own.get(id(one), one) for one in given]
+            may_fail = True
+            given = [_or_one(place == number, one) for one in given]
         try:
-            values.append(operate(ufunc, given))
-        except (TypeError, OverflowError):  # of NumPy's bools there is no difference
-            return found
-        types.setdefault(values[-1].run_time_type, len(types))
-    if len(types) == 1 and found.run_time_type in types:
-        return found
-    each = [_one_of(place, [(k, one) for k, one in enumerate(values) if one.run_time_type is kind]) for kind in types]
+            if all(map(_is_weak_integer, given)) and not all(map(_fits_or_is_traced, given)):
+                raise IntegerOverflow(IntegerOverflow.MESSAGE)
+            values[number] = operate(ufunc, given)
+        except TracerError:
+            return operate(ufunc, operands)
+        except (TypeError, OverflowError) as error:
+            errors[number] = error
+    if not values:
+        raise next(iter(errors.values()))
+    for number, error in errors.items():
+        trace = current_trace()
+        trace.add_raise((place == number).instruction(trace), error)
+    make = type(choices[0][1])
+    if ufunc is np.divmod:
+        return tuple([_number_of(make, place, {k: one[part] for k, one in values.items()}) for part in (0, 1)])
+    whole = None if errors or may_fail else operate(ufunc, operands)
+    return _number_of(make, place, values, whole)
+
+
+def _number_of(make: Callable, place: Any, values: Mapping[int, TracedArray], found: TracedArray | None = None) -> TracedArray:
+    """The one of these values that has this place; ``found`` is what it is in the common type, if somebody knows."""
+    types: dict[type, int] = {}
+    for one in values.values():
+        types.setdefault(one.run_time_type, len(types))
+    each = [_one_of(place, {k: one for k, one in values.items() if one.run_time_type is kind}) for kind in types]
     if len(each) == 1:
         return each[0]
-    number = _one_of(place, [(k, types[one.run_time_type]) for k, one in enumerate(values)])
+    found = _in_common_type(place, values) if found is None else found
+    number = _one_of(place, {k: types[one.run_time_type] for k, one in values.items()})
     note_interval(current_trace(), number, (0, len(types) - 1))
-    found.exact = type(choices[0][1])(number, each)
+    found.exact = make(number, each)
     return found
 
 
-def _one_of(place: Any, values: Sequence[tuple[int, Any]]) -> Any:
+def _is_number(operand: Any) -> bool:
+    """Whether this is one number, and no array, nor a sequence."""
+    return getattr(operand, "is_scalar", isinstance(operand, (bool, int, float, complex, np.generic)))
+
+
+def _one_of(place: Any, values: Mapping[int, Any]) -> Any:
     """The one of these values, all of one type, that has this place."""
-    found = values[0][1]
-    for k, value in values[1:]:
+    (_, found), *others = values.items()
+    for k, value in others:
         is_weak = getattr(value, "weak_type", True)
         found = np.where(place == k, value, found)[()]
         found.weak_type = is_weak
     return found
 
 
-def _or_one(choice: Any, value: Any) -> Any:
-    """One of the values where it is that one, elsewhere 1, of which no computation fails."""
-    place = next(place for place, one in enumerate(choice.values) if one is value)
-    found = np.where(choice.number == place, value, np.ones((), np.result_type(value))[()])[()]
-    found.weak_type = getattr(value, "weak_type", True)
+def _in_common_type(place: Any, values: Mapping[int, TracedArray]) -> TracedArray:
+    """The same of values of several types."""
+    dtype = np.result_type(*[one.dtype for one in values.values()])
+    found = _one_of(place, {k: one.astype(dtype) for k, one in values.items()})
+    found.weak_type = all(one.weak_type for one in values.values())
+    return found
+
+
+def _or_one(test: TracedArray, value: Any) -> Any:
+    """The value where the test holds, elsewhere 1, of which no computation fails."""
+    if not _fits_or_is_traced(value):
+        return value
+    found = np.where(test, value, np.ones((), np.result_type(value))[()])[()]
+    found.weak_type = getattr(value, "weak_type", not hasattr(value, "dtype"))
     return found
 
 
@@ -85,12 +127,20 @@ def _fits(operate: Callable, operands: Sequence[Any]) -> bool:
     """Whether Python's integers among the operands fit into NumPy's, and the result of some of Python's own into 64 bits."""
     trace = current_trace()
     own = [one for one in operands if getattr(one, "weak_type", not hasattr(one, "dtype"))]
-    intervals = [interval_of(trace, one) for one in own if isinstance(one, int) or _is_integer(one)]
+    intervals = [interval_of(trace, one) for one in own if _is_weak_integer(one)]
     if len(intervals) == len(operands):
         return within(_corners(operate, intervals), INT64)
     kinds = [one.dtype for one in operands if not any(one is other for other in own)]
     limits = [(int(np.iinfo(kind).min), int(np.iinfo(kind).max)) for kind in kinds if kind.kind in "iu"]
     return all(within(interval, limit) for interval in intervals for limit in limits)
+
+
+def _fits_or_is_traced(number: Any) -> bool:
+    return not isinstance(number, int) or within((number, number), INT64)
+
+
+def _is_weak_integer(number: Any) -> bool:
+    return isinstance(number, int) or _is_integer(number) and number.weak_type
 
 
 def _is_integer(number: Any) -> bool:

@@ -287,6 +287,11 @@ class Expressions:
             return node
         return helper("tuple_of", node, located(ast.List(_starred(node.elts), ast.Load()), node))
 
+    def visit_YieldFrom(self, node: ast.YieldFrom) -> ast.expr:
+        self.visit_parts(node)
+        node.value = helper("one_by_one", node.value, node.value)
+        return node
+
     def visit_Lambda(self, node: ast.Lambda) -> ast.expr:
         outside, self.unbound = self.unbound, set()
         self.visit_parts(node)

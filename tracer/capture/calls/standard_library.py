@@ -31,7 +31,7 @@ from ..keys.views import DictView
 from ..library import bisection, enums, heaps, iterators, orderings
 from ..lists.elements import are_alike
 from ..lists.runs import is_open_list
-from ..loops.comprehensions import is_open_generator
+from ..loops.comprehensions import is_open_generator, one_by_one
 from ..loops.generators import TracedGenerator, begun
 from ..loops.iteration import KnownElements, Lazy, Rows, is_captured, items_for_python, rows_of
 from ..special_methods import is_compared_by_program
@@ -176,7 +176,7 @@ def iter_(iterable: Any, *sentinel: Any) -> Any:
 def cycle(iterable: Any) -> Any:
     if made_iterators.are_iterators_asked():
         return call(iterators.Cycle, _sequence(iterable))
-    return itertools.cycle(begun(iterable))
+    return itertools.cycle(one_by_one(begun(iterable)))
 
 
 @implements(itertools.repeat)

@@ -23,6 +23,7 @@ from ..calls.methods_of_containers import listed_iterator, may_give_keys
 from ..choices import Choice
 from ..contents import dict_like
 from ..copies import require_own
+from ..distribution import each
 from ..entries import OPEN, contents_of, has_open_keys, is_open_dict
 from ..library.listed_dicts import ListedDict
 from ..lists import growing, tables
@@ -444,8 +445,16 @@ def _may_give_pairs(pairs: Any) -> bool:
     return is_captured(pairs)
 
 
+def pairs_in(value: Any) -> Any:
+    return items(value).listed() if is_open_dict(value) else value.items()
+
+
 def dict_of(pairs: Any) -> dict:
     """What is written ``{key: value, ...}``, or comes of a comprehension: a dict of these pairs."""
+    chosen = [place for place, pair in enumerate(pairs) if type(pair) is Choice] if type(pairs) is tuple else []
+    if chosen:
+        before, behind = pairs[: chosen[0]], pairs[chosen[0] + 1 :]
+        return each(lambda one: dict_of((*before, *pairs_in(one), *behind)), pairs[chosen[0]])
     return dict_(pairs) if _may_give_pairs(pairs) else _new([(concrete(key), value) for key, value in pairs])
 
 
