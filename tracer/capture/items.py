@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..outside.ownership import is_of_the_user
+from ..outside.ownership import belongs_to_the_user, is_of_the_user
 from ..recording import promotion
 from ..recording.array import TracedArray
 from ..recording.current_trace import current_trace
@@ -401,3 +401,16 @@ def note_contents(holder: Any) -> None:
             f"an array of shape {holder.shape} from outside of the traced function is changed in a loop or a branch that "
             "depends on traced values. Pass it as an argument, or change a copy of it"
         )
+    elif journals.may_be_put_back() and _is_changed_by_library(type(holder)):
+        name = f"{type(holder).__module__}.{type(holder).__qualname__}"
+        raise NotImplementedError(
+            f"an item of a {name} is changed in a loop or a branch that depends on traced values, and its class does so in a "
+            "way that is not followed. Fix: change a dict or a list"
+        )
+
+
+def _is_changed_by_library(kind: type) -> bool:
+    """Whether the class inherits what changes items from one of a library's, written in Python."""
+    base = next((one for one in kind.__mro__ if "__setitem__" in vars(one)), object)
+    is_function = type(vars(base).get("__setitem__")) is types.FunctionType
+    return is_function and not belongs_to_the_user(base) and not base.__module__.startswith(__name__.partition(".")[0])
