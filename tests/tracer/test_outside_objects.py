@@ -303,3 +303,49 @@ def test_counters_are_traced_once():
         f(X)
         assert model.n == count + 1 and type(model.n) is int
     assert f.cache_info().misses == 1
+
+
+class Holder:
+    def __init__(self, held):
+        self.held = held
+
+    def __repr__(self):
+        return f"Holder({self.held})"
+
+
+def exchanged(holder, other, n):
+    holder.held.append(5.0)
+    holder.held = other
+
+
+def exchanged_on_a_side(holder, other, n):
+    old = holder.held
+    if n == 1:
+        old[0] = 7.0
+    holder.held = other
+    return old
+
+
+def emptied(holder, other, n):
+    holder.held.append(n)
+    if len(holder.held) > 2:
+        holder.held = []
+
+
+def handed_on(holder, other, n):
+    other.append(holder.held)
+    other[0].held, holder.held = holder.held, []
+    other[0].held.append(n)
+    other[0] = Holder([n])
+
+
+@pytest.mark.parametrize("function", [exchanged, exchanged_on_a_side, emptied, handed_on])
+def test_what_is_changed_is_what_was_there_before(function):
+    jitted = jit(function)
+    for count, n in ((1, 1), (1, 2), (2, 1), (12, 1)):
+        outcomes = []
+        for run in (function, jitted):
+            old, first = [1.0] * count, Holder([3.0])
+            holder, other = Holder(old), [first, 2.0]
+            outcomes.append(repr((run(holder, other, n), holder, old, other, first)))
+        assert outcomes[1] == outcomes[0]

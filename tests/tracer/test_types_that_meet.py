@@ -144,10 +144,15 @@ def test_errors_of_one_of_the_types(operate):
             assert typed(function(x, n)) == typed(jitted(x, n))
 
 
+def compared_in_lists(x, n):
+    one, other = [min(x[1], 0.0), 2], [n, 2]
+    return one == other, one != other, [max(x[1], 0)] == [x[1]]
+
+
 FUNCTIONS = [
     conditional_expressions, and_or_not, greatest_and_least, early_returns, names_and_containers, best_so_far,
     changed_in_each_round, perhaps_no_round, of_an_exception, three_types, asked_for, in_a_comprehension, power,
-    arithmetic, sum_of_numbers, results_of_calls_that_are_alike,
+    arithmetic, sum_of_numbers, results_of_calls_that_are_alike, compared_in_lists,
 ]  # fmt: skip
 
 

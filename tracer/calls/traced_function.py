@@ -33,6 +33,7 @@ from ..capture.shared_containers import with_shared
 from ..capture.texts.deferred import is_open
 from ..capture.texts.given import texts_given
 from ..capture.texts.shared import is_recorded_again
+from ..outside.effects import in_order
 from ..outside.guards import SameErrorHandling, raised_by
 from ..outside.paths import Argument, Called, Objects
 from ..outside.policy import HiddenNeeded, Policy
@@ -321,7 +322,7 @@ def _finish(
     surroundings.is_finished = True
     end_following(trace)
     put_back_unchanged(trace)
-    changes = surroundings.effects()
+    changes = in_order(surroundings.effects())
     own = {storage: index for index, storage in enumerate(storages) if leaves[index].kind == "array"}
     collected = Outputs(trace, own, roots)
     *set_outside, result = with_shared([*[value for *_, value in changes], result], collected.is_leaf)

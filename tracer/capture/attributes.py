@@ -74,11 +74,18 @@ def getattr_(holder: Any, name: str) -> Any:
 
 def _bound(found: Maybe, holder: Any, name: str) -> Any:
     """An attribute that the function sets, or deletes, under a condition."""
-    if (of_class := _on_class(type(holder), name)) is not MISSING and not hasattr(type(of_class), "__set__"):
+    if _is_of_class(holder, name):
+        of_class = _on_class(type(holder), name)
         return choose(found.is_there, lambda: found.value, lambda: _read_of_class(holder, name, of_class))
     if (method := _user_method(holder, "__getattr__")) is not None:
         return choose(found.is_there, lambda: found.value, lambda: call(method, holder, name))
     return found.required(AttributeError, f"'{type(holder).__name__}' object has no attribute '{name}'")
+
+
+def _is_of_class(holder: Any, name: str) -> bool:
+    """Whether the class has the attribute, where the object has none of its own."""
+    of_class = _on_class(type(holder), name)
+    return of_class is not MISSING and not hasattr(type(of_class), "__set__")
 
 
 def _read(holder: Any, name: str) -> Any:
@@ -457,7 +464,7 @@ def getattr_or_default(holder: Any, name: str, default: Any = _NOTHING_GIVEN) ->
         return default
     if type(found) is not Maybe or found.absent is not places.UNBOUND:
         return attribute_read(found)
-    if default is _NOTHING_GIVEN:
+    if default is _NOTHING_GIVEN or _is_of_class(holder, name):
         return _bound(found, holder, name)
     return choose(found.is_there, lambda: found.value, lambda: default)
 
@@ -469,7 +476,9 @@ def hasattr_(holder: Any, name: str) -> Any:
     except AttributeError:
         return False
     attribute_read(found)
-    return truth_of(found.is_there) if type(found) is Maybe and found.absent is places.UNBOUND else True
+    if type(found) is not Maybe or found.absent is not places.UNBOUND or _is_of_class(holder, name):
+        return True
+    return truth_of(found.is_there)
 
 
 @implements(builtins.vars)

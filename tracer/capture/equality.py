@@ -159,7 +159,7 @@ def _as_bool(value: Any) -> Any:
     """A condition as a bool of Python's."""
     if not isinstance(value, TracedArray) or value.size != 1:
         return bool(value)
-    value.weak_type = True
+    value.weak_type, value.exact = True, None
     return value
 
 

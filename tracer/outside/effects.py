@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 from typing import Any
 
 from .entries import exchange_elements, put_entries
 from .paths import MISSING, Objects, Path
+
+
+def in_order(changes: Iterable[tuple[str, Path, Any]]) -> list[tuple[str, Path, Any]]:
+    """What a function sets, so that no place is set through which another one is found later: `x.y.append(1); x.y = []`."""
+    return sorted(changes, key=lambda change: -_depth(change[1]) - (change[0] not in ("write", "delete")))
+
+
+def _depth(path: Path) -> int:
+    """How many steps lead to a place."""
+    holder = getattr(path, "holder", None)
+    return 0 if holder is None else 1 + _depth(holder)
 
 
 def take_effect(how: str, path: Path, objects: Objects, value: Any) -> None:

@@ -137,3 +137,22 @@ def test_what_changes_places_with_a_number_is_read_no_more_behind_a_change():
 
     with pytest.raises(TracerError, match="may be one that has been changed"):
         jit(exchanged)(1.5)
+
+
+class Tuned:
+    rate = 3
+
+    def tune(self, value):
+        if value > 0:
+            self.rate = value
+
+
+def test_an_attribute_of_the_class_where_an_object_has_none():
+    def tuned(x):
+        one = Tuned()
+        one.tune(x)
+        return one.rate, getattr(one, "rate", None), hasattr(one, "rate")
+
+    jitted = jit(tuned)
+    for x in (1.5, -1.5):
+        assert jitted(x) == tuned(x)
