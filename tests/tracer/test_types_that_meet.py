@@ -144,6 +144,11 @@ def test_errors_of_one_of_the_types(operate):
             assert typed(function(x, n)) == typed(jitted(x, n))
 
 
+def beside_a_text(x, n):
+    r = x[0] if x[0] > 0 else (n if n > 3 else (1.5 if x[1] < -3 else "none"))
+    return type(r) is int, type(r).__name__, isinstance(r, float), isinstance(r, (int, str))
+
+
 def compared_in_lists(x, n):
     one, other = [min(x[1], 0.0), 2], [n, 2]
     return one == other, one != other, [max(x[1], 0)] == [x[1]]
@@ -153,6 +158,7 @@ FUNCTIONS = [
     conditional_expressions, and_or_not, greatest_and_least, early_returns, names_and_containers, best_so_far,
     changed_in_each_round, perhaps_no_round, of_an_exception, three_types, asked_for, in_a_comprehension, power,
     arithmetic, sum_of_numbers, results_of_calls_that_are_alike, compared_in_lists,
+    beside_a_text,
 ]  # fmt: skip
 
 

@@ -370,6 +370,8 @@ _STAND_INS = (TracedArray, TracedDeque, Deferred, StructuredArray, TextArray, Li
 
 @implements(builtins.isinstance)
 def isinstance_(value: Any, kinds: Any) -> bool:
+    if type(value) is TracedArray and value.exact is not None:
+        value = value.exact
     if type(value) is Choice:
         return _same_or_each(lambda one: isinstance_(one, kinds), value)
     if type(value) is Maybe:
@@ -391,6 +393,8 @@ def type_(*args: Any) -> Any:
         return bytes if is_bytes(value) else str
     if not others and type(value) is Choice:
         return _same_or_each(type_, value)
+    if not others and type(value) is TracedArray and value.exact is not None:
+        return _same_or_each(type_, value.exact)
     if not others and isinstance(value, StructuredArray):
         return structured_type(value)
     if not others and isinstance(value, TextArray):
