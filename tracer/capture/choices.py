@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Collection, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -47,6 +47,12 @@ class Choice:
 
     def __init__(self, number: TracedArray, values: Sequence[Any]) -> None:
         self.number, self.values = number, tuple(values)
+
+    def keys(self) -> NoReturn:
+        """Asked for by Python's own ``f(**value)``; the program's ``value.keys()`` goes to each of them."""
+        raise NotImplementedError(
+            "a dict behind two stars in a call is one of several, as the program decides. Fix: call the function on both sides"
+        )
 
     def __repr__(self) -> str:
         return f"one of {', '.join(map(repr, self.values))}"

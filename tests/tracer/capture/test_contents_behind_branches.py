@@ -1,5 +1,6 @@
 """What containers and objects hold behind a branch that has changed them, or what they hold."""
 
+import collections
 import dataclasses
 
 import pytest
@@ -156,3 +157,21 @@ def test_an_attribute_of_the_class_where_an_object_has_none():
     jitted = jit(tuned)
     for x in (1.5, -1.5):
         assert jitted(x) == tuned(x)
+
+
+def test_items_that_a_library_changes_are_refused_on_one_side():
+    def changed(x):
+        held = collections.UserDict({"a": x})
+        if x > 0:
+            held["b"] = 2.0
+        return len(held)
+
+    def in_a_loop(x):
+        held = collections.ChainMap({"a": x}, {"b": 2.0})
+        for k in range(3):
+            held["b"] += k
+        return dict(held)
+
+    with pytest.raises(NotImplementedError, match="an item of a collections.UserDict is changed"):
+        jit(changed)(1.5)
+    assert jit(in_a_loop)(1.5) == in_a_loop(1.5)

@@ -37,3 +37,8 @@ def test_what_stands_behind_two_stars_in_a_dict_is_chosen():
     jitted = jit(made)
     for x, n in ((1.5, 2), (-1.5, 2), (1.5, 5), (-1.5, 5)):
         assert list(jitted(x, n).items()) == list(made(x, n).items())
+
+
+def test_such_a_dict_in_a_call_is_refused():
+    with pytest.raises(NotImplementedError, match="a dict behind two stars in a call is one of several"):
+        jit(lambda x: dict(a=1, **({"b": x} if x > 0 else {})))(1.5)
