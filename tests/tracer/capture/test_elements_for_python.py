@@ -16,6 +16,7 @@ FUNCTIONS = {
     "chain": lambda xs: (next(itertools.chain(xs, xs[:2])), list(itertools.islice(itertools.chain(sorted(xs), [1.0]), 2))),
     "endless": lambda xs: list(itertools.islice(itertools.chain(sorted(xs), itertools.count()), 12)),
     "pairs": lambda xs: list(zip(itertools.chain(xs, xs), itertools.chain(xs, [0.0]))),
+    "beside a map": lambda xs: (list(zip(map(abs, [1, 2]), xs)), dict(zip(map(str, range(len(xs))), xs))),
     "yield from": lambda xs: list(itertools.islice(delegated(xs), 2)),
     "and the rest": lambda xs: [next(generator := delegated(xs)), *generator],
 }

@@ -330,7 +330,7 @@ def items_for_python(iterable: Any) -> Any:
         return iterable
     if type(iterable) is list:
         return ItemsForPython(iterable)
-    return rows_of(iterable) if has_open_keys(iterable) else iterable
+    return rows_of(iterable) if has_open_keys(iterable) or is_open_list(iterable) else iterable
 
 
 class Once(Rows):
