@@ -22,6 +22,7 @@ from ...llvm.loops import carried_loop
 from ...llvm.pieces import in_last_piece, independent_loops, piece_bounds
 from ...llvm.reductions import Reduction, Store, is_divided, reduce_loops, stops_of_kept
 from ...llvm.types import I32, I64, RegisterValue, broadcast_lanes, scalar_register_type, vector_of
+from ..nest_samples import combining, samples
 from ..target import Target
 from ..vectors import combined_lanes
 
@@ -51,6 +52,39 @@ class TruthWords(NamedTuple):
     word: ir.IntType
 
     @classmethod
+    @samples(
+        """
+        x = pred[3,1003] parameter(0)
+        number = s32[3,1003] convert(x)
+        zero = s32[] constant(0)
+        ROOT count = s32[3] reduce(number, zero), dimensions={1}, to_apply=add_s32
+        """,
+        """
+        x = pred[2,5,35] parameter(0)
+        number = s64[2,5,35] convert(x)
+        init = s64[] parameter(1)
+        ROOT count = s64[5] reduce(number, init), dimensions={0,2}, to_apply=add_s64
+        """,
+        """
+        x = pred[40,17] parameter(0)
+        number = s8[40,17] convert(x)
+        zero = s8[] constant(0)
+        ROOT count = s8[40] reduce(number, zero), dimensions={1}, to_apply=add_s8
+        """,
+        """
+        x = pred[100,4] parameter(0)
+        yes = pred[] constant(true)
+        ROOT all = pred[100] reduce(x, yes), dimensions={1}, to_apply=and_pred
+        """,
+        """
+        x = pred[30,30] parameter(0)
+        no = pred[] constant(false)
+        ROOT any = pred[30] reduce(x, no), dimensions={1}, to_apply=or_pred
+        """,
+        calls="".join(combining("add", f"{kind}[]") for kind in ("s32", "s64", "s8"))
+        + combining("and", "pred[]")
+        + combining("or", "pred[]"),
+    )
     def of(cls, target: Target, reduction: Reduction) -> TruthWords | None:
         """None for other reductions, and where vectors have as many lanes as registers have bytes."""
         operation, last = reduction.to_apply.combining_operation, len(reduction.dimensions) - 1
