@@ -6,6 +6,7 @@ import random
 import numpy as np
 import pytest
 from phlox import jit
+from phlox.tracer.calls import text_arguments
 
 from ..support.native_calls import natively
 
@@ -92,6 +93,18 @@ def test_programs(function):
                 compiled(*given)
     assert compiled.cache_info().misses <= 4
     assert "texts are inputs from now on" in str(compiled.cache_info())
+
+
+def test_programs_that_are_too_long_know_their_texts(monkeypatch):
+    for name in ("_MOST_OF_KNOWN", "_MOST_BESIDE"):
+        monkeypatch.setattr(text_arguments, name, 1)
+    compiled = jit(counted)
+    for number in range(6):
+        given = [f"{number}", "a", "a"]
+        assert compiled(given) == counted(given)
+    info = compiled.cache_info()
+    assert info.misses == 6
+    assert "inputs from now on" not in str(info)
 
 
 def test_named_arguments_and_longer_texts():

@@ -285,7 +285,11 @@ class CompiledForms:
                 self._policy.learn(others[0].recording.guards, objects)
             guessed = copied_guesses(self._guessed_bounds)
             try:
-                return form, self._recorded(name, form, objects)
+                recording = self._recorded(name, form, objects)
+                if not texts.make_too_long(call, recording.module.instruction_count()):
+                    return form, recording
+                texts.close(call)
+                self._guessed_bounds, self._outgrown = guessed, ""
             except not_of_a_signal(UnprovenInterval, Exception) as error:
                 is_of_values = isinstance(error, (ConcretizationError, UnprovenInterval))
                 if not is_of_values or not make_known(self.reader, self._policy, call, form, error):

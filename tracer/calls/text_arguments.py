@@ -26,6 +26,9 @@ _MOST_STATIC = 2
 _LEAST_ROOM = 64  # characters
 _ELEMENT = "[]"
 _MOST_NOTED = 64  # calls
+# The most instructions of a program that reads its texts when it runs, beside those of programs that know them. What is larger
+# takes longer to compile than many of these.
+_MOST_OF_KNOWN, _MOST_BESIDE = 8, 10_000
 
 
 class TextArguments:
@@ -36,6 +39,7 @@ class TextArguments:
         self._closed: frozenset[str] = frozenset()  # as the function needs to know them
         self._calls: deque[dict[str, int]] = deque(maxlen=_MOST_NOTED)  # hashes of the texts at each place
         self._room: dict[str, int] = {}
+        self._of_known = 0  # instructions of the largest program in which none was open
 
     def __bool__(self) -> bool:
         return bool(self.places)
@@ -45,6 +49,7 @@ class TextArguments:
         self.places = self._closed = frozenset()
         self._calls.clear()
         self._room.clear()
+        self._of_known = 0
 
     def of(self, name: str, structure: pytree.Structure, leaves: Sequence[Any]) -> list[int]:
         """Which of the leaves of an argument are texts at open places."""
@@ -74,12 +79,19 @@ class TextArguments:
                 seen.setdefault(tuple([one.get(closed) for closed in self._closed]), set()).add(one[place])
         return any(len(texts) > _MOST_STATIC for texts in seen.values())
 
-    def close(self, call: Call, names: Collection[str]) -> bool:
+    def close(self, call: Call, names: Collection[str] = ()) -> bool:
         """Let the open texts of these arguments of a call, or of all, be static for good; whether there are any."""
         found = self.places.intersection(_by_place(call, names)) or self.places.intersection(_by_place(call))
         self._closed |= found
         self.places = frozenset([place for place in self.places - found if self._has_had_others(place)])
         return bool(found)
+
+    def make_too_long(self, call: Call, instructions: int) -> bool:
+        """Whether so many instructions are too many for what this call's open texts are worth."""
+        if not call.open_texts():
+            self._of_known = max(self._of_known, instructions)
+            return False
+        return bool(self._of_known) and instructions > _MOST_OF_KNOWN * self._of_known + _MOST_BESIDE
 
     def state(self) -> tuple[frozenset[str], frozenset[str]]:
         """What `put_back` takes to undo `close`."""
