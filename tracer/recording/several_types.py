@@ -53,7 +53,7 @@ def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> A
     for number, alternatives in enumerate(itertools.product(*[choice.values for _, choice in choices])):
         exact = dict(zip([key for key, _ in choices], alternatives))
         given = [exact.get(id(one), one) for one in operands]
-        if ufunc in _WITH_ERRORS or ufunc in _ARITHMETIC and not _fits(_ARITHMETIC[ufunc], given):
+        if ufunc not in _COMPARISONS and _may_fail(ufunc, given):
             may_fail = True
             given = [_or_one(place == number, one) for one in given]
         try:
@@ -72,8 +72,12 @@ def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> A
     make = type(choices[0][1])
     if ufunc is np.divmod:
         return tuple([_number_of(make, place, {k: one[part] for k, one in values.items()}) for part in (0, 1)])
-    whole = None if errors or may_fail else operate(ufunc, operands)
-    return _number_of(make, place, values, whole)
+    if errors or may_fail:
+        return _number_of(make, place, values)
+    found = operate(ufunc, operands)
+    # Nobody asks then what it is for each type.
+    is_of_one = {one.run_time_type for one in values.values()} == {found.run_time_type}
+    return found if is_of_one else _number_of(make, place, values, found)
 
 
 def _number_of(make: Callable, place: Any, values: Mapping[int, TracedArray], found: TracedArray | None = None) -> TracedArray:
@@ -119,14 +123,21 @@ def _or_one(test: TracedArray, value: Any) -> Any:
     if not _fits_or_is_traced(value):
         return value
     found = np.where(test, value, np.ones((), np.result_type(value))[()])[()]
-    found.weak_type = getattr(value, "weak_type", not hasattr(value, "dtype"))
+    found.weak_type = _is_weak(value)
     return found
+
+
+def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
+    """Whether Python's own arithmetic may raise an error of these, or NumPy's for a number of Python's that does not fit."""
+    if ufunc is np.power or ufunc in _WITH_ERRORS and all(map(_is_weak, operands)):
+        return True
+    return not _fits(_ARITHMETIC.get(ufunc, operator.add), operands)
 
 
 def _fits(operate: Callable, operands: Sequence[Any]) -> bool:
     """Whether Python's integers among the operands fit into NumPy's, and the result of some of Python's own into 64 bits."""
     trace = current_trace()
-    own = [one for one in operands if getattr(one, "weak_type", not hasattr(one, "dtype"))]
+    own = [one for one in operands if _is_weak(one)]
     intervals = [interval_of(trace, one) for one in own if _is_weak_integer(one)]
     if len(intervals) == len(operands):
         return within(_corners(operate, intervals), INT64)
@@ -137,6 +148,10 @@ def _fits(operate: Callable, operands: Sequence[Any]) -> bool:
 
 def _fits_or_is_traced(number: Any) -> bool:
     return not isinstance(number, int) or within((number, number), INT64)
+
+
+def _is_weak(number: Any) -> bool:
+    return getattr(number, "weak_type", not hasattr(number, "dtype"))
 
 
 def _is_weak_integer(number: Any) -> bool:
