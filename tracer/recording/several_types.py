@@ -55,7 +55,8 @@ def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> A
         given = [exact.get(id(one), one) for one in operands]
         if ufunc not in _COMPARISONS and _may_fail(ufunc, given):
             may_fail = True
-            given = [_or_one(place == number, one) for one in given]
+            changed = [_is_to_be_one(ufunc, one, id(own) in exact) for one, own in zip(given, operands)]
+            given = [_or_one(place == number, one) if is_one else one for one, is_one in zip(given, changed)]
         try:
             if all(map(_is_weak_integer, given)) and not all(map(_fits_or_is_traced, given)):
                 raise IntegerOverflow(IntegerOverflow.MESSAGE)
@@ -116,6 +117,12 @@ def _in_common_type(place: Any, values: Mapping[int, TracedArray]) -> TracedArra
     found = _one_of(place, {k: one.astype(dtype) for k, one in values.items()})
     found.weak_type = all(one.weak_type for one in values.values())
     return found
+
+
+def _is_to_be_one(ufunc: np.ufunc, operand: Any, is_of_several: bool) -> bool:
+    """Whether a computation that is not asked for may fail for this operand, beside others that are 1."""
+    is_positive = isinstance(operand, (int, float)) and operand > 0
+    return is_of_several or ufunc is not np.power and not is_positive
 
 
 def _or_one(test: TracedArray, value: Any) -> Any:
