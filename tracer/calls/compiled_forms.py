@@ -296,6 +296,8 @@ class CompiledForms:
                     if not texts.close(call, texts_behind(form, error)):
                         forget_other_way(self._guessed_bounds)
                         texts.put_back(open_at_first)
+                        if is_of_values and isinstance(missing := error.__cause__, NotImplementedError):
+                            raise missing.with_traceback(error.__traceback__) from None  # known values would do without it
                         raise
                     self._guessed_bounds, self._outgrown = guessed, ""
                 objects.update(call.object_values())  # arrays whose contents are known are among them from now on

@@ -13,6 +13,7 @@ from ..recording.errors import LeftToPython
 from . import made_iterators
 from .calls.dispatch import call
 from .choices import Choice
+from .distribution import each
 from .entries import has_open_keys
 from .keys import dicts
 from .keys.views import DictView
@@ -32,8 +33,8 @@ def unpacked(value: Any, before: int, behind: int | None) -> Any:
     if type(value) is DeferredParts and behind is None:
         return unpacked_parts(value, before)
     value = value if type(value) is tuple else starred(value)
-    if type(value) is DeferredParts:
-        return unpacked_parts(value, before, behind)
+    if type(value) is Choice and any(map(is_open_list, value.values)):
+        return each(lambda one: tuple(list_unpacking.unpacked(one, before, behind)), value)
     return list_unpacking.unpacked(value, before, behind) if is_open_list(value) else value
 
 

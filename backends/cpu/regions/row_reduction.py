@@ -31,7 +31,8 @@ from ..target import WIDEST_VECTOR_BYTES, Target
 from ..vectors import VectorLoop, combined_lanes, tail_mask
 from .row_extrema import RowExtremum
 from .row_truth_words import TruthWords
-from .row_truths import CountedLanes, SearchedLanes, are_all, is_decided_early, until_decided
+from .row_truths import CountedLanes, is_decided_early
+from .rows_in_lanes import PARTIAL_VECTORS, merged_in_pairs, reduced_rows, result_lanes, row_lanes
 from .short_rows import emit_short_rows, has_short_rows
 from .transpose import LARGEST_TILE, folded
 

@@ -84,7 +84,7 @@ def len_(value: Any) -> Any:
         return (value if type(value) is DictView else DictView(value, KEYS)).length
     if (method := special_method(value, "__len__")) is not None:
         return length_told(method)
-    if isinstance(value, CodedArray):
+    if isinstance(value, (CodedArray, TextArray)):
         value = value.codes
     if isinstance(value, StructuredArray) and not value.form.is_record:
         value = value.numbers
