@@ -103,6 +103,15 @@ def between(test: TracedArray, functions: Sequence[Callable[[], Any]], places: S
     _decided(test, functions, places, (), ())
 
 
+class _Changed(NamedTuple):
+    """A place that a side changes: what stood there, what each side leaves, and whether that is what stood there, changed."""
+
+    place: Place
+    old: Any
+    ends: list[Any]
+    is_changed: bool
+
+
 def _decided(
     test: TracedArray,
     functions: Sequence[Callable[[], Any] | None],
@@ -110,20 +119,10 @@ def _decided(
     dead: Sequence[Place],
     surely_bound: Sequence[str],
 ) -> Any:
-    outer = current_trace()
+    outer, location = current_trace(), user_location()
     before = {place.key: place.get() for place in (*live, *dead)}
     selector = predicate_of(outer, test, "a condition")
-    location = user_location()
-    if _state.endless is not None and _depends_on_numbers(test):
-        make_loop(_state.endless.__code__.co_filename, _state.endless.__code__.co_qualname)
-        raise endless_recursion(test, _state.endless.__qualname__)
-    times = _state.locations.count(location)
-    if times >= _OFTEN and location is not None and location.function:
-        make_loop_of_deep(location.file, location.function, _OFTEN)
-    if _is_endless(times):
-        error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
-        error.is_of_rounds = True
-        raise error
+    _require_end(test, location)
     branches, known = Branches(outer, "if"), len(outer.program.error_messages)
     sides: list[Side] = []
     for number, name in enumerate(("true", "false")):
@@ -135,23 +134,12 @@ def _decided(
             _note_raise(_Raise(branches, selector, number, sides[-1], known), test, live, before)
             return None if other is None else other()
     merger = Merger(test, sides)
-    concerned: dict[Any, tuple[Place, Any]] = {place.key: (place, before[place.key]) for place in live}
-    for side in sides:
-        concerned.update({key: value for key, value in side.places.items() if key not in concerned})
-    _put_items_into_contents(concerned, sides)
-    changed = []
-    for key, (place, old) in concerned.items():
-        ends = [side.values.get(key, old) for side in sides]
-        if not all(is_unchanged(place, old, end) for end in ends):
-            is_changed = isinstance(place, Contents) or type(old) is tuple and any(end is old for end in ends)
-            changed.append((place, old, ends, is_changed))
+    changed = _changed_places(live, before, sides)
     results = [returned_value(side.outcome) for side in sides]
-    for ends, is_changed in (*[one[2:] for one in changed], (results, False)):  # other containers may hold these lists
-        merger.put_together(*ends, is_changed)
-    recipes = [
-        (place, merger.merge(place.name, *ends, place.name in surely_bound, is_changed), old, ends)
-        for place, old, ends, is_changed in changed
-    ]
+    for one in changed:  # other containers may hold these lists
+        merger.put_together(*one.ends, one.is_changed)
+    merger.put_together(*results, False)
+    recipes = [merger.merge(one.place.name, *one.ends, one.place.name in surely_bound, one.is_changed) for one in changed]
     possible = frozenset().union(*[possible_codes(side.outcome) for side in sides])
     code = merger.merge("the way", *[code_of(side.outcome) for side in sides])
     # What the function goes on to change is not returned from here; who called it would have both.
@@ -161,23 +149,8 @@ def _decided(
         held = [side.as_held(result, note) for result, side in zip(results, sides)]
     value = merger.merge("the result", *held, surely=True)
     arrays = merger.chosen(branches, selector)
-    for place, recipe, old, ends in recipes:
-        journals.note(place) if not isinstance(place, LocalName) else None
-        held = recipe(arrays)
-        held = _with_same_parts(held, ends) if isinstance(place, Contents) else merger.one_of(held, ends)
-        note_same_makers(held, ends)
-        note_same_copies(held, ends)
-        if isinstance(place, LocalName) and not any(held is end for end in ends):
-            journals.note_all_made(held.value if type(held) is Maybe else held)
-        if not isinstance(place, Contents):
-            note_shared(held, ends, sides, old)
-            merger.note_origins(held, ends)
-        elif not isinstance(held, (list, dict, set)):
-            raise _two_contents(test, place.name, *ends, merger.reasons.get(place.name))
-        else:
-            for part, *parts in _rows_of_parts(held, ends):
-                merger.note_origins(part, parts)
-        place.set(held)
+    for one, recipe in zip(changed, recipes):
+        _set_place(merger, one, recipe, arrays)
     for place in dead:
         if not all(is_unchanged(place, before[place.key], side.values[place.key]) for side in sides):
             place.set(UNBOUND)
@@ -192,6 +165,57 @@ def _decided(
     note_shared(returned, results, sides)
     merger.note_origins(returned, results)
     return outcome_of(code(arrays), possible, returned)
+
+
+def _changed_places(live: Sequence[Place], before: dict[Any, Any], sides: Sequence[Side]) -> list[_Changed]:
+    """Those of the names that are read behind the branch, and of what the sides have touched beside them."""
+    concerned: dict[Any, tuple[Place, Any]] = {place.key: (place, before[place.key]) for place in live}
+    for side in sides:
+        concerned.update({key: value for key, value in side.places.items() if key not in concerned})
+    _put_items_into_contents(concerned, sides)
+    changed = []
+    for key, (place, old) in concerned.items():
+        ends = [side.values.get(key, old) for side in sides]
+        if not all(is_unchanged(place, old, end) for end in ends):
+            is_changed = isinstance(place, Contents) or type(old) is tuple and any(end is old for end in ends)
+            changed.append(_Changed(place, old, ends, is_changed))
+    return changed
+
+
+def _set_place(merger: Merger, changed: _Changed, recipe: Callable[[Any], Any], arrays: Any) -> None:
+    """Let the place have what the recipe makes of the arrays that the branch gives."""
+    place, old, ends, _ = changed
+    if not isinstance(place, LocalName):
+        journals.note(place)
+    held = recipe(arrays)
+    held = _with_same_parts(held, ends) if isinstance(place, Contents) else merger.one_of(held, ends)
+    note_same_makers(held, ends)
+    note_same_copies(held, ends)
+    if isinstance(place, LocalName) and not any(held is end for end in ends):
+        journals.note_all_made(held.value if type(held) is Maybe else held)
+    if not isinstance(place, Contents):
+        note_shared(held, ends, merger.sides, old)
+        merger.note_origins(held, ends)
+    elif not isinstance(held, (list, dict, set)):
+        raise _two_contents(merger.test, place.name, *ends, merger.reasons.get(place.name))
+    else:
+        for part, *parts in _rows_of_parts(held, ends):
+            merger.note_origins(part, parts)
+    place.set(held)
+
+
+def _require_end(test: TracedArray, location: Any) -> None:
+    """Raises what belongs to a recursion without end, of which the branch is a part; where it may be a loop it is one then."""
+    if _state.endless is not None and _depends_on_numbers(test):
+        make_loop(_state.endless.__code__.co_filename, _state.endless.__code__.co_qualname)
+        raise endless_recursion(test, _state.endless.__qualname__)
+    times = _state.locations.count(location)
+    if times >= _OFTEN and location is not None and location.function:
+        make_loop_of_deep(location.file, location.function, _OFTEN)
+    if _is_endless(times):
+        error = endless_recursion(test, "The function" if location is None or not location.function else location.function)
+        error.is_of_rounds = True
+        raise error
 
 
 def _is_endless(times: int) -> bool:
