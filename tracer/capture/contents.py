@@ -21,20 +21,26 @@ _DICTS = (dict, OrderedDict, Counter, defaultdict)
 
 
 def with_contents(
-    value: Any, ends: Mapping[Any, Any], inside: Callable[[list], None] | None = None, outer: Trace | None = None
+    value: Any,
+    ends: Mapping[Any, Any],
+    inside: Callable[[list], None] | None = None,
+    outer: Trace | None = None,
+    of_side: bool = False,
 ) -> Any:
     """A value with what containers in it held before they were put back, which is in ``ends`` by the keys of places.
 
     ``inside`` is called with each list in another container of which a copy takes the place. ``outer`` is the trace that goes
-    on with what is left: objects that the current one has made hold what they held, too.
+    on with what is left: objects that the current one has made hold what they held, too; of those ``of_side`` attributes that
+    were set are merged by themselves.
     """
-    return _Ends(ends, inside, outer, []).held_by(value, False) if ends else value
+    return _Ends(ends, inside, outer, of_side, []).held_by(value, False) if ends else value
 
 
 class _Ends(NamedTuple):
     ends: Mapping[Any, Any]
     inside: Callable[[list], None] | None
     outer: Trace | None
+    of_side: bool
     holders: list[Any]  # the objects of which the parts are looked at
 
     def held_by(self, value: Any, is_inside: bool, is_copied: bool = False) -> Any:
@@ -71,9 +77,11 @@ class _Ends(NamedTuple):
             return value
         names, parts = AttributeNames(attributes_of(value)), attributes_of(value).values()
         self.holders[:], before = with_holder(tuple(self.holders), value), self.holders[:]
-        held = [self.held_by(self.ends.get((id(value), name), part), True, is_copied) for name, part in zip(names, parts)]
+        set_to = [self.ends.get((id(value), name), part) for name, part in zip(names, parts)]
+        held = [self.held_by(part, True, is_copied) for part in set_to]
         self.holders[:] = before
-        return value if all(map(operator.is_, held, parts)) else put_together(type(value), names, held)
+        is_same = all(map(operator.is_, held, set_to if self.of_side else parts))
+        return value if is_same else put_together(type(value), names, held)
 
 
 def list_like(holder: Any, items: Sequence[Any]) -> Any:

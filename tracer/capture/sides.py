@@ -83,7 +83,7 @@ class Side:
             return value
         outer = current_trace()
         with _reopened(self.trace):  # copies of objects that it has made are made there, too
-            return with_contents(value, self.ends, note, outer)
+            return with_contents(value, self.ends, note, outer, of_side=True)
 
     def has_inside(self, one: Any) -> bool:
         """Whether a container is in another one that is changed on this side."""
