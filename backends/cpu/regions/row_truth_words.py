@@ -155,11 +155,12 @@ class TruthWords(NamedTuple):
 
         step = _VECTORS_OF_ROUND * self._bytes
         rounds = size // step
-        start, stop, most = 0, rounds * step, rounds * step
-        if divides:
-            first, past, most = piece_bounds(b, rounds)
-            start, stop = (indices.multiply_base(b, base, step) for base in (first, past))
-        state = carried_loop(b, start, stop, step, state, whole, "row", most)
+        if rounds:
+            start, stop, most = 0, rounds * step, rounds * step
+            if divides:
+                first, past, most = piece_bounds(b, rounds)
+                start, stop = (indices.multiply_base(b, base, step) for base in (first, past))
+            state = carried_loop(b, start, stop, step, state, whole, "row", most)
         done, rest = rounds * step, size % self._bytes
 
         def end() -> list[RegisterValue]:
