@@ -20,7 +20,7 @@ from ..copies import note_copies
 from ..forms import carried, is_number
 from ..texts.leaves import written_rows
 from . import number_types, tables
-from .columns import rows_between, with_rest
+from .columns import rows_at, rows_between
 from .elements import ElementType, LeafForm
 from .known_lists import element_at
 from .moving_rows import moved_rows, pulled_forward, replaced_rows
@@ -323,10 +323,7 @@ def _few_between(run: Run, start: Any, stop: Any) -> Run | None:
     if (count := _few_apart(run, start, stop)) is None:
         return None
     begin = instruction_of(start)
-    columns = [
-        hlo.dynamic_slice(column, *with_rest(column, begin), sizes=(count + 1, *column.shape.dimensions[1:]))
-        for column in instructions(ordered(run))
-    ]
+    columns = [rows_at(column, begin, count + 1) for column in instructions(ordered(run))]
     return made(run.type, columns, count, run.form.place)
 
 

@@ -21,6 +21,11 @@ def longer(column: Instruction, count: int) -> Instruction:
     return hlo.pad(column, hlo.constant(0, column.shape.element_type), padding=[(0, count, 0), *rest])
 
 
+def rows_at(column: Instruction, begin: Instruction, count: int) -> Instruction:
+    """So many rows from one on that the program decides."""
+    return hlo.dynamic_slice(column, *with_rest(column, begin), sizes=(count, *column.shape.dimensions[1:]))
+
+
 def rows_between(column: Instruction, begin: int, end: int) -> Instruction:
     rest = column.shape.dimensions[1:]
     return hlo.slice(column, (begin, *[0] * len(rest)), (end, *rest))

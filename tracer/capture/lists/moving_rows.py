@@ -10,8 +10,19 @@ from .... import hlo
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
 from ...recording.differences import constant_difference
-from .columns import rows_between, with_block, with_rest
-from .runs import Run, instruction_of, instructions, made, number_of, ordered, plus, require_capacity, row_in_memory
+from .columns import rows_at, rows_between, with_block
+from .runs import (
+    Run,
+    instruction_of,
+    instructions,
+    made,
+    number_of,
+    ordered,
+    plus,
+    require_capacity,
+    row_in_memory,
+    with_columns,
+)
 
 Instruction = hlo.Instruction
 
@@ -77,11 +88,7 @@ def moved_rows(
             place = place if step > 0 else hlo.subtract(place, count - 1)
             for column in columns:
                 base = column.instruction(trace)
-                rest = [hlo.constant(np.int64(0))] * (base.shape.rank - 1)
-                taken = hlo.dynamic_slice(
-                    base, hlo.add(place, instruction_of(distance)), *rest, sizes=(count, *base.shape.dimensions[1:])
-                )
-                moved = hlo.dynamic_update_slice(base, taken, place, *rest)
+                moved = with_block(base, place, rows_at(base, hlo.add(place, instruction_of(distance)), count), None)
                 after.append(TracedArray.from_instruction(trace, moved, is_scalar=False))
             return row + step * count, after
 
@@ -126,22 +133,18 @@ def exchanged_rows(run: Run) -> Run:
 
     state = (number_of(hlo.constant(np.int64(0))), number_of(instruction_of(plus(run.length, -1))), columns)
     *_, columns = while_loop(lambda state: state[0] < state[1], exchange, state)
-    start = run.start if run.form.is_ring else 0
-    return made(run.type, [column.instruction(trace) for column in columns], run.length, run.form.place, start)
+    return with_columns(run, [column.instruction(trace) for column in columns])
 
 
 def _with_rows_exchanged(column: TracedArray, one: Instruction, other: Instruction) -> TracedArray:
     base = column.instruction(require_trace())
-    sizes = (1, *base.shape.dimensions[1:])
-    rows = [hlo.dynamic_slice(base, *with_rest(base, place), sizes=sizes) for place in (other, one)]
+    rows = [rows_at(base, place, 1) for place in (other, one)]
     for place, row in zip((one, other), rows):
-        base = hlo.dynamic_update_slice(base, row, *with_rest(base, place))
+        base = with_block(base, place, row, None)
     return TracedArray.from_instruction(require_trace(), base, is_scalar=False)
 
 
 def _with_copied_row(column: TracedArray, taken: Instruction, place: Instruction) -> TracedArray:
     trace = require_trace()
     base = column.instruction(trace)
-    row = hlo.dynamic_slice(base, *with_rest(base, taken), sizes=(1, *base.shape.dimensions[1:]))
-    moved = hlo.dynamic_update_slice(base, row, *with_rest(base, place))
-    return TracedArray.from_instruction(trace, moved, is_scalar=False)
+    return TracedArray.from_instruction(trace, with_block(base, place, rows_at(base, taken, 1), None), is_scalar=False)

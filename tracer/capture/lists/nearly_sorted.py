@@ -14,10 +14,10 @@ from .... import hlo
 from ...control_flow.loops import while_loop
 from ...recording.array import TracedArray, require_trace
 from ...recording.trace import Trace
-from .columns import with_rest
+from .columns import rows_at, with_block
 from .elements import hold_texts
 from .references import are_positions
-from .runs import Run, instruction_of, instructions, made, number_of, row_in_memory
+from .runs import Run, instruction_of, instructions, number_of, row_in_memory, with_columns
 
 Instruction = hlo.Instruction
 # What has more elements in wrong places, or needs more moves besides one for each, is in no order.
@@ -78,13 +78,8 @@ def moved_into_order(runs: Sequence[Run], descending: bool) -> tuple[list[Run], 
     misplaced = number_of(hlo.constant(np.int64(_MOST_MISPLACED)))
     state = (first, first, length + _MOST_MOVES, misplaced, no, columns)
     element, _, _, _, is_nan, columns = while_loop(goes_on, step, state)
-    found = [_with_columns(run, own) for run, own in zip(runs, columns)]
+    found = [with_columns(run, [one.instruction(require_trace()) for one in own]) for run, own in zip(runs, columns)]
     return found, np.logical_and(element >= length, np.logical_not(is_nan))
-
-
-def _with_columns(run: Run, columns: Sequence[TracedArray]) -> Run:
-    start = run.start if run.form.is_ring else 0
-    return made(run.type, [one.instruction(require_trace()) for one in columns], run.length, run.form.place, start)
 
 
 def _array(instruction: Instruction, is_scalar: bool = False) -> TracedArray:
@@ -93,19 +88,14 @@ def _array(instruction: Instruction, is_scalar: bool = False) -> TracedArray:
 
 def _row(run: Run, columns: list[TracedArray], position: TracedArray) -> list[TracedArray]:
     """The row of an element, in front of the first one that of the first."""
-    place = hlo.maximum(position.instruction(require_trace()), 0)
-    found = []
-    for column in columns:
-        base = column.instruction(require_trace())
-        sizes = (1, *base.shape.dimensions[1:])
-        found.append(_array(hlo.dynamic_slice(base, *with_rest(base, row_in_memory(run, place)), sizes=sizes)))
-    return found
+    place = row_in_memory(run, hlo.maximum(position.instruction(require_trace()), 0))
+    return [_array(rows_at(column.instruction(require_trace()), place, 1)) for column in columns]
 
 
 def _with_row(run: Run, column: TracedArray, position: TracedArray, row: TracedArray) -> TracedArray:
     trace = require_trace()
-    base, place = column.instruction(trace), row_in_memory(run, position.instruction(trace))
-    return _array(hlo.dynamic_update_slice(base, row.instruction(trace), *with_rest(base, place)))
+    place = row_in_memory(run, position.instruction(trace))
+    return _array(with_block(column.instruction(trace), place, row.instruction(trace), None))
 
 
 def _number(row: TracedArray) -> TracedArray:

@@ -26,7 +26,7 @@ from .. import journals
 from ..copies import note_copies
 from ..forms import STAND_FOR_ELEMENTS
 from .array_rows import note_arrays, type_when_read
-from .columns import longer, rows_between, with_block, with_rest
+from .columns import longer, rows_at, rows_between, with_block
 from .element_rows import constant_columns, element_of, link_columns, packed_columns, recoded, row_of, type_with
 from .elements import ElementType, LeafForm, joined_type, joined_types, not_one_type
 from .references import Row, Unread, note_makers, note_open, refuse_other_uses
@@ -137,7 +137,7 @@ def _elements_of(row: Row) -> list[Any]:
     columns = []
     for column in instructions(table):
         sizes = column.shape.dimensions[1:]
-        columns.append(hlo.reshape(hlo.dynamic_slice(column, *with_rest(column, position), sizes=(1, *sizes)), sizes))
+        columns.append(hlo.reshape(rows_at(column, position, 1), sizes))
     place = None if table.lengths is None else table.place  # lists of one length have no capacity that was guessed
     return [made(type_when_read(table), columns, length_of([row]), place)]
 
@@ -286,7 +286,7 @@ def element(run: Run, position: Any, is_copied: bool = False) -> Any:
 
     def read_from(base: Instruction) -> Instruction:
         sizes = base.shape.dimensions[1:]
-        return hlo.reshape(hlo.dynamic_slice(base, *with_rest(base, row), sizes=(1, *sizes)), sizes)
+        return hlo.reshape(rows_at(base, row, 1), sizes)
 
     def array_of(place: int, instruction: Instruction, number: Any) -> TracedArray:
         trace = require_trace()
@@ -319,7 +319,7 @@ class _Read:
 
     def __call__(self, trace: Trace, base: Instruction) -> Instruction:
         shape, row = base.shape.dimensions[1:], self.row.instruction(trace)
-        found = hlo.reshape(hlo.dynamic_slice(base, *with_rest(base, row), sizes=(1, *shape)), shape)
+        found = hlo.reshape(rows_at(base, row, 1), shape)
         return found if self.sizes is None else array_of_row(found, self.sizes.instruction(trace), self.dynamic)
 
 
@@ -342,10 +342,12 @@ def set_row(run: Run, position: Instruction, value: Any) -> Run:
 def _with_row(run: Run, position: Instruction, row: Sequence[Instruction]) -> Run:
     capacity = run.form.capacity
     place = hlo.select(hlo.lt(position, capacity), row_in_memory(run, position), hlo.constant(np.int64(capacity)))
-    columns = [
-        hlo.dynamic_update_slice(column, hlo.reshape(part, (1, *part.shape.dimensions)), *with_rest(column, place))
-        for column, part in zip(instructions(run), row)
-    ]
+    parts = [hlo.reshape(part, (1, *part.shape.dimensions)) for part in row]
+    return with_columns(run, [with_block(column, place, part, None) for column, part in zip(instructions(run), parts)])
+
+
+def with_columns(run: Run, columns: Sequence[Instruction]) -> Run:
+    """The run with other elements in its memory."""
     return made(run.type, columns, run.length, run.form.place, run.start)
 
 
@@ -356,8 +358,7 @@ def ordered(run: Run) -> Run:
     capacity, start, columns = run.form.capacity, instruction_of(run.start), []
     for column in instructions(run):
         twice = hlo.concatenate(rows_between(column, 0, capacity), column, column, dimensions=(0,))
-        sizes = (capacity + 1, *column.shape.dimensions[1:])
-        columns.append(hlo.dynamic_slice(twice, *with_rest(column, start), sizes=sizes))
+        columns.append(rows_at(twice, start, capacity + 1))
     return made(run.type, columns, run.length, run.form.place)
 
 
@@ -482,7 +483,7 @@ def _concatenated(runs: Sequence[Run], kind: ElementType) -> Run:
         column = longer(blocks[0], capacity + 1 - runs[0].form.capacity)
         position = runs[0].length
         for run, block in zip(runs[1:], blocks[1:]):
-            column = hlo.dynamic_update_slice(column, block, *with_rest(column, instruction_of(position)))
+            column = with_block(column, instruction_of(position), block, None)
             position = plus(position, run.length)
         columns.append(column)
     return made(kind, columns, length_of(runs))
