@@ -318,10 +318,14 @@ def count_lanes(builder, condition, result):
     words = _lane_words(builder, condition)
     bits = reduce(builder.add, [builder.ctpop(word) for word in words])
     bits_of_lane = sum(word.type.width for word in words) // condition.type.count
-    number = builder.udiv(bits, bits.type(bits_of_lane))
-    if number.type == result:
+    return of_width(builder, builder.udiv(bits, bits.type(bits_of_lane)), result)
+
+
+def of_width(builder, number, integer):
+    """A number without a sign as an integer of this type, of which it has the last bits where that has fewer."""
+    if number.type == integer:
         return number
-    return (builder.zext if result.width > number.type.width else builder.trunc)(number, result)
+    return (builder.zext if integer.width > number.type.width else builder.trunc)(number, integer)
 
 
 def _lane_words(builder, condition):

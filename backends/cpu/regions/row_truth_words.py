@@ -16,6 +16,7 @@ from ....hlo import PRED, Instruction
 from ....hlo.operation import Operation
 from ....hlo.ops.elementwise import ADD, AND, OR
 from ...llvm import index as indices
+from ...llvm.arithmetic import of_width
 from ...llvm.arrays import Array
 from ...llvm.index import Affine, Base, Component
 from ...llvm.loops import carried_loop
@@ -200,7 +201,4 @@ class TruthWords(NamedTuple):
             return b.icmp_unsigned("!=", total, self.word(0))
         if self.operation is AND:
             return b.icmp_unsigned("==", total, self._ones(1))
-        result = scalar_register_type(reduction.operands[0].shape.element_type)
-        if total.type == result:
-            return total
-        return (b.zext if result.width > total.type.width else b.trunc)(total, result)
+        return of_width(b, total, scalar_register_type(reduction.operands[0].shape.element_type))

@@ -12,10 +12,11 @@ from collections.abc import Callable
 from llvmlite import ir
 
 from ....hlo import U16, U32, Shape
+from ...llvm.arithmetic import of_width
 from ...llvm.arrays import Array
 from ...llvm.branches import chosen, replaced_if
 from ...llvm.index import Affine
-from ...llvm.types import I1, I16, I32, I64, RegisterValue
+from ...llvm.types import I1, I16, I32, RegisterValue
 from ...llvm.windows import select_all
 from ..kernel import Kernel, wide
 from ..target import Target
@@ -250,8 +251,5 @@ class _CounterTile(DigitTile):
 
 def digit_of(b: ir.IRBuilder, number: ir.Value, shift: ir.Value, digits: int) -> ir.Value:
     """The digit of a number that begins at a bit: i32."""
-    integer = number.type
-    shift = shift if integer == I32 else (b.zext if integer == I64 else b.trunc)(shift, integer)
-    found = b.lshr(number, shift)
-    found = found if integer == I32 else (b.trunc if integer == I64 else b.zext)(found, I32)
+    found = of_width(b, b.lshr(number, of_width(b, shift, number.type)), I32)
     return b.and_(found, I32(digits - 1))

@@ -9,6 +9,7 @@ from llvmlite import ir
 
 from ....compile.comparators import SortKey, sort_key
 from ....hlo import U8, U16, U32, U64, Computation, Instruction, Shape
+from ...llvm.arithmetic import of_width
 from ...llvm.arrays import Array
 from ...llvm.index import Affine
 from ...llvm.scalar_computations import emit_scalar_computation
@@ -126,7 +127,7 @@ class SortedRecords:
         if self.key is not None and not self.key.zeros_equal:
             known[self.key.operand] = _value(b, self.key, record[0])
         for number in self.positions:
-            known[number] = _integer(b, record[-1], scalar_register_type(operands[number].shape.element_type))
+            known[number] = of_width(b, record[-1], scalar_register_type(operands[number].shape.element_type))
         place = None
         found = []
         for number, operand in enumerate(operands):
@@ -147,12 +148,6 @@ def _value(b: ir.IRBuilder, key: SortKey, order: ir.Value) -> RegisterValue:
     """The element whose bits order as this number."""
     bits, memory = value_of_order(b, key, order), memory_type(key.element_type)
     return from_memory(b, key.element_type, bits if bits.type == memory else b.bitcast(bits, memory))
-
-
-def _integer(b: ir.IRBuilder, position: ir.Value, integer: ir.IntType) -> ir.Value:
-    if position.type == integer:
-        return position
-    return (b.zext if integer.width > position.type.width else b.trunc)(position, integer)
 
 
 def _is_position(operand: Instruction, along: int) -> bool:
