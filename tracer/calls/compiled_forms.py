@@ -286,21 +286,23 @@ class CompiledForms:
             guessed = copied_guesses(self._guessed_bounds)
             try:
                 recording = self._recorded(name, form, objects)
-                if not texts.make_too_long(call, recording.module.instruction_count()):
+                if not texts.make_too_long(call, recording.module):
                     return form, recording
-                texts.close(call)
-                self._guessed_bounds, self._outgrown = guessed, ""
+                are_closed = texts.close(call)
             except not_of_a_signal(UnprovenInterval, Exception) as error:
                 is_of_values = isinstance(error, (ConcretizationError, UnprovenInterval))
-                if not is_of_values or not make_known(self.reader, self._policy, call, form, error):
-                    if not texts.close(call, texts_behind(form, error)):
+                are_closed = False
+                if not (is_of_values and make_known(self.reader, self._policy, call, form, error)):
+                    are_closed = texts.close(call, texts_behind(form, error))
+                    if not are_closed:
                         forget_other_way(self._guessed_bounds)
                         texts.put_back(open_at_first)
                         if is_of_values and isinstance(missing := error.__cause__, NotImplementedError):
                             raise missing.with_traceback(error.__traceback__) from None  # known values would do without it
                         raise
-                    self._guessed_bounds, self._outgrown = guessed, ""
-                objects.update(call.object_values())  # arrays whose contents are known are among them from now on
+            if are_closed:
+                self._guessed_bounds, self._outgrown = guessed, ""
+            objects.update(call.object_values())  # arrays whose contents are known are among them from now on
 
     def _recorded(self, name: str, form: CallForm, objects: Objects, *sharing: Any) -> Recording:
         recording = record(self.to_trace(), name, form, self._policy, objects, self._guessed_bounds, *sharing)

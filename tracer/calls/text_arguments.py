@@ -86,8 +86,11 @@ class TextArguments:
         self.places = frozenset([place for place in self.places - found if self._has_had_others(place)])
         return bool(found)
 
-    def make_too_long(self, call: Call, instructions: int) -> bool:
-        """Whether so many instructions are too many for what this call's open texts are worth."""
+    def make_too_long(self, call: Call, module: hlo.Module) -> bool:
+        """Whether the program of a call has more instructions than its open texts are worth."""
+        if not self._calls:  # there have been none
+            return False
+        instructions = module.instruction_count()
         if not call.open_texts():
             self._of_known = max(self._of_known, instructions)
             return False
