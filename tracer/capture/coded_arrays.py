@@ -249,7 +249,7 @@ def _chosen(found: np.ndarray, codes: Any) -> Any:
     if found.dtype.kind not in _KINDS:
         return _constant(found)[codes]
     table = _table_of(found)
-    return CodedArray(None, table)._of(_constant(np.searchsorted(table, found))[codes])
+    return _decoded(_constant(np.searchsorted(table, found))[codes], table)
 
 
 _COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}

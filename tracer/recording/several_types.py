@@ -53,7 +53,7 @@ def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> A
     for number, alternatives in enumerate(itertools.product(*[choice.values for _, choice in choices])):
         exact = dict(zip([key for key, _ in choices], alternatives))
         given = [exact.get(id(one), one) for one in operands]
-        if ufunc not in _COMPARISONS and _may_fail(ufunc, given):
+        if _may_fail(ufunc, given):
             may_fail = True
             changed = [_is_to_be_one(ufunc, one, id(own) in exact) for one, own in zip(given, operands)]
             given = [_or_one(place == number, one) if is_one else one for one, is_one in zip(given, changed)]
@@ -136,6 +136,8 @@ def _or_one(test: TracedArray, value: Any) -> Any:
 
 def _may_fail(ufunc: np.ufunc, operands: Sequence[Any]) -> bool:
     """Whether Python's own arithmetic may raise an error of these, or NumPy's for a number of Python's that does not fit."""
+    if ufunc in _COMPARISONS:
+        return False
     if ufunc is np.power or ufunc in _WITH_ERRORS and all(map(_is_weak, operands)):
         return True
     return not _fits(_ARITHMETIC.get(ufunc, operator.add), operands)
