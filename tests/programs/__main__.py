@@ -40,7 +40,7 @@ def compiled(program, decorate):
         function = decorate(program.function)
     except TypeError:  # Numba takes only what is a function to Python
         return None
-    return None if call(function, program.arguments_of(1), 4 * TIME_LIMIT).exception else function
+    return None if call(function, program.arguments_of(1), TIME_LIMIT).exception else function
 
 
 def row(name, program, numba):
