@@ -1,6 +1,6 @@
 """What the ordinary run leaves to `.ci/run`: most of many cases of one kind, and what takes long; it is slow, too.
 
-Of kinds with hundreds of cases `.ci/run` takes only some: `pytest -m slow` runs all that the ordinary run leaves out.
+Of many cases `.ci/run` takes only some, too: `pytest -m slow` runs all that the ordinary run leaves out.
 """
 
 import itertools
@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 LEFT_TO_CI = [pytest.mark.slow, pytest.mark.ci]
+# Of a case whose name has this checksum.
+MARKS_BY_NAME = ([], LEFT_TO_CI, LEFT_TO_CI, [pytest.mark.slow])
 
 
 def left_to_ci(test: Callable[..., None]) -> Callable[..., None]:
@@ -38,7 +40,7 @@ def one_in_all(step: int, *axes: Iterable[Any], ci_step: int = 1) -> list[Any]:
 
 
 def leave_most_to_ci(items: Iterable[pytest.Item]) -> None:
-    """Of the ordinary cases of a test behind its first eight, one in three is ordinary, the others are left to `.ci/run`.
+    """Of the ordinary cases of a test behind its first eight, one in four is ordinary, and two are left to `.ci/run`.
 
     Their names decide it: every value of each axis stays, and a new case does not exchange the others.
     """
@@ -48,6 +50,6 @@ def leave_most_to_ci(items: Iterable[pytest.Item]) -> None:
             continue
         test, _, case = item.nodeid.partition("[")
         seen[test] += 1
-        if seen[test] > 8 and zlib.crc32(case.encode()) % 3:
-            for mark in LEFT_TO_CI:
+        if seen[test] > 8:
+            for mark in MARKS_BY_NAME[zlib.crc32(case.encode()) % len(MARKS_BY_NAME)]:
                 item.add_marker(mark)
