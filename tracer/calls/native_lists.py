@@ -17,11 +17,12 @@ from ..capture.lists import number_types
 from ..capture.lists.deques import TracedDeque
 from ..capture.lists.element_rows import returned_constant
 from ..capture.lists.elements import LeafForm
-from ..capture.lists.parts import Elements, Lists, from_entries, is_row
+from ..capture.lists.parts import Elements
 from ..capture.lists.records import finished_dict
 from ..capture.lists.references import Row
 from ..capture.lists.results import Making
 from ..capture.lists.runs import Form, Run
+from ..capture.lists.when_run import Lists, from_entries, is_row
 from ..capture.parts import Parts
 from ..capture.texts.characters import TextAmongCharacters
 from ..capture.texts.formats import Formats
@@ -115,6 +116,7 @@ class _Made:
         self, types: Any, arrays: dict[Lists, Sequence[_Column]], characters: int | None, formats: Formats | None
     ) -> None:
         self.types, self.arrays, self.characters, self.formats = types, arrays, characters, formats
+        self.around: list[Lists] = []  # in whose elements this is
 
     def rows(self, form: Form, length: int | None, is_ring: bool, columns: Sequence[_Column], depth: int) -> Any:
         """The elements of a run; behind its columns stand its length and its start, where it has these."""
@@ -139,7 +141,7 @@ class _Made:
         if (make := _maker_of_entries(kind, auxiliary)) is not None:
             (entries,) = children
             if is_row(entries):
-                make = partial(finished_dict, entries[2][0][1].keys)
+                make = partial(finished_dict, entries[2][0][1].records)
             return container("call", (self.part(entries, leaves, columns, depth),), make)
         parts = tuple([self.part_of_container(child, leaves, columns, depth) for child in children])
         if kind in (list, tuple, TracedDeque) and any(isinstance(part, self.types.Rows) for part in parts):
@@ -172,9 +174,11 @@ class _Made:
     def shared(self, lists: Lists, position: LeafForm, columns: Iterator[_Column]) -> Any:
         """A list that is a row of a table; this one where others are, too."""
         number = next(columns)
-        if position.is_coded or position.types or number.shape.dtype != np.int64:
+        if position.is_coded or position.types or number.shape.dtype != np.int64 or lists in self.around:
             raise NotNative
+        self.around.append(lists)
         rows = self.rows(lists.form, lists.form.length, False, self.arrays[lists], 2)
+        self.around.pop()
         return self.types.Shared(lists, lists.rows, number.number, self.types.Container("pieces", (rows,)))
 
     def leaf(self, form: LeafForm, columns: Iterator[_Column], depth: int) -> Any:

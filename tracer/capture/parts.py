@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,7 +77,7 @@ def _put_together(kind: type, auxiliary: Any, parts: Sequence[Any]) -> Any:
             object.__setattr__(made, "__class__", kind)
         return made
     made = _new_of(kind)(kind)
-    _set_attributes(made, auxiliary, parts)
+    set_attributes(made, auxiliary, parts)
     return made
 
 
@@ -96,11 +96,12 @@ def _container_with_attributes(kind: type, besides: Besides, parts: Sequence[Any
         else:
             for key, part in zip(besides.keys, held):
                 base.__setitem__(made, key, part)
-    _set_attributes(made, besides.names, parts[count:])
+    set_attributes(made, besides.names, parts[count:])
     return made
 
 
-def _set_attributes(made: Any, names: AttributeNames, parts: Sequence[Any]) -> None:
+def set_attributes(made: Any, names: Iterable[str], parts: Iterable[Any]) -> None:
+    """Give an object attributes that have these names, but for what is unbound."""
     for name, part in zip(names, parts):
         if part is not UNBOUND:
             set_held(made, name, part)

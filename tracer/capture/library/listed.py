@@ -8,6 +8,11 @@ class Listed:
     listed_as = None
 
     @classmethod
-    def finished(cls, held):
-        """The container that a call returns, of the elements of the list."""
-        return cls.listed_as(held)
+    def empty(cls):
+        """The container that a call returns, before it holds anything."""
+        return cls.listed_as()
+
+    @staticmethod
+    def fill(made, held):
+        """Put the elements of the list into such a container."""
+        made.update(held)

@@ -16,8 +16,12 @@ class ListedDeque(Listed):
     maxlen = None
 
     @classmethod
-    def finished(cls, held):
-        return deque(held, cls.maxlen)
+    def empty(cls):
+        return deque(maxlen=cls.maxlen)
+
+    @staticmethod
+    def fill(made, held):
+        made.extend(held)
 
     def __init__(self):
         self.elements = no_elements(self)

@@ -117,9 +117,9 @@ class ListedCounter(ListedDict):
 
     listed_as = Counter
 
-    @classmethod
-    def finished(cls, held):
-        return Counter(dict(held))
+    @staticmethod
+    def fill(made, held):
+        made.update(dict(held))
 
     def missing(self, key):
         return 0
@@ -182,8 +182,8 @@ class ListedDefaultDict(ListedDict):
         return type(self).factory[0]
 
     @classmethod
-    def finished(cls, held):
-        return defaultdict(cls.factory[0], held)
+    def empty(cls):
+        return defaultdict(cls.factory[0])
 
     def missing(self, key):
         value = made_by_factory(self)

@@ -34,7 +34,7 @@ from ..texts.leaves import PLACE_AND_LENGTH, is_text_leaf, try_text_leaf, try_te
 from . import number_types
 from .missing_elements import BLANK, common_structure, flags_of, leaf_count, may_be_missing, placed
 from .number_types import Types
-from .references import Unread, put_into_one_table, refuse, tables_in, try_rows, want_listed, want_records
+from .references import Unread, put_into_one_table, refuse, tables_in, try_objects, try_rows, want_listed, want_records
 from .sized_arrays import column_types, common, dynamic_dimensions, with_bounds
 
 
@@ -224,6 +224,8 @@ def element_type(value: Any) -> ElementType:
                     raise CarryTypeError(f"{one!r} is put into a list whose length the program decides, and is not of one kind")
                 if hasattr(type(one), "users_own"):  # a container from outside, which calls return itself
                     one.surroundings.guard(SameObject(one.path, one.users_own))
+                if holds_traced(one):
+                    try_objects(type(one))
                 constants = (*constants, one)
                 continue
             if may_be_shared(one):
@@ -237,6 +239,15 @@ def element_type(value: Any) -> ElementType:
         forms.append(LeafForm(kind is not None, is_scalar, constants, copied, types, text, dynamic_dimensions(kind)))
         numbers.append(kind)
     return ElementType(structure, tuple(forms), tuple(numbers))
+
+
+def holds_traced(value: Any, depth: int = 4) -> bool:
+    """Whether an object that the function has made has traced arrays in it; one that holds very much may have."""
+    made = None if isinstance(value, TracedArray) else parts_of_object(value)
+    if made is None or depth == 0:
+        return made is not None
+    parts = pytree.flatten(list(made.parts))[0]
+    return any(isinstance(part, TracedArray) or holds_traced(part, depth - 1) for part in parts)
 
 
 def _holds_values(error: BaseException) -> bool:

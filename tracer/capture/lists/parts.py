@@ -1,51 +1,25 @@
-"""The arrays that a list consists of whose length the program decides, and the list that is made of their contents."""
+"""The arrays that a list consists of whose length the program decides, and what makes a list of their contents."""
 
 from __future__ import annotations
 
-import weakref
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from .... import hlo
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.attributes import attributes_of, set_held
 from ...recording.device_arrays import ArrayOnDevice
-from ..entries import contents_of, has_open_keys
-from ..outside.containers import OutsideDict
-from ..parts import Parts
 from ..texts.characters import memory
-from . import number_types
 from .array_rows import require_arrays_current
 from .columns import rows_between
-from .deques import TracedDeque
-from .element_rows import returned_constant
-from .elements import LeafForm, hold_texts
-from .records import finished_dict
+from .elements import LeafForm, hold_texts, holds_traced
 from .references import Row, Table
 from .runs import Form, Run, instruction_of, instructions
-from .sized_arrays import array_when_run
-
-
-@dataclass(frozen=True, eq=False)
-class Lists:
-    """The lists whose elements lie in a table, in whose place it stands in structures: the form of one, for each column whether
-    its numbers are Python's, and the number of lists. keys: those of dicts that are records, whose values they hold."""
-
-    form: Form
-    weak: tuple[bool, ...]
-    rows: int
-    keys: tuple[str, ...] = ()
-
-    @property
-    def count(self) -> int:
-        """How many arrays there are: the columns, and the lengths."""
-        return len(self.weak) + (self.form.length is None)
+from .when_run import Contents, Lists, all_finished, elements_from_arrays, rows_of
 
 
 @dataclass(frozen=True)
@@ -89,14 +63,18 @@ class Elements:
         if self.form.capacity == 1:
             columns = [column[None] if isinstance(column, ArrayOnDevice) else np.asarray(column)[None] for column in columns]
         length = numbers[0] if self.length is None else self.length
-        rows = _rows(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
+        rows = rows_of(columns, self.form.capacity, length, numbers[-1] if self.is_ring else 0)
         found = elements_from_arrays(self.form.structure, self.form.leaves, zip(rows, self.weak), length, texts)
-        return _all_finished(found, self.form.structure, _Contents(self.arrays_of_lists(parts), texts))
+        contents = Contents(self.arrays_of_lists(parts), texts)
+        found = all_finished(found, self.form.structure, contents)
+        contents.fill()
+        return found
 
 
 def parts_of(run: Run) -> tuple[list[TracedArray], Elements]:
     """The arrays that a run consists of, and what gives a list of its elements."""
     trace, form, columns = require_trace(), run.form, instructions(run)
+    _require_known(form)
     if form.capacity == 1:
         columns = [hlo.reshape(rows_between(column, 0, 1), column.shape.dimensions[1:]) for column in columns]
     arrays = [TracedArray.from_instruction(trace, column, is_scalar=not column.shape.rank) for column in columns]
@@ -128,6 +106,17 @@ def _characters_of(forms: Sequence[Form]) -> tuple[list[TracedArray], Any]:
     return [held.returned()], held.formats
 
 
+def _require_known(form: Form) -> None:
+    """Raises NotImplementedError where elements are objects whose contents the program computes, and that lie in no columns."""
+    objects = [one for leaf in form.leaves for one in leaf.constants if holds_traced(one)]
+    if objects:
+        raise NotImplementedError(
+            f"a call returns, or keeps outside, a list or dict whose length the program decides, with objects in it that hold "
+            f"other ones of the class {type(objects[0]).__name__}, and cannot be rows of a table. Fix: return what they hold, "
+            "as lists of numbers"
+        )
+
+
 def _holds_texts(form: Form) -> bool:
     return hold_texts(form.leaves) or any(map(_holds_texts, _runs_in(form.structure)))
 
@@ -142,10 +131,12 @@ def _runs_in(structure: pytree.Structure) -> list[Form]:
 def _lists_in(structure: pytree.Structure) -> dict[Table, Lists]:
     """The tables of whose lists values of this structure consist, and those of lists in these."""
     found: dict[Table, Lists] = {}
-    for table in _tables_in(structure):
-        found[table] = _lists_of(table)
-        if table.kind is not None:
-            found |= _lists_in(table.kind.structure)
+    pending = _tables_in(structure)
+    while pending:
+        table = pending.pop(0)
+        if table not in found:
+            found[table] = _lists_of(table)
+            pending += [] if table.kind is None else _tables_in(table.kind.structure)
     return found
 
 
@@ -159,28 +150,16 @@ def _tables_in(structure: pytree.Structure) -> list[Table]:
     return [auxiliary] if kind is Row else [table for child in children for table in _tables_in(child)]
 
 
-# Stands for what becomes of the lists of a table until that is known.
-_BEING_DESCRIBED = object()
-
-
 def _lists_of(table: Table) -> Lists:
-    if table.lists is _BEING_DESCRIBED:
-        raise NotImplementedError(
-            "objects that hold objects of their class, or None, as nodes of a tree do, are returned, or kept outside: this is "
-            "not implemented. Fix: return what they hold, as lists of numbers"
-        )
     if table.lists is None:
-        table.lists = _BEING_DESCRIBED
         (rows,) = {array.shape[0] for array in _arrays_of(table)}
         length = table.length if table.columns else None
-        kind = (tuple, None, ()) if table.kind is None else _of_lists(table.kind.structure)
-        form = Form(kind, () if table.kind is None else table.kind.leaves, table.capacity, length=length)
-        table.lists = Lists(form, tuple([column.weak_type for column in table.columns]), rows, _keys_of(table))
+        form = Form((tuple, None, ()), () if table.kind is None else table.kind.leaves, table.capacity, length=length)
+        table.lists = Lists(form, tuple([column.weak_type for column in table.columns]), rows, table.records)
+        if table.kind is not None:  # which may hold such lists
+            _require_known(form)
+            table.lists.form = replace(form, structure=_of_lists(table.kind.structure))
     return table.lists
-
-
-def _keys_of(table: Table) -> tuple[str, ...]:
-    return table.records if type(table.records) is tuple else ()
 
 
 def _arrays_of(table: Table) -> Sequence[TracedArray]:
@@ -205,160 +184,3 @@ def _of_lists(structure: pytree.Structure) -> pytree.Structure:
     elif kind is Run:
         auxiliary = replace(auxiliary, structure=_of_lists(auxiliary.structure))
     return kind, auxiliary, tuple(map(_of_lists, children))
-
-
-def elements_from_arrays(
-    structure: Any,
-    forms: Sequence[LeafForm],
-    columns: Iterable[tuple[Any, bool]],
-    count: int,
-    texts: Callable[[np.ndarray], list[str]] | None = None,
-) -> list[Any]:
-    """The elements whose rows these columns have when the program has run; weak ones are Python's numbers.
-
-    columns: arrays, or lists of arrays on a device. texts: reads rows of texts.
-    """
-    pending = iter(columns)
-    leaves = []
-    for form in forms:
-        codes = next(pending)[0].tolist() if form.is_coded else None
-        values: list[Any] = []
-        if form.types:
-            values = number_types.values_of(codes, [next(pending)[0] for _ in number_types.holders(form.types)], form.types)
-        elif form.text is not None:
-            values = texts(next(pending)[0])
-        elif form.is_number:
-            sizes = next(pending)[0] if form.dynamic else None
-            column, is_weak = next(pending)
-            if sizes is not None:
-                column = [array_when_run(row, np.asarray(size), form.dynamic) for row, size in zip(column, sizes)]
-            values = column.tolist() if is_weak else list(column)
-            if not form.is_scalar and isinstance(column, np.ndarray) and not is_weak:
-                values = [np.array(value) for value in values]
-        if codes is not None:
-            first, table = form.codes_of_numbers, list(map(returned_constant, form.constants))
-            values = [values[row] if code < first else table[code - first] for row, code in enumerate(codes)]
-        elif not form.is_number:
-            values = [returned_constant(form.constants[0])] * count
-        leaves.append(values)
-    return _put_together(structure, iter(leaves), count)
-
-
-def _put_together(structure: Any, leaves: Iterator[list[Any]], count: int) -> list[Any]:
-    """So many values of this structure, whose leaves the lists have."""
-    if structure is pytree.LEAF:
-        return next(leaves)
-    kind, auxiliary, children = structure
-    parts = [_put_together(child, leaves, count) for child in children]
-    rows = zip(*parts) if parts else [()] * count
-    return list(rows) if kind is tuple else [pytree.put_together(kind, auxiliary, row) for row in rows]
-
-
-def _rows_on_host(column: np.ndarray, capacity: int, length: int, start: int) -> np.ndarray:
-    return np.roll(column[:capacity], -start, axis=0)[:length] if start else column[:length]
-
-
-def _rows(columns: Sequence[Any], capacity: int, length: int, start: int) -> list[Any]:
-    """So many rows of each column from this one on; the row of the capacity is the first one. Arrays on a device stay there."""
-    return [
-        [column[(start + row) % capacity].copy() for row in range(length)]
-        if isinstance(column, ArrayOnDevice) and column.ndim > 1
-        else _rows_on_host(np.asarray(column), capacity, length, start)
-        for column in columns
-    ]
-
-
-_UNFINISHED = frozenset({Run, Row, TracedDeque})
-
-
-class _Contents(NamedTuple):
-    """The arrays that `Elements` has of lists, and what reads rows of texts."""
-
-    arrays: dict[Lists, Sequence[Any]]
-    texts: Callable[[np.ndarray], list[str]] | None
-
-
-def _is_unfinished(structure: pytree.Structure) -> bool:
-    return structure is not pytree.LEAF and (structure[0] in _UNFINISHED or any(map(_is_unfinished, structure[2])))
-
-
-def is_row(structure: pytree.Structure) -> bool:
-    """Whether values of this structure are lists that lie in a table."""
-    return structure[0] is list and len(structure[2]) == 1 and structure[2][0] is not pytree.LEAF and structure[2][0][0] is Row
-
-
-def _all_finished(values: list[Any], structure: pytree.Structure, contents: _Contents) -> list[Any]:
-    return [_finished(value, structure, contents) for value in values] if _is_unfinished(structure) else values
-
-
-# The lists that have been made of the rows of an array, by its id, for as long as it is there: other places get the same ones.
-_made: dict[int, tuple[weakref.ref, dict[tuple[Lists, int], list[Any]]]] = {}
-
-
-def _list_in_table(lists: Lists, position: int, contents: _Contents) -> list[Any]:
-    arrays = contents.arrays[lists]
-    *columns, last = arrays if lists.form.length is None else [*arrays, None]
-    first, length = arrays[0], lists.form.length if last is None else int(last[position])
-    if id(first) not in _made:
-        _made[id(first)] = weakref.ref(first, lambda _, key=id(first): _made.pop(key, None)), {}
-    rows = _made[id(first)][1]
-    if (lists, position) not in rows:
-        own = _rows([column[position] for column in columns], lists.form.capacity, length, 0)
-        found = elements_from_arrays(lists.form.structure, lists.form.leaves, zip(own, lists.weak), length, contents.texts)
-        rows[lists, position] = _all_finished(found, lists.form.structure, contents)
-    return rows[lists, position]
-
-
-def _finished(value: Any, structure: pytree.Structure, contents: _Contents) -> Any:
-    """A value of this structure, with what Python has in the place of deques, rows and runs, whose columns are arrays by now,
-    or lists of Python's numbers."""
-    if not _is_unfinished(structure):
-        return value
-    if is_row(structure):
-        return _list_in_table(value[0].table, int(value[0].position), contents)
-    kind, auxiliary, children = structure
-    if kind in (list, tuple):
-        return kind(_finished_items(value, children, contents))
-    if kind is TracedDeque:
-        return deque(_finished_items(value, children, contents), maxlen=value.maxlen)
-    if has_open_keys(value):
-        (entries,) = contents_of(value).values()
-        if is_row(children[0]):
-            return finished_dict(entries[0].table.keys, _finished(entries, children[0], contents))
-        return maker_of(value)(_finished_items(entries, children[0][2], contents))
-    if kind is Parts:
-        held = attributes_of(value)
-        for name, child in zip(auxiliary[1], children):
-            set_held(value, name, _finished(held[name], child, contents))
-        return value
-    parts = [_finished(part, child, contents) for part, child in zip(pytree.taken_apart(value)[1], children)]
-    return pytree.put_together(kind, auxiliary, parts)
-
-
-def _finished_items(items: Iterable[Any], structures: Iterable[pytree.Structure], contents: _Contents) -> list[Any]:
-    found: list[Any] = []
-    for item, structure in zip(items, structures):
-        if type(item) is not Run:
-            found.append(_finished(item, structure, contents))
-            continue
-        form, weak = item.form, [isinstance(column, list) for column in item.columns]
-        columns = zip(_rows(item.columns, form.capacity, item.length, item.start), weak)
-        elements = elements_from_arrays(form.structure, form.leaves, columns, int(item.length), contents.texts)
-        found += _all_finished(elements, form.structure, contents)
-    return found
-
-
-def maker_of(value: Any) -> Callable[[list], Any]:
-    """What makes a dict or a set as this one of a list of its entries."""
-    kind = type(value.original) if isinstance(value, OutsideDict) else type(value)
-    if issubclass(kind, defaultdict):
-        return partial(defaultdict, value.default_factory)
-    if isinstance(value, set):
-        return partial(from_entries, set)
-    return dict if kind is dict else partial(from_entries, kind)
-
-
-def from_entries(kind: type, entries: list[tuple[Any, Any]]) -> Any:
-    if issubclass(kind, (set, frozenset)):
-        return kind([key for key, _ in entries])  # one after the other, as the order of a set depends on that
-    return kind(dict(entries))

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any, NoReturn
 
 from ...recording import pytree
-from ...recording.attributes import attributes_of, class_of, is_property, is_record, set_held, slots_of
+from ...recording.attributes import attributes_of, class_of, is_property, is_record, slots_of
 from ...recording.current_trace import current_trace
 from ...recording.errors import CarryTypeError, RecordedAgain, TracerError
 from .. import places
@@ -132,24 +132,44 @@ def _class_of(kind: type, names: tuple[str, ...]) -> type:
     return record
 
 
-def _finished(record: type, held: list[Any]) -> Any:
-    """The object whose attributes the list holds; all that have been one have one list, which holds it from now on."""
+def _finished(records: Any, held: list[Any]) -> Any:
+    """The object, or dict, whose parts the list holds; all that have been one have one list, which holds it from now on."""
     if type(held[0]) is tuple:
-        if issubclass(record, Listed):
-            held[0] = record.finished(held[0][1])  # one after the other, as the order of a set depends on that
-            return held[0]
-        made = object.__new__(record.followed_class)
-        for name, value in zip(record.names_of_record, held[0][1:]):
-            set_held(made, name, value)
-        held[0] = made
+        element = held[0]
+        held[0] = shell(records)[0]
+        fill_record(records, held[0], element)
     return held[0]
 
 
-def finished_dict(names: tuple[str, ...], held: list[Any]) -> dict[str, Any]:
-    """The same of a dict with these keys."""
-    if type(held[0]) is tuple:
-        held[0] = dict(zip(names, held[0][1:]))
-    return held[0]
+def finished_dict(keys: tuple[str, ...], held: list[Any]) -> dict[str, Any]:
+    """The dict with these keys whose values the list holds."""
+    return _finished(keys, held)
+
+
+def shell(records: Any) -> list[Any]:
+    """A list as lies in a table, of a class of records, or of dicts with these keys, or of neither, when the program has run:
+    with what the record becomes, which holds nothing yet."""
+    if records is None:
+        return []
+    if type(records) is tuple:
+        return [{}]
+    return [records.empty() if is_container(records) else object.__new__(records.followed_class)]
+
+
+def is_container(records: Any) -> bool:
+    """Whether these records stand for containers."""
+    return isinstance(records, type) and issubclass(records, Listed)
+
+
+def fill_record(records: Any, made: Any, element: tuple[Any, ...]) -> None:
+    """Give what is in a `shell` what it holds."""
+    _, *parts = element
+    if type(records) is tuple:
+        made.update(zip(records, parts))
+    elif is_container(records):
+        records.fill(made, parts[0])
+    else:
+        made.__dict__.update(zip(records.names_of_record, parts))
 
 
 def _held(record: Any) -> list[Any]:

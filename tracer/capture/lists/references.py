@@ -283,6 +283,17 @@ def want_listed(program: Program, kind: type) -> None:
     wanted.update([name for _, name, is_empty in makers if is_empty or copied and are_refused])
 
 
+def try_objects(kind: type) -> None:
+    """Let objects of a class be records, as elements of a list hold one another. Raises RecordedAgain where that can be; where
+    the function cannot be recorded so `try_records` puts that right."""
+    program, kind = current_trace().program, class_of(kind)
+    name = kind.__module__, kind.__qualname__
+    if name not in records_made(program):
+        make_records(program, kind)
+        program.guessed_bounds.setdefault(_RECORDS_TRIED, set()).add(name)
+        raise RecordedAgain
+
+
 def try_dicts(values: Iterable[dict]) -> None:
     """Let what makes these dicts make records. Raises RecordedAgain where that can be; where the function cannot be recorded
     so `try_records` puts that right."""

@@ -24,18 +24,19 @@ from ..outside.surroundings import current_surroundings
 from ..parts import Parts
 from ..parts import parts_of as parts_of_object
 from ..places import dict_type
-from ..shared_containers import Behind, First, Other
+from ..shared_containers import Behind, Circle, First, Other
 from ..texts.characters import as_result
 from ..texts.deferred import AS_RESULTS, Deferred, WrittenText, is_open
 from ..texts.reading import written_result
 from ..texts.shared import with_texts_made_once
 from .access import items_of
 from .deques import TracedDeque
-from .parts import Elements, maker_of, parts_of, parts_of_row
+from .parts import Elements, parts_of, parts_of_row
 from .records import finished_dict
 from .references import keys_in, row_behind, row_of
 from .runs import Run, is_open_list
 from .text_ranks import written_items
+from .when_run import maker_of
 
 # Lists of so many numbers that are an array of the program are made of that.
 _LONG = 16
@@ -102,6 +103,8 @@ def _as_result(leaf: Any) -> Any:
         return leaf
     if type(leaf) is First:
         return First(leaf.mark, with_results(leaf.value))
+    if type(leaf) is Circle:
+        return Circle(leaf.mark, leaf.kind, leaf.auxiliary, list(map(with_results, leaf.parts)))
     if type(leaf) is Behind:
         return Behind(list(map(_as_result, leaf.firsts)), with_results(leaf.value), leaf.last_of)
     if isinstance(leaf, TracedArray) and leaf.exact is not None:
@@ -118,7 +121,7 @@ def _as_result(leaf: Any) -> Any:
 AS_RESULTS.append(with_results)
 
 
-_REPLACED = frozenset({Behind, First, Other, Parts, TracedDeque, Run, WrittenText, set, frozenset, Counter})
+_REPLACED = frozenset({Behind, Circle, First, Other, Parts, TracedDeque, Run, WrittenText, set, frozenset, Counter})
 
 
 def _is_replaced(value: Any) -> bool:
