@@ -11,6 +11,7 @@ from typing import Any
 from ..recording import pytree
 from ..recording.attributes import attributes_of, class_of
 from .choices import Choice, Maybe
+from .lists.references import try_objects
 from .parts import AttributeNames, Parts, parts_of, set_attributes
 from .texts.deferred import Deferred
 
@@ -113,7 +114,7 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
     kept: list[Any] = []  # which Python may make anew, so that their ids stay theirs
     counts: Counter[int] = Counter()
 
-    def count(value: Any) -> None:
+    def count(value: Any, depth: int = 0) -> None:
         apart = None if is_leaf(value) else _taken_apart(value)
         if apart is None:
             return
@@ -122,8 +123,10 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
             counts[id(value)] += 1
             if counts[id(value)] > 1:
                 return
+        if depth > _DEEP and _object_parts(value) is not None:
+            try_objects(type(value))
         for part in apart[1]:
-            count(part)
+            count(part, depth + 1)
 
     for value in values:
         count(value)
@@ -170,6 +173,9 @@ def with_shared(values: list[Any], is_leaf: Callable[[Any], bool]) -> list[Any]:
     found[-1] = Behind([], found[-1], tuple(marks.values()))
     return found
 
+
+# Objects within so many others are rows of a table, if they can be, as those of a long linked list.
+_DEEP = 60
 
 _CIRCLES_OF_CHOICES = (
     "a function returns, or keeps outside, objects that hold one another where the program decides which ones: this is not "

@@ -289,8 +289,7 @@ def try_objects(kind: type) -> None:
     program, kind = current_trace().program, class_of(kind)
     name = kind.__module__, kind.__qualname__
     if name not in records_made(program):
-        make_records(program, kind)
-        program.guessed_bounds.setdefault(_RECORDS_TRIED, set()).add(name)
+        _try_as_records(program.guessed_bounds, {name})
         raise RecordedAgain
 
 
@@ -324,17 +323,21 @@ def try_records(guessed_bounds: dict[str, Any], error: Exception) -> bool:
     tried = guessed_bounds.setdefault(_RECORDS_TRIED, set())
     found = bool(new or tried)
     if new:
-        made.update({name: Needs() for name in new})
-        tried |= new
-        for needs in guessed_bounds.get(_ROWS_MADE, {}).values():  # lists that hold these objects may be rows now
-            needs.is_refused = False
-    else:
+        _try_as_records(guessed_bounds, new)
+    elif tried:
         for name in tried:
             made[name].is_refused = True
         tried.clear()
-    if found:
         _forget_all_kinds(guessed_bounds)
     return found
+
+
+def _try_as_records(guessed_bounds: dict[str, Any], names: set[Any]) -> None:
+    guessed_bounds.setdefault(_RECORDS_MADE, {}).update({name: Needs() for name in names})
+    guessed_bounds.setdefault(_RECORDS_TRIED, set()).update(names)
+    for needs in guessed_bounds.get(_ROWS_MADE, {}).values():  # lists that hold these objects may be rows now
+        needs.is_refused = False
+    _forget_all_kinds(guessed_bounds)
 
 
 def _forget_all_kinds(guessed_bounds: dict[str, Any]) -> None:
