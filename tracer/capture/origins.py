@@ -6,6 +6,7 @@ those. Where one is changed, others with one of its origins do not show that, an
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -30,8 +31,13 @@ class Origin:
 
 
 def is_shared_by_names(value: Any) -> bool:
-    """Whether names may share this, so that what is changed under one of them is seen under the others; or a tuple."""
-    return isinstance(value, (list, dict, set, tuple)) or places.where_made(value) is not None
+    """Whether names may share this, so that what is changed under one of them is seen under the others; or what holds such."""
+    return isinstance(value, (list, dict, set, tuple)) or _has_parts(value)
+
+
+def _has_parts(value: Any) -> bool:
+    """Whether this is an object whose attributes are known; those of a frozen dataclass may be changed, if not itself."""
+    return dataclasses.is_dataclass(type(value)) or places.where_made(value) is not None
 
 
 def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
@@ -43,7 +49,7 @@ def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
         return enumerate(list.__iter__(value))
     if isinstance(value, tuple):
         return enumerate(value)
-    return attributes_of(value).items() if places.where_made(value) is not None else ()
+    return attributes_of(value).items() if _has_parts(value) else ()
 
 
 def _is_leaf(value: Any) -> bool:

@@ -1,5 +1,6 @@
 """Two names hold one container, and a branch or a round gives one of them another: no value that is read is outdated."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -12,6 +13,17 @@ ROWS = [np.arange(40.0), np.zeros(40), np.arange(40.0)[::-1].copy()]
 class Box:
     def __init__(self, n):
         self.n = n
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    n: float
+    held: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FrozenWithSlots:
+    n: float
 
 
 def a_dict_in_a_loop(x):
@@ -248,11 +260,24 @@ def held_by_an_object(x, y):
     return box.n, b
 
 
+def held_by_one_of_two_frozen_objects(x, y):
+    a, b = Frozen(x), Frozen(y)
+    (a if x > 0 else b).held.append(y)
+    return a.held, b.held
+
+
+def held_by_what_is_one_of_two_frozen_objects(x, y):
+    a, b = Frozen(x, [1.0]), Frozen(y)
+    c = a if x > 0 else b
+    a.held.append(y)
+    return c.held, a.held
+
+
 @pytest.mark.parametrize(
     "function",
     [
         each_has_another, returned_where_it_is_changed, bound_where_it_is_changed, one_on_one_side, one_object_on_one_side,
-        held_by_an_object,
+        held_by_an_object, held_by_one_of_two_frozen_objects, held_by_what_is_one_of_two_frozen_objects,
     ],
 )  # fmt: skip
 def test_branches_do_what_python_does_or_refuse(function):
@@ -298,9 +323,27 @@ def chosen_twice(x):
     return t is p, u is p, u is t, u is q
 
 
+def a_chosen_frozen_object(x):
+    a, b, c = Frozen(x), Frozen(x + 1), FrozenWithSlots(x)
+    one, other = a if x > 0 else b, c if x > 0 else FrozenWithSlots(x)
+    farthest = max([a, b], key=lambda each: abs(each.n))
+    return one is a, one is b, one is not a, one == a, other is c, other == c, [each is farthest for each in (a, b)]
+
+
+def a_frozen_object_or_another_one(x):
+    a = b = Frozen(x)
+    if x > 0:
+        b = dataclasses.replace(a, n=x + 1)
+    return a is b, b.n
+
+
 @pytest.mark.parametrize(
-    "function", [one_on_both_sides, a_chosen_tuple, a_tuple_of_each_side, a_dict_that_is_another_one, chosen_twice]
-)
+    "function",
+    [
+        one_on_both_sides, a_chosen_tuple, a_tuple_of_each_side, a_dict_that_is_another_one, chosen_twice,
+        a_chosen_frozen_object, a_frozen_object_or_another_one,
+    ],
+)  # fmt: skip
 def test_which_one_it_is_is_known(function):
     traced = jit(function)
     for x in (1.0, -1.0, 9.0) * 2:
