@@ -175,3 +175,49 @@ def test_types_of_numbers(function, capsys):
         x = np.array([1.0, 2.0, 3.0]) * sign
         outcomes = [(typed(run(x, n)), capsys.readouterr().out) for run in (function, jitted)]
         assert outcomes[0] == outcomes[1]
+
+
+def a_third(x):
+    return float(x[0]) / 3 if x[0] > 0 else np.float32(x[0] / 3)
+
+
+def a_billion(x):
+    return int(x[1] * 10**9) if x[1] > 0 else np.int8(x[1])
+
+
+def used_with_arrays(x):
+    return x - a_third(x), np.subtract(x, a_billion(x)), np.where(x > 0, x, a_third(x)), x > a_third(x)
+
+
+def put_into_arrays(x):
+    y = x.copy()
+    y += a_billion(x)
+    y[0], y[1:] = a_third(x), a_third(x)
+    return y, np.array([a_third(x), 1.0]), np.array([2, a_billion(x)]), np.full(2, a_third(x), np.float64)
+
+
+def made_numbers_of_one_type(x):
+    number = a_third(x)
+    return float(number), np.float64(number), int(number * 10**9), complex(number), np.float32(number), float(a_billion(x))
+
+
+@pytest.mark.parametrize("function", [used_with_arrays, put_into_arrays, made_numbers_of_one_type])
+def test_nothing_is_lost_where_another_type_is_made_of_numbers(function):
+    jitted = jit(function)
+    for x in (np.array([1.0, -3.0, 2.0]), np.array([1.0, 3.0, 2.0]), np.array([-1.0, 3.0, 2.0]), np.array([-1.0, -3.0, 2.0])):
+        for found, expected in zip(jitted(x), function(x), strict=True):
+            assert type(found) is type(expected) and repr(found) == repr(expected)
+
+
+def test_integers_for_which_the_common_type_has_no_room_are_errors_as_beside_an_array():
+    def least(x, least):
+        for value in x:
+            if value < least:
+                least = value
+        return x - least, np.subtract(least, 1)
+
+    jitted = jit(least)
+    x = np.array([3, 1, 2], np.int8)
+    np.testing.assert_array_equal(jitted(x, 1000)[0], x - 1)
+    with pytest.raises(OverflowError, match="Python integer 1000 out of bounds for int8"):
+        jitted(x[:0], 1000)

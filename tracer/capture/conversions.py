@@ -12,7 +12,7 @@ from ..functions.dates import known_as_dates
 from ..recording.array import TracedArray, require_trace
 from ..recording.errors import IntegerOverflow, name_of_type
 from ..recording.intervals import note_interval
-from ..recording.operands import ARRAYS_ARE_NUMBERS, as_traced
+from ..recording.operands import ARRAYS_ARE_NUMBERS, as_traced, instruction_of
 from .branches import truth
 from .calls.meanings import implements
 from .distribution import condition, each, truth_of, type_when_run
@@ -31,7 +31,9 @@ def is_open(value: Any) -> bool:
 
 def converted(value: TracedArray, element_type: hlo.ElementType) -> TracedArray:
     """A Python number of this type; arrays of one element are taken as Python does."""
-    return TracedArray.from_instruction(require_trace(value), hlo.convert(_scalar(value), element_type), weak_type=True)
+    trace = require_trace(value)
+    number = hlo.convert(_scalar(value), element_type) if value.exact is None else instruction_of(trace, value, element_type)
+    return TracedArray.from_instruction(trace, number, weak_type=True)
 
 
 def _scalar(value: TracedArray) -> hlo.Instruction:
@@ -85,6 +87,8 @@ def int_(*args: Any, **kwargs: Any) -> Any:
         if args[0].element_type.is_complex:
             kind = "complex" if args[0].weak_type else args[0].dtype.type.__name__
             raise TypeError(f"int() argument must be a string, a bytes-like object or a real number, not '{kind}'")
+        if args[0].exact is not None:
+            return each(int_, args[0].exact)
         return args[0] if _is_integer(args[0]) else integer_of(args[0])
     return int(*args, **kwargs)
 

@@ -15,7 +15,7 @@ from ..recording.array import TracedArray, require_trace
 from ..recording.cast_errors import flag_errors_of_cast
 from ..recording.function_tables import FUNCTIONS, implementation, implements_method
 from ..recording.memory_order import laid_out
-from ..recording.operands import ARRAYS_ARE_NUMBERS, as_size, convert, no_element, require_element
+from ..recording.operands import ARRAYS_ARE_NUMBERS, as_size, convert, instruction_of, no_element, require_element, result
 from .dates import known_as_dates
 
 
@@ -61,6 +61,8 @@ def astype(self, dtype, order="K", casting="unsafe", subok=True, copy=True):
     if not copy and target == self.dtype:
         return self
     trace = require_trace(self)
+    if self.exact is not None:
+        return result(trace, instruction_of(trace, self, hlo.element_type_of(target)))
     value = self.instruction(trace)
     converted = flag_errors_of_cast(trace, value, convert(value, hlo.element_type_of(target)))
     return laid_out(TracedArray.from_instruction(trace, converted, is_scalar=self.is_scalar), (self,), order, True)

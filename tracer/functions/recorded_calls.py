@@ -72,6 +72,8 @@ def _form(trace: Trace, value: Any, operands: list[Instruction]) -> tuple | None
         shape = instruction.shape
         if instruction.opcode in _WHOSE_VALUE_COUNTS or shape.layout is not None or shape.dynamic_dimensions:
             return None
+        if value.exact is not None:
+            return None
         if instruction in operands:
             return operands.index(instruction), value.weak_type
         operands.append(instruction)

@@ -16,6 +16,7 @@ from .array import TracedArray, as_index, require_trace
 from .cast_errors import flag_errors_of_cast
 from .function_tables import ARRAYS_OF_LISTS, SEQUENCES
 from .intervals import require_fits
+from .several_types import loses_integers, or_one
 from .trace import Trace
 
 Instruction = hlo.Instruction
@@ -182,6 +183,8 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
     Raises OverflowError, as NumPy does, for a Python int that does not fit.
     """
     if type(value) is TracedArray:
+        if value.exact is not None and (value.element_type is not element_type or loses_integers(value)):
+            return _of_its_own_type(trace, value, element_type)
         instruction = value.instruction(trace)
         if value.element_type is element_type:
             return instruction
@@ -193,6 +196,15 @@ def instruction_of(trace: Trace, value: Any, element_type: hlo.ElementType) -> I
         captured = trace.capture(value)
         return flag_errors_of_cast(trace, captured, convert(captured, element_type))
     return hlo.constant(value, element_type)
+
+
+def _of_its_own_type(trace: Trace, number: TracedArray, element_type: hlo.ElementType) -> Instruction:
+    """A number whose type the program decides, made of the one that it is: the common type may hold less of it."""
+    places, values = number.exact.number, number.exact.values
+    first, *others = [instruction_of(trace, or_one(places == k, one), element_type) for k, one in enumerate(values)]
+    for k, other in enumerate(others, 1):
+        first = hlo.select((places == k).instruction(trace), other, first)
+    return first
 
 
 def require_element(kind: hlo.ElementType, value: Any) -> None:

@@ -36,6 +36,16 @@ def is_of_several_types(operand: Any) -> bool:
     return getattr(operand, "exact", None) is not None
 
 
+def loses_integers(number: TracedArray) -> bool:
+    """Whether a number of several types may be one of Python's integers that the common type has no room for."""
+    if not _is_integer(number) and number.element_type.kind != "unsigned":
+        return False
+    limits = np.iinfo(number.dtype) if number.element_type.kind != "pred" else None
+    integers = [one for one in number.exact.values if _is_weak_integer(one)]
+    intervals = [interval_of(current_trace(), one) for one in integers]
+    return limits is not None and not all(within(one, (int(limits.min), int(limits.max))) for one in intervals)
+
+
 def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> Any:
     """What is found in the common type, with what it is for each of the types that the operands may have.
 
@@ -56,7 +66,7 @@ def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> A
         if _may_fail(ufunc, given):
             may_fail = True
             changed = [_is_to_be_one(ufunc, one, id(own) in exact) for one, own in zip(given, operands)]
-            given = [_or_one(place == number, one) if is_one else one for one, is_one in zip(given, changed)]
+            given = [or_one(place == number, one) if is_one else one for one, is_one in zip(given, changed)]
         try:
             if all(map(_is_weak_integer, given)) and not all(map(_fits_or_is_traced, given)):
                 raise IntegerOverflow(IntegerOverflow.MESSAGE)
@@ -75,7 +85,7 @@ def with_types(operate: Callable, ufunc: np.ufunc, operands: Sequence[Any]) -> A
         return tuple([_number_of(make, place, {k: one[part] for k, one in values.items()}) for part in (0, 1)])
     if errors or may_fail:
         return _number_of(make, place, values)
-    found = operate(ufunc, operands)
+    found = operate(ufunc, [_of_common_type(one) for one in operands])
     # Nobody asks then what it is for each type.
     is_of_one = {one.run_time_type for one in values.values()} == {found.run_time_type}
     return found if is_of_one else _number_of(make, place, values, found)
@@ -94,6 +104,13 @@ def _number_of(make: Callable, place: Any, values: Mapping[int, TracedArray], fo
     note_interval(current_trace(), number, (0, len(types) - 1))
     found.exact = make(number, each)
     return found
+
+
+def _of_common_type(operand: Any) -> Any:
+    """A number of the common type alone, for a result that counts where that is the type."""
+    if not is_of_several_types(operand):
+        return operand
+    return type(operand).from_instruction(current_trace(), operand.instruction(current_trace()), operand.weak_type)
 
 
 def _is_number(operand: Any) -> bool:
@@ -125,7 +142,7 @@ def _is_to_be_one(ufunc: np.ufunc, operand: Any, is_of_several: bool) -> bool:
     return is_of_several or ufunc is not np.power and not is_positive
 
 
-def _or_one(test: TracedArray, value: Any) -> Any:
+def or_one(test: TracedArray, value: Any) -> Any:
     """The value where the test holds, elsewhere 1, of which no computation fails."""
     if not _fits_or_is_traced(value):
         return value
