@@ -36,7 +36,6 @@ from .operators import OPERATORS, added_in_place, combined, combined_in_place, m
 from .outcomes import BREAK, CONTINUE, END_CODE, RETURN_CODE, Mixed, Return
 from .places import Names
 from .recursive_calls import receiver, sequence
-from .texts.deferred import is_open
 from .texts.formatting import text as text_of_parts
 from .texts.missing_keys import mod
 from .tries import finally_, try_
@@ -201,9 +200,8 @@ def asserted(test: Any, message: Later | None) -> Any:
     test = condition(test)
     if isinstance(test, TracedArray) and truth(test) is None:
         trace = current_trace()
-        arguments = () if message is None else (message(),)
-        if any(map(is_open, arguments)):
-            return decide(test, (None, lambda: _raise(AssertionError(*arguments)))) is None
-        trace.add_raise(not_(test).instruction(trace), AssertionError(*arguments))
+        if message is not None and (message.__code__.co_names or message.__code__.co_freevars):  # it may fail, or do something
+            return decide(test, (None, lambda: _raise(AssertionError(message())))) is None
+        trace.add_raise(not_(test).instruction(trace), AssertionError(*(() if message is None else (message(),))))
         return True
     return test

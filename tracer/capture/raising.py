@@ -203,7 +203,7 @@ def record_raise(trace: Trace, error: BaseException) -> set[Storage]:
         return {trace.program.error_flag}
     if not _tries.traces:
         _raise_when_run(error, places_of_users(error.__traceback__))
-        return set()
+        return {trace.program.error_flag} & trace.written.keys()  # what has been raised before that
     kept = _hand_over(error)
     trace.add_raise(hlo.constant(np.bool_(True)), error)
     return {*kept, trace.program.error_flag}

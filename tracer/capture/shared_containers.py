@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import dataclasses
+import operator
 import threading
-from collections import Counter, OrderedDict, defaultdict
+import types
+from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..recording import pytree
-from ..recording.attributes import attributes_of, class_of
+from ..recording.attributes import attributes_of, set_held
 from .choices import Choice, Maybe
 from .lists.references import try_objects
 from .parts import AttributeNames, Parts, parts_of, set_attributes
@@ -60,9 +61,43 @@ class _Thread(threading.local):
 _thread = _Thread()
 
 
+class _Itself:
+    """In the place of a container within itself, until it is made."""
+
+
 def _remembered(mark: object, parts: list[Any]) -> Any:
-    _thread.made[mark] = parts[0]
-    return parts[0]
+    (made,) = parts
+    before, _thread.made[mark] = _thread.made.get(mark), made
+    if type(before) is _Itself:
+        _exchange(made, before, made, {})
+    return made
+
+
+def _at_another_place(mark: object, _: list[Any]) -> Any:
+    return _thread.made.setdefault(mark, _Itself())
+
+
+def _exchange(holder: Any, before: _Itself, made: Any, seen: dict[int, Any]) -> Any:
+    """The holder, in which the container that has been made stands in the place of what has stood for it."""
+    if holder is before:
+        return made
+    if id(holder) in seen or isinstance(holder, (type, types.ModuleType, types.FunctionType)):
+        return seen.get(id(holder), holder)
+    seen[id(holder)] = holder
+    if type(holder) is tuple:
+        parts = [_exchange(part, before, made, seen) for part in holder]
+        if any(map(operator.is_not, parts, holder)):
+            seen[id(holder)] = holder = tuple(parts)
+        return holder
+    attributes = attributes_of(holder)
+    items = enumerate(holder) if isinstance(holder, (list, deque)) else dict.items(holder) if isinstance(holder, dict) else ()
+    for name, part in list(attributes.items()):
+        if (found := _exchange(part, before, made, seen)) is not part:
+            set_held(holder, name, found)
+    for key, part in list(items):
+        if (found := _exchange(part, before, made, seen)) is not part:
+            holder[key] = found
+    return holder
 
 
 def _opened(about: tuple[object, type, Any], _: Sequence[Any]) -> Any:
@@ -99,13 +134,7 @@ def _behind(last_of: tuple[object, ...], parts: list[Any]) -> Any:
 
 # A call puts the container together at the first place, and finds it at the others.
 pytree.register_pytree(First, lambda one: ((one.value,), one.mark), _remembered)
-pytree.register_pytree(Other, lambda one: ((), one.mark), lambda mark, _: _thread.made[mark])
-pytree.register_pytree(Opened, lambda one: ((), (one.mark, one.kind, one.auxiliary)), _opened)
-pytree.register_pytree(
-    Circle,
-    lambda one: ((Opened(one.mark, one.kind, one.auxiliary), *one.parts), (one.kind, one.auxiliary)),
-    _filled,
-)
+pytree.register_pytree(Other, lambda one: ((), one.mark), _at_another_place)
 pytree.register_pytree(Behind, lambda one: ((*one.firsts, one.value), one.last_of), _behind)
 
 

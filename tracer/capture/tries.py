@@ -247,7 +247,7 @@ def _exception(messages: Sequence[Any], codes: Sequence[int], flag: TracedArray)
     if not isinstance(kind, type):
         return _one_of([messages[code - 1][0] for code in codes], codes, flag)
     texts = {code: messages[code - 1][1] for code in codes}
-    if len(set(texts.values())) == 1 and "{} " not in message:
+    if len(set(texts.values())) == 1 and "{}" not in message:
         return kind(message)
 
     def text_of(flag: int) -> str:

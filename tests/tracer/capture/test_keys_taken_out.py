@@ -1,5 +1,7 @@
 """Keys are put into dicts and sets, and taken out of them, many times: the others are found, in their order."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from phlox import jit
@@ -15,6 +17,14 @@ def put_and_deleted(keys, values):
             held[key] = value
         total = total * 3 % 1009 + held.get(value, 7)
     return total, held
+
+
+def counted_and_deleted(keys, values):
+    counts = Counter(keys)
+    for value in values:
+        counts[value] += 1
+        del counts[value + 1]  # which may not be there
+    return counts, list(counts)
 
 
 def put_and_popped(keys, values):
@@ -49,7 +59,9 @@ def moved_to_the_end(keys, values):
     return held
 
 
-@pytest.mark.parametrize("function", [put_and_deleted, put_and_popped, added_and_discarded, moved_to_the_end])
+@pytest.mark.parametrize(
+    "function", [put_and_deleted, counted_and_deleted, put_and_popped, added_and_discarded, moved_to_the_end]
+)
 def test_the_others_are_found(function):
     rng = np.random.default_rng(0)
     jitted = jit(function)

@@ -89,3 +89,56 @@ def test_objects_that_hold_one_another(function):
     for n in (0, 2, 3):
         found, wanted = (call(np.array([1.0, 2, 3, 4, 5]), n) for call in (jitted, function))
         assert str(found) == str(wanted)
+
+
+def a_node_that_is_linked_to_itself(values, n):
+    node = Node(n)
+    node.next = node
+    if n > 1:
+        node.value += 1
+    return node
+
+
+def nodes_linked_both_ways(values, n):
+    first = last = Node(values[0])
+    for value in values[1:3]:
+        last.next = Node(value, last)
+        last = last.next
+    return {"first": first, "both": (last, [first])}
+
+
+def a_list_within_itself(values, n):
+    held = [values[0] + n]
+    held += [held, (1, held)]
+    return held
+
+
+def a_dict_within_a_list_within_it(values, n):
+    held = {"n": n}
+    held["list"] = [held, values[1]]
+    return held
+
+
+def shape_of(value, seen):
+    """What a value holds, with numbers in the place of what has been there before."""
+    if isinstance(value, (int, float, type(None))):
+        return type(value), value
+    if not isinstance(value, tuple):
+        if id(value) in seen:
+            return seen[id(value)]
+        seen[id(value)] = len(seen)
+    if isinstance(value, (list, tuple)):
+        return type(value), [shape_of(one, seen) for one in value]
+    parts = value if isinstance(value, dict) else vars(value)
+    return type(value), {key: shape_of(one, seen) for key, one in parts.items()}
+
+
+@pytest.mark.parametrize(
+    "function",
+    [a_node_that_is_linked_to_itself, nodes_linked_both_ways, a_list_within_itself, a_dict_within_a_list_within_it],
+)
+def test_results_that_hold_themselves(function):
+    jitted = jit(function)
+    for n in (0, 2, 3, 2):
+        found, wanted = (shape_of(call(np.array([1.0, 2, 3]), n), {}) for call in (jitted, function))
+        assert found == wanted

@@ -142,7 +142,43 @@ def an_operand_that_a_handler_sees(n, x):
         return -1
 
 
+def a_message_that_cannot_be_made(n, x):
+    if n > 2:
+        x[0] = 7
+        raise ValueError(f"bad {[5, 6][n - 2]} {x[0]}")
+    return n
+
+
+def a_statement_that_fails_in_front_of_a_raise(n, x):
+    if n < 2:
+        k = 1 // (n + 2)
+        raise KeyError(f"bad {k} {x[n]}")
+    return n
+
+
+def an_assertion_whose_message_cannot_be_made(n, x):
+    held = [n, 2.5]
+    assert n in (0, 2, 4), f"{held[n]} {1 // (n + 2)}"
+    assert x[0] > 0, held[7]
+    return n
+
+
+def numbers_in_messages_that_handlers_see(n, x):
+    found = []
+    try:
+        a, *b = [value for value in x if value > n]
+        found.append(b)
+    except ValueError as error:
+        found.append(str(error))
+    try:
+        return [2, 3, n].index(4), found
+    except ValueError as error:
+        return [*found, str(error)]
+
+
 FUNCTIONS = [
+    a_message_that_cannot_be_made, a_statement_that_fails_in_front_of_a_raise, an_assertion_whose_message_cannot_be_made,
+    numbers_in_messages_that_handlers_see,
     shapes_that_differ, a_missing_key, a_text_that_is_no_number, attributes_that_are_not_there, rounds, the_other_operand,
     the_other_value, handlers, rounds_of_while, several_shapes, a_while_that_raises, a_round_that_raises_on_both_sides,
     raised_behind_another, operands_that_do_not_go_together, operands_in_every_round, an_operand_that_a_handler_sees,

@@ -256,6 +256,9 @@ def _set_one_of_known(record: dict, key: Any, value: Any) -> None:
 
 def delete_item(holder: dict, key: Any) -> None:
     """``del holder[key]``"""
+    if isinstance(holder, Counter):  # which does not mind that there is none
+        pop(holder, key, None)
+        return
     at = found(entries_of(holder), key)
     if at is None:
         raise _missing(key)

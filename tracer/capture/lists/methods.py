@@ -13,7 +13,7 @@ from .. import journals, places
 from ..calls.dispatch import call
 from ..calls.meanings import LIST_METHODS
 from ..library import searches
-from ..unknown_values import is_searched_one_by_one
+from ..unknown_values import holds_unknown, is_searched_one_by_one
 from . import tables
 from .access import (
     change,
@@ -114,7 +114,9 @@ def remove(holder: list, value: Any) -> None:
 @method("index")
 def index(holder: list, value: Any, *bounds: Any) -> Any:
     kind = "tuple" if isinstance(holder, tuple) else "list"
-    message = f"{kind}.index(x): x not in {kind}"
+    message = _NOT_THERE if kind == "list" else "tuple.index(x): x not in tuple"
+    if kind == "list" and _NAMES_WHAT_IS_MISSING and not holds_unknown(value):
+        message = f"{value!r} is not in list"
     if not bounds:
         return _found(holder, value, message)
     if not isinstance(length := length_of(holder), int) or any(map(is_unknown, bounds)):
@@ -130,8 +132,30 @@ def _found(holder: list, value: Any, message: str) -> TracedArray:
     if found is None:
         raise ValueError(message)
     position, is_there = found
-    fail_where(hlo.not_(is_there), ValueError(message))
+    if message is _NOT_THERE and _NAMES_WHAT_IS_MISSING and _is_integer(value):
+        require_trace().add_error_flag(hlo.not_(is_there), ValueError, "{} is not in list", instruction_of(value))
+    else:
+        fail_where(hlo.not_(is_there), ValueError(message))
     return position
+
+
+_NOT_THERE = "list.index(x): x not in list"
+
+
+def _names_what_is_missing() -> bool:
+    """Whether `list.index` says what it has not found, as Python before 3.14 does."""
+    try:
+        return bool([].index(0))
+    except ValueError as error:
+        return str(error).startswith("0")
+
+
+_NAMES_WHAT_IS_MISSING = _names_what_is_missing()
+
+
+def _is_integer(value: Any) -> bool:
+    """Whether this is one of Python's integers."""
+    return isinstance(value, TracedArray) and value.is_scalar and value.weak_type and value.element_type is hlo.S64
 
 
 @method("count")

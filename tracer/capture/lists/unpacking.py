@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from .... import hlo
+from ...recording.array import require_trace
 from ...recording.errors import HINTS, ConcretizationError
 from .access import fail_where, item_at, items_of, leave_empty_to_python, sliced
 from .elements import parts_of
@@ -20,12 +21,12 @@ def unpacked(items: Sequence[Any], before: int, behind: int | None) -> list[Any]
     if isinstance(length, int):
         wrong = None if length == count or behind is not None and length >= count else length < count
         if wrong is not None:
-            raise ValueError(_unpacking_message(count, behind, wrong))
+            raise ValueError(_unpacking_message(count, behind, wrong).format(length))
     else:
-        few = hlo.lt(instruction_of(length), count)
-        fail_where(few, ValueError(_unpacking_message(count, behind, True)))
+        number = instruction_of(length)
+        require_trace().add_error_flag(hlo.lt(number, count), ValueError, _unpacking_message(count, behind, True), number)
         if behind is None:
-            fail_where(hlo.gt(instruction_of(length), count), ValueError(_unpacking_message(count, behind, False)))
+            fail_where(hlo.gt(number, count), ValueError(_unpacking_message(count, behind, False)))
     found = [item_at(items, place) for place in range(before)]
     if behind is None:
         return found
@@ -59,5 +60,5 @@ def zipped(holder: list) -> list[tuple]:
 
 def _unpacking_message(count: int, behind: int | None, too_few: bool) -> str:
     if too_few:
-        return f"not enough values to unpack (expected {'' if behind is None else 'at least '}{count})"
+        return f"not enough values to unpack (expected {'' if behind is None else 'at least '}{count}, got {{}})"
     return f"too many values to unpack (expected {count})"
