@@ -59,6 +59,18 @@ def test_containers_in_results(function):
         assert shape_of(function(x), {}) == shape_of(jitted(same), {})
 
 
+def test_arguments_beside_containers_that_stand_at_several_places():
+    def linked(n, held):
+        one, pair = [n], Pair(held, None)
+        pair.second = pair
+        return one, one, held, [held, pair]
+
+    jitted = jit(linked)
+    for held in ({"a": 1.0}, [1.0, 2.0], Pair(1, 2), [[3]]) * 2:
+        one, other, found, (again, pair) = jitted(1, held)
+        assert one is other and found is held and again is held and pair.first is held and pair.second is pair
+
+
 def test_containers_that_are_set_outside():
     kept = {}
 

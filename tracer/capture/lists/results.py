@@ -94,19 +94,17 @@ def _written(text: Deferred) -> Any:
 def with_results(tree: Any, is_kept: Callable[[Any], bool] = lambda value: False) -> Any:
     """The tree, with what becomes a list of the right length, where there are such lists; ``is_kept`` says which stay."""
     leaves, structure = pytree.flatten(tree, lambda value: is_kept(value) or _is_replaced(value))
-    found = [leaf if is_kept(leaf) else _as_result(leaf) for leaf in leaves]
+    found = [leaf if is_kept(leaf) else _as_result(leaf, is_kept) for leaf in leaves]
     return tree if all(map(operator.is_, found, leaves)) else pytree.unflatten(structure, found)
 
 
-def _as_result(leaf: Any) -> Any:
+def _as_result(leaf: Any, is_kept: Callable[[Any], bool]) -> Any:
     if type(leaf) is Other:
         return leaf
     if type(leaf) is First:
-        return First(leaf.mark, with_results(leaf.value))
-    if type(leaf) is Circle:
-        return Circle(leaf.mark, leaf.kind, leaf.auxiliary, list(map(with_results, leaf.parts)))
+        return First(leaf.mark, with_results(leaf.value, is_kept))
     if type(leaf) is Behind:
-        return Behind(list(map(_as_result, leaf.firsts)), with_results(leaf.value), leaf.last_of)
+        return Behind([_as_result(one, is_kept) for one in leaf.firsts], with_results(leaf.value, is_kept), leaf.last_of)
     if isinstance(leaf, TracedArray) and leaf.exact is not None:
         return leaf.exact
     if isinstance(leaf, TracedArray) and leaf.has_other_order and not (leaf.base is None and leaf.storage.is_from_outside):
@@ -114,8 +112,8 @@ def _as_result(leaf: Any) -> Any:
     if type(leaf) is WrittenText:
         return as_result(leaf)
     if type(leaf) is Parts:
-        return Parts(leaf.kind, leaf.auxiliary, [with_results(part) for part in leaf.parts])
-    return _result(leaf) if _is_replaced(leaf) else leaf
+        return Parts(leaf.kind, leaf.auxiliary, [with_results(part, is_kept) for part in leaf.parts])
+    return _result(leaf, is_kept) if _is_replaced(leaf) else leaf
 
 
 AS_RESULTS.append(with_results)
@@ -132,7 +130,7 @@ def _is_replaced(value: Any) -> bool:
     return _is_of_a_class_of_dicts(value) or parts_of_object(value) is not None
 
 
-def _result(value: Any) -> Any:
+def _result(value: Any, is_kept: Callable[[Any], bool]) -> Any:
     if type(value) is Run:
         raise TracerError("a list whose length the program decides is one of two of another structure, and cannot be returned")
     if (row := row_behind(value)) is not None:
@@ -148,7 +146,7 @@ def _result(value: Any) -> Any:
     if type(value) is np.ndarray:
         return _result_of(value.ravel().tolist(), partial(_array_of_objects, value.shape))
     if (made := parts_of_object(value)) is not None:
-        return _as_result(made)
+        return _as_result(made, is_kept)
     if _is_long_array(value):
         making = Making(_python_numbers if is_of_python(value) else _numpy_numbers, (None,))
         return ContainerResult([whole_lists(value)], making)
