@@ -505,6 +505,20 @@ cut = np.vectorize(threshold.cut)
 signs = np.vectorize(lambda v: "up" if v > 0 else "down")
 
 
+def test_vectorize_takes_the_type_of_the_first_result():
+    def several(x):
+        x[0] += 1
+        mixed = np.vectorize(lambda v: v if v > 0 else 0)(x), np.vectorize(lambda v: (v > 0 and 1, 2.5 if v > 0 else 7))(x)
+        return mixed, np.vectorize(lambda v: 1.5 if v > 0 else -1)(x.reshape(-1, 1)), np.vectorize(lambda v: 7)(x)
+
+    jitted = jit(several)
+    for first in (1.5, -2.5, 1.5):
+        for size in (3, 40):
+            x = np.append(first, np.arange(size - 1) - 1.25)
+            found, expected = (function(x.copy()) for function in (jitted, several))
+            assert repr(found) == repr(expected)
+
+
 def test_vectorize_outside():
     """What `numpy.vectorize` has made outside is followed, and what its function reads is looked at before each call."""
 

@@ -654,3 +654,24 @@ def test_iterators_whose_end_an_argument_decides():
 def test_iterators_whose_end_an_array_decides():
     with pytest.raises(phlox.ConcretizationError, match="whether a Squares has come to its end"):
         phlox.jit(lambda x: sum(Squares(x.sum())))(np.ones(3))
+
+
+class Place:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __hash__(self):
+        return self.x * 31 + self.y
+
+    def __eq__(self, other):
+        return (self.x, self.y) == (other.x, other.y)
+
+
+def test_a_hash_that_is_computed_of_arguments():
+    def function(n):
+        names = {Place(n, 1): "here", Place(1, n): "there"}
+        return names[Place(n, 1)], Place(1, n) in names, Place(2, n) in {Place(n, 2)}, hash(Place(n, 3))
+
+    jitted = phlox.jit(function)
+    for n in (3, 2, 1):
+        assert jitted(n) == function(n)

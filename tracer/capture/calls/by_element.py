@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ...recording.array import TracedArray
+from ...recording.array import TracedArray, require_trace
 from ...recording.dynamic_array import DynamicArray
+from ...recording.errors import LeftToPython
 from ...recording.operands import as_strong, as_traced, broadcast_shapes, has_traced, require
+from ..items import getitem
 from ..lists.mapping import mapped
 from ..lists.runs import is_open_list
 from ..loops.iteration import ArrayRows, Indices, ListRows, Rows, Zip
@@ -62,8 +64,23 @@ def _joined(otypes: str | None, found: list, shape: tuple[int, ...], number: int
         raise NotImplementedError(
             "np.vectorize of a function that returns a tuple, of an array whose size is known at run time only"
         )
-    made = call(np.astype, made, np.dtype(otypes[number])) if otypes else made
+    made = call(np.astype, made, np.dtype(otypes[number])) if otypes else _in_type_of_first(made, found)
     return made if len(shape) == 1 else call(np.reshape, made, (*shape, *made.shape[1:]))
+
+
+def _in_type_of_first(made: Any, found: list) -> Any:
+    """What is made of all results, as an array of the type that the first one has; where others are decides Python."""
+    first = getitem(found, 0) if isinstance(made, TracedArray) else None
+    if not isinstance(first, TracedArray) or not first.is_scalar:
+        return made
+    if first.exact is None:
+        return made if (kind := as_strong(first).dtype) == made.dtype else call(np.astype, made, kind)
+    trace = require_trace()
+    for place, one in enumerate(first.exact.values):
+        if as_strong(one).dtype != made.dtype:
+            is_this = (first.exact.number == place).instruction(trace)
+            trace.add_error_flag(is_this, LeftToPython, "np.vectorize of a function whose first result is of another type")
+    return made
 
 
 def _rows_of(arrays: list, cores: list[int]) -> tuple[tuple, list[ArrayRows]]:

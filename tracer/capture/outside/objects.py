@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import abc
 import functools
+import operator
 import types
 import weakref
 from collections.abc import Callable
@@ -133,8 +134,9 @@ def _following(kind: type, names: set[str], is_made: bool = False) -> type | Non
     if "__eq__" in names and kind.__ne__ is object.__ne__:
         methods["__ne__"] = _differs
     methods["followed_methods"] = {name: functools.partial(_called, kind, name) for name in names}
-    methods |= {"__hash__": kind.__hash__, "__qualname__": kind.__qualname__, "__module__": kind.__module__}
-    methods |= {"followed_class": kind, "__slots__": ()}
+    is_own = type(kind.__hash__) is types.FunctionType and _is_the_users(kind.__hash__)
+    methods |= {"__hash__": _hash(kind) if is_own else kind.__hash__, "__qualname__": kind.__qualname__}
+    methods |= {"__module__": kind.__module__, "followed_class": kind, "__slots__": ()}
     if not is_made:
         methods["__getattribute__"] = _getattribute
         if kind.__eq__ is object.__eq__ and kind.__hash__ is object.__hash__:
@@ -180,6 +182,16 @@ def _method(kind: type, name: str) -> Callable[..., Any]:
 
     method.__name__ = following.__name__ = name
     return following if name == "__next__" else method
+
+
+def _hash(kind: type) -> Callable[[Any], int]:
+    """What Python asks for the hash, which has to be known."""
+
+    def method(self: Any) -> int:
+        found = kind.__hash__(self)
+        return operator.index(found) if isinstance(found, TracedArray) else found
+
+    return method
 
 
 def _differs(self: Any, other: Any) -> Any:
