@@ -62,42 +62,57 @@ _thread = _Thread()
 
 
 class _Itself:
-    """In the place of a container within itself, until it is made."""
+    """In the place of a container within itself, until it is made; at so many places."""
+
+    def __init__(self) -> None:
+        self.count = 0
 
 
 def _remembered(mark: object, parts: list[Any]) -> Any:
     (made,) = parts
     before, _thread.made[mark] = _thread.made.get(mark), made
     if type(before) is _Itself:
-        _exchange(made, before, made, {})
+        _put_into(made, before)
     return made
 
 
 def _at_another_place(mark: object, _: list[Any]) -> Any:
-    return _thread.made.setdefault(mark, _Itself())
+    found = _thread.made.setdefault(mark, _Itself())
+    if type(found) is _Itself:
+        found.count += 1
+    return found
 
 
-def _exchange(holder: Any, before: _Itself, made: Any, seen: dict[int, Any]) -> Any:
-    """The holder, in which the container that has been made stands in the place of what has stood for it."""
-    if holder is before:
-        return made
-    if id(holder) in seen or isinstance(holder, (type, types.ModuleType, types.FunctionType)):
-        return seen.get(id(holder), holder)
-    seen[id(holder)] = holder
-    if type(holder) is tuple:
-        parts = [_exchange(part, before, made, seen) for part in holder]
-        if any(map(operator.is_not, parts, holder)):
-            seen[id(holder)] = holder = tuple(parts)
-        return holder
-    attributes = attributes_of(holder)
-    items = enumerate(holder) if isinstance(holder, (list, deque)) else dict.items(holder) if isinstance(holder, dict) else ()
-    for name, part in list(attributes.items()):
-        if (found := _exchange(part, before, made, seen)) is not part:
-            set_held(holder, name, found)
-    for key, part in list(items):
-        if (found := _exchange(part, before, made, seen)) is not part:
-            holder[key] = found
-    return holder
+def _put_into(made: Any, before: _Itself) -> None:
+    """Let the container stand where something does in its place, which is mostly near."""
+    seen: set[int] = set()
+    holders = deque([made])
+
+    def exchanged(part: Any) -> Any:
+        if part is before:
+            before.count -= 1
+            return made
+        if isinstance(part, tuple):
+            parts = list(map(exchanged, part))
+            return part if all(map(operator.is_, parts, part)) else tuple.__new__(type(part), parts)
+        if not isinstance(part, (type, types.ModuleType, types.FunctionType)):
+            holders.append(part)
+        return part
+
+    while before.count and holders:
+        holder = holders.popleft()
+        if id(holder) in seen:
+            continue
+        seen.add(id(holder))
+        for name, part in attributes_of(holder).items():
+            if (found := exchanged(part)) is not part:
+                set_held(holder, name, found)
+        is_list = isinstance(holder, (list, deque))
+        for key, part in list(enumerate(holder) if is_list else dict.items(holder) if isinstance(holder, dict) else ()):
+            if (found := exchanged(part)) is not part:
+                holder[key] = found
+    if before.count:
+        raise NotImplementedError(f"a {type(made).__name__} that holds itself within a set is returned")
 
 
 def _opened(about: tuple[object, type, Any], _: Sequence[Any]) -> Any:
