@@ -6,7 +6,6 @@ those. Where one is changed, others with one of its origins do not show that, an
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
@@ -36,8 +35,9 @@ def is_shared_by_names(value: Any) -> bool:
 
 
 def _has_parts(value: Any) -> bool:
-    """Whether this is an object whose attributes are known; those of a frozen dataclass may be changed, if not itself."""
-    return dataclasses.is_dataclass(type(value)) or places.where_made(value) is not None
+    """Whether this is an object that the function has made; what a frozen dataclass holds may be changed, if not itself."""
+    parameters = getattr(type(value), "__dataclass_params__", None)
+    return parameters is not None and parameters.frozen or places.where_made(value) is not None
 
 
 def _parts_of(value: Any) -> Iterable[tuple[Any, Any]]:
