@@ -25,7 +25,7 @@ from ..forms import is_around
 from . import tables
 from .elements import ElementType
 from .references import Needs, Row, Table, Unread, row_of, rows_made, tables_in
-from .runs import Run, guessed, instruction_of, is_open_list, number_of, plus, read, require_capacity
+from .runs import Run, guessed, instruction_of, is_open_list, number_of, plus, read, require_capacity, without_place
 
 _LEAST_CAPACITY = 32
 # The first guess of how many lists there are: few, as each takes time in each call; more in a loop within a loop, or where all
@@ -65,9 +65,13 @@ def note_list(value: list, maker: Any = None) -> None:
     journals.note_made_in(trace, value)
     if trace is None or type(value) is not list:
         return
-    if Row in map(type, value):  # what is made of other lists holds what these hold now
-        value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]
     program = trace.program
+    kinds = set(map(type, value))
+    if Row in kinds:  # what is made of other lists holds what these hold now
+        value[:] = [part for item in value for part in (read([item]) if type(item) is Row else (item,))]
+    if program.tables and not kinds.isdisjoint((Row, Run)):  # if it grows, no list of the table has to have its room
+        known = {table.place for table in program.tables}
+        value[:] = [without_place(item) if type(item) is Run and item.form.place in known else item for item in value]
     program.list_makers[id(value)] = maker = maker or program.list_maker or user_instruction()
     makers = rows_made(program)
     needs = makers.get(maker) if makers else None

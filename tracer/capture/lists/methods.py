@@ -26,6 +26,7 @@ from .access import (
     without,
 )
 from .comparisons import first_match, matches
+from .growing import note_list
 from .moving_rows import exchanged_rows, pushed_back
 from .references import row_of
 from .runs import (
@@ -178,7 +179,9 @@ def clear(holder: list) -> None:
 
 @method("copy")
 def copy(holder: list) -> list[Any]:
-    return items_of(holder)
+    copied = items_of(holder)
+    note_list(copied)
+    return copied
 
 
 @method("reverse")

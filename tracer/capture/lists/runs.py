@@ -362,6 +362,11 @@ def ordered(run: Run) -> Run:
     return made(run.type, columns, run.length, run.form.place)
 
 
+def without_place(run: Run) -> Run:
+    """The same elements, which have room in their columns: none whose guess grows with that of other lists."""
+    return Run(replace(run.form, place=None), run.columns, run.length, run.start, run.index)
+
+
 def with_capacity(run: Run, capacity: int, place: str | None) -> Run:
     """The run in columns of another size; what they cannot hold makes the call fail that guessed the size."""
     if run.form.capacity == capacity or not run.columns:
