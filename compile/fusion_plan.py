@@ -13,6 +13,7 @@ from math import inf
 from ..hlo import Computation, Instruction, leaves
 from ..hlo.operation import CONTROL_FLOW, ELEMENTWISE
 from .fusion_policy import FusionPolicy
+from .shifts import written_between
 from .traversal import is_scalar_constant
 
 # The path of a root's own loop index.
@@ -21,6 +22,10 @@ IDENTITY = 0
 _FREE = 0.5
 # A small part is no more than this share of an array.
 _LEAST_SHARE = 8
+# Of fewer elements all are gone over, whatever is written.
+_LEAST_WRITTEN = 256
+# So many instructions are looked through for an array.
+_MOST_BELOW = 64
 
 Use = tuple[Instruction, int]  # a root and a path from it
 
@@ -66,6 +71,7 @@ class FusionPlan:
         self._paths: dict[tuple[int, Instruction, int], int] = {}
         self._costs: dict[Instruction, float] = {}
         self._operands: dict[Instruction, list[tuple[Instruction, int]]] = {}
+        self._written: dict[Instruction, set[Instruction]] = {}
         self._updated_at = _first_updates(computation)
         numbered = enumerate(computation.instructions) if self._updated_at else ()
         self._position = {instruction: number for number, instruction in numbered}
@@ -104,6 +110,7 @@ class FusionPlan:
                 and (not store or self._costs[instruction] <= _FREE)
                 and self._is_worth_inlining(instruction, uses)
                 and not self._is_overtaken(instruction, uses)
+                and not self._is_written_over(instruction, uses)
                 and not self._is_needed_of_product(instruction, uses)
             ):
                 self.inlined.add(instruction)
@@ -227,6 +234,33 @@ class FusionPlan:
         if changed is None or changed < self._position[instruction] or instruction.shape.size * _LEAST_SHARE > array.shape.size:
             return False
         return any(self._position[root] > changed for root, _ in uses)
+
+    def _is_written_over(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
+        """Whether it is written between places that the program decides, into an array that it is computed of.
+
+        Before: ``x[i:j] = x[i:j][::-1]`` in one loop nest needs another array. After: what is stored is short, and then
+        written where x lies.
+        """
+        for root in {root for root, _ in uses}:
+            if root.opcode != "select" or root.shape.size < _LEAST_WRITTEN:
+                continue
+            if root not in self._written:
+                self._written[root] = {value for _, value, _ in written_between(root)}
+            array = root.operands[2]
+            if instruction in self._written[root] and array not in self._costs and self._is_computed_of(instruction, array):
+                return True
+        return False
+
+    def _is_computed_of(self, instruction: Instruction, array: Instruction) -> bool:
+        pending, seen = [instruction], {instruction}
+        while pending and len(seen) < _MOST_BELOW:
+            current = pending.pop()
+            if current is array:
+                return True
+            if current in self._costs:
+                pending += [one for one in current.operands if one not in seen]
+                seen.update(pending)
+        return False
 
     def _is_needed_of_product(self, instruction: Instruction, uses: dict[Use, float]) -> bool:
         """Whether several loops need it, nothing needs the product that it is computed of elementwise, and it takes no more

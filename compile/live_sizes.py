@@ -10,6 +10,7 @@ The need goes backwards through what keeps the places of elements: from results 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -33,6 +34,7 @@ from .masks import (
     within_mask,
 )
 from .memo import Memo
+from .shifts import written_between
 
 
 class Limit(NamedTuple):
@@ -167,6 +169,7 @@ class _Needs:
         for need in known[1:]:
             whole = _joined(whole, need)
         inside: dict[Instruction, Need] = dict.fromkeys(roots, whole)
+        moved = _needs_of_moved(computation, outside) if len(roots) == 1 else {}
         for instruction in reversed(computation.instructions):
             need = inside.get(instruction)
             if need is None:
@@ -175,6 +178,8 @@ class _Needs:
                 self.need(outside[instruction], 0, need)
                 continue
             needs = list(_needs_of_operands(instruction, need, sizes.get))
+            if instruction in moved:
+                needs[0] = moved[instruction]
             if instruction is roots[0] and instruction.opcode == "reduce":
                 needs[0] = reduced = need_of_reduced(instruction, need, sizes.get)
                 self._limit(fusion, instruction.operands[0].shape, reduced)
@@ -328,6 +333,17 @@ def _is_followed(computation: Computation) -> bool:
     return all(not root.shape.is_tuple for root in roots) and (
         len(roots) == 1 or all(root.opcode != "reduce" for root in roots)
     )
+
+
+def _needs_of_moved(computation: Computation, outside: Mapping[Instruction, Instruction]) -> dict[Instruction, Need]:
+    """For what only moves an array to where a mask writes it, how far that is needed."""
+    users = Counter(operand for one in computation.instructions for operand in set(one.operands))
+    found: dict[Instruction, Need] = {}
+    for moving, value, sizes in written_between(computation.root, outside.get):
+        if all(users[one] == 1 for one in moving):
+            need = tuple([None if (size := sizes.get(d)) is None else unclamped(size) for d in range(value.shape.rank)])
+            found |= dict.fromkeys(moving[1::2], need)
+    return found
 
 
 def _steps_needed(scan: Instruction, need: Need) -> Need:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from ..hlo import PRED, Computation, Instruction, make_instruction
+from ..hlo import PRED, S32, S64, Computation, Instruction, Shape, make_instruction
 from .fused_computations import result_roots
 from .known_values import known_value
 from .traversal import scalar_under
@@ -19,14 +19,23 @@ Need = tuple[Instruction | None, ...]
 # The size that a scalar inside of a computation stands for, None where it stands for none.
 Outside = Callable[[Instruction], "Instruction | None"]
 
+_NARROW, _WIDE = Shape(S32), Shape(S64)
 _FALSE = make_instruction("constant", (), {"literal": np.bool_(False)})
 # Of operations that bound a number, which operands are lower bounds.
 _LOWER_BOUNDS = {"clamp": slice(1), "maximum": slice(None), "minimum": slice(0)}
 
 
 def unclamped(size: Instruction) -> Instruction:
-    """The size without the bounds that it is given, which are the array's own: a loop stops there in any case."""
-    while size.opcode in _LOWER_BOUNDS:
+    """The size without the bounds that it is given, which are the array's own: a loop stops there in any case.
+
+    The same number in a wider type may be there later.
+    """
+    while size.opcode in _LOWER_BOUNDS or size.opcode == "convert":
+        if size.opcode == "convert":
+            if size.shape != _WIDE or size.operands[0].shape != _NARROW:
+                break
+            (size,) = size.operands
+            continue
         values = [operand for operand in size.operands if operand.opcode != "constant"]
         lowest = [one for one in size.operands[_LOWER_BOUNDS[size.opcode]] if one.opcode == "constant"]
         if len(values) != 1 or any(one.attributes["literal"] > 0 for one in lowest):

@@ -6,26 +6,15 @@ mask says that they are written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
-
 from ... import hlo
 from ...hlo import F64, S64, Instruction
-from ...hlo.attributes import PaddingDimension
 from ...hlo.operation import ELEMENTWISE, GIVEN
+from ..shifts import Shift, shift_of, start_of_taken, starts_of_mask
 from ..traversal import scalar_under
-from .rule import f64, real_value, rule, s32
+from .rule import f64, rule, s32
 
 # So many operations between taking and putting back are gone through.
 _MOST_OPERATIONS = 64
-
-
-class _Shift(NamedTuple):
-    """``value`` moved along a dimension, by the difference of ``start`` and the padding in front."""
-
-    value: Instruction
-    dimension: int
-    start: Instruction
 
 
 def _in_place(computed, least=0):
@@ -54,14 +43,14 @@ def _in_place(computed, least=0):
 def selected_where_it_was(select: Instruction) -> Instruction | None:
     """select(mask, back(f(taken(x, i), y), i), z) -> select(mask, f(x, back(y, i)), z), where the mask begins at i"""
     mask, value, otherwise = select.operands
-    shifts: dict[int, _Shift] = {}
-    while (shift := _shift(value, is_back=True)) is not None and shift.dimension not in shifts:
+    shifts: dict[int, Shift] = {}
+    while (shift := shift_of(value, is_back=True)) is not None and shift.dimension not in shifts:
         shifts[shift.dimension] = shift
         value = shift.value
     if not shifts:
         return None
-    begins = dict(_beginnings(mask))
-    starts = {dimension: _taken_from(shift) for dimension, shift in shifts.items()}
+    begins = dict(starts_of_mask(mask))
+    starts = {dimension: start_of_taken(shift) for dimension, shift in shifts.items()}
     if any(start is None or begins.get(dimension) is not start for dimension, start in starts.items()):
         return None
     moved = _Moved(list(shifts.values()), starts)
@@ -72,7 +61,7 @@ def selected_where_it_was(select: Instruction) -> Instruction | None:
 class _Moved:
     """What is moved back, computed where it is to be: ``is_any_left_in_place`` once something taken needs no moving."""
 
-    def __init__(self, shifts: list[_Shift], starts: dict[int, Instruction]) -> None:
+    def __init__(self, shifts: list[Shift], starts: dict[int, Instruction]) -> None:
         self.shifts, self.starts = shifts, starts
         self.known: dict[Instruction, Instruction] = {}
         self.is_any_left_in_place, self.operations = False, 0
@@ -90,7 +79,7 @@ class _Moved:
             operands = [self.at_its_place(operand) if operand.shape.rank else operand for operand in value.operands]
             return value.with_operands(operands)
         source, left = value, dict(self.starts)
-        while (shift := _shift(source, is_back=False)) is not None and left.get(shift.dimension) is shift.start:
+        while (shift := shift_of(source, is_back=False)) is not None and left.get(shift.dimension) is shift.start:
             del left[shift.dimension]
             source = shift.value
         if not left:
@@ -103,46 +92,3 @@ class _Moved:
             filler = hlo.constant(0, value.shape.element_type)
             value = hlo.dynamic_slice(hlo.pad(value, filler, padding=padding), *places, sizes=sizes)
         return value
-
-
-def _shift(value: Instruction, is_back: bool) -> _Shift | None:
-    """What is moved along one dimension, with room behind it, or, where it is moved back, on either side."""
-    if value.opcode != "dynamic-slice" or value.operands[0].opcode != "pad":
-        return None
-    pad, *starts = value.operands
-    sizes = value.shape.dimensions
-    if pad.operands[0].shape.dimensions != sizes:
-        return None
-    padded = [d for d, padding in enumerate(pad.attributes["padding"]) if padding != (0, 0, 0)]
-    if len(padded) != 1 or starts[padded[0]].shape.element_type is not S64:
-        return None
-    (dimension,), size = padded, sizes[padded[0]]
-    if pad.attributes["padding"][dimension] != PaddingDimension(size if is_back else 0, size, 0):
-        return None
-    return _Shift(pad.operands[0], dimension, starts[dimension])
-
-
-def _taken_from(shift: _Shift) -> Instruction | None:
-    """The start, between 0 and the size, of which a shift back takes what is missing to the size."""
-    start, size = shift.start, shift.value.shape.dimensions[shift.dimension]
-    if start.opcode != "subtract" or real_value(start.operands[0]) != size:
-        return None
-    taken = start.operands[1]
-    is_within = taken.opcode == "clamp" and real_value(taken.operands[0]) == 0 and real_value(taken.operands[2]) == size
-    return taken if is_within else None
-
-
-def _beginnings(mask: Instruction) -> Iterator[tuple[int, Instruction]]:
-    """By dimension the scalar in front of which a mask is false."""
-    if mask.opcode == "and":
-        for operand in mask.operands:
-            yield from _beginnings(operand)
-    elif mask.opcode == "broadcast":
-        for dimension, start in _beginnings(mask.operands[0]):
-            yield mask.attributes["dimensions"][dimension], start
-    elif mask.opcode == "compare" and mask.attributes["direction"] == "GE" and real_value(mask.operands[1]) == 0:
-        place = mask.operands[0]
-        if place.opcode == "subtract" and place.operands[0].opcode == "iota":
-            start = scalar_under(place.operands[1])
-            if start is not None:
-                yield place.operands[0].attributes["iota_dimension"], start
