@@ -1,6 +1,6 @@
 """Keys are put into dicts and sets, and taken out of them, many times: the others are found, in their order."""
 
-from collections import Counter
+import re
 
 import numpy as np
 import pytest
@@ -48,6 +48,28 @@ def added_and_discarded(keys, values):
     return there, sorted(held)
 
 
+def taken_out_in_any_order(keys, values):
+    left, seen, there = set(range(70)), set(), 0
+    for key, value in zip(keys, values):
+        if (key, value % 3) in seen:
+            seen.remove((key, value % 3))
+        else:
+            seen.add((key, value % 3))
+        left.discard(value - key)
+        there = there * 2 % 1009 + (key in left)
+    return there, sorted(left), sorted(seen), len(seen)
+
+
+def taken_out_of_an_order(keys, values):
+    left, total = set(range(70)), 0
+    for key, value in zip(keys, values):
+        if key == value % 70:
+            left.discard(value % 70)
+    for element in left:
+        total = (total * 3 + element) % 1009
+    return total, len(left)
+
+
 def moved_to_the_end(keys, values):
     held = {}
     for key, value in zip(keys, values):
@@ -60,7 +82,15 @@ def moved_to_the_end(keys, values):
 
 
 @pytest.mark.parametrize(
-    "function", [put_and_deleted, counted_and_deleted, put_and_popped, added_and_discarded, moved_to_the_end]
+    "function",
+    [
+        put_and_deleted,
+        put_and_popped,
+        added_and_discarded,
+        taken_out_in_any_order,
+        taken_out_of_an_order,
+        moved_to_the_end,
+    ],
 )
 def test_the_others_are_found(function):
     rng = np.random.default_rng(0)
@@ -69,3 +99,10 @@ def test_the_others_are_found(function):
         keys, values = rng.integers(0, 70, (2, 900)) * spread
         expected, found = function(keys, values), jitted(keys, values)
         assert repr(found) == repr(expected)
+
+
+def test_what_is_taken_out_of_a_set_moves_one_other():
+    keys, values = np.random.default_rng(0).integers(0, 70, (2, 900))
+    for function, is_moved in (added_and_discarded, False), (put_and_deleted, True):
+        text = jit(function).lower(keys, values).as_text()
+        assert bool(re.search(r"s32\[2048\]\S* select\(", text)) == is_moved

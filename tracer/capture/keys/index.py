@@ -63,9 +63,10 @@ def slot_of(run: Run, parts: Sequence[Instruction]) -> tuple[Instruction, Instru
     return _slot_of(run, [_number_of(parts[place]) for place in compared_keys(run.type)])
 
 
-def _slot_of(run: Run, parts: Sequence[Instruction]) -> tuple[Instruction, Instruction]:
-    """The same of the numbers that tell keys apart."""
-    index, keys = run.index, [run.columns[place] for place in compared_keys(run.type)]
+def _slot_of(run: Run, parts: Sequence[Instruction], index: TracedArray | None = None) -> tuple[Instruction, Instruction]:
+    """The same of the numbers that tell keys apart, in another table perhaps."""
+    index = run.index if index is None else index
+    keys = [run.columns[place] for place in compared_keys(run.type)]
     (size,) = index.shape
     wanted = [_traced(part) for part in parts]
 
@@ -93,9 +94,25 @@ def with_entry(index: TracedArray, slot: Instruction, row: Instruction) -> Trace
 
 
 def without_entry(run: Run, row: Instruction, is_there: Instruction) -> TracedArray:
-    """The table without a row, if that is there; the rows behind it are one further in front.
+    """The table without a row, if that is there; the rows behind it are one further in front."""
+    index, held = _closed(run, row, is_there)
+    behind = np.logical_and(index > number_of(held), _traced(is_there))
+    return np.where(behind, index - 1, index).astype(np.int32)
 
-    What lies behind its slot because that was taken moves there: Algorithm R of Knuth, The Art of Computer Programming, 6.4.
+
+def with_last_entry_at(run: Run, row: Instruction, is_there: Instruction) -> TracedArray:
+    """The table without a row, if that is there; the last row takes its place."""
+    index, _ = _closed(run, row, is_there)
+    last = hlo.maximum(hlo.subtract(instruction_of(run.length), 1), 0)
+    slot, held = _slot_of(run, [_at(run.columns[place], last) for place in compared_keys(run.type)], index)
+    moves = hlo.and_(is_there, hlo.ne(last, row))
+    return with_entry(index, slot, hlo.select(moves, row, hlo.subtract(held, 1)))
+
+
+def _closed(run: Run, row: Instruction, is_there: Instruction) -> tuple[TracedArray, Instruction]:
+    """The table without the entry of a row, if that is there, and what its slot has held.
+
+    What lies behind the slot because that was taken moves there: Algorithm R of Knuth, The Art of Computer Programming, 6.4.
     """
     keys = [run.columns[place] for place in compared_keys(run.type)]
     (size,) = run.index.shape
@@ -117,9 +134,7 @@ def without_entry(run: Run, row: Instruction, is_there: Instruction) -> TracedAr
     free, _, index = while_loop(is_taken, move, (_traced(slot), (_traced(slot) + 1) & (size - 1), run.index))
     freed = free.instruction(require_trace())
     nothing = hlo.select(is_there, hlo.constant(np.int64(-1)), hlo.subtract(hlo.convert(_at(index, freed), hlo.S64), 1))
-    index = with_entry(index, freed, nothing)
-    behind = np.logical_and(index > number_of(held), is_removed)
-    return np.where(behind, index - 1, index).astype(np.int32)
+    return with_entry(index, freed, nothing), held
 
 
 def index_of(run: Run) -> TracedArray:

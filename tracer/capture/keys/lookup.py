@@ -14,6 +14,7 @@ from ...recording.errors import TracerError
 from ..choices import Choice, Maybe
 from ..copies import note_copies
 from ..lists.array_rows import note_arrays, rows_moved
+from ..lists.columns import rows_at, with_block
 from ..lists.element_rows import row_of
 from ..lists.elements import ElementType, are_alike, element_type, joined_type, key_columns, number_of_few_keys, parts_of
 from ..lists.equal_rows import equal_rows
@@ -33,10 +34,11 @@ from ..lists.runs import (
     settled,
     type_of_items,
     with_capacity,
+    with_columns,
 )
 from ..texts.deferred import is_text
 from ..texts.interned import are_written, as_key, holds_text, holds_texts_of_any_kind, require_written
-from .index import slot_of, with_entry, without_entry
+from .index import slot_of, with_entry, with_last_entry_at, without_entry
 
 Instruction = hlo.Instruction
 
@@ -281,3 +283,15 @@ def without_row(run: Run, place: Instruction, is_there: Instruction | None = Non
     index = without_entry(run, place, hlo.constant(np.bool_(True)) if is_there is None else is_there)
     fewer = pulled_forward(run, place, length)
     return [Run(replace(fewer.form, key_columns=run.form.key_columns), fewer.columns, length, 0, index)]
+
+
+def with_last_in_place_of(run: Run, place: Instruction, is_there: Instruction) -> list[Any]:
+    """As `without_row`, where the order does not matter: the last entry takes the row, and no other one moves."""
+    if run.index is None:
+        return without_row(run, place, is_there)
+    run = ordered(run)
+    index = with_last_entry_at(run, place, is_there)
+    last = hlo.maximum(hlo.subtract(instruction_of(run.length), 1), 0)
+    fewer = with_columns(run, [with_block(column, place, rows_at(column, last, 1), None) for column in instructions(run)])
+    length = number_of(hlo.subtract(instruction_of(run.length), hlo.convert(is_there, hlo.S64)))
+    return [Run(replace(fewer.form, length=None, key_columns=run.form.key_columns), fewer.columns, length, 0, index)]

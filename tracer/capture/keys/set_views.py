@@ -14,7 +14,7 @@ import numpy as np
 
 from ...recording import pytree
 from ...recording.array import TracedArray, require_trace
-from ...recording.errors import TracerError
+from ...recording.errors import RecordedAgain, TracerError
 from ..calls.dispatch import call
 from ..entries import INSERTED, UNORDERED, contents_of
 from ..library import set_order
@@ -55,6 +55,30 @@ class SetView(DictView):
         return parts_of(self.in_order, KEYS)
 
 
+_ORDERS_ARE_LOST, _ORDERS_ARE_KEPT = (
+    "sets have lost their order by what was taken out",
+    "what is taken out leaves sets in order",
+)
+
+
+def is_order_kept(mark: Any) -> bool:
+    """Whether a set with this mark has an order, which it keeps where an element is taken out."""
+    if mark in (UNORDERED, INSERTED):
+        return False
+    known = require_trace().program.guessed_bounds
+    if _ORDERS_ARE_KEPT not in known:
+        known[_ORDERS_ARE_LOST] = True
+    return _ORDERS_ARE_KEPT in known
+
+
+def _keep_orders() -> None:
+    """To be called where a set has no order that is known. Raises RecordedAgain where it has perhaps lost it."""
+    known = require_trace().program.guessed_bounds
+    if known.pop(_ORDERS_ARE_LOST, False):
+        known[_ORDERS_ARE_KEPT] = True
+        raise RecordedAgain
+
+
 def view_of_set(holder: Any, any_order: bool = False) -> DictView:
     """What goes over a set; of one with elements that the program computes, where the order does not matter."""
     contents = contents_of(holder)
@@ -62,6 +86,8 @@ def view_of_set(holder: Any, any_order: bool = False) -> DictView:
         return DictView(holder, KEYS)
     in_order = _in_order_of_python(settled(entries_of(holder))) if INSERTED in contents else None
     if in_order is None:
+        if UNORDERED in contents:
+            _keep_orders()
         raise TracerError(
             "the order of a set's elements, which the program computes, is Python's own and not known: it cannot be gone over "
             "one by one, nor popped. Fix: sorted(...) of the set, or a dict in its place (dict.fromkeys), which has an order"

@@ -28,15 +28,15 @@ from ..entries import (
     type_of_set,
 )
 from ..lists.mapping import mapped
-from ..lists.runs import instruction_of, length_of, settled
+from ..lists.runs import Run, instruction_of, length_of, settled
 from ..lists.text_ranks import in_groups
 from ..loops.unrolling import for_
 from ..outside.sets import OutsideSet
 from ..places import NO_NAMES
 from ..texts.deferred import concrete, is_made_text
 from .dicts import change, contains_key, raise_where
-from .lookup import found, holds_unknown, put_behind, without_row
-from .set_views import SetView, view_of_set
+from .lookup import found, holds_unknown, put_behind, with_last_in_place_of, without_row
+from .set_views import SetView, is_order_kept, view_of_set
 from .views import KEYS, DictRows, DictView, as_they_are, entries_of
 
 # Fewer texts are put into a set one by one.
@@ -117,7 +117,7 @@ def remove(holder: set, value: Any) -> None:
         raise KeyError(value)
     run, place, is_there = at
     raise_where(hlo.not_(is_there), KeyError(value))
-    _keep(holder, without_row(run, place))
+    _take_out(holder, run, place, hlo.constant(np.bool_(True)))
 
 
 @_method("discard")
@@ -126,7 +126,15 @@ def discard(holder: set, value: Any) -> None:
     if at is not None:
         run, place, is_there = at
         end = hlo.constant(np.int64(run.form.capacity))
-        _keep(holder, without_row(run, hlo.select(is_there, place, end), is_there))
+        _take_out(holder, run, hlo.select(is_there, place, end), is_there)
+
+
+def _take_out(holder: set, run: Run, place: hlo.Instruction, is_there: hlo.Instruction) -> None:
+    """Take the element in a row out of a set, if it is there; the others stay in order where that is asked for later."""
+    if is_order_kept(mark_of(contents_of(holder)) or OPEN):
+        _keep(holder, without_row(run, place, is_there))
+    else:
+        change(holder, {UNORDERED: with_last_in_place_of(run, place, is_there)})
 
 
 def _keep(holder: set, entries: list[Any]) -> None:
