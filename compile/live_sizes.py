@@ -25,9 +25,12 @@ from .in_place import update_of
 from .masks import (
     Need,
     Outside,
+    Reach,
+    farther,
     inside_of,
     need_of_reduced,
     size_before_last,
+    size_before_worst,
     sizes_before_zeros,
     sizes_of_mask,
     unclamped,
@@ -40,12 +43,13 @@ from .shifts import written_between
 class Limit(NamedTuple):
     """Of a dimension of this many elements those behind the size, s32[] or s64[], are not needed; it may be larger, too.
 
-    ``keeps_rest``: of a sort, whether these are needed, and are those of the operands.
+    ``keeps_rest``: of a sort, whether these are needed, and are those of the operands. ``least``: so many are needed at least.
     """
 
     size: Instruction
     bound: int
     keeps_rest: bool = False
+    least: int = 0
 
 
 Limits = dict[int, Limit]
@@ -121,6 +125,8 @@ class _Needs:
             self._visit_scatter(instruction)
             return
         elif opcode == "sort" and self._visit_sort(instruction):
+            return
+        elif opcode == "topk" and self._visit_topk(instruction):
             return
         elif opcode == "dot":
             self._visit_dot(instruction)
@@ -246,12 +252,26 @@ class _Needs:
         size = next((one for one in sizes if one is not None), None)
         if size is None or shapes[0].size < _LEAST_ELEMENTS or not self._is_there(size, sort):
             return False
-        needs = [self.needs[sort, leaf] for leaf in range(len(shapes)) if (sort, leaf) in self.needs]
-        keeps_rest = any(need[along] is not size for need in needs)
-        self.limits[sort] = {along: Limit(size, shapes[0].dimensions[along], keeps_rest)}
-        need = tuple([size if d == along and not keeps_rest else None for d in range(shapes[0].rank)])
+        need: Need = (size,)
+        for leaf in range(len(shapes)):
+            if (sort, leaf) in self.needs:
+                need = (farther(need[0], self.needs[sort, leaf][along]),)
+        keeps_rest, least = need[0] is None, _least(need[0])
+        self.limits[sort] = {along: Limit(size, shapes[0].dimensions[along], keeps_rest, least)}
+        need = tuple([need[0] if d == along else None for d in range(shapes[0].rank)])
         for operand in sort.operands:
             self.need(operand, 0, need)
+        return True
+
+    def _visit_topk(self, topk: Instruction) -> bool:
+        """The same: what is in front of the mask, and as many as are wanted."""
+        (operand,) = topk.operands
+        size, last = size_before_worst(topk), operand.shape.rank - 1
+        if size is None or operand.shape.dimensions[last] < _LEAST_ELEMENTS or not self._is_there(size, topk):
+            return False
+        least = topk.attributes["k"]
+        self.limits[topk] = {last: Limit(size, operand.shape.dimensions[last], least=least)}
+        self.need(operand, 0, (*[None] * last, Reach(size, least)))
         return True
 
     def _visit_dot(self, dot: Instruction) -> None:
@@ -285,9 +305,10 @@ class _Needs:
         """Note the sizes that are there when the instruction runs."""
         if shape.size < _LEAST_ELEMENTS:
             return
-        sizes = {d: size for d, size in enumerate(need) if size is not None and self._is_there(size, instruction)}
+        known = {d: (one.size if isinstance(one, Reach) else one, _least(one)) for d, one in enumerate(need)}
+        sizes = {d: one for d, one in known.items() if one[0] is not None and self._is_there(one[0], instruction)}
         if sizes:
-            self.limits[instruction] = {d: Limit(size, shape.dimensions[d]) for d, size in sizes.items()}
+            self.limits[instruction] = {d: Limit(size, shape.dimensions[d], least=least) for d, (size, least) in sizes.items()}
 
 
 # For each part of a branch's parameter, by dimension, which part of it is the size in front of which it is needed.
@@ -313,13 +334,18 @@ def _found_of_branch(branch: Computation) -> _NeedsOfParts:
     return found
 
 
-def _part_of(parameter: Instruction, size: Instruction | None) -> int | None:
-    is_part = size is not None and size.opcode == "get-tuple-element" and size.operands[0] is parameter
+def _part_of(parameter: Instruction, size: Instruction | Reach | None) -> int | None:
+    is_part = isinstance(size, Instruction) and size.opcode == "get-tuple-element" and size.operands[0] is parameter
     return size.attributes["index"] if is_part else None
 
 
 def _joined(one: Need, other: Need) -> Need:
-    return tuple([a if a is b else None for a, b in zip(one, other)])
+    return tuple(map(farther, one, other))
+
+
+def _least(reach: Instruction | Reach | None) -> int:
+    """How many elements are needed in any case."""
+    return reach.least if isinstance(reach, Reach) else 0
 
 
 def _note(needs: dict[Any, Need], key: Any, need: Need) -> None:
@@ -397,8 +423,13 @@ def _of_transpose(instruction: Instruction, need: Need) -> Need:
 
 
 def _of_slice(instruction: Instruction, need: Need) -> Need:
-    bounds = instruction.attributes["slice"]
-    return tuple([size if (start, step) == (0, 1) else None for size, (start, _, step) in zip(need, bounds)])
+    """Of the first elements of a dimension no more than these."""
+    bounds, full = instruction.attributes["slice"], instruction.operands[0].shape.dimensions
+    found: list[Instruction | Reach | None] = []
+    for size, (start, limit, step), bound in zip(need, bounds, full):
+        first = None if limit == bound else Reach(None, limit)
+        found.append((size or first) if (start, step) == (0, 1) else None)
+    return tuple(found)
 
 
 def _of_reshape(instruction: Instruction, need: Need) -> Need:

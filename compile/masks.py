@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import NamedTuple
 
 import numpy as np
 
@@ -14,8 +15,16 @@ from .fused_computations import result_roots
 from .known_values import known_value
 from .traversal import scalar_under
 
-# For each dimension the instruction that says how far it is needed; None where all of it is.
-Need = tuple[Instruction | None, ...]
+
+class Reach(NamedTuple):
+    """So many elements are needed in any case, and, where there is a size, those in front of it."""
+
+    size: Instruction | None
+    least: int
+
+
+# For each dimension what says how far it is needed, as a rule the size behind which it is not; None where all of it is.
+Need = tuple[Instruction | Reach | None, ...]
 # The size that a scalar inside of a computation stands for, None where it stands for none.
 Outside = Callable[[Instruction], "Instruction | None"]
 
@@ -44,6 +53,16 @@ def unclamped(size: Instruction) -> Instruction:
             break
         (size,) = values
     return size
+
+
+def farther(one: Instruction | Reach | None, other: Instruction | Reach | None) -> Instruction | Reach | None:
+    """How far a dimension is needed that is needed as far as two users need it."""
+    if one is other or one is None or other is None:
+        return one if one is other else None
+    first, second = (part if isinstance(part, Reach) else Reach(part, 0) for part in (one, other))
+    if None not in (first.size, second.size) and first.size is not second.size:
+        return None
+    return Reach(second.size if first.size is None else first.size, max(first.least, second.least))
 
 
 def need_of_reduced(reduce: Instruction, need: Need, outside: Outside) -> Need:
@@ -106,6 +125,29 @@ def size_before_last(operand: Instruction, number: int, sort: Instruction) -> In
     return next((size for d, size in sizes_of_mask(predicate, outside) if d == along and size is not None), None)
 
 
+def size_before_worst(topk: Instruction) -> Instruction | None:
+    """The size behind which the operand of a topk of the least has what comes behind all others."""
+    value, outside = _computed(topk.operands[0])
+    while _leaves_nan(value):
+        value = value.operands[2]
+    if topk.attributes["largest"] or value.opcode != "select" or not value.operands[0].shape.rank:
+        return None
+    last, kind = _number(value.operands[2]), value.shape.element_type
+    if last is None or not (np.isnan(last) if kind.is_float else kind.is_integer and last == np.iinfo(last.dtype).max):
+        return None
+    return next((size for d, size in sizes_of_mask(value.operands[0], outside) if d == value.shape.rank - 1), None)
+
+
+def _leaves_nan(value: Instruction) -> bool:
+    """Whether this is ``select(x != x, NaN, x)``."""
+    if value.opcode != "select" or value.operands[0].opcode != "compare" or not value.shape.element_type.is_float:
+        return False
+    predicate, filled, other = value.operands
+    number = _number(filled)
+    is_test = predicate.attributes["direction"] == "NE" and predicate.operands == (other, other)
+    return is_test and number is not None and bool(np.isnan(number))
+
+
 def sizes_before_zeros(operand: Instruction) -> dict[int, Instruction]:
     """By dimension the size behind which an operand is zero."""
     value, outside = _computed(operand)
@@ -131,7 +173,8 @@ def within_mask(need: Need, predicate: Instruction, outside: Outside) -> Need:
     """As far as it is needed, and the mask true: where nothing else says how far, a mask does."""
     found = list(need)
     for dimension, size in sizes_of_mask(predicate, outside):
-        if found[dimension] is None:
+        known = found[dimension]
+        if known is None or isinstance(known, Reach) and known.size is None:
             found[dimension] = size
     return tuple(found)
 

@@ -275,14 +275,15 @@ class Frame:
     def stops(self, instruction: Instruction, values: Values) -> dict[int, ir.Value]:
         """Behind which sizes, i64, a loop nest need compute nothing, by dimension; `KEEPS_REST` where a sort keeps the rest."""
         found = {}
-        for dimension, (size, bound, keeps_rest) in self.limits.get(instruction, {}).items():
+        for dimension, (size, bound, keeps_rest, fewest) in self.limits.get(instruction, {}).items():
             if size.opcode == "constant":
-                register = I64(int(size.attributes["literal"]))
+                register = I64(max(fewest, int(size.attributes["literal"])))
             else:
                 register = self.parts.local_leaf(values[size][0])
                 register = register if register.type == I64 else self.builder.sext(register, I64)
                 # Sizes are taken without their lower bounds, and blocks are counted as numbers without a sign.
-                register = self.builder.select(self.builder.icmp_signed("<", register, I64(0)), I64(0), register)
+                fewer = self.builder.icmp_signed("<", register, I64(fewest))
+                register = self.builder.select(fewer, I64(fewest), register)
             found[dimension] = indices.least(self.builder, register, bound)
             if keeps_rest:
                 found[KEEPS_REST] = found[dimension]

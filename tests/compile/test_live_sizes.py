@@ -323,3 +323,36 @@ def test_what_goes_into_a_branch_is_needed_as_far_as_the_branch_does():
     assert limits(program % ("x", "second"), (), branches) == {"a": {0: "n"}}
     assert limits(program % ("a", "second"), (), branches) == {}
     assert limits(program % ("a", "first"), (), branches) == {"a": {0: "n"}}
+
+
+WINDOW = """
+  x = f64[1000] parameter(0)
+  n = s32[] parameter(1)
+  i = s32[1000] iota(), iota_dimension=0
+  b = s32[1000] broadcast(n), dimensions={{}}
+  m = pred[1000] compare(i, b), direction=LT
+  e = f64[1000] negate(x)
+  fill = f64[] constant({fill})
+  f = f64[1000] broadcast(fill), dimensions={{}}
+  masked = f64[1000] select(m, e, f)
+  {few}
+"""
+TOP = "k = (f64[4], s32[4]) topk(masked), k=4, largest=false\n  ROOT r = f64[4] get-tuple-element(k), index=0"
+
+
+def test_a_few_of_the_first_are_among_those_in_front_of_the_size_and_as_many_as_these():
+    entry = WINDOW.format(fill="nan", few=TOP)
+    computation = scalars_first(parse_module(f"HloModule m\nENTRY w {{\n{entry}\n}}").entry)
+    found = {nest.name: sizes[0] for nest, sizes in live_sizes(computation).items()}
+    assert {(found[name].size.name, found[name].least) for name in ("k", "masked")} == {("n", 4)}
+
+
+def test_a_few_of_the_first_are_among_all_where_others_come_last():
+    assert "k" not in limits(WINDOW.format(fill="inf", few=TOP), ())
+
+
+def test_of_what_is_sorted_and_the_first_is_taken_no_others_are_kept():
+    few = "s = f64[1000] sort(masked), dimensions={0}, to_apply=less\n  ROOT r = f64[2] slice(s), slice={[0:2]}"
+    computation = parse_module(f"HloModule m\n{LESS}\nENTRY w {{\n{WINDOW.format(fill='nan', few=few)}\n}}").entry
+    found = {nest.name: sizes[0] for nest, sizes in live_sizes(scalars_first(computation)).items()}
+    assert not found["s"].keeps_rest and found["s"].least == found["masked"].least == 2

@@ -193,6 +193,14 @@ def scanned_rows(x, n):
     )  # fmt: skip
 
 
+@case
+def first_ones(x, n):
+    y, table = x[:n], np.stack([x, -x])[:, :n]
+    rows = np.sort(table, axis=1)
+    least = np.sort(y)[0] if n else 0
+    return least, np.sort(y)[:3], np.argsort(y, kind="stable")[:2], rows[:, :2], np.cumsum(y)[:4], np.tanh(y)[:5].sum()
+
+
 ORDERED = ("elementwise", "reduced", "outer_products")  # complex numbers have no order
 OTHER_TYPES = (*ORDERED, "rows", "columns", "scattered", "read_behind", "scanned_to_the_end")
 
@@ -200,8 +208,10 @@ OTHER_TYPES = (*ORDERED, "rows", "columns", "scattered", "read_behind", "scanned
 def types_of(name):
     if name == "scanned":
         return [np.float64, np.float32, np.int8, np.int64, np.bool_]
-    if name == "sorted_parts":
-        return [np.float64, np.float32, np.int8, np.int16, np.int64, np.uint32, np.complex64]
+    if name in ("sorted_parts", "first_ones"):
+        return [np.float64, np.float32, np.int8, np.int16, np.int64, np.uint32, np.complex64][
+            : 7 if name == "sorted_parts" else 6
+        ]
     return [np.float64] + [np.float32, np.int16, *[np.complex128][name in ORDERED :]] * (name in OTHER_TYPES)
 
 

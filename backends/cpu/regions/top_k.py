@@ -67,13 +67,14 @@ def emit_top_k(nest: Nest) -> None:
         line = _Line(b, key, integer, row, places, best, most)
         lanes, greatest = target.lanes(integer.width // 8), integer((1 << integer.width) - 1)
         b.store(greatest, most)
+        stop = nest.stops.get(len(outer))
         one_in = min(_MOST_LEFT_OUT, size // (k * _OF_MANY))
-        if one_in >= _LEAST_LEFT_OUT:
+        if one_in >= _LEAST_LEFT_OUT and stop is None:
             line.take(size, k, lanes, one_in)
             last = b.load(line.best_key(I64(k - 1)), typ=integer)
             # Others that equal the last one may be among the best.
             b.store(b.select(b.icmp_unsigned("==", last, greatest), last, b.add(last, integer(1))), most)
-        line.take(size, k, lanes)
+        line.take(size, k, lanes, stop=stop)
         with counted_loop(b, k, "chosen") as place:
             position = b.sext(line.places.load(b, (Affine(place),), 1), I64)
             chosen.store(b, (Affine(place),), line.operand.load(b, (Affine(position),), 1), 1)
@@ -98,20 +99,25 @@ class _Line:
         self.builder, self.key, self.integer = builder, key, integer
         self.operand, self.places, self.best, self.most = operand, places, best, most
 
-    def take(self, size: int, k: int, lanes: int, one_in: int = 1) -> None:
-        """Make the list, from all elements or from one vector of them in so many."""
+    def take(self, size: int, k: int, lanes: int, one_in: int = 1, stop: ir.Value | None = None) -> None:
+        """Make the list, from all elements, or those in front of a stop behind k, or from one vector of them in so many."""
         b = self.builder
         with counted_loop(b, k, "first") as position:
             self.insert(position, position)
-        vectors = (size - k) // lanes // one_in
+        vectors, whole, left = (size - k) // lanes // one_in, None, None
+        rest, begin = size - k - vectors * lanes, I64(k + vectors * lanes)
+        if stop is not None:
+            count = b.sub(stop, I64(k))
+            whole, left = b.udiv(count, I64(lanes)), b.urem(count, I64(lanes))
+            rest, begin = lanes if lanes > 1 else 0, b.sub(stop, left)
         if vectors:
-            with counted_loop(b, vectors, "vectors") as number:
+            with counted_loop(b, vectors, "vectors", whole) as number:
                 start = b.add(I64(k), b.mul(i64(number), I64(lanes * one_in)))
                 with b.if_then(self.beats_last(start, k, lanes), likely=False), counted_loop(b, lanes, "lane") as lane:
                     self.insert_if_better(b.add(start, i64(lane)), k)
-        if one_in == 1 and (rest := size - k - vectors * lanes):
-            with counted_loop(b, rest, "rest") as number:
-                self.insert_if_better(b.add(I64(size - rest), i64(number)), k)
+        if one_in == 1 and rest:
+            with counted_loop(b, rest, "rest", left) as number:
+                self.insert_if_better(b.add(begin, i64(number)), k)
 
     def keys(self, position: ir.Value, lanes: int) -> ir.Value:
         address = self.operand.address(self.builder, (Affine(position),))
