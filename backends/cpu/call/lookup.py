@@ -2,7 +2,8 @@
 
 The entries of an instance are a tuple: a table, then of each entry the record and what it refers to, the latest one last. With
 few entries the table is empty, and native code tries all, from the last to the first; with more it tries those that the table
-has under the hash of the call. An entry that fits has this hash: its guards ask for exactly these dimensions.
+has under the hash of the call, the latest one first, too: where a size has been outgrown an earlier one fits the same calls, and
+would run in vain. An entry that fits has this hash: its guards ask for exactly these dimensions.
 """
 
 from __future__ import annotations
@@ -62,10 +63,11 @@ def with_entry(entries: tuple[Any, ...], record: bytes, references: object, hash
 
 
 def _fill(slots: np.ndarray, value: int, position: int) -> None:
+    """Put a position in front of those with this hash: what it meets moves one slot further."""
     slot = value & (len(slots) - 1)
-    while slots[slot] != _EMPTY:
+    while position != _EMPTY:
+        slots[slot], position = position, slots[slot]
         slot = (slot + 1) & (len(slots) - 1)
-    slots[slot] = position
 
 
 def _table(slots: Sequence[int]) -> bytes:

@@ -76,6 +76,16 @@ def test_each_shape_finds_its_entry(count):
     assert instance(np.zeros(order[0])) == "miss"
 
 
+@pytest.mark.parametrize("count", [2, 4, 5, 6, 9, 40])
+def test_of_entries_for_the_same_calls_the_latest_one_runs(count):
+    instance, others = Missing(), shapes(count)
+    for number, shape in enumerate(others):
+        install(instance, -number, (ArrayGuard(F64, (7, *shape)),))
+        install(instance, number, (ArrayGuard(F64, (9,)),))
+        assert instance(np.zeros(9)) == number
+    assert [instance(np.zeros((7, *shape))) for shape in others] == [-number for number in range(count)]
+
+
 def test_forms_of_one_shape_are_told_apart():
     instance, marker, array = Missing(), object(), np.zeros((2, 3))
     dtypes = [np.dtype(name) for name in ("f8", "f4", "i8", "i4", "u1", "?", "c16")]

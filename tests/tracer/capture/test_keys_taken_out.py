@@ -70,6 +70,16 @@ def taken_out_of_an_order(keys, values):
     return total, len(left)
 
 
+def last_ones_popped(keys, values):
+    held, total = {}, 0
+    for key, value in zip(keys, values):
+        held[key] = value
+        if value % 3 == 0:
+            last, had = held.popitem()
+            total = (total * 5 + last * had) % 1009 + (last in held)
+    return total, list(held.items())
+
+
 def moved_to_the_end(keys, values):
     held = {}
     for key, value in zip(keys, values):

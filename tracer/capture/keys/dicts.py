@@ -34,10 +34,8 @@ from ..lists.runs import (
     Run,
     element,
     instruction_of,
-    instructions,
     is_open_list,
     length_of,
-    made,
     number_of,
     ordered,
     plus,
@@ -63,6 +61,7 @@ from .lookup import (
     stored,
     value_at,
     values_of_key,
+    without_last_row,
     without_row,
 )
 from .views import ITEMS, KEYS, VALUES, DictRows, DictView, as_they_are, entries_of
@@ -353,11 +352,13 @@ def popitem(holder: dict, last: bool = True) -> tuple:
     run = settled(entries)
     raise_where(hlo.le(instruction_of(run.length), 0), error)
     if not last:
+        first = element(run, 0, is_copied=True)
         change(holder, {OPEN: without_row(ordered(run), hlo.constant(np.int64(0)))})
-        return element(run, 0, is_copied=True)
-    less = plus(run.length, -1)
-    change(holder, {OPEN: [made(run.type, instructions(run), less, run.form.place, run.start)]})
-    return element(run, less, is_copied=True)
+        return first
+    run = ordered(run)
+    last = element(run, plus(run.length, -1), is_copied=True)
+    change(holder, {OPEN: without_last_row(run)})
+    return last
 
 
 @_method("move_to_end")

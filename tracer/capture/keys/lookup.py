@@ -295,3 +295,11 @@ def with_last_in_place_of(run: Run, place: Instruction, is_there: Instruction) -
     fewer = with_columns(run, [with_block(column, place, rows_at(column, last, 1), None) for column in instructions(run)])
     length = number_of(hlo.subtract(instruction_of(run.length), hlo.convert(is_there, hlo.S64)))
     return [Run(replace(fewer.form, length=None, key_columns=run.form.key_columns), fewer.columns, length, 0, index)]
+
+
+def without_last_row(run: Run) -> list[Any]:
+    """The entries but for the last one, which is there."""
+    end = hlo.maximum(hlo.subtract(instruction_of(run.length), 1), 0)
+    if run.index is None:
+        return [made(run.type, instructions(run), number_of(end), run.form.place, run.start)]
+    return with_last_in_place_of(run, end, hlo.gt(instruction_of(run.length), 0))

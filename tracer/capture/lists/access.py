@@ -27,6 +27,7 @@ from .moving_rows import moved_rows, pulled_forward, replaced_rows
 from .references import row_of
 from .runs import (
     Run,
+    bound_of,
     element,
     guessed,
     instruction_of,
@@ -129,15 +130,15 @@ def get(holder: Any, index: Any) -> Any:
     known = known_item(items, index)
     if known is not _NONE:
         return known
-    run, *numbers = items or (None,)
-    are_behind = _are_numbers_behind(run, numbers)
+    run, *behind = items or (None,)
+    are_behind = _are_numbers_behind(run, behind)
     if are_behind and isinstance(holder, list) and journals.is_changed_here(holder):
         # Otherwise they would be written for each who reads, in memory of its own.
         items, are_behind = [settled(items)], False
         list.__setitem__(holder, slice(None), items)
     position = row_at(items, index, f"{kind_of(holder)} index out of range")
-    if are_behind and len(numbers) <= _FEW_NUMBERS:
-        return _run_or_number(run, numbers, position)
+    if are_behind and bound_of(behind) <= _FEW_NUMBERS:
+        return _run_or_number(run, behind, position)
     return element_at(items, position)
 
 
@@ -146,22 +147,28 @@ _NONE = object()
 _FEW_NUMBERS = 4
 
 
-def _are_numbers_behind(run: Any, numbers: list[Any]) -> bool:
-    """Whether numbers have been appended to a run that stand in none of its rows yet."""
-    if type(run) is not Run or run.form.place is None or not run.form.capacity or not numbers:
+def _are_numbers_behind(run: Any, behind: list[Any]) -> bool:
+    """Whether numbers have been appended to a run, by a branch perhaps, that stand in none of its rows yet."""
+    if type(run) is not Run or run.form.place is None or not run.form.capacity or not behind:
         return False
+    if any(type(one) is Run and (one.form.place is not None or one.form.is_ring) for one in behind):
+        return False
+    numbers = [one for one in behind if type(one) is not Run]
     if not all(isinstance(one, TracedArray) and one.is_scalar and one.exact is None or is_number(one) for one in numbers):
         return False
-    return type_of_items([run, *numbers]) == run.type and run.type.structure is pytree.LEAF and len(run.columns) == 1
+    return type_of_items([run, *behind]) == run.type and run.type.structure is pytree.LEAF and len(run.columns) == 1
 
 
-def _run_or_number(run: Run, numbers: list[Any], position: Any) -> TracedArray:
+def _run_or_number(run: Run, behind: list[Any], position: Any) -> TracedArray:
     """The element at a position that is in range: in a row, or one of the numbers."""
     trace, found = require_trace(), element(run, position)
     chosen, place = found.instruction(trace), instruction_of(run.length)
-    for count, number in enumerate(numbers):
-        own = hlo.convert(as_traced(carried(number)).instruction(trace), found.element_type)
-        chosen = hlo.select(hlo.eq(instruction_of(position), hlo.add(place, count)), own, chosen)
+    for one in behind:
+        numbers = [element(one, number) for number in range(one.form.capacity)] if type(one) is Run else [one]
+        for count, number in enumerate(numbers):
+            own = hlo.convert(as_traced(carried(number)).instruction(trace), found.element_type)
+            chosen = hlo.select(hlo.eq(instruction_of(position), hlo.add(place, count)), own, chosen)
+        place = hlo.add(place, instruction_of(one.length) if type(one) is Run else 1)
     return TracedArray.from_instruction(trace, chosen, found.weak_type, found.is_scalar)
 
 
