@@ -2,8 +2,8 @@
 
 The entries of an instance are a tuple: a table, then of each entry the record and what it refers to, the latest one last. With
 few entries the table is empty, and native code tries all, from the last to the first; with more it tries those that the table
-has under the hash of the call, the latest one first, too: where a size has been outgrown an earlier one fits the same calls, and
-would run in vain. An entry that fits has this hash: its guards ask for exactly these dimensions.
+has under the hash of the call, the latest one first, too: where a size has been outgrown an earlier one fits the same calls,
+and would run in vain. An entry that fits has this hash: its guards ask for exactly these dimensions.
 """
 
 from __future__ import annotations
