@@ -241,7 +241,7 @@ class FusionPlan:
         Before: ``x[i:j] = x[i:j][::-1]`` in one loop nest needs another array. After: what is stored is short, and then
         written where x lies.
         """
-        for root in {root for root, _ in uses}:
+        for root in {root for root, _ in uses} if self.policy.writes_parts else ():
             if root.opcode != "select" or root.shape.size < _LEAST_WRITTEN:
                 continue
             if root not in self._written:

@@ -28,7 +28,8 @@ class FusionPolicy:
     that, all of them together may cost ``cost_of_loop``: that of another loop nest. ``maximum_paths`` bounds how many
     times the code of one instruction is emitted. The other limits hold for one fusion; those of scans are narrower, since the
     nest of a scan holds its elements' code once for each lane, or computes them one by one. ``place_evaluations(gather)`` says
-    how often the place that a gather reads is computed for each of its elements.
+    how often the place that a gather reads is computed for each of its elements. ``writes_parts`` says whether a nest that
+    selects between what it computes and what lies where it writes goes over the former alone.
     """
 
     is_fusible: Callable[[Instruction], bool]
@@ -44,6 +45,7 @@ class FusionPolicy:
     maximum_operands_and_results: int
     place_evaluations: Callable[[Instruction], float] = lambda gather: 1.0
     cost_of_loop: float = 0.0
+    writes_parts: bool = False
     has_epilogue: Callable[[Instruction], bool] = lambda instruction: False
 
     def instruction_limit(self, root: Instruction) -> int:

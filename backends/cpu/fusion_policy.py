@@ -74,4 +74,5 @@ FUSION_POLICY = FusionPolicy(
     maximum_cost_in_scan=_MAXIMUM_COST_IN_SCAN,
     maximum_cost_in_scatter=maximum_cost_in_scatter,
     maximum_operands_and_results=24,
+    writes_parts=True,
 )
